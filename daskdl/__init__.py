@@ -1,0 +1,1 @@
+"""Distributed deep learning on Dask, with a bridge to Spark."""

@@ -1,0 +1,64 @@
+"""One wording for every refusal: *who: what must hold, what came. [What to do.]*
+
+The functions return the value they checked, so that a check can stand where the value
+is used.
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from daskdl.errors import OptionError
+
+T = TypeVar("T")
+
+
+def check_positive(who: str, option: str, value: float) -> float:
+    """Refuse a number that is not greater than 0."""
+    if isinstance(value, bool) or not value > 0:
+        raise OptionError(f"{who}: {option} must be > 0, got {value!r}.")
+    return value
+
+
+def check_at_least(who: str, option: str, value: float, least: float) -> float:
+    """Refuse a number below `least`."""
+    if isinstance(value, bool) or not value >= least:
+        raise OptionError(f"{who}: {option} must be >= {least!r}, got {value!r}.")
+    return value
+
+
+def check_between(
+    who: str, option: str, value: float, low: float, high: float
+) -> float:
+    """Refuse a number outside the closed interval from `low` to `high`."""
+    if isinstance(value, bool) or not low <= value <= high:
+        raise OptionError(
+            f"{who}: {option} must be from {low!r} to {high!r}, got {value!r}."
+        )
+    return value
+
+
+def check_one_of(who: str, option: str, value: T, allowed: Iterable[T]) -> T:
+    """Refuse a value that is not among `allowed`; suggest the nearest name."""
+    known = list(allowed)
+    if value in known:
+        return value
+    names = ", ".join(sorted(repr(name) for name in known))
+    raise OptionError(
+        f"{who}: {option} must be one of {names}, got {value!r}."
+        f"{did_you_mean(value, known)}"
+    )
+
+
+def did_you_mean(name: Any, known: Iterable[Any]) -> str:
+    """Return `` Did you mean 'x'?`` for the nearest known name, or an empty string."""
+    close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def some(values: Iterable[Any], most: int = 5) -> str:
+    """Return at most `most` values as text, then how many more there are."""
+    items = list(values)
+    shown = ", ".join(repr(item) for item in items[:most])
+    more = len(items) - most
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,96 @@
+"""The exceptions that daskdl raises on purpose.
+
+Each is also the built-in that a caller would expect, so that plain Python code can
+catch it without importing this module::
+
+    DaskdlError
+    ├── OptionError (ValueError)               an option or configuration is wrong: fix the call
+    ├── ShapeError (ValueError)                an array has the wrong shape: fix the call
+    ├── DataError (ValueError)                 the data cannot be used as they are
+    │   ├── SourceNotFoundError (FileNotFoundError)
+    │   ├── UnfinishedJobError                 a directory without _SUCCESS
+    │   ├── ColumnError                        a column is missing or has the wrong type
+    │   └── CorruptFileError                   a file ends too early or is damaged
+    ├── FormatError (ValueError)               a model or evaluation file cannot be read
+    ├── OutputExistsError (FileExistsError)    an output is already there
+    ├── MissingExtraError (ImportError)        an optional package is not installed
+    ├── ClusterError (RuntimeError)            the cluster cannot do what was asked
+    │   ├── SchedulerUnreachableError (TimeoutError)
+    │   ├── VersionMismatchError
+    │   ├── WorkerLostError                    too many workers went: retry
+    │   ├── StepTimeoutError (TimeoutError)    a peer or the cluster did not answer in time
+    │   └── BusClosedError                     the topic or the bus was closed
+    └── StaleMessageError (ValueError)         a message of another round or session: drop it
+"""
+
+
+class DaskdlError(Exception):
+    """Base of every error that daskdl raises on purpose."""
+
+
+class OptionError(DaskdlError, ValueError):
+    """An option or a combination of options is wrong."""
+
+
+class ShapeError(DaskdlError, ValueError):
+    """An array does not have the shape that its receiver needs."""
+
+
+class DataError(DaskdlError, ValueError):
+    """Data cannot be used as they are; the message names path, column and row."""
+
+
+class SourceNotFoundError(DataError, FileNotFoundError):
+    """Nothing is stored at the path."""
+
+
+class UnfinishedJobError(DataError):
+    """A directory holds no ``_SUCCESS``: the job that writes it has not finished."""
+
+
+class ColumnError(DataError):
+    """A column is missing or has a type that cannot be used."""
+
+
+class CorruptFileError(DataError):
+    """A file ends too early or is damaged; the message gives the offset if it is known."""
+
+
+class FormatError(DaskdlError, ValueError):
+    """A model or evaluation file cannot be read."""
+
+
+class OutputExistsError(DaskdlError, FileExistsError):
+    """The output path exists and overwriting was not asked for."""
+
+
+class MissingExtraError(DaskdlError, ImportError):
+    """An optional package is not installed; the message says how to install it."""
+
+
+class ClusterError(DaskdlError, RuntimeError):
+    """The cluster cannot do what was asked."""
+
+
+class SchedulerUnreachableError(ClusterError, TimeoutError):
+    """No scheduler answered at the address in time."""
+
+
+class VersionMismatchError(ClusterError):
+    """Client, scheduler and workers run versions that do not go together."""
+
+
+class WorkerLostError(ClusterError):
+    """Too few workers are left to go on."""
+
+
+class StepTimeoutError(ClusterError, TimeoutError):
+    """A wait inside a training session took longer than its limit."""
+
+
+class BusClosedError(ClusterError):
+    """The topic, or the bus below it, was closed."""
+
+
+class StaleMessageError(DaskdlError, ValueError):
+    """A message belongs to another session or an older round."""
