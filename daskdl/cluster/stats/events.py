@@ -1,0 +1,103 @@
+"""What a fit on a cluster tells while it runs, and the report it leaves.
+
+The driver makes these; the command line's live view, the run directory and the HTML
+page only read them. All times are seconds since the start of the fit, on the client's
+clock.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitStarted:
+    """The data were scanned and the minibatches are dealt."""
+
+    workers: tuple[str, ...]
+    examples: int
+    minibatches: int
+    epochs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """Where the fit stands; sent at most a few times a second."""
+
+    time_s: float
+    epoch: int
+    examples: int  # trained in this epoch, all workers together
+    iteration: int  # minibatches trained since the start of the fit
+    score: float  # mean score of the minibatches since the last Progress
+    examples_per_s: float
+    workers: int
+    bytes_sent: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerLost:
+    """A worker went; its unfinished minibatches are dealt again."""
+
+    time_s: float
+    epoch: int
+    worker: str
+    redealt_examples: int
+    repeated_examples: int  # of these, how many may count twice
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochFinished:
+    """Every example of the epoch was trained."""
+
+    time_s: float
+    epoch: int
+    examples: int
+    score: float
+    wall_s: float
+    workers: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitFinished:
+    """The network is back at the client."""
+
+    time_s: float
+
+
+Event = FitStarted | Progress | WorkerLost | EpochFinished | FitFinished
+OnEvent = Callable[[Event], None]
+
+
+@dataclass
+class FitReport:
+    """What one fit did, collected from its events."""
+
+    examples: int = 0
+    wall_s: float = 0.0
+    examples_per_s: float = 0.0
+    bytes_sent: int = 0
+    workers: tuple[str, ...] = ()
+    peak_worker_bytes: int = 0
+    epochs: list[EpochFinished] = field(default_factory=list)
+    lost: list[WorkerLost] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+
+    @property
+    def repeated_examples(self) -> int:
+        """Examples that may count twice because a worker went."""
+        return sum(event.repeated_examples for event in self.lost)
+
+    def add(self, event: Event) -> None:
+        """Take one event into the report."""
+        if isinstance(event, Progress):
+            self.progress.append(event)
+        elif isinstance(event, WorkerLost):
+            self.lost.append(event)
+        elif isinstance(event, EpochFinished):
+            self.epochs.append(event)
+        elif isinstance(event, FitStarted):
+            self.workers = event.workers
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values for JSON."""
+        return {**asdict(self), "repeated_examples": self.repeated_examples}
