@@ -1,0 +1,181 @@
+"""What shape of data flows between layers, and how it arrives at the network's door.
+
+Inside, arrays are ``(batch, features)``, ``(batch, time, features)`` or
+``(batch, height, width, channels)``. At the border `data_format` rules, which is DL4J's
+by default.
+"""
+
+import math
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field
+
+from daskdl.nn.conf.values import Conf, Count, canonical, tagged
+
+SeriesFormat = Annotated[
+    Literal["NCW", "NWC"], BeforeValidator(canonical(Literal["NCW", "NWC"]))
+]
+ImageFormat = Annotated[
+    Literal["NCHW", "NHWC"], BeforeValidator(canonical(Literal["NCHW", "NHWC"]))
+]
+
+
+class FeedForward(Conf):
+    """Rows of numbers, ``(batch, size)``."""
+
+    type: Literal["feed_forward"] = "feed_forward"
+    size: Count
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Shape of one example inside the network."""
+        return (self.size,)
+
+    @property
+    def border_shape(self) -> tuple[int | None, ...]:
+        """Shape of one example as the caller gives or gets it."""
+        return (self.size,)
+
+    @property
+    def n_features(self) -> int:
+        """Numbers of one example (or time step) that a dense layer sees."""
+        return self.size
+
+    def __str__(self) -> str:
+        return f"rows of {self.size}"
+
+
+class Recurrent(Conf):
+    """Time series, inside ``(batch, time, size)``.
+
+    Parameters
+    ----------
+    size : int
+        Features of one time step.
+    time_steps : int, optional
+        Length of every series; None lets it differ from minibatch to minibatch.
+    data_format : {"NCW", "NWC"}
+        Axes at the border: (batch, features, time), DL4J's default, or (batch, time,
+        features).
+    """
+
+    type: Literal["recurrent"] = "recurrent"
+    size: Count
+    time_steps: Count | None = None
+    data_format: SeriesFormat = "NCW"
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Shape of one example inside the network."""
+        return (self.time_steps, self.size)
+
+    @property
+    def border_shape(self) -> tuple[int | None, ...]:
+        """Shape of one example as the caller gives or gets it."""
+        return self.shape[::-1] if self.data_format == "NCW" else self.shape
+
+    @property
+    def n_features(self) -> int:
+        """Numbers of one example (or time step) that a dense layer sees."""
+        return self.size
+
+    def __str__(self) -> str:
+        return f"time series of {self.size} features"
+
+
+class Convolutional(Conf):
+    """Images, inside ``(batch, height, width, channels)``.
+
+    Parameters
+    ----------
+    height, width, channels : int
+        Size of every image.
+    data_format : {"NCHW", "NHWC"}
+        Axes at the border: (batch, channels, height, width), DL4J's default, or
+        (batch, height, width, channels).
+    """
+
+    type: Literal["convolutional"] = "convolutional"
+    height: Count
+    width: Count
+    channels: Count
+    data_format: ImageFormat = "NCHW"
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Shape of one example inside the network."""
+        return (self.height, self.width, self.channels)
+
+    @property
+    def border_shape(self) -> tuple[int | None, ...]:
+        """Shape of one example as the caller gives or gets it."""
+        if self.data_format == "NCHW":
+            return (self.channels, self.height, self.width)
+        return self.shape
+
+    @property
+    def n_features(self) -> int:
+        """Numbers of one example (or time step) that a dense layer sees."""
+        return math.prod((self.height, self.width, self.channels))
+
+    def __str__(self) -> str:
+        return f"images of {self.height} x {self.width} x {self.channels} channels"
+
+
+class ConvolutionalFlat(Conf):
+    """Images that arrive as rows, and become images at the door.
+
+    A row holds the image flattened as DL4J does it: channel by channel, each row by
+    row.
+    """
+
+    type: Literal["convolutional_flat"] = "convolutional_flat"
+    height: Count
+    width: Count
+    channels: Count
+
+    @property
+    def inside(self) -> Convolutional:
+        """The images that the first layer sees."""
+        return Convolutional(
+            height=self.height, width=self.width, channels=self.channels
+        )
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Shape of one example inside the network."""
+        return self.inside.shape
+
+    @property
+    def border_shape(self) -> tuple[int | None, ...]:
+        """Shape of one example as the caller gives or gets it."""
+        return (self.n_features,)
+
+    @property
+    def n_features(self) -> int:
+        """Numbers of one example (or time step) that a dense layer sees."""
+        return math.prod((self.height, self.width, self.channels))
+
+    def __str__(self) -> str:
+        return f"rows of {self.n_features} (flattened {self.inside})"
+
+
+InputType: TypeAlias = FeedForward | Recurrent | Convolutional | ConvolutionalFlat
+
+AnyInputType = Annotated[
+    InputType,
+    Field(discriminator="type"),
+    BeforeValidator(tagged(FeedForward, Recurrent, Convolutional, ConvolutionalFlat)),
+]
+
+
+def inside_type(input_type: InputType) -> InputType:
+    """Return what the first layer sees of an input of this type."""
+    if isinstance(input_type, ConvolutionalFlat):
+        return input_type.inside
+    return input_type
+
+
+def describe(input_type: Any) -> str:
+    """Return a type for a message: its class, and what it holds."""
+    return f"{type(input_type).__name__} ({input_type})"

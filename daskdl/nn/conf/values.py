@@ -1,0 +1,134 @@
+"""The base of all configuration values, and the kinds of options they are made of.
+
+Strings are matched without case, ``_`` and ``-``; numbers of NumPy are taken for
+Python's; a boolean is no number. What a value refuses is an
+:class:`~daskdl.errors.OptionError`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeVar, get_args
+
+import numpy as np
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
+
+from daskdl.nn.conf.errors import got, option_error
+
+C = TypeVar("C", bound="Conf")
+
+
+class Conf(BaseModel):
+    """A frozen value: unknown keys and wrong types are refused when it is made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, /, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            who = type(self).__name__
+            raise option_error(who, error, type(self)) from None
+
+    # Without the mark pydantic would call this __init__ for nested values too, and
+    # their errors would lose the path from the outermost one.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @model_serializer(mode="wrap")
+    def _keep_type(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write `type` first even where defaults are left out: it names the class."""
+        data: dict[str, Any] = handler(self)
+        if "type" not in type(self).model_fields:
+            return data
+        data.pop("type", None)
+        return {"type": getattr(self, "type"), **data}  # noqa: B009
+
+    def replaced(self: C, **changes: Any) -> C:
+        """Return a copy with some options changed, checked like a new one."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**values, **changes})
+
+
+def plain(value: Any) -> Any:
+    """Return a NumPy scalar as Python's number, and refuse a boolean as a number."""
+    if isinstance(value, bool | np.bool_):
+        raise ValueError(f"must be a number, got {got(value)}.")  # noqa: TRY004
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def whole(value: Any) -> Any:
+    """Refuse text and fractions where a whole number belongs."""
+    number = plain(value)
+    if not isinstance(number, int):
+        raise ValueError(f"must be a whole number, got {got(value)}.")  # noqa: TRY004
+    return number
+
+
+def pair(value: Any) -> Any:
+    """Take one number for both directions: ``3`` means ``(3, 3)``."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return (value, value)
+    return value
+
+
+def normalised(name: str) -> str:
+    """Return a name without case, ``_``, ``-`` and spaces."""
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def canonical(literal: Any) -> Callable[[Any], Any]:
+    """Return a function that finds the name of a Literal that a user meant."""
+    names = {normalised(name): name for name in get_args(literal)}
+
+    def find(value: Any) -> Any:
+        return names.get(normalised(value), value) if isinstance(value, str) else value
+
+    return find
+
+
+def tagged(*models: type[BaseModel], suffix: str = "") -> Callable[[Any], Any]:
+    """Return a function that puts the exact `type` of a union into a mapping.
+
+    Parameters
+    ----------
+    *models : model classes
+        Each with a literal field `type`.
+    suffix : str
+        May end the name: ``MergeVertex`` for ``merge``.
+
+    Notes
+    -----
+    A bare name stands for a mapping with only that `type`.
+    """
+    tags = {}
+    for model in models:
+        tag = get_args(model.model_fields["type"].annotation)[0]
+        for name in (tag, model.__name__, tag + suffix):
+            tags[normalised(name)] = tag
+
+    def find(value: Any) -> Any:
+        if isinstance(value, str):
+            value = {"type": value}
+        if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+            return value
+        tag = value["type"]
+        return {**value, "type": tags.get(normalised(tag), tag)}
+
+    return find
+
+
+Real = Annotated[float, BeforeValidator(plain)]
+NonNegative = Annotated[float, BeforeValidator(plain), Field(ge=0)]
+Positive = Annotated[float, BeforeValidator(plain), Field(gt=0)]
+Fraction = Annotated[float, BeforeValidator(plain), Field(ge=0, lt=1)]
+Probability = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
+Count = Annotated[int, BeforeValidator(whole), Field(gt=0)]
+Index = Annotated[int, BeforeValidator(whole), Field(ge=0)]
+CountPair = Annotated[tuple[Count, Count], BeforeValidator(pair)]
+IndexPair = Annotated[tuple[Index, Index], BeforeValidator(pair)]
