@@ -160,9 +160,7 @@ def _is_model(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
-def _resolve(
-    location: Sequence[str | int], model: Any
-) -> tuple[list[str | int], Any]:
+def _resolve(location: Sequence[str | int], model: Any) -> tuple[list[str | int], Any]:
     """Return the path a user wrote, and the model that holds its last key."""
     if model is None:
         return list(location), None

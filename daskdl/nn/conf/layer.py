@@ -1,0 +1,154 @@
+"""What all layer configurations share."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType, describe
+from daskdl.nn.conf.names import (
+    ActivationName,
+    GradientNormalizationName,
+    WeightInitName,
+)
+from daskdl.nn.conf.updaters import AnyUpdater
+from daskdl.nn.conf.values import (
+    Conf,
+    Count,
+    NonNegative,
+    Positive,
+    Probability,
+    Real,
+)
+
+
+def _names(value: object) -> object:
+    """Take one name for a list of one."""
+    return (value,) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+
+
+class LayerConf(Conf):
+    """A layer, with or without parameters.
+
+    Parameters
+    ----------
+    name : str, optional
+        What messages, parameters and statistics call it; by default ``layer0``,
+        ``layer1``, ... In a graph the key of the vertex is the name.
+    inputs : tuple of str
+        In a graph, the inputs or vertices it reads; elsewhere empty.
+    """
+
+    type: str
+    name: Annotated[str, Field(min_length=1)] | None = None
+    inputs: Names = ()
+
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return what comes out for `input_type`; refuse what cannot go in."""
+        raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
+
+    def parameter_shapes(self, input_type: InputType) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the parameters by DL4J's names, in layout order."""
+        return {}
+
+    @property
+    def is_output(self) -> bool:
+        """True if the layer computes a loss."""
+        return False
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if training needs random numbers."""
+        return False
+
+
+class TrainedLayerConf(LayerConf):
+    """A layer with parameters. None stands for what the network says.
+
+    Parameters
+    ----------
+    updater, bias_updater : updater, optional
+        How the parameters change; `bias_updater` None means as `updater`.
+    keep_probability : float in (0, 1], optional
+        DL4J's dropOut: each number of the layer's *input* is kept with this
+        probability in training, and divided by it. None or 1 keeps all.
+    gradient_normalization : str, optional
+        What happens to the layer's gradient before regularization.
+    gradient_normalization_threshold : float, optional
+        The bound of the three that clip.
+    """
+
+    updater: AnyUpdater | None = None
+    bias_updater: AnyUpdater | None = None
+    keep_probability: Probability | None = None
+    gradient_normalization: GradientNormalizationName | None = None
+    gradient_normalization_threshold: Positive | None = None
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if training needs random numbers."""
+        return self.keep_probability is not None and self.keep_probability < 1
+
+
+class WeightLayerConf(TrainedLayerConf):
+    """A layer with weights and biases. None stands for what the network says.
+
+    Parameters
+    ----------
+    n_out : int
+        Number of outputs, units or channels.
+    n_in : int, optional
+        Number of inputs; inferred, and refused if it contradicts the input.
+    activation : str, optional
+        Name of the activation function.
+    weight_init : str, optional
+        How the initial weights are drawn.
+    bias_init : float, optional
+        Initial bias.
+    l1, l2, l1_bias, l2_bias : float, optional
+        Added to the gradient before the updater: ``l1 * sign(w) + l2 * w``.
+    weight_decay : float, optional
+        Added to the update after the updater: ``learning_rate * weight_decay * w``.
+    """
+
+    n_out: Count
+    n_in: Count | None = None
+    activation: ActivationName | None = None
+    weight_init: WeightInitName | None = None
+    bias_init: Real | None = None
+    l1: NonNegative | None = None
+    l2: NonNegative | None = None
+    l1_bias: NonNegative | None = None
+    l2_bias: NonNegative | None = None
+    weight_decay: NonNegative | None = None
+
+    def inferred_n_in(self, input_type: InputType) -> int:
+        """Return how many inputs a unit has; refuse an `n_in` that contradicts.
+
+        Raises
+        ------
+        OptionError
+            If `n_in` is given and is not what `input_type` brings.
+        """
+        return self._agreed_n_in(input_type.n_features, input_type)
+
+    def _agreed_n_in(self, n_in: int, input_type: InputType) -> int:
+        if self.n_in is not None and self.n_in != n_in:
+            raise PathError(
+                f"must be {n_in}, what the layer gets ({input_type}), "
+                f"got {self.n_in}. Leave it out to infer it.",
+                "n_in",
+            )
+        return n_in
+
+
+def refuse_input(
+    layer: LayerConf, needs: str, input_type: InputType, hint: str = ""
+) -> PathError:
+    """Return the refusal of an input that the layer cannot take."""
+    kind = type(layer).__name__
+    text = f"{kind} needs {needs}, got {describe(input_type)}."
+    return PathError(f"{text} {hint}" if hint else text)

@@ -1,0 +1,79 @@
+"""The names that configurations may use, as literals for types and messages."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
+
+from daskdl.nn.conf.values import canonical
+
+ActivationLiteral = Literal[
+    "cube",
+    "elu",
+    "gelu",
+    "hardsigmoid",
+    "hardtanh",
+    "identity",
+    "leakyrelu",
+    "mish",
+    "rationaltanh",
+    "rectifiedtanh",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "softmax",
+    "softplus",
+    "softsign",
+    "swish",
+    "tanh",
+    "thresholdedrelu",
+]
+LossLiteral = Literal[
+    "mcxent", "negativeloglikelihood", "xent", "mse", "l2", "l1", "mae"
+]
+WeightInitLiteral = Literal[
+    "xavier",
+    "xavier_uniform",
+    "xavier_fan_in",
+    "xavier_legacy",
+    "relu",
+    "relu_uniform",
+    "lecun_normal",
+    "lecun_uniform",
+    "normal",
+    "uniform",
+    "sigmoid_uniform",
+    "zero",
+    "ones",
+    "identity",
+]
+GradientNormalizationLiteral = Literal[
+    "none",
+    "renormalize_l2_per_layer",
+    "renormalize_l2_per_param_type",
+    "clip_elementwise_absolute_value",
+    "clip_l2_per_layer",
+    "clip_l2_per_param_type",
+]
+PoolingLiteral = Literal["max", "avg"]
+GlobalPoolingLiteral = Literal["max", "avg", "sum", "pnorm"]
+ConvolutionModeLiteral = Literal["truncate", "same", "strict"]
+
+ActivationName = Annotated[
+    ActivationLiteral, BeforeValidator(canonical(ActivationLiteral))
+]
+LossName = Annotated[LossLiteral, BeforeValidator(canonical(LossLiteral))]
+WeightInitName = Annotated[
+    WeightInitLiteral, BeforeValidator(canonical(WeightInitLiteral))
+]
+GradientNormalizationName = Annotated[
+    GradientNormalizationLiteral,
+    BeforeValidator(canonical(GradientNormalizationLiteral)),
+]
+PoolingName = Annotated[PoolingLiteral, BeforeValidator(canonical(PoolingLiteral))]
+GlobalPoolingName = Annotated[
+    GlobalPoolingLiteral, BeforeValidator(canonical(GlobalPoolingLiteral))
+]
+ConvolutionModeName = Annotated[
+    ConvolutionModeLiteral, BeforeValidator(canonical(ConvolutionModeLiteral))
+]
