@@ -1,0 +1,272 @@
+"""What every source of data looks like: options in, partitions out.
+
+A source turns what the user names (a path, arrays, a collection) into partitions that
+any worker can load by itself. Which source opens what is decided by asking the entry
+points of the group ``daskdl.sources``, so that other packages can add theirs.
+"""
+
+import importlib.metadata
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from daskdl.checks import check_one_of, check_positive, some
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.errors import OptionError
+
+__all__ = [
+    "Columns",
+    "Partition",
+    "Source",
+    "SourceOpener",
+    "SourceOptions",
+    "open_source",
+]
+
+Columns: TypeAlias = str | tuple[str, ...]
+"""One column, or several that stand side by side."""
+
+# Asked after all others: it takes any path, and others claim paths by their ending.
+_ASKED_LAST = "path"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """How to make examples out of what is stored.
+
+    Parameters
+    ----------
+    features, label : str, tuple of str, or dict of input or output name to those
+        Columns (or variables) that hold features and labels. None lets the source
+        decide where there is no choice, as in data sets of DL4J. A dict makes
+        multi data sets, with inputs and outputs in the order of the dict.
+    key : str, optional
+        Column with the key of each example; it comes back with the prediction.
+    format : str, optional
+        Stored format; None lets the source find out.
+    features_mask, labels_mask : str, optional
+        Columns with a mask of time steps, 1 keeps and 0 drops.
+    n_classes : int, optional
+        The label column holds integers from 0 to n_classes - 1 and becomes one-hot
+        rows; anything else is refused.
+    n_features : int, optional
+        Expected number of features an example; another is refused.
+    feature_shape : tuple of int, optional
+        Shape that the flat features of an example are brought to, such as (1, 28, 28).
+    dtype : str
+        ``"float32"`` or ``"float64"``: what features and labels are cast to.
+    require_success : bool
+        Refuse a directory without ``_SUCCESS``.
+    header : bool, optional
+        Whether CSV files start with column names; None lets the source find out.
+    delimiter : str
+        Of CSV files.
+    sample_dim : str, optional
+        Dimension of labelled arrays along which examples lie; None is the first
+        dimension of the (first) features variable.
+    storage_options : dict
+        Handed to the file system.
+    require_labels : bool
+        Refuse data without labels. False for predictions.
+
+    Raises
+    ------
+    OptionError
+        If an option, or two together, cannot be right.
+    """
+
+    features: Columns | dict[str, Columns] | None = None
+    label: Columns | dict[str, Columns] | None = None
+    key: str | None = None
+    format: str | None = None
+    features_mask: str | None = None
+    labels_mask: str | None = None
+    n_classes: int | None = None
+    n_features: int | None = None
+    feature_shape: tuple[int, ...] | None = None
+    dtype: str = "float32"
+    require_success: bool = True
+    header: bool | None = None
+    delimiter: str = ","
+    sample_dim: str | None = None
+    storage_options: dict[str, Any] = field(default_factory=dict)
+    require_labels: bool = True
+
+    def __post_init__(self) -> None:
+        # YAML and JSON know lists only.
+        for option in ("features", "label"):
+            object.__setattr__(self, option, _as_columns(option, getattr(self, option)))
+        if self.feature_shape is not None:
+            object.__setattr__(self, "feature_shape", tuple(self.feature_shape))
+        check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
+        self._check_numbers()
+        self._check_combinations()
+
+    def _check_numbers(self) -> None:
+        if self.n_classes is not None and self.n_classes < 2:
+            raise OptionError(
+                f"SourceOptions: n_classes must be >= 2, got {self.n_classes!r}."
+            )
+        if self.n_features is not None:
+            check_positive("SourceOptions", "n_features", self.n_features)
+        for size in self.feature_shape or ():
+            check_positive("SourceOptions", "each size in feature_shape", size)
+        if len(self.delimiter) != 1:
+            raise OptionError(
+                f"SourceOptions: delimiter must be one character, "
+                f"got {self.delimiter!r}."
+            )
+
+    def _check_combinations(self) -> None:
+        if isinstance(self.label, dict) and not isinstance(self.features, dict):
+            raise OptionError(
+                "SourceOptions: label names several outputs, so features must be a "
+                f"dict of input names too, got {self.features!r}."
+            )
+        if isinstance(self.features, dict) and self.feature_shape is not None:
+            raise OptionError(
+                "SourceOptions: feature_shape is for one input, but features names "
+                f"{len(self.features)} inputs."
+            )
+        if self.n_features is not None and self.feature_shape is not None:
+            size = 1
+            for length in self.feature_shape:
+                size *= length
+            if size != self.n_features:
+                raise OptionError(
+                    f"SourceOptions: feature_shape must hold n_features="
+                    f"{self.n_features} numbers, got {self.feature_shape!r} "
+                    f"with {size}."
+                )
+
+
+class Partition(ABC):
+    """A part of a source that a worker loads by itself; small and picklable.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it: a path, ``DataSet 3``.
+    rows : int or None
+        Number of examples where it is known without loading.
+    """
+
+    name: str
+    rows: int | None
+
+    @abstractmethod
+    def load(self) -> DataSet | MultiDataSet:
+        """Load all examples in stored order; keys are set if the options name a key.
+
+        Raises
+        ------
+        DataError
+            If the stored data cannot be used; the message names partition, column and
+            the first bad row.
+        """
+
+
+@dataclass(frozen=True)
+class Source:
+    """Partitions in order, and what messages call the whole.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    partitions : tuple of Partition
+        In order: the examples of the source are theirs, one partition after another.
+    minibatches : bool
+        True: each partition is one minibatch already and is trained as it is.
+    in_memory : bool
+        True: the partitions carry their arrays. They are scanned where they are, and
+        minibatch k goes to worker k mod n, so that the order of training is that of
+        one process.
+    """
+
+    name: str
+    partitions: tuple[Partition, ...]
+    minibatches: bool = False
+    in_memory: bool = False
+
+
+class SourceOpener(Protocol):
+    """What an entry point of the group ``daskdl.sources`` names: an object or a class."""
+
+    def accepts(self, data: Any) -> bool:
+        """Say whether this opener knows that kind of data, without reading any."""
+
+    def open(self, data: Any, options: SourceOptions) -> Source:
+        """List the partitions; read no more than that needs."""
+
+
+def open_source(data: Any, options: SourceOptions | None = None) -> Source:
+    """Open what the user named as a source.
+
+    Parameters
+    ----------
+    data : Source, DataSet, MultiDataSet, list of them, arrays, collection or path
+        A `Source` is returned as it is. All else goes to the first entry point that
+        accepts it, in order of their names, ``path`` last.
+    options : SourceOptions, optional
+        The defaults if not given.
+
+    Returns
+    -------
+    Source
+
+    Raises
+    ------
+    OptionError
+        If no source accepts the data.
+    """
+    if isinstance(data, Source):
+        return data
+    options = SourceOptions() if options is None else options
+    for opener in _openers():
+        if opener.accepts(data):
+            return opener.open(data, options)
+    raise OptionError(
+        "open_source: data must be a path, paths, DataSets, a pair of arrays, or a "
+        f"Dask or xarray collection, got {_described(data)}."
+    )
+
+
+def _openers() -> Iterator[SourceOpener]:
+    entry_points = importlib.metadata.entry_points(group="daskdl.sources")
+    in_order = sorted(entry_points, key=lambda e: (e.name == _ASKED_LAST, e.name))
+    for entry_point in in_order:
+        loaded = entry_point.load()
+        yield loaded() if isinstance(loaded, type) else loaded
+
+
+def _described(data: Any) -> str:
+    name = f"{type(data).__module__}.{type(data).__qualname__}"
+    if isinstance(data, list | tuple):
+        kinds = sorted({type(item).__qualname__ for item in data})
+        return f"a {name} of {some(kinds)}" if kinds else f"an empty {name}"
+    return name
+
+
+def _as_columns(option: str, value: Any) -> Columns | dict[str, Columns] | None:
+    if isinstance(value, dict):
+        if not value:
+            raise OptionError(f"SourceOptions: {option} must not be an empty dict.")
+        return {name: _one_or_more(option, item) for name, item in value.items()}
+    return None if value is None else _one_or_more(option, value)
+
+
+def _one_or_more(option: str, value: Any) -> Columns:
+    if isinstance(value, str):
+        return value
+    if (
+        isinstance(value, list | tuple)
+        and value
+        and all(isinstance(name, str) for name in value)
+    ):
+        return tuple(value)
+    raise OptionError(
+        f"SourceOptions: {option} must be a column name or several, got {value!r}."
+    )
