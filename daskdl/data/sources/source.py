@@ -193,7 +193,7 @@ class Source:
 
 
 class SourceOpener(Protocol):
-    """What an entry point of the group ``daskdl.sources`` names: an object or a class."""
+    """What an entry point of ``daskdl.sources`` names: an object or a class."""
 
     def accepts(self, data: Any) -> bool:
         """Say whether this opener knows that kind of data, without reading any."""

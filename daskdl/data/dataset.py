@@ -1,0 +1,317 @@
+"""DataSet: features, labels, masks and keys of some examples."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.checks import check_positive
+from daskdl.data import dl4j_streams
+from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
+from daskdl.data.files import open_input, open_output
+from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
+from daskdl.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["DataSet"]
+
+
+class DataSet:
+    """Some examples, for a network with one input and one output.
+
+    Parameters
+    ----------
+    features : array_like of shape (batch, ...)
+        Rows, time series (batch, features, time), images (batch, channels, height,
+        width), or as the network's data format says. Arrays are not copied.
+    labels : array_like of shape (batch, ...), optional
+        None for prediction.
+    features_mask, labels_mask : array_like of shape (batch, time), optional
+        1 keeps a time step, 0 drops it. A labels mask of shape (batch, 1) or
+        (batch, n_out) weighs examples or outputs.
+    keys : sequence of length batch, optional
+        Come back with the predictions.
+
+    Raises
+    ------
+    DataError
+        If an array is ragged or does not hold real numbers.
+    ShapeError
+        If the arrays differ in their number of examples.
+
+    Examples
+    --------
+    >>> batch = DataSet([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], [[1, 0], [0, 1], [1, 0]])
+    >>> [part.num_examples for part in batch.batches(2)]
+    [2, 1]
+    """
+
+    __slots__ = ("features", "features_mask", "keys", "labels", "labels_mask")
+
+    def __init__(
+        self,
+        features: Any,
+        labels: Any = None,
+        features_mask: Any = None,
+        labels_mask: Any = None,
+        *,
+        keys: Any = None,
+    ) -> None:
+        self.features: NDArray[Any] = as_batch_array("DataSet", "features", features)
+        self.labels = _optional("labels", labels)
+        self.features_mask = _optional("features_mask", features_mask)
+        self.labels_mask = _optional("labels_mask", labels_mask)
+        n_examples = check_same_length(
+            "DataSet",
+            [
+                ("features", self.features),
+                ("labels", self.labels),
+                ("features_mask", self.features_mask),
+                ("labels_mask", self.labels_mask),
+            ],
+        )
+        self.keys: NDArray[Any] | None = (
+            None if keys is None else as_keys("DataSet", keys, n_examples)
+        )
+
+    @property
+    def num_examples(self) -> int:
+        """Number of examples: the length of axis 0 of every array."""
+        return len(self.features)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays hold, without keys."""
+        arrays = (self.features, self.labels, self.features_mask, self.labels_mask)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def __len__(self) -> int:
+        return self.num_examples
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}={array.shape} {array.dtype}"
+            for name in ("features", "labels", "features_mask", "labels_mask", "keys")
+            if (array := getattr(self, name)) is not None
+        ]
+        return f"DataSet({', '.join(parts)})"
+
+    def slice(self, start: int, stop: int) -> "DataSet":
+        """Return the examples from `start` to `stop` (exclusive) as views."""
+        return self._take(slice(start, stop))
+
+    def batches(self, batch_size: int) -> Iterator["DataSet"]:
+        """Yield the examples in order, `batch_size` at a time; the last may be short.
+
+        Raises
+        ------
+        OptionError
+            If `batch_size` is not positive.
+        """
+        check_positive("DataSet.batches", "batch_size", batch_size)
+        for start in range(0, self.num_examples, batch_size):
+            yield self.slice(start, start + batch_size)
+
+    def shuffled(self, rng: np.random.Generator) -> "DataSet":
+        """Return a copy with the examples in a random order drawn from `rng`."""
+        return self._take(rng.permutation(self.num_examples))
+
+    @staticmethod
+    def merge(datasets: Sequence["DataSet"]) -> "DataSet":
+        """Join data sets, example after example.
+
+        Time series (batch, features, time) of different lengths are filled up with
+        zeros at their end, and masks say so, as DL4J does. Where some have a mask and
+        others not, the others' examples count in full.
+
+        Parameters
+        ----------
+        datasets : sequence of DataSet
+            At least one.
+
+        Returns
+        -------
+        DataSet
+            Copies; the data set itself if there is only one.
+
+        Raises
+        ------
+        OptionError
+            If there is none.
+        DataError
+            If only some have labels, or keys.
+        ShapeError
+            If the shapes of their examples differ in more than the length in time.
+        """
+        if not datasets:
+            raise OptionError("DataSet.merge: datasets must hold at least one, got [].")
+        if len(datasets) == 1:
+            return datasets[0]
+        who = "DataSet.merge"
+        features = merge_arrays(who, "features", [d.features for d in datasets])
+        labels = merge_arrays(who, "labels", [d.labels for d in datasets])
+        if features is None:
+            raise DataError(f"{who}: features must be there, got None.")
+        return DataSet(
+            features,
+            labels,
+            merge_masks(
+                who,
+                "features_mask",
+                [d.features for d in datasets],
+                [d.features_mask for d in datasets],
+            ),
+            merge_masks(
+                who,
+                "labels_mask",
+                [d.labels for d in datasets],
+                [d.labels_mask for d in datasets],
+            ),
+            keys=merge_keys(who, [d.keys for d in datasets]),
+        )
+
+    def save(
+        self,
+        path_or_url: str,
+        *,
+        overwrite: bool = False,
+        storage_options: dict[str, Any] | None = None,
+    ) -> None:
+        """Write DL4J's own ``DataSet`` file, byte for byte what 1.0.0-M2.1 writes.
+
+        Keys are not stored; the format has no place for them.
+
+        Parameters
+        ----------
+        path_or_url : str or path
+            Anything that fsspec opens: plain paths, ``file://``, ``hdfs://``, ...
+        overwrite : bool
+            Replace what is there.
+        storage_options : dict, optional
+            Handed to the file system.
+
+        Raises
+        ------
+        OutputExistsError
+            If there is a file and `overwrite` is False.
+        DataError
+            If an array has a dtype that the format does not know.
+        """
+        with open_output(
+            path_or_url, overwrite=overwrite, storage_options=storage_options
+        ) as stream:
+            self.write_to(stream)
+
+    def write_to(self, stream: BinaryIO) -> None:
+        """Write what `save` writes to an open binary stream."""
+        dl4j_streams.write_dataset(
+            stream,
+            dl4j_streams.DataSetArrays(
+                self.features, self.labels, self.features_mask, self.labels_mask
+            ),
+        )
+
+    @classmethod
+    def load(
+        cls, path_or_url: str, *, storage_options: dict[str, Any] | None = None
+    ) -> "DataSet":
+        """Read a ``DataSet`` file of any DL4J release, or of `save`.
+
+        Example metadata and label names, which Java serialised, are left unread.
+
+        Parameters
+        ----------
+        path_or_url : str or path
+            Anything that fsspec opens.
+        storage_options : dict, optional
+            Handed to the file system.
+
+        Raises
+        ------
+        SourceNotFoundError
+            If there is no file.
+        CorruptFileError
+            If the file ends too early or is no such file; with path and offset.
+        DataError
+            If it holds no features.
+        """
+        with open_input(path_or_url, storage_options=storage_options) as stream:
+            return cls.read_from(stream, name=str(path_or_url))
+
+    @classmethod
+    def read_from(cls, stream: BinaryIO, *, name: str) -> "DataSet":
+        """Read what `load` reads from an open binary stream; `name` is for messages."""
+        arrays = dl4j_streams.read_dataset(stream, name=name)
+        if arrays.features is None:
+            raise DataError(f"{name}: a DataSet must hold features, got none.")
+        return cls(
+            arrays.features, arrays.labels, arrays.features_mask, arrays.labels_mask
+        )
+
+    @classmethod
+    def from_xarray(
+        cls,
+        ds: "xr.Dataset",
+        *,
+        features: str | Sequence[str],
+        label: str | Sequence[str] | None = None,
+        sample_dim: Hashable | None = None,
+        n_classes: int | None = None,
+        key: str | None = None,
+        features_mask: str | None = None,
+        labels_mask: str | None = None,
+    ) -> "DataSet":
+        """Make a data set of variables of a labelled one, computing lazy ones.
+
+        Parameters
+        ----------
+        ds : xarray.Dataset
+        features, label : str or sequence of str
+            Variables. Several stand side by side, and must then have at most one
+            dimension besides `sample_dim`.
+        sample_dim : hashable, optional
+            Dimension along which examples lie; the first of the (first) features
+            variable if not given. The other dimensions keep their order.
+        n_classes : int, optional
+            The label variable holds integers from 0 to n_classes - 1 and becomes
+            one-hot rows.
+        key, features_mask, labels_mask : str, optional
+            Variables or coordinates.
+
+        Raises
+        ------
+        ColumnError
+            If a variable is missing or lacks `sample_dim`.
+        DataError
+            If a label is not among the classes.
+        """
+        from daskdl.data.labelled import dataset_from_xarray
+
+        return dataset_from_xarray(
+            ds,
+            name="DataSet.from_xarray",
+            features=features,
+            label=label,
+            sample_dim=sample_dim,
+            n_classes=n_classes,
+            key=key,
+            features_mask=features_mask,
+            labels_mask=labels_mask,
+        )
+
+    def _take(self, rows: Any) -> "DataSet":
+        return DataSet(
+            self.features[rows],
+            *(
+                None if array is None else array[rows]
+                for array in (self.labels, self.features_mask, self.labels_mask)
+            ),
+            keys=None if self.keys is None else self.keys[rows],
+        )
+
+
+def _optional(name: str, value: Any) -> NDArray[Any] | None:
+    return None if value is None else as_batch_array("DataSet", name, value)

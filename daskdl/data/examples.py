@@ -1,0 +1,107 @@
+"""Checks that every source makes on the examples it loaded."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from daskdl.errors import ColumnError, DataError
+
+__all__ = ["checked_features", "first_bad_row"]
+
+
+def checked_features(
+    values: NDArray[Any],
+    *,
+    name: str,
+    column: str,
+    n_features: int | None = None,
+    feature_shape: tuple[int, ...] | None = None,
+    dtype: DTypeLike = np.float32,
+    first_row: int = 0,
+) -> NDArray[Any]:
+    """Return features as finite numbers of the width and shape that is asked for.
+
+    Parameters
+    ----------
+    values : ndarray of shape (batch,) or (batch, ...)
+        One number an example becomes a column.
+    name, column : str
+        Of the partition and the column (or columns), for messages.
+    n_features : int, optional
+        Numbers that an example must have.
+    feature_shape : tuple of int, optional
+        Shape that an example is brought to, in C order.
+    dtype : dtype
+        What the features are cast to.
+    first_row : int
+        Number of the first row in the partition, for messages.
+
+    Returns
+    -------
+    ndarray of shape (batch, width), (batch, *feature_shape), or as given
+        Not copied if it has the dtype already.
+
+    Raises
+    ------
+    ColumnError
+        If an example has another number of features than asked for.
+    DataError
+        If a value is missing, no number, or not finite after the cast; with the first
+        such row.
+    """
+    values = values[:, None] if values.ndim == 1 else values
+    width = math.prod(values.shape[1:])
+    wanted = math.prod(feature_shape) if feature_shape is not None else n_features
+    if wanted is not None and width != wanted:
+        raise ColumnError(
+            f"{name}: column {column!r} must hold {wanted} numbers an example, got "
+            f"{width}."
+        )
+    found = first_bad_row(values, dtype)
+    if found is not None:
+        row, value = found
+        raise DataError(
+            f"{name}: column {column!r} must hold finite numbers, got {value!r} in row "
+            f"{first_row + row}."
+        )
+    shape = values.shape[1:] if feature_shape is None else feature_shape
+    return values.astype(dtype, copy=False).reshape(len(values), *shape)
+
+
+def first_bad_row(
+    values: NDArray[Any], dtype: DTypeLike | None = None
+) -> tuple[int, Any] | None:
+    """Return the first row with a value that is no finite number, and that value.
+
+    Parameters
+    ----------
+    values : ndarray of shape (batch, ...)
+    dtype : dtype, optional
+        What the values will be cast to; one too large for it counts as infinite.
+
+    Returns
+    -------
+    (int, value) or None
+        None if all is well.
+    """
+    if values.dtype.kind in "biu":
+        return None
+    if values.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            cast = values if dtype is None else values.astype(dtype, copy=False)
+        is_good = np.isfinite(cast)
+    else:
+        is_good = np.frompyfunc(_is_finite_number, 1, 1)(values).astype(bool)
+    if is_good.all():
+        return None
+    place = np.unravel_index(int(np.argmin(is_good)), values.shape)
+    value = values[place]
+    return int(place[0]), value.item() if isinstance(value, np.generic) else value
+
+
+def _is_finite_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number | np.bool_) and bool(
+        np.isfinite(value)
+    )

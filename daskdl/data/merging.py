@@ -1,0 +1,130 @@
+"""Joining arrays of examples, time series of different lengths among them.
+
+DL4J's rule: only rank 3 in its format (batch, features, time) may differ, and only in
+time; what is missing at the end is filled with zeros and dropped by a mask.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.errors import DataError, ShapeError
+
+__all__ = ["merge_arrays", "merge_keys", "merge_masks"]
+
+_Arrays = Sequence[NDArray[Any] | None]
+
+
+def merge_arrays(who: str, name: str, arrays: _Arrays) -> NDArray[Any] | None:
+    """Join arrays along axis 0, filling shorter time series with zeros.
+
+    Parameters
+    ----------
+    who, name : str
+        For messages.
+    arrays : sequence of (ndarray of shape (batch, ...) or None)
+        None for all, or for none.
+
+    Returns
+    -------
+    ndarray or None
+        A new array; None if all were None.
+
+    Raises
+    ------
+    DataError
+        If some are None and others not.
+    ShapeError
+        If the shapes of the examples differ in more than the length in time.
+    """
+    present = _all_or_none(who, name, arrays)
+    if not present:
+        return None
+    shapes = {array.shape[1:] for array in present}
+    if len(shapes) == 1:
+        return np.concatenate(present)
+    if len({shape[:-1] for shape in shapes}) > 1 or present[0].ndim != 3:
+        raise ShapeError(
+            f"{who}: examples of {name} must have one shape, or differ only in time "
+            f"as (batch, features, time), got {sorted(shapes)}."
+        )
+    time = max(array.shape[2] for array in present)
+    return np.concatenate(
+        [
+            np.pad(array, ((0, 0), (0, 0), (0, time - array.shape[2])))
+            for array in present
+        ]
+    )
+
+
+def merge_masks(
+    who: str, name: str, arrays: _Arrays, masks: _Arrays
+) -> NDArray[Any] | None:
+    """Join masks along axis 0; make those that are missing but needed.
+
+    Parameters
+    ----------
+    who, name : str
+        For messages.
+    arrays : sequence of (ndarray of shape (batch, ...) or None)
+        What the masks belong to.
+    masks : sequence of (ndarray of shape (batch, n) or None)
+        As given with the arrays.
+
+    Returns
+    -------
+    ndarray or None
+        None if no mask is needed: none was given, and all lengths agree.
+
+    Raises
+    ------
+    ShapeError
+        If the masks differ in their shape beyond what filling up in time explains.
+    """
+    lengths = [a.shape[2] if a is not None and a.ndim == 3 else None for a in arrays]
+    differ = len(set(lengths)) > 1
+    given = [mask for mask in masks if mask is not None]
+    if not differ and not given:
+        return None
+    dtype = given[0].dtype if given else np.dtype(np.float32)
+    width = max(length or 0 for length in lengths) if differ else given[0].shape[1]
+    joined = []
+    for array, mask, length in zip(arrays, masks, lengths, strict=True):
+        if mask is None and array is not None:
+            mask = np.ones((len(array), (length if differ else width) or 1), dtype)
+        if mask is not None:
+            joined.append(_filled(who, name, mask, width))
+    return np.concatenate(joined)
+
+
+def merge_keys(who: str, keys: _Arrays) -> NDArray[Any] | None:
+    """Join the keys of the examples; None if no data set has any.
+
+    Raises
+    ------
+    DataError
+        If only some have keys.
+    """
+    present = _all_or_none(who, "keys", keys)
+    return np.concatenate(present) if present else None
+
+
+def _filled(who: str, name: str, mask: NDArray[Any], width: int) -> NDArray[Any]:
+    if mask.ndim != 2 or mask.shape[1] > width:
+        raise ShapeError(
+            f"{who}: {name} must have shape (batch, {width}), got {mask.shape}."
+        )
+    return np.pad(mask, ((0, 0), (0, width - mask.shape[1])))
+
+
+def _all_or_none(who: str, name: str, arrays: _Arrays) -> list[NDArray[Any]]:
+    present = [array for array in arrays if array is not None]
+    if present and len(present) != len(arrays):
+        first = next(i for i, array in enumerate(arrays) if array is None)
+        raise DataError(
+            f"{who}: all data sets or none must have {name}, got none in number "
+            f"{first} of {len(arrays)}."
+        )
+    return present

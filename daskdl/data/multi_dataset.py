@@ -1,0 +1,260 @@
+"""MultiDataSet: examples for networks with several inputs or outputs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.checks import check_positive
+from daskdl.data import dl4j_streams
+from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
+from daskdl.data.files import open_input, open_output
+from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
+from daskdl.errors import DataError, OptionError, ShapeError
+
+__all__ = ["MultiDataSet"]
+
+_Masks = Sequence[Any] | None
+
+
+class MultiDataSet:
+    """Some examples, for a network with any number of inputs and outputs.
+
+    Parameters
+    ----------
+    features : sequence of array_like, each of shape (batch, ...)
+        One an input, in the order of the network's inputs; at least one.
+    labels : sequence of array_like, each of shape (batch, ...), optional
+        One an output; empty for prediction.
+    features_masks, labels_masks : sequence of (array_like or None), optional
+        One entry an input or output; (batch, time), 1 keeps and 0 drops. None as a
+        whole is the same as None for each.
+    keys : sequence of length batch, optional
+        Come back with the predictions.
+
+    Raises
+    ------
+    DataError
+        If an array is ragged or does not hold real numbers, or there is no input.
+    ShapeError
+        If the arrays differ in their number of examples, or masks are too few or many.
+    """
+
+    __slots__ = ("features", "features_masks", "keys", "labels", "labels_masks")
+
+    def __init__(
+        self,
+        features: Sequence[Any],
+        labels: Sequence[Any] = (),
+        features_masks: _Masks = None,
+        labels_masks: _Masks = None,
+        *,
+        keys: Any = None,
+    ) -> None:
+        self.features = _arrays("features", features)
+        self.labels = _arrays("labels", labels)
+        if not self.features:
+            raise DataError("MultiDataSet: features must hold at least one, got none.")
+        self.features_masks = _masks(
+            "features_masks", features_masks, len(self.features)
+        )
+        self.labels_masks = _masks("labels_masks", labels_masks, len(self.labels))
+        n_examples = check_same_length("MultiDataSet", list(self._named_arrays()))
+        self.keys: NDArray[Any] | None = (
+            None if keys is None else as_keys("MultiDataSet", keys, n_examples)
+        )
+
+    @property
+    def num_examples(self) -> int:
+        """Number of examples: the length of axis 0 of every array."""
+        return len(self.features[0])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays hold, without keys."""
+        return sum(a.nbytes for _, a in self._named_arrays() if a is not None)
+
+    def __len__(self) -> int:
+        return self.num_examples
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}={array.shape} {array.dtype}"
+            for name, array in self._named_arrays()
+            if array is not None
+        ]
+        if self.keys is not None:
+            parts.append(f"keys={self.keys.shape} {self.keys.dtype}")
+        return f"MultiDataSet({', '.join(parts)})"
+
+    def slice(self, start: int, stop: int) -> "MultiDataSet":
+        """Return the examples from `start` to `stop` (exclusive) as views."""
+        return self._take(slice(start, stop))
+
+    def batches(self, batch_size: int) -> Iterator["MultiDataSet"]:
+        """Yield the examples in order, `batch_size` at a time; the last may be short.
+
+        Raises
+        ------
+        OptionError
+            If `batch_size` is not positive.
+        """
+        check_positive("MultiDataSet.batches", "batch_size", batch_size)
+        for start in range(0, self.num_examples, batch_size):
+            yield self.slice(start, start + batch_size)
+
+    def shuffled(self, rng: np.random.Generator) -> "MultiDataSet":
+        """Return a copy with the examples in a random order drawn from `rng`."""
+        return self._take(rng.permutation(self.num_examples))
+
+    @staticmethod
+    def merge(datasets: Sequence["MultiDataSet"]) -> "MultiDataSet":
+        """Join data sets, example after example; as `DataSet.merge`, array by array.
+
+        Raises
+        ------
+        OptionError
+            If there is none.
+        DataError
+            If only some have keys.
+        ShapeError
+            If they differ in their number of inputs or outputs, or the shapes of their
+            examples differ in more than the length in time.
+        """
+        who = "MultiDataSet.merge"
+        if not datasets:
+            raise OptionError(f"{who}: datasets must hold at least one, got [].")
+        if len(datasets) == 1:
+            return datasets[0]
+        _check_same_counts(who, datasets)
+        features, features_masks = _merged(
+            who, "features", [(d.features, d.features_masks) for d in datasets]
+        )
+        labels, labels_masks = _merged(
+            who, "labels", [(d.labels, d.labels_masks) for d in datasets]
+        )
+        return MultiDataSet(
+            features,
+            labels,
+            features_masks,
+            labels_masks,
+            keys=merge_keys(who, [d.keys for d in datasets]),
+        )
+
+    def save(
+        self,
+        path_or_url: str,
+        *,
+        overwrite: bool = False,
+        storage_options: dict[str, Any] | None = None,
+    ) -> None:
+        """Write DL4J's own ``MultiDataSet`` file, as 1.0.0-M2.1 does.
+
+        Keys are not stored; the format has no place for them. Parameters and errors
+        are those of `DataSet.save`.
+        """
+        with open_output(
+            path_or_url, overwrite=overwrite, storage_options=storage_options
+        ) as stream:
+            self.write_to(stream)
+
+    def write_to(self, stream: BinaryIO) -> None:
+        """Write what `save` writes to an open binary stream."""
+        dl4j_streams.write_multi_dataset(
+            stream,
+            dl4j_streams.MultiDataSetArrays(
+                self.features, self.labels, self.features_masks, self.labels_masks
+            ),
+        )
+
+    @classmethod
+    def load(
+        cls, path_or_url: str, *, storage_options: dict[str, Any] | None = None
+    ) -> "MultiDataSet":
+        """Read a ``MultiDataSet`` file of any DL4J release, or of `save`.
+
+        Example metadata, which Java serialised, are left unread. Parameters and errors
+        are those of `DataSet.load`.
+        """
+        with open_input(path_or_url, storage_options=storage_options) as stream:
+            return cls.read_from(stream, name=str(path_or_url))
+
+    @classmethod
+    def read_from(cls, stream: BinaryIO, *, name: str) -> "MultiDataSet":
+        """Read what `load` reads from an open binary stream; `name` is for messages."""
+        arrays = dl4j_streams.read_multi_dataset(stream, name=name)
+        if not arrays.features:
+            raise DataError(f"{name}: a MultiDataSet must hold features, got none.")
+        return cls(
+            arrays.features, arrays.labels, arrays.features_masks, arrays.labels_masks
+        )
+
+    def _named_arrays(self) -> Iterator[tuple[str, NDArray[Any] | None]]:
+        for name in self.__slots__:
+            if name != "keys":
+                for index, array in enumerate(getattr(self, name) or ()):
+                    yield f"{name}[{index}]", array
+
+    def _take(self, rows: Any) -> "MultiDataSet":
+        return MultiDataSet(
+            [array[rows] for array in self.features],
+            [array[rows] for array in self.labels],
+            *(
+                None
+                if masks is None
+                else [None if mask is None else mask[rows] for mask in masks]
+                for masks in (self.features_masks, self.labels_masks)
+            ),
+            keys=None if self.keys is None else self.keys[rows],
+        )
+
+
+def _arrays(name: str, values: Sequence[Any]) -> list[NDArray[Any]]:
+    if not isinstance(values, list | tuple):
+        raise DataError(
+            f"MultiDataSet: {name} must be a list of arrays, got "
+            f"{type(values).__qualname__}. Use DataSet for a single input and output."
+        )
+    return [
+        as_batch_array("MultiDataSet", f"{name}[{index}]", value)
+        for index, value in enumerate(values)
+    ]
+
+
+def _masks(name: str, values: _Masks, n: int) -> list[NDArray[Any] | None] | None:
+    if values is None:
+        return None
+    if len(values) != n:
+        raise ShapeError(
+            f"MultiDataSet: {name} must have one entry for each of {n} arrays (None "
+            f"where there is no mask), got {len(values)}."
+        )
+    masks = [
+        None if value is None else as_batch_array("MultiDataSet", f"{name}[{i}]", value)
+        for i, value in enumerate(values)
+    ]
+    return None if all(mask is None for mask in masks) else masks
+
+
+def _check_same_counts(who: str, datasets: Sequence[MultiDataSet]) -> None:
+    counts = {(len(d.features), len(d.labels)) for d in datasets}
+    if len(counts) > 1:
+        raise ShapeError(
+            f"{who}: all must have the same number of inputs and outputs, "
+            f"got {sorted(counts)}."
+        )
+
+
+def _merged(
+    who: str,
+    name: str,
+    parts: Sequence[tuple[list[NDArray[Any]], list[NDArray[Any] | None] | None]],
+) -> tuple[list[NDArray[Any] | None], list[NDArray[Any] | None]]:
+    arrays, masks = [], []
+    for index in range(len(parts[0][0])):
+        column = [part[0][index] for part in parts]
+        column_masks = [None if part[1] is None else part[1][index] for part in parts]
+        arrays.append(merge_arrays(who, f"{name}[{index}]", column))
+        masks.append(merge_masks(who, f"{name}_masks[{index}]", column, column_masks))
+    return arrays, masks

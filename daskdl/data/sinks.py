@@ -1,0 +1,116 @@
+"""Where results go: part files that appear all at once, or not at all.
+
+A sink is found by entry point (group ``daskdl.sinks``), so that this package need not
+know what HDFS or Spark is. The life of an output: `prepare` on the driver, `write_part`
+on the workers, `commit` on the driver; `abort` on the driver if anything failed.
+"""
+
+import importlib.metadata
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from daskdl.errors import OptionError
+
+__all__ = ["Sink", "SinkOpener", "open_sink"]
+
+
+class Sink(ABC):
+    """A place that takes part files; picklable, since workers write to it.
+
+    Attributes
+    ----------
+    url : str
+        The directory that readers will see.
+    """
+
+    url: str
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make room for the parts, on the driver, before any work is done.
+
+        Raises
+        ------
+        OutputExistsError
+            If there is something at `url` and overwriting was not asked for.
+        """
+
+    @abstractmethod
+    def write_part(self, index: int, columns: Mapping[str, Any]) -> str:
+        """Write one part under a temporary name, on a worker.
+
+        May be called again for the same `index`, by another worker too; only what
+        `commit` is given counts.
+
+        Parameters
+        ----------
+        index : int
+            Number of the part; the parts in this order are the output.
+        columns : mapping of str to array
+            Columns of equal length: pyarrow arrays, ndarrays of shape (rows,), or
+            float ndarrays of shape (rows, width), one vector a row.
+
+        Returns
+        -------
+        str
+            The path written, for `commit`.
+        """
+
+    @abstractmethod
+    def commit(self, paths: Sequence[str]) -> list[str]:
+        """Move exactly these parts into place, then mark the output as finished.
+
+        Returns
+        -------
+        list of str
+            The final paths, in the order of the parts.
+        """
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Remove everything that was written; harmless if nothing was."""
+
+
+class SinkOpener(Protocol):
+    """What an entry point of the group ``daskdl.sinks`` names: an object or a class."""
+
+    def accepts(self, url: str) -> bool:
+        """Say whether this opener knows how to write to the URL."""
+
+    def open(
+        self, url: str, *, overwrite: bool, storage_options: dict[str, Any]
+    ) -> Sink:
+        """Return a sink for the URL without touching what is stored there."""
+
+
+def open_sink(
+    url: str, *, overwrite: bool = False, storage_options: dict[str, Any] | None = None
+) -> Sink:
+    """Return the sink for a URL; nothing is written yet.
+
+    Parameters
+    ----------
+    url : str
+        Directory to write: a plain path, ``file://`` or ``hdfs://``, ...
+    overwrite : bool
+        Replace what is there when the output is committed.
+    storage_options : dict, optional
+        Handed to the file system.
+
+    Raises
+    ------
+    OptionError
+        If no installed package knows how to write to the URL.
+    """
+    for entry_point in importlib.metadata.entry_points(group="daskdl.sinks"):
+        loaded = entry_point.load()
+        opener: SinkOpener = loaded() if isinstance(loaded, type) else loaded
+        if opener.accepts(url):
+            return opener.open(
+                url, overwrite=overwrite, storage_options=dict(storage_options or {})
+            )
+    raise OptionError(
+        f"open_sink: url must name a place that an installed sink can write to, "
+        f"got {url!r}."
+    )
