@@ -1,0 +1,272 @@
+"""What a Spark job left at a path: its part files in the order of its rows.
+
+The rules were found by comparing Spark's files with what ``collect()`` returns: within
+one job, files in order of part number and file number hold the rows in their order.
+Names that start with ``_`` or ``.`` are Spark's own and are skipped at every level.
+"""
+
+import re
+import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from bridge.storage import Location, expand_locations, is_hidden, not_found, url_of
+from daskdl.errors import DataError, UnfinishedJobError
+
+__all__ = ["Part", "PartitionValue", "list_parts"]
+
+PartitionValue: TypeAlias = int | float | str | None
+
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+# Anchored: '-c47f' also occurs inside a job's uuid. Below partitionBy directories a dot
+# stands where a dash stands elsewhere; bucketed files carry the bucket before it.
+_DATAFRAME_PART = re.compile(rf"part-(\d+)-({_UUID})(?:_(\d+))?[-.]c(\d{{3,}})(?:\.|$)")
+_RDD_PART = re.compile(r"part-(?:[mr]-)?(\d+)(?:\.|$)")
+
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One data file.
+
+    Parameters
+    ----------
+    url : str
+        Where it is; a plain path if local.
+    partition : int or None
+        Number of the Spark partition that wrote it; None if the name has none.
+    job : str or None
+        The uuid that all files of one write share.
+    file_no : int
+        Number among the files of one partition.
+    bucket : int or None
+        Number of the bucket, for data written by ``bucketBy``.
+    values : dict of str to int, float, str or None
+        Values of the partition columns, from ``column=value`` directories.
+    size : int
+        In bytes.
+    """
+
+    url: str
+    partition: int | None = None
+    job: str | None = None
+    file_no: int = 0
+    bucket: int | None = None
+    values: dict[str, PartitionValue] = field(default_factory=dict)
+    size: int = 0
+
+    @property
+    def name(self) -> str:
+        """The last piece of the URL."""
+        return self.url.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A data file before its place in the order is known."""
+
+    part: Part
+    modified: float
+
+
+def list_parts(
+    url_or_urls: Location | Iterable[Location],
+    *,
+    require_success: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
+) -> list[Part]:
+    """List the data files at one or several paths.
+
+    Parameters
+    ----------
+    url_or_urls : str, path, or several of them
+        Directories and files, with globs and commas as
+        :func:`bridge.storage.expand_locations` takes them. A file is a part by itself.
+    require_success : bool
+        Refuse a directory of part files without ``_SUCCESS``. A directory whose files
+        do not bear Spark's names needs none, because what wrote them leaves none.
+    storage_options : dict, optional
+        See :func:`bridge.storage.filesystem`.
+
+    Returns
+    -------
+    list of Part
+        Path by path in the order given; below one path by job (in order of time), part
+        number, bucket and file number, as integers. Files below ``partitionBy``
+        directories follow the same order, so that their values alternate. Files with
+        other names come last, numbers in the names counted as numbers.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If a path does not exist.
+    UnfinishedJobError
+        If ``_SUCCESS`` is missing.
+    DataError
+        If a directory holds no data file, or its partition columns differ.
+    """
+    parts: list[Part] = []
+    for fs, path in expand_locations(url_or_urls, storage_options):
+        fs.invalidate_cache(path)
+        parts += _list_one(fs, path, require_success=require_success)
+    return _with_typed_values(parts)
+
+
+def _list_one(fs: Any, path: str, *, require_success: bool) -> list[Part]:
+    try:
+        entry = fs.info(path)
+    except FileNotFoundError as error:
+        raise not_found(fs, path) from error
+    root = _partitioned_root(path)
+    if entry["type"] != "directory":
+        return [_found(fs, root, entry).part]
+    files = [_found(fs, root, file) for file in _walk(fs, path)]
+    if require_success:
+        _check_finished(fs, path, root, [file.part for file in files])
+    if not files:
+        raise DataError(f"{url_of(fs, path)}: it must hold data files, it holds none.")
+    return _in_order(files)
+
+
+def _walk(fs: Any, directory: str) -> Iterator[dict[str, Any]]:
+    for entry in fs.ls(directory, detail=True):
+        name = entry["name"].rstrip("/").rpartition("/")[2]
+        if is_hidden(name) or entry["name"].rstrip("/") == directory:
+            continue
+        if entry["type"] == "directory":
+            yield from _walk(fs, entry["name"].rstrip("/"))
+        elif not name.startswith("_"):
+            yield entry
+
+
+def _partitioned_root(path: str) -> str:
+    """Climb out of ``column=value`` directories to the directory of the whole job."""
+    parent = path.rpartition("/")[0]
+    if "=" not in path.rpartition("/")[2] and "=" not in parent.rpartition("/")[2]:
+        return path
+    while "=" in parent.rpartition("/")[2]:
+        parent = parent.rpartition("/")[0]
+    return parent
+
+
+def _found(fs: Any, root: str, entry: dict[str, Any]) -> _Found:
+    path = entry["name"]
+    name = path.rpartition("/")[2]
+    partition, job, bucket, file_no = _numbers(name)
+    part = Part(
+        url=url_of(fs, path),
+        partition=partition,
+        job=job,
+        file_no=file_no,
+        bucket=bucket,
+        values=_values(path.removeprefix(root)),
+        size=int(entry["size"]),
+    )
+    return _Found(part, _modified(entry))
+
+
+def _numbers(name: str) -> tuple[int | None, str | None, int | None, int]:
+    if match := _DATAFRAME_PART.match(name):
+        number, job, bucket, file_no = match.groups()
+        return int(number), job, None if bucket is None else int(bucket), int(file_no)
+    if match := _RDD_PART.match(name):
+        return int(match[1]), None, None, 0
+    return None, None, None, 0
+
+
+def _values(below_root: str) -> dict[str, PartitionValue]:
+    values: dict[str, PartitionValue] = {}
+    for directory in below_root.split("/")[:-1]:
+        column, separator, value = directory.partition("=")
+        if separator:
+            text = urllib.parse.unquote(value)
+            values[urllib.parse.unquote(column)] = (
+                None if text == _NULL_PARTITION else text
+            )
+    return values
+
+
+def _modified(entry: Mapping[str, Any]) -> float:
+    time = entry.get("modification_time", entry.get("mtime", entry.get("LastModified")))
+    if time is None:
+        return 0.0
+    return float(time.timestamp() if hasattr(time, "timestamp") else time)
+
+
+def _check_finished(fs: Any, path: str, root: str, parts: list[Part]) -> None:
+    directory = root if len(root) < len(path) else path
+    if fs.exists(f"{directory}/_SUCCESS"):
+        return
+    how = "Give require_success=False (require_success: false) to read it all the same."
+    if fs.exists(f"{directory}/_temporary"):
+        raise UnfinishedJobError(
+            f"{url_of(fs, directory)}: a finished job leaves _SUCCESS; here is "
+            f"_temporary and no _SUCCESS, so the job runs or broke off. {how}"
+        )
+    if any(part.partition is not None for part in parts):
+        raise UnfinishedJobError(
+            f"{url_of(fs, directory)}: a finished job leaves _SUCCESS beside its part "
+            f"files, there is none. {how}"
+        )
+
+
+def _in_order(files: list[_Found]) -> list[Part]:
+    started: dict[str, float] = {}
+    for file in files:
+        job = file.part.job or ""
+        started[job] = min(file.modified, started.get(job, file.modified))
+
+    def place(file: _Found) -> tuple[Any, ...]:
+        part = file.part
+        if part.partition is None:
+            return (1, _natural(part.url))
+        bucket = -1 if part.bucket is None else part.bucket
+        job = part.job or ""
+        numbers = (part.partition, bucket, part.file_no)
+        return (0, started[job], job, *numbers, part.url)
+
+    return [file.part for file in sorted(files, key=place)]
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    pieces = re.split(r"(\d+)", text)
+    return [(int(p), "") if p.isdigit() else (-1, p) for p in pieces]
+
+
+def _with_typed_values(parts: list[Part]) -> list[Part]:
+    columns = list(parts[0].values) if parts else []
+    for part in parts:
+        if list(part.values) != columns:
+            raise DataError(
+                f"{part.url}: all files must lie below the same partition columns "
+                f"{columns!r}, got {list(part.values)!r}."
+            )
+    if not columns:
+        return parts
+    kinds = {c: _kind([part.values[c] for part in parts]) for c in columns}
+    return [
+        Part(**{**vars(part), "values": _typed(part.values, kinds)}) for part in parts
+    ]
+
+
+def _kind(values: list[Any]) -> type:
+    """Find the narrowest type that all values of a partition column have."""
+    texts = [value for value in values if value is not None]
+    if all(re.fullmatch(r"[+-]?\d+", text) for text in texts):
+        return int
+    number = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+    if all(re.fullmatch(number, text) for text in texts):
+        return float
+    return str
+
+
+def _typed(
+    values: Mapping[str, Any], kinds: Mapping[str, type]
+) -> dict[str, PartitionValue]:
+    return {
+        column: None if value is None else kinds[column](value)
+        for column, value in values.items()
+    }

@@ -1,0 +1,227 @@
+"""Paths and URLs to file systems: local, HDFS, and whatever else fsspec knows.
+
+All of the bridge opens files through here and through nothing else. pandas, pyarrow and
+Dask, given an ``hdfs://`` URL, start a Java machine instead; given a file object from
+here, they do not.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import fsspec
+
+from daskdl.checks import did_you_mean, some
+from daskdl.errors import MissingExtraError, OptionError, SourceNotFoundError
+
+__all__ = [
+    "Location",
+    "expand_locations",
+    "filesystem",
+    "is_hidden",
+    "join_url",
+    "not_found",
+    "open_input",
+    "url_of",
+]
+
+Location: TypeAlias = str | os.PathLike[str]
+
+# Hadoop's names for what fsspec calls s3.
+_SAME_STORE = {"s3a": "s3", "s3n": "s3"}
+
+_MAGIC = re.compile(r"[*?\[{]")
+
+
+def filesystem(
+    url: Location, storage_options: Mapping[str, Any] | None = None
+) -> tuple[Any, str]:
+    """Find the file system of a path or URL.
+
+    Parameters
+    ----------
+    url : str or path
+        A plain path, or a URL such as ``hdfs://nameservice/data``, ``hdfs:///data``
+        (the default name service), ``viewfs://``, ``file://``, ``s3a://``.
+    storage_options : dict, optional
+        Handed to the file system. For HDFS: ``timeout_s``, the limit of each call in
+        seconds (60), and any Hadoop client setting; ``HADOOP_CONF_DIR`` is read too.
+
+    Returns
+    -------
+    fs : fsspec.AbstractFileSystem
+        Picklable.
+    path : str
+        What `fs` calls the place.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package for that kind of store is not installed.
+    OptionError
+        If the kind of store is unknown.
+    """
+    text = os.fspath(url)
+    options = dict(storage_options or {})
+    scheme, separator, _ = text.partition("://")
+    if scheme in ("hdfs", "viewfs") and separator:
+        return _hdfs(scheme, text, options)
+    options.pop("timeout_s", None)
+    if not separator or scheme == "file":
+        # Not url_to_fs: it takes '::' in a file name for a chain of file systems.
+        local = text.removeprefix("file://")
+        return fsspec.filesystem("file"), str(Path(local).expanduser().absolute())
+    scheme = _SAME_STORE.get(scheme, scheme)
+    try:
+        fs, path = fsspec.core.url_to_fs(f"{scheme}{text[text.index(':') :]}", **options)
+    except ImportError as error:
+        raise MissingExtraError(f"{text}: {error}") from error
+    except ValueError as error:
+        raise OptionError(
+            f"{text}: the scheme must be one that fsspec knows, got {scheme!r}."
+            f"{did_you_mean(scheme, ['hdfs', 'viewfs', 'file', 's3', 's3a', 'gs'])}"
+        ) from error
+    return fs, str(path)
+
+
+def url_of(fs: Any, path: str) -> str:
+    """Return what users call a path of `fs`: a plain path if local, else a URL."""
+    if "file" in _protocols(fs):
+        return path
+    return str(fs.unstrip_protocol(path))
+
+
+def join_url(url: Location, *names: str) -> str:
+    """Append names to a path or URL."""
+    return "/".join([os.fspath(url).rstrip("/"), *names])
+
+
+def open_input(
+    url: Location, storage_options: Mapping[str, Any] | None = None
+) -> Any:
+    """Open a file for reading bytes, with seek; what pyarrow takes as a file.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If there is no such file.
+    """
+    fs, path = filesystem(url, storage_options)
+    try:
+        return fs.open(path, "rb")
+    except FileNotFoundError as error:
+        raise not_found(fs, path) from error
+
+
+def expand_locations(
+    data: Location | Iterable[Location],
+    storage_options: Mapping[str, Any] | None = None,
+) -> list[tuple[Any, str]]:
+    """Resolve paths as Hadoop does: lists, commas, braces and globs.
+
+    Parameters
+    ----------
+    data : str, path, or several of them
+        Each may hold several parts separated by commas, alternatives ``{a,b}``, and
+        ``*``, ``?``, ``[...]``. A name that exists as it stands is not a pattern.
+    storage_options : dict, optional
+        See `filesystem`.
+
+    Returns
+    -------
+    list of (fs, path)
+        In the order given; the matches of one pattern by name, without hidden ones.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If a pattern matches nothing. Plain names are not looked up.
+    """
+    found: list[tuple[Any, str]] = []
+    for item in [data] if isinstance(data, str | os.PathLike) else data:
+        for url in _without_commas(item, storage_options):
+            found += _matches(url, storage_options)
+    return found
+
+
+def is_hidden(name: str) -> bool:
+    """Tell whether Spark and Hadoop skip a name: ``_SUCCESS``, ``.part.crc``.
+
+    A partition directory may start with an underscore if its column does.
+    """
+    if name.startswith(".") or name.endswith("._COPYING_"):
+        return True
+    return name.startswith("_") and "=" not in name
+
+
+def not_found(fs: Any, path: str) -> SourceNotFoundError:
+    """Say that a path does not exist, and which nearest name does."""
+    parent, _, name = path.rstrip("/").rpartition("/")
+    parent = parent or "/"
+    while parent != "/" and not fs.exists(parent):
+        parent, _, name = parent.rpartition("/")
+        parent = parent or "/"
+    known = [entry.rstrip("/").rpartition("/")[2] for entry in fs.ls(parent, False)]
+    there = some(sorted(known)) or "nothing"
+    return SourceNotFoundError(
+        f"{url_of(fs, path)}: the path must exist. {url_of(fs, parent)} holds {there}."
+        f"{did_you_mean(name, known)}"
+    )
+
+
+def _hdfs(scheme: str, url: str, options: dict[str, Any]) -> tuple[Any, str]:
+    try:
+        from bridge.hdfs import GuardedHdfs, GuardedViewfs
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{url}: the package hdfs-native must be installed to reach HDFS. "
+            "Run: pip install 'daskdl[hdfs]'"
+        ) from error
+    kind = GuardedHdfs if scheme == "hdfs" else GuardedViewfs
+    path = kind._strip_protocol(url)
+    return kind(**kind._get_kwargs_from_urls(url), **options), path
+
+
+def _matches(
+    url: str, storage_options: Mapping[str, Any] | None
+) -> list[tuple[Any, str]]:
+    fs, path = filesystem(url, storage_options)
+    if not _MAGIC.search(path) or fs.exists(path):
+        return [(fs, path.rstrip("/") or "/")]
+    names = [name for pattern in _without_braces(path) for name in fs.glob(pattern)]
+    kept = [name for name in names if not is_hidden(name.rpartition("/")[2])]
+    if not kept:
+        raise SourceNotFoundError(
+            f"{url_of(fs, path)}: the pattern must match something, it matches nothing."
+        )
+    return [(fs, name) for name in kept]
+
+
+def _without_commas(
+    item: Location, storage_options: Mapping[str, Any] | None
+) -> list[str]:
+    if not isinstance(item, str) or "," not in item:
+        return [os.fspath(item)]
+    fs, path = filesystem(item, storage_options)
+    if fs.exists(path):
+        return [item]
+    # A comma inside braces separates alternatives of one pattern.
+    return [one.strip() for one in re.split(r",(?![^{]*\})", item) if one.strip()]
+
+
+def _without_braces(pattern: str) -> list[str]:
+    match = re.search(r"\{([^{}]*)\}", pattern)
+    if match is None:
+        return [pattern]
+    head, tail = pattern[: match.start()], pattern[match.end() :]
+    return [
+        expanded
+        for choice in match[1].split(",")
+        for expanded in _without_braces(head + choice + tail)
+    ]
+
+
+def _protocols(fs: Any) -> tuple[str, ...]:
+    return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
