@@ -1,9 +1,59 @@
-"""Markers by folder, fixtures for all, and what a missing JVM or HDFS means."""
+"""Markers by folder, fixtures for all tests, and what a missing JVM or HDFS means."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+HERE = Path(__file__).parent
+
+# The folder below tests/ gives the marker, so that no test can forget it.
+MARKED_FOLDERS = frozenset({"integration", "spark", "hdfs", "gpu"})
+REQUIRED = pytest.StashKey[frozenset[str]]()
 
 
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20260101)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[REQUIRED] = required_parts()
+
+
+# First, because pytest deselects by marker in this same hook.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = item.path.relative_to(HERE).parts[0]
+        if folder in MARKED_FOLDERS:
+            item.add_marker(folder)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail what is skipped although ``DASKDL_REQUIRE`` says that its part is there."""
+    report = yield
+    marks = {mark.name for mark in item.iter_markers()}
+    missing = sorted(item.config.stash[REQUIRED] & marks)
+    if report.skipped and missing and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[-1] if report.longrepr else "no reason given"
+        report.outcome = "failed"
+        report.longrepr = f"DASKDL_REQUIRE={','.join(missing)}: {reason}"
+    return report
+
+
+def required_parts() -> frozenset[str]:
+    """Return the markers of the parts that this machine must have."""
+    names = os.environ.get("DASKDL_REQUIRE", "").split(",")
+    parts = frozenset(name.strip() for name in names if name.strip())
+    if not parts <= MARKED_FOLDERS:
+        raise pytest.UsageError(
+            f"DASKDL_REQUIRE: must name some of {sorted(MARKED_FOLDERS)}, "
+            f"got {sorted(parts)}."
+        )
+    return parts

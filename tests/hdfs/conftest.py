@@ -1,0 +1,55 @@
+"""One real HDFS for all tests of this folder: two NameNodes, three DataNodes."""
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+# The test bed lies beside the repository; a fresh checkout has none.
+TESTBED = Path(
+    os.environ.get("DASKDL_TESTBED") or Path(__file__).parents[3] / "shared" / "testbed"
+)
+# The smallest block that HDFS allows: a file of a few MB then spans several blocks.
+BLOCK_BYTES = 1 << 20
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start an HDFS; ``.uri`` is its root, ``.command(...)`` breaks it on purpose.
+
+    ``HADOOP_CONF_DIR`` is set while it runs, so that this process and those that it
+    starts find the name service.
+    """
+    pytest.importorskip("hdfs_native", reason="hdfs-native is not installed")
+    minihdfs = load_minihdfs()
+    cluster = minihdfs.MiniHDFS(
+        tmp_path_factory.mktemp("hdfs"),
+        ha=True,
+        datanodes=3,
+        conf={"dfs.blocksize": BLOCK_BYTES},
+    )
+    try:
+        cluster.start()
+    except minihdfs.HDFSError as error:
+        pytest.skip(f"the mini HDFS does not start: {error}")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in cluster.env.items():
+            patch.setenv(name, value)
+        yield cluster
+    cluster.stop()
+
+
+def load_minihdfs() -> ModuleType:
+    path = TESTBED / "hdfs" / "minihdfs.py"
+    if not path.is_file():
+        pytest.skip(f"no test bed: {path} is missing (set DASKDL_TESTBED)")
+    spec = importlib.util.spec_from_file_location("minihdfs", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

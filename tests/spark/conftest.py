@@ -1,0 +1,34 @@
+"""One Spark on this machine for all tests of this folder."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start a Spark session with two local threads and no web pages."""
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs java on the PATH")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        # Else Spark's Python workers are the first python3 on the PATH.
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        builder = sql.SparkSession.builder.master("local[2]").appName("daskdl tests")
+        session = builder.config(map=options).getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
+        session.stop()

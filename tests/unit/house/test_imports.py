@@ -1,0 +1,56 @@
+"""What importing daskdl brings along, asked in fresh processes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("distributed", "numba", "cupy", "pyspark")
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def loaded_by_package() -> set[str]:
+    return loaded_after("import daskdl")
+
+
+@pytest.fixture(scope="module")
+def loaded_by_help() -> set[str]:
+    return loaded_after(
+        "import contextlib, io\n"
+        "from daskdl.cli.main import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), "
+        "contextlib.suppress(SystemExit):\n"
+        "    main(['--help'])"
+    )
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_package_import_is_light(loaded_by_package: set[str], name: str) -> None:
+    assert name not in loaded_by_package
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_help_is_light(loaded_by_help: set[str], name: str) -> None:
+    assert name not in loaded_by_help
+
+
+def test_bridge_is_not_loaded_by_the_package(loaded_by_package: set[str]) -> None:
+    """The bridge is found by entry point, when a path is opened."""
+    assert "bridge" not in loaded_by_package
+
+
+def test_every_public_name_resolves() -> None:
+    """A name in daskdl.__all__ that is misspelt would fail only at a user's import."""
+    import daskdl
+
+    missing = [name for name in daskdl.__all__ if getattr(daskdl, name, None) is None]
+    assert missing == []
