@@ -1,0 +1,240 @@
+"""Get a client: start a local cluster, or join one that is there.
+
+Everything that is started here is closed on the way out, also after an error or an
+interrupt. A cluster that somebody else runs is only left.
+"""
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+from dask.utils import parse_bytes
+from distributed import Client, LocalCluster, Security
+from distributed.comm import connect as open_comm
+
+from daskdl.checks import check_at_least, check_positive
+from daskdl.cluster.versions import check_versions
+from daskdl.errors import ClusterError, OptionError, SchedulerUnreachableError
+
+__all__ = ["ClusterOptions", "connect"]
+
+# A worker that trains holds parameters and batches inside one task: nothing that Dask
+# could spill. `terminate` stays on, so that a leak kills a worker and not the machine.
+_LOCAL_CONFIG = {
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    # One process a core: more threads in BLAS would only fight for the cores.
+    "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": 1,
+    "distributed.nanny.pre-spawn-environ.OPENBLAS_NUM_THREADS": 1,
+    "distributed.nanny.pre-spawn-environ.MKL_NUM_THREADS": 1,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """Which cluster to work on.
+
+    Parameters
+    ----------
+    scheduler : str or None
+        Address of a scheduler that runs already, ``"tcp://host:8786"``. ``None`` starts
+        a cluster on this machine.
+    workers : int or None
+        Local: how many worker processes to start, ``None`` one a core. With
+        `scheduler`: how many workers must be there at least, ``None`` one.
+    memory_limit : str or None
+        What one local worker may use, ``"2 GiB"``; ``None`` or ``"auto"`` share the
+        machine's memory among the workers. Only without `scheduler`.
+    timeout_s : float
+        How long to wait for the scheduler's answer, and then for its workers.
+    dashboard : bool
+        Serve Dask's dashboard on a free local port. Only without `scheduler`.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range or does not go with `scheduler`.
+    """
+
+    scheduler: str | None = None
+    workers: int | None = None
+    memory_limit: str | None = None
+    timeout_s: float = 10.0
+    dashboard: bool = False
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            check_at_least("ClusterOptions", "workers", self.workers, 1)
+        check_positive("ClusterOptions", "timeout_s", self.timeout_s)
+        if self.scheduler is None:
+            _check_memory_limit(self.memory_limit)
+            return
+        if self.memory_limit is not None:
+            raise OptionError(
+                "ClusterOptions: memory_limit is for workers that are started here, "
+                f"got {self.memory_limit!r} with scheduler {self.scheduler!r}. "
+                "Give it to the cluster's own workers."
+            )
+        if self.dashboard:
+            raise OptionError(
+                "ClusterOptions: dashboard is for a cluster that is started here, "
+                f"got it with scheduler {self.scheduler!r}."
+            )
+
+
+@contextlib.contextmanager
+def connect(options: ClusterOptions) -> Iterator[Client]:
+    """Open a client on the cluster that `options` name, and close it again.
+
+    Parameters
+    ----------
+    options : ClusterOptions
+        Local workers have one thread each and listen on the loopback interface only.
+
+    Yields
+    ------
+    client : distributed.Client
+        With at least the workers that were asked for.
+
+    Raises
+    ------
+    SchedulerUnreachableError
+        If no scheduler answers at the address within ``timeout_s``.
+    VersionMismatchError
+        If scheduler or workers run versions that do not go with the client's.
+    ClusterError
+        If too few workers are there after ``timeout_s``.
+    """
+    opened = _local(options) if options.scheduler is None else _remote(options)
+    with opened as client:
+        yield client
+
+
+@contextlib.contextmanager
+def _local(options: ClusterOptions) -> Iterator[Client]:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set(_LOCAL_CONFIG))
+        with _interrupts_held_back():
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=options.workers or dask.system.CPU_COUNT,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    memory_limit=options.memory_limit or "auto",
+                    dashboard_address="127.0.0.1:0" if options.dashboard else None,
+                    # Workers that die or close are reported by the session in its own
+                    # words; Dask's log of the same would tear up the progress display.
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        yield stack.enter_context(Client(cluster, set_as_default=False))
+
+
+@contextlib.contextmanager
+def _remote(options: ClusterOptions) -> Iterator[Client]:
+    with _join(options) as client:
+        _await_workers(client, options)
+        check_versions(client.get_versions(packages=["daskdl"]))
+        yield client
+
+
+def _join(options: ClusterOptions) -> Client:
+    try:
+        # In a thread of its own, since a notebook's thread already runs a loop.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, _knock(options)).result()
+        return Client(
+            options.scheduler, timeout=options.timeout_s, set_as_default=False
+        )
+    except (OSError, asyncio.TimeoutError) as error:  # two classes before 3.11
+        raise SchedulerUnreachableError(
+            f"connect: a scheduler must answer at {options.scheduler!r} within "
+            f"{options.timeout_s:g} s, none did ({_reason(error)}). "
+            "Start one with `dask scheduler`, or leave the scheduler out to use this "
+            "machine."
+        ) from error
+    except ValueError as error:
+        raise OptionError(
+            "ClusterOptions: scheduler must be an address such as "
+            f"'tcp://host:8786', got {options.scheduler!r} ({error})."
+        ) from error
+
+
+async def _knock(options: ClusterOptions) -> None:
+    """Open a connection and close it.
+
+    A Client that fails to connect stays half built, and its ``__del__`` then complains
+    on stderr of a loop that is gone. So it is only made when somebody answers.
+    """
+    opening = open_comm(
+        options.scheduler,
+        # A little less than the whole, so that "connection refused" is what is told.
+        timeout=0.9 * options.timeout_s,
+        **Security().get_connection_args("client"),
+    )
+    try:
+        comm = await asyncio.wait_for(opening, options.timeout_s)
+    except asyncio.TimeoutError as error:
+        # open_comm limits the connection, but waits for the handshake without end.
+        raise OSError("something listens there, but it does not answer") from error
+    await comm.close()
+
+
+def _await_workers(client: Client, options: ClusterOptions) -> None:
+    wanted = options.workers or 1
+    try:
+        client.wait_for_workers(wanted, timeout=options.timeout_s)
+    except (TimeoutError, asyncio.TimeoutError) as error:  # two classes before 3.11
+        # Not scheduler_info(): from 2025.4 to 2026.3 it lists at most five workers.
+        found = len(client.nthreads())
+        raise ClusterError(
+            f"connect: the cluster at {options.scheduler} must have at least {wanted} "
+            f"worker{'s' if wanted > 1 else ''} within {options.timeout_s:g} s, "
+            f"got {found}. Start them with `dask worker {options.scheduler}`."
+        ) from error
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Start processes and threads that a Ctrl-C at the terminal does not reach.
+
+    The terminal sends SIGINT to the whole process group. Workers that got it would die
+    with a traceback each, and be restarted, while the main thread still closes the
+    cluster in order. A blocked signal is inherited by threads and by what they spawn;
+    one that comes meanwhile is delivered to this thread when the block ends.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _check_memory_limit(memory_limit: str | None) -> None:
+    if memory_limit is None or memory_limit == "auto":
+        return
+    try:
+        n_bytes: Any = parse_bytes(memory_limit)
+    except ValueError:
+        n_bytes = 0
+    if n_bytes <= 0:
+        raise OptionError(
+            "ClusterOptions: memory_limit must be a size such as '2 GiB', or 'auto', "
+            f"got {memory_limit!r}."
+        )
+
+
+def _reason(error: BaseException) -> str:
+    """Return the innermost cause that says something."""
+    text = str(error)
+    while error.__cause__ is not None:
+        error = error.__cause__
+        text = str(error) or text
+    return text.split("\n")[0]
