@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from daskdl.checks import did_you_mean
 from daskdl.errors import OptionError
@@ -127,12 +128,38 @@ def _wording(
         return path, _one_of(_quoted(context["expected"]), value)
     if "error" in context:
         return path, _sentence(str(context["error"]))
-    message = str(problem["msg"]).replace("Input should be", "must be")
-    return path, f"{message[0].lower()}{message[1:]}, got {got(value)}."
+    return path, f"{_plain_words(kind, context, problem['msg'])}, got {got(value)}."
+
+
+_PLAIN_WORDS = {
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+    "string_type": "must be text",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+}
+
+
+def _plain_words(kind: str, context: Mapping[str, Any], message: str) -> str:
+    """Return what must hold, in the words of YAML and not of pydantic's types."""
+    if kind in _PLAIN_WORDS:
+        return _PLAIN_WORDS[kind]
+    if kind == "too_short":
+        return f"must have at least {context['min_length']} items"
+    if kind == "too_long":
+        return f"must have at most {context['max_length']} items"
+    message = message.replace("Input should be", "must be")
+    return f"{message[0].lower()}{message[1:]}"
 
 
 def _unknown_key(path: Sequence[str | int], owner: Any) -> str:
-    known = sorted(owner.model_fields) if _is_model(owner) else []
+    known = sorted(_keys(owner)) if _is_model(owner) else []
     near = did_you_mean(path[-1], known)
     if near or not known:
         return f"is not a known key.{near}"
@@ -183,7 +210,7 @@ def _descend(candidates: Sequence[Any], part: str | int) -> tuple[Any, Any]:
     for candidate in candidates:
         if _is_model(candidate):
             owner = candidate
-            field = candidate.model_fields.get(part)
+            field = _keys(candidate).get(str(part))
             if field is not None:
                 return candidate, field.annotation
             continue
@@ -204,6 +231,12 @@ def _candidates(annotation: Any) -> list[Any]:
             found for part in typing.get_args(annotation) for found in _candidates(part)
         ]
     return [] if annotation is None else [annotation]
+
+
+def _keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model by the keys that a user writes."""
+    fields = model.model_fields.items()
+    return {field.alias or name: field for name, field in fields}
 
 
 def _tagged(candidates: Sequence[Any], tag: str | int) -> Any:

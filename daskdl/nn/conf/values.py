@@ -55,6 +55,14 @@ class Conf(BaseModel):
         return type(self)(**{**values, **changes})
 
 
+def validated(model: type[C], data: Any, who: str) -> C:
+    """Return `data` as a `model`, or raise what is wrong with it as an OptionError."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise option_error(who, error, model) from None
+
+
 def plain(value: Any) -> Any:
     """Return a NumPy scalar as Python's number, and refuse a boolean as a number."""
     if isinstance(value, bool | np.bool_):

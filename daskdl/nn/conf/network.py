@@ -1,0 +1,241 @@
+"""Configurations of whole networks, from keywords, mappings and YAML."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from daskdl.errors import OptionError
+from daskdl.nn.conf.convolutional import Convolution2D, Subsampling
+from daskdl.nn.conf.defaults import NetworkConf
+from daskdl.nn.conf.errors import got
+from daskdl.nn.conf.input_type import AnyInputType
+from daskdl.nn.conf.layer import Names
+from daskdl.nn.conf.layers import (
+    LAYERS,
+    LSTM,
+    Activation,
+    AnyLayer,
+    BatchNormalization,
+    Dense,
+    Dropout,
+    GlobalPooling,
+    Output,
+    RnnOutput,
+)
+from daskdl.nn.conf.topology import Node, graph, sequence
+from daskdl.nn.conf.values import tagged, validated
+from daskdl.nn.conf.vertices import (
+    VERTICES,
+    DuplicateToTimeSeriesVertex,
+    ElementWiseVertex,
+    L2NormalizeVertex,
+    LastTimeStepVertex,
+    MergeVertex,
+    ScaleVertex,
+    ShiftVertex,
+    SubsetVertex,
+)
+from daskdl.nn.conf.yaml import dump_yaml, load_yaml
+
+N = TypeVar("N", bound="_Exchanged")
+
+AnyNode = Annotated[
+    Dense
+    | Output
+    | Convolution2D
+    | Subsampling
+    | BatchNormalization
+    | LSTM
+    | RnnOutput
+    | GlobalPooling
+    | Dropout
+    | Activation
+    | MergeVertex
+    | ElementWiseVertex
+    | SubsetVertex
+    | ScaleVertex
+    | ShiftVertex
+    | L2NormalizeVertex
+    | LastTimeStepVertex
+    | DuplicateToTimeSeriesVertex,
+    Field(discriminator="type"),
+    BeforeValidator(tagged(*LAYERS, *VERTICES, suffix="layer")),
+]
+
+
+class _Exchanged(NetworkConf):
+    """A configuration that goes out and comes in as mapping and YAML."""
+
+    @classmethod
+    def from_dict(cls: type[N], data: Any, who: str = "network") -> N:
+        """Return the configuration that a mapping of plain values describes.
+
+        Raises
+        ------
+        OptionError
+            With the path of every wrong key, beginning with `who`.
+        """
+        return validated(cls, data, who)
+
+    @classmethod
+    def from_yaml(cls: type[N], text: str, who: str = "network") -> N:
+        """Return the configuration that a YAML (or JSON) text describes."""
+        return cls.from_dict(load_yaml(text, who), who)
+
+    def to_dict(self, *, compact: bool = False) -> dict[str, Any]:
+        """Return plain values that :meth:`from_dict` takes.
+
+        Parameters
+        ----------
+        compact : bool
+            Leave out what has its default. A file that must outlive a change of
+            defaults wants all of it.
+        """
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=compact)
+
+    def to_yaml(self) -> str:
+        """Return YAML without what has its default."""
+        return dump_yaml(self.to_dict(compact=True))
+
+
+class MultiLayerConfiguration(_Exchanged):
+    """Layers that follow one another.
+
+    Parameters
+    ----------
+    input : InputType
+        What an example is, e.g. ``FeedForward(size=64)``.
+    layers : tuple of layer configurations
+        The last one, and only it, is an output layer.
+    **options
+        As in :class:`~daskdl.nn.conf.defaults.NetworkConf`.
+
+    Raises
+    ------
+    OptionError
+        If anything is unknown, out of range, or does not fit together.
+
+    Examples
+    --------
+    >>> from daskdl.nn.conf.input_type import FeedForward
+    >>> from daskdl.nn.conf.layers import Dense, Output
+    >>> conf = MultiLayerConfiguration(
+    ...     input=FeedForward(size=4),
+    ...     layers=[Dense(n_out=8, activation="relu"), Output(n_out=3)],
+    ...     updater="adam",
+    ... )
+    >>> print(conf.to_yaml())
+    updater: {type: adam}
+    input: {type: feed_forward, size: 4}
+    layers:
+    - {type: dense, n_out: 8, activation: relu}
+    - {type: output, n_out: 3}
+    <BLANKLINE>
+    """
+
+    union_tag: ClassVar[str] = "layers"
+
+    input: AnyInputType
+    layers: Annotated[tuple[AnyLayer, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _infer(self) -> "MultiLayerConfiguration":
+        self.nodes()
+        return self
+
+    def nodes(self) -> list[Node]:
+        """Return the layers with their names, types and inferred options."""
+        return sequence(self, self.layers, self.input)
+
+
+class ComputationGraphConfiguration(_Exchanged):
+    """Layers and vertices that read inputs and each other.
+
+    Parameters
+    ----------
+    inputs : mapping of str to InputType
+        In the order in which features are given.
+    vertices : mapping of str to layer or vertex configuration
+        Each with `inputs`, the names it reads.
+    outputs : tuple of str
+        Output layers, in the order in which labels are given.
+    **options
+        As in :class:`~daskdl.nn.conf.defaults.NetworkConf`.
+
+    Raises
+    ------
+    OptionError
+        If anything is unknown, out of range, or does not fit together.
+    """
+
+    union_tag: ClassVar[str] = "vertices"
+
+    inputs: Annotated[dict[str, AnyInputType], Field(min_length=1)]
+    vertices: Annotated[dict[str, AnyNode], Field(min_length=1)]
+    outputs: Annotated[Names, Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _infer(self) -> "ComputationGraphConfiguration":
+        self.nodes()
+        return self
+
+    def nodes(self) -> list[Node]:
+        """Return layers and vertices in the order in which they are computed."""
+        return graph(self, self.inputs, self.vertices, self.outputs)
+
+
+def _kind(value: Any) -> Literal["layers", "vertices"] | None:
+    if isinstance(value, MultiLayerConfiguration):
+        return "layers"
+    if isinstance(value, ComputationGraphConfiguration):
+        return "vertices"
+    if isinstance(value, Mapping) and "layers" in value:
+        return "layers"
+    return "vertices" if isinstance(value, Mapping) and "vertices" in value else None
+
+
+NetworkConfiguration: TypeAlias = Annotated[
+    Annotated[MultiLayerConfiguration, Tag("layers")]
+    | Annotated[ComputationGraphConfiguration, Tag("vertices")],
+    Discriminator(
+        _kind,
+        custom_error_type="network_kind",
+        custom_error_message="must have the key `layers` or the key `vertices`",
+    ),
+]
+
+
+def configuration_from_dict(
+    data: Any, who: str = "network"
+) -> MultiLayerConfiguration | ComputationGraphConfiguration:
+    """Return the configuration that a mapping describes.
+
+    Parameters
+    ----------
+    data : mapping
+        With `layers` (a sequence) or `vertices` (a graph).
+    who : str
+        What the paths in messages begin with.
+
+    Raises
+    ------
+    OptionError
+        If it is neither, or anything in it is wrong.
+    """
+    kind = _kind(data)
+    if kind == "layers":
+        return MultiLayerConfiguration.from_dict(data, who)
+    if kind == "vertices":
+        return ComputationGraphConfiguration.from_dict(data, who)
+    raise OptionError(
+        f"{who}: must be a mapping with the key `layers` or the key `vertices`, "
+        f"got {got(data)}."
+    )
+
+
+def configuration_from_yaml(
+    text: str, who: str = "network"
+) -> MultiLayerConfiguration | ComputationGraphConfiguration:
+    """Return the configuration that a YAML (or JSON) text describes."""
+    return configuration_from_dict(load_yaml(text, who), who)

@@ -1,0 +1,297 @@
+"""Which layer gets what: types inferred through a sequence or a graph.
+
+Everything that cannot be is refused here, with the path of the key to change.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from daskdl.checks import did_you_mean, some
+from daskdl.nn.conf.defaults import NetworkConf
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType, inside_type
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.vertices import VertexConf
+
+
+@dataclass(frozen=True)
+class Node:
+    """One layer or vertex in its place.
+
+    Parameters
+    ----------
+    key : str
+        What its parameters' names begin with: ``"0"`` in a sequence, else the name.
+    name : str
+        What messages call it.
+    conf : LayerConf or VertexConf
+        A layer is resolved: nothing is left to the network.
+    inputs : tuple of str
+        Names of the nodes and network inputs it reads.
+    input_types : tuple of InputType
+        What they bring, inside the network.
+    output_type : InputType
+        What comes out.
+    """
+
+    key: str
+    name: str
+    conf: LayerConf | VertexConf
+    inputs: tuple[str, ...]
+    input_types: tuple[InputType, ...]
+    output_type: InputType
+
+
+def sequence(
+    network: NetworkConf, layers: Sequence[LayerConf], input_type: InputType
+) -> list[Node]:
+    """Return the nodes of layers that follow one another.
+
+    Raises
+    ------
+    OptionError
+        If a layer cannot take what the one before it gives, if two share a name, or if
+        not the last one, and only that, is an output layer.
+    """
+    nodes: list[Node] = []
+    current, previous = inside_type(input_type), "input"
+    for index, layer in enumerate(layers):
+        _check_in_sequence(layer, index, len(layers))
+        name = layer.name or f"layer{index}"
+        if name in [node.name for node in nodes]:
+            raise PathError(
+                f"must differ from the other layers' names, got {name!r}.",
+                *("layers", index, "name"),
+            )
+        try:
+            node = _layer_node(
+                network, layer, str(index), name, (previous,), (current,)
+            )
+        except PathError as error:
+            raise error.below("layers", index) from None
+        nodes.append(node)
+        current, previous = node.output_type, name
+    return nodes
+
+
+def _check_in_sequence(layer: LayerConf, index: int, n_layers: int) -> None:
+    is_last = index == n_layers - 1
+    kind = type(layer).__name__
+    if layer.inputs:
+        raise PathError(
+            f"must be left out: layers follow one another, got {layer.inputs!r}. "
+            "Use a ComputationGraphConfiguration for anything else.",
+            *("layers", index, "inputs"),
+        )
+    if is_last and not layer.is_output:
+        raise PathError(
+            f"must be an output layer, Output or RnnOutput, because it is the last "
+            f"one, got {kind}.",
+            *("layers", index),
+        )
+    if layer.is_output and not is_last:
+        raise PathError(
+            f"must be the last layer because it is an output layer, got {kind} with "
+            f"{n_layers - 1 - index} behind it.",
+            *("layers", index),
+        )
+
+
+def graph(
+    network: NetworkConf,
+    inputs: Mapping[str, InputType],
+    vertices: Mapping[str, LayerConf | VertexConf],
+    outputs: Sequence[str],
+) -> list[Node]:
+    """Return the nodes of a graph in DL4J's topological order.
+
+    Raises
+    ------
+    OptionError
+        If a name is unknown or taken twice, a vertex or input is not used, an output
+        is no output layer, vertices form a cycle, or types do not fit.
+
+    References
+    ----------
+    DL4J, ``ComputationGraph.topologicalSortOrder``: Kahn's algorithm with a first-in
+    first-out queue, successors in the order in which they were defined. The order
+    defines where parameters lie.
+    """
+    _check_names(inputs, vertices)
+    _check_outputs(vertices, outputs)
+    _check_used(inputs, vertices, outputs)
+    types = {name: inside_type(input_type) for name, input_type in inputs.items()}
+    nodes = []
+    for name in topological_order(
+        inputs, {name: conf.inputs for name, conf in vertices.items()}
+    ):
+        try:
+            node = _graph_node(network, vertices[name], name, types)
+        except PathError as error:
+            raise error.below("vertices", name) from None
+        nodes.append(node)
+        types[name] = node.output_type
+    return nodes
+
+
+def topological_order(
+    inputs: Iterable[str], reads: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return the vertices so that each comes behind all that it reads.
+
+    Parameters
+    ----------
+    inputs : iterable of str
+        Network inputs, in their order.
+    reads : mapping of str to sequence of str
+        For each vertex, in the order of definition, the names it reads.
+
+    Raises
+    ------
+    OptionError
+        If some vertices form a cycle.
+    """
+    waiting = {name: set(sources) for name, sources in reads.items()}
+    queue = [*inputs]
+    order: list[str] = []
+    for done in queue:
+        for name, sources in waiting.items():
+            if done in sources:
+                sources.remove(done)
+                if not sources:
+                    queue.append(name)
+                    order.append(name)
+    if len(order) < len(waiting):
+        cycle = _find_cycle({n: s for n, s in waiting.items() if s})
+        raise PathError(
+            "must not form a cycle, got " + " -> ".join(cycle) + ".", "vertices"
+        )
+    return order
+
+
+def _find_cycle(waiting: Mapping[str, set[str]]) -> list[str]:
+    path = [next(iter(waiting))]
+    while True:
+        # Every vertex that still waits does so for another that still waits.
+        following = min(name for name in waiting[path[-1]] if name in waiting)
+        if following in path:
+            return [*path[path.index(following) :], following][::-1]
+        path.append(following)
+
+
+def _check_names(
+    inputs: Mapping[str, InputType], vertices: Mapping[str, LayerConf | VertexConf]
+) -> None:
+    known = [*inputs, *vertices]
+    for name, conf in vertices.items():
+        if name in inputs:
+            raise PathError("must not have the name of an input.", "vertices", name)
+        if isinstance(conf, LayerConf) and conf.name not in (None, name):
+            raise PathError(
+                f"must be left out, the key {name!r} is the name, got {conf.name!r}.",
+                *("vertices", name, "name"),
+            )
+        if not conf.inputs:
+            raise PathError(
+                f"must name at least one of {some(known)}, got none.",
+                *("vertices", name, "inputs"),
+            )
+        extra = [conf.reads_network_input] if isinstance(conf, VertexConf) else []
+        for source in conf.inputs:
+            if source not in known:
+                raise PathError(
+                    f"must name inputs or vertices, got {source!r}."
+                    f"{did_you_mean(source, known)}",
+                    *("vertices", name, "inputs"),
+                )
+        for source in extra:
+            if source is not None and source not in inputs:
+                raise PathError(
+                    f"must be named after a network input, one of {some(inputs)}, got "
+                    f"{source!r}.",
+                    *("vertices", name),
+                )
+
+
+def _check_outputs(
+    vertices: Mapping[str, LayerConf | VertexConf], outputs: Sequence[str]
+) -> None:
+    for index, name in enumerate(outputs):
+        if name not in vertices:
+            raise PathError(
+                f"must name a vertex, got {name!r}.{did_you_mean(name, vertices)}",
+                *("outputs", index),
+            )
+        if not _is_output(vertices[name]):
+            raise PathError(
+                f"must name an output layer, Output or RnnOutput, got {name!r}, which "
+                f"is {type(vertices[name]).__name__}.",
+                *("outputs", index),
+            )
+        if name in outputs[:index]:
+            raise PathError(
+                f"must name each vertex once, got {name!r} again.", "outputs", index
+            )
+
+
+def _check_used(
+    inputs: Mapping[str, InputType],
+    vertices: Mapping[str, LayerConf | VertexConf],
+    outputs: Sequence[str],
+) -> None:
+    used = {source for conf in vertices.values() for source in conf.inputs}
+    for name in inputs:
+        if name not in used:
+            raise PathError("must be read by some vertex.", "inputs", name)
+    for name, conf in vertices.items():
+        if _is_output(conf) and name not in outputs:
+            raise PathError(
+                "must be named in outputs because it is an output layer.",
+                *("vertices", name),
+            )
+        if _is_output(conf) and name in used:
+            raise PathError(
+                "must not be read by other vertices because it is an output layer.",
+                *("vertices", name),
+            )
+        if name not in used and name not in outputs:
+            raise PathError(
+                "must be read by some vertex or be an output.", "vertices", name
+            )
+
+
+def _is_output(conf: LayerConf | VertexConf) -> bool:
+    return isinstance(conf, LayerConf) and conf.is_output
+
+
+def _graph_node(
+    network: NetworkConf,
+    conf: LayerConf | VertexConf,
+    name: str,
+    types: Mapping[str, InputType],
+) -> Node:
+    input_types = tuple(types[source] for source in conf.inputs)
+    if isinstance(conf, VertexConf):
+        output_type = conf.output_type(input_types)
+        return Node(name, name, conf, conf.inputs, input_types, output_type)
+    if len(input_types) > 1:
+        raise PathError(
+            f"must be one name for a layer, got {conf.inputs!r}. Join them with a "
+            "MergeVertex.",
+            "inputs",
+        )
+    return _layer_node(network, conf, name, name, conf.inputs, input_types)
+
+
+def _layer_node(
+    network: NetworkConf,
+    layer: LayerConf,
+    key: str,
+    name: str,
+    inputs: tuple[str, ...],
+    input_types: tuple[InputType, ...],
+) -> Node:
+    (input_type,) = input_types
+    output_type = layer.output_type(input_type)
+    conf = network.resolved(layer, input_type, name)
+    return Node(key, name, conf, inputs, input_types, output_type)
