@@ -111,11 +111,15 @@ class GuardedClient:
         )
 
     def get_content_summary(self, path: str) -> Any:
-        return self._call("measure", path, lambda: self._inner.get_content_summary(path))
+        return self._call(
+            "measure", path, lambda: self._inner.get_content_summary(path)
+        )
 
     def mkdirs(self, path: str, permission: int = 0o755, parents: bool = False) -> Any:
         return self._call(
-            "make directory", path, lambda: self._inner.mkdirs(path, permission, parents)
+            "make directory",
+            path,
+            lambda: self._inner.mkdirs(path, permission, parents),
         )
 
     def rename(self, source: str, target: str, overwrite: bool = False) -> Any:

@@ -75,7 +75,9 @@ def filesystem(
         return fsspec.filesystem("file"), str(Path(local).expanduser().absolute())
     scheme = _SAME_STORE.get(scheme, scheme)
     try:
-        fs, path = fsspec.core.url_to_fs(f"{scheme}{text[text.index(':') :]}", **options)
+        fs, path = fsspec.core.url_to_fs(
+            f"{scheme}{text[text.index(':') :]}", **options
+        )
     except ImportError as error:
         raise MissingExtraError(f"{text}: {error}") from error
     except ValueError as error:
@@ -98,9 +100,7 @@ def join_url(url: Location, *names: str) -> str:
     return "/".join([os.fspath(url).rstrip("/"), *names])
 
 
-def open_input(
-    url: Location, storage_options: Mapping[str, Any] | None = None
-) -> Any:
+def open_input(url: Location, storage_options: Mapping[str, Any] | None = None) -> Any:
     """Open a file for reading bytes, with seek; what pyarrow takes as a file.
 
     Raises

@@ -1,0 +1,153 @@
+"""Columns of numbers, and of lists of numbers, to arrays."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import DTypeLike, NDArray
+
+from bridge.readers.place import Place, first_true
+from daskdl.arrays.namespace import FloatArray
+from daskdl.errors import ColumnError, DataError
+
+__all__ = [
+    "cast_numbers",
+    "decode_lists",
+    "decode_numbers",
+    "innermost",
+    "is_list",
+    "is_number",
+]
+
+
+def is_number(arrow_type: Any) -> bool:
+    """Tell whether values of a type can be features or labels by themselves."""
+    return bool(
+        pa.types.is_integer(arrow_type)
+        or pa.types.is_floating(arrow_type)
+        or pa.types.is_decimal(arrow_type)
+        or pa.types.is_boolean(arrow_type)
+    )
+
+
+def is_list(arrow_type: Any) -> bool:
+    """Tell whether a type is a list, whatever its layout and its elements."""
+    return bool(
+        pa.types.is_list(arrow_type)
+        or pa.types.is_large_list(arrow_type)
+        or pa.types.is_fixed_size_list(arrow_type)
+    )
+
+
+def innermost(arrow_type: Any) -> Any:
+    """Return what lists of lists of ... hold in the end."""
+    while is_list(arrow_type):
+        arrow_type = arrow_type.value_type
+    return arrow_type
+
+
+def decode_numbers(column: Any, place: Place, dtype: DTypeLike) -> FloatArray:
+    """Turn a column of numbers into an array.
+
+    Parameters
+    ----------
+    column : pyarrow.Array of length rows
+        Integers, floats, decimals or booleans.
+    place : Place
+        For messages.
+    dtype : dtype
+        float32 or float64.
+
+    Returns
+    -------
+    ndarray of shape (rows,)
+
+    Raises
+    ------
+    DataError
+        If a row is null.
+    """
+    place.refuse_nulls(column.is_null().to_numpy(zero_copy_only=False))
+    if pa.types.is_decimal(column.type):
+        column = pc.cast(column, pa.float64())
+    return cast_numbers(column.to_numpy(zero_copy_only=False), dtype)
+
+
+def decode_lists(column: Any, place: Place, dtype: DTypeLike) -> FloatArray:
+    """Turn a column of lists of equal length into an array.
+
+    Parameters
+    ----------
+    column : pyarrow.Array of length rows
+        Lists, or lists of lists and so on, of numbers.
+    place : Place
+        For messages.
+    dtype : dtype
+        float32 or float64.
+
+    Returns
+    -------
+    ndarray of shape (rows, length) or (rows, length, length of the inner lists, ...)
+
+    Raises
+    ------
+    DataError
+        If lists differ in length, or one or an element is null.
+    ColumnError
+        If the elements are no numbers.
+    """
+    if not is_number(innermost(column.type)):
+        raise ColumnError(f"{place} must hold lists of numbers, got {column.type}.")
+    shape = [len(column)]
+    while is_list(column.type):
+        rows_each = int(np.prod(shape[1:])) if len(shape) > 1 else 1
+        place.refuse_nulls(_any_in_row(column, rows_each))
+        shape.append(_common_length(column, rows_each, place))
+        column = column.flatten()
+    _refuse_null_elements(column, shape, place)
+    if pa.types.is_decimal(column.type):
+        column = pc.cast(column, pa.float64())
+    return cast_numbers(column.to_numpy(zero_copy_only=False), dtype).reshape(shape)
+
+
+def _any_in_row(column: Any, rows_each: int) -> NDArray[np.bool_]:
+    is_null: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
+    if rows_each in (0, 1):
+        return is_null
+    return is_null.reshape(-1, rows_each).any(axis=1)
+
+
+def _common_length(column: Any, rows_each: int, place: Place) -> int:
+    if pa.types.is_fixed_size_list(column.type):
+        return int(column.type.list_size)
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    if not len(lengths):
+        return 0
+    differs = lengths != lengths[0]
+    if differs.any():
+        at = first_true(differs)
+        raise DataError(
+            f"{place} must hold lists of one length; {place.row(0)} has "
+            f"{int(lengths[0])}, {place.row(at // max(rows_each, 1))} has "
+            f"{int(lengths[at])}."
+        )
+    return int(lengths[0])
+
+
+def _refuse_null_elements(column: Any, shape: list[int], place: Place) -> None:
+    if not column.null_count:
+        return
+    at = first_true(column.is_null().to_numpy(zero_copy_only=False))
+    row, element = divmod(at, int(np.prod(shape[1:])))
+    raise DataError(
+        f"{place} must hold lists without null, element {element} of {place.row(row)} "
+        "is null."
+    )
+
+
+def cast_numbers(values: NDArray[Any], dtype: DTypeLike) -> FloatArray:
+    """Cast to a float dtype, without a copy if it is that already."""
+    # What overflows becomes infinite and is refused where infinite numbers are.
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(dtype, copy=False)

@@ -1,0 +1,191 @@
+"""Which stored columns become features, labels and keys: settled before any work."""
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from bridge.readers.arrays import innermost, is_list, is_number
+from bridge.readers.images import is_binary, is_image_struct
+from bridge.readers.vectors import is_vector
+from daskdl.checks import did_you_mean, some
+from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import ColumnError, OptionError
+
+__all__ = ["ExampleColumns", "check_types", "resolve_columns"]
+
+# What Spark ML calls them unless told otherwise.
+_SPARK_FEATURES, _SPARK_LABEL = "features", "label"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleColumns:
+    """Names of the columns that examples are made of.
+
+    Parameters
+    ----------
+    features, labels : tuple of tuple of str
+        One entry an input or output; the columns of an entry stand side by side. No
+        entry in `labels` if there are none.
+    key, features_mask, labels_mask : str, optional
+        Columns.
+    is_multi : bool
+        Whether examples make a multi data set.
+    """
+
+    features: tuple[tuple[str, ...], ...]
+    labels: tuple[tuple[str, ...], ...] = ()
+    key: str | None = None
+    features_mask: str | None = None
+    labels_mask: str | None = None
+    is_multi: bool = False
+
+    def numeric(self) -> Iterator[str]:
+        """Yield the columns that become numbers."""
+        for group in (*self.features, *self.labels):
+            yield from group
+        for mask in (self.features_mask, self.labels_mask):
+            if mask is not None:
+                yield mask
+
+    def all(self) -> list[str]:
+        """Return every column once."""
+        keys = [] if self.key is None else [self.key]
+        return list(dict.fromkeys([*self.numeric(), *keys]))
+
+
+def resolve_columns(
+    options: SourceOptions, available: Sequence[str], who: str
+) -> ExampleColumns:
+    """Find the columns that the options name.
+
+    Parameters
+    ----------
+    options : SourceOptions
+        A name with ``*`` or ``?`` that is no column stands for all that match, in
+        stored order. Features and labels that are not named are the columns
+        ``features`` and ``label``, as in Spark ML.
+    available : sequence of str
+        Columns that are stored, partition columns included.
+    who : str
+        For messages: a path.
+
+    Raises
+    ------
+    ColumnError
+        If a column does not exist; with the nearest name.
+    OptionError
+        If features or labels are not named and there is no default.
+    """
+    features = options.features
+    if features is None:
+        features = _default("features", _SPARK_FEATURES, available, who)
+    label = options.label
+    if not options.require_labels:
+        # Predictions must not fail for want of labels, nor for a bad one.
+        label = None
+    elif label is None:
+        label = _default("label", _SPARK_LABEL, available, who)
+    is_multi = isinstance(features, dict)
+    if is_multi:
+        _refuse_for_multi(options, who)
+    columns = ExampleColumns(
+        features=_groups(features, available, who),
+        labels=() if label is None else _groups(label, available, who),
+        key=options.key,
+        features_mask=options.features_mask,
+        labels_mask=options.labels_mask if options.require_labels else None,
+        is_multi=is_multi,
+    )
+    check_exist(columns.all(), available, who)
+    return columns
+
+
+def check_exist(names: Iterable[str], available: Sequence[str], who: str) -> None:
+    """Refuse a column that does not exist; say which do.
+
+    Raises
+    ------
+    ColumnError
+    """
+    for name in names:
+        if name not in available:
+            raise ColumnError(
+                f"{who}: column {name!r} must exist, it does not. The columns are "
+                f"{some(available) or 'none'}.{did_you_mean(name, available)}"
+            )
+
+
+def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> None:
+    """Refuse a column whose type cannot become numbers.
+
+    Parameters
+    ----------
+    columns : ExampleColumns
+        As resolved.
+    types : mapping of str to pyarrow.DataType
+        Stored columns; those not in it are not checked.
+    who : str
+        For messages: a path.
+
+    Raises
+    ------
+    ColumnError
+    """
+    for name in columns.numeric():
+        if name in types and not _is_usable(types[name]):
+            raise ColumnError(
+                f"{who}: column {name!r} must hold numbers, arrays of numbers, vectors, "
+                f"bytes or images, got {types[name]}."
+            )
+
+
+def _is_usable(arrow_type: Any) -> bool:
+    if pa.types.is_dictionary(arrow_type):
+        return _is_usable(arrow_type.value_type)
+    return (
+        is_number(innermost(arrow_type) if is_list(arrow_type) else arrow_type)
+        or is_vector(arrow_type)
+        or is_binary(arrow_type)
+        or is_image_struct(arrow_type)
+    )
+
+
+def _default(option: str, column: str, available: Sequence[str], who: str) -> str:
+    if column in available:
+        return column
+    raise OptionError(
+        f"{who}: {option} must name a column, got None, and there is no column "
+        f"{column!r}. The columns are {some(available) or 'none'}."
+    )
+
+
+def _refuse_for_multi(options: SourceOptions, who: str) -> None:
+    for option in ("n_features", "features_mask", "labels_mask"):
+        if getattr(options, option) is not None:
+            raise OptionError(
+                f"{who}: {option} is for one input, but features names several, got "
+                f"{getattr(options, option)!r}."
+            )
+
+
+def _groups(
+    named: Any, available: Sequence[str], who: str
+) -> tuple[tuple[str, ...], ...]:
+    groups = named.values() if isinstance(named, dict) else [named]
+    return tuple(_expanded(group, available, who) for group in groups)
+
+
+def _expanded(
+    group: str | tuple[str, ...], available: Sequence[str], who: str
+) -> tuple[str, ...]:
+    names: list[str] = []
+    for name in (group,) if isinstance(group, str) else group:
+        is_pattern = name not in available and any(c in name for c in "*?")
+        matching = fnmatch.filter(available, name) if is_pattern else [name]
+        if not matching:
+            check_exist([name], available, who)
+        names += matching
+    return tuple(dict.fromkeys(names))

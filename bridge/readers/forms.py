@@ -1,0 +1,83 @@
+"""Which reader reads what: by the ending of the files' names, or by what the user says."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from bridge.listing import Part
+from bridge.readers import parquet
+from daskdl.checks import check_one_of, some
+from daskdl.data.sources.source import Partition, SourceOptions
+from daskdl.errors import DataError
+
+__all__ = ["FORMS", "MINIBATCH_FORMS", "form_of"]
+
+OpenParts: TypeAlias = Callable[[Sequence[Part], SourceOptions], Sequence[Partition]]
+
+FORMS: Mapping[str, OpenParts] = MappingProxyType({"parquet": parquet.open_parts})
+"""Name of a form to what makes partitions of its files."""
+
+MINIBATCH_FORMS = frozenset({"dl4j", "dl4j_multi"})
+"""Forms in which each file is one minibatch."""
+
+_BY_ENDING = {
+    "parquet": "parquet",
+    "csv": "csv",
+    "json": "json",
+    "jsonl": "json",
+    "orc": "orc",
+    "libsvm": "libsvm",
+    "svm": "libsvm",
+    "bin": "dl4j",
+}
+
+_COMPRESSED = ("gz", "bz2")
+
+
+def form_of(parts: Sequence[Part], options: SourceOptions) -> str:
+    """Find the form that files are stored in.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        At least one.
+    options : SourceOptions
+        Its `format` decides if it is given.
+
+    Returns
+    -------
+    str
+        A key of `FORMS`.
+
+    Raises
+    ------
+    OptionError
+        If `format` is no form that can be read.
+    DataError
+        If names do not tell the form, or tell different ones.
+    """
+    if options.format is not None:
+        return check_one_of("SourceOptions", "format", options.format, FORMS)
+    found: dict[Any, str] = {}
+    for part in parts:
+        found.setdefault(_form_of_name(part.name), part.url)
+    if None in found:
+        raise DataError(
+            f"{found[None]}: the name must end in one of "
+            f"{some(sorted(_BY_ENDING), len(_BY_ENDING))}, so that the form is known. "
+            "Give format='parquet' or what it is."
+        )
+    if len(found) > 1:
+        raise DataError(
+            f"{parts[0].url}: all files must be of one form, got {some(found)}, for "
+            f"instance {list(found.values())[1]}. Name the files of one form, or give "
+            "format."
+        )
+    return next(iter(found))
+
+
+def _form_of_name(name: str) -> str | None:
+    pieces = name.lower().split(".")
+    if pieces[-1] in _COMPRESSED:
+        pieces.pop()
+    return _BY_ENDING.get(pieces[-1]) if len(pieces) > 1 else None

@@ -1,0 +1,116 @@
+"""Parquet files, by Spark or anybody else."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from bridge.listing import Part
+from bridge.readers.columns import check_exist, check_types, resolve_columns
+from bridge.readers.examples import TablePartition, TableReader
+from bridge.readers.place import reading
+from bridge.storage import open_input
+from daskdl.data.sources.source import SourceOptions
+
+__all__ = ["ParquetReader", "open_parts"]
+
+# The block size of HDFS, and so the usual size of Spark's files: those stay whole.
+_LARGE_BYTES = 128 << 20
+
+# Footers take a round trip each and no computing.
+_FOOTERS_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class ParquetReader(TableReader):
+    """Reads columns of some row groups.
+
+    Parameters
+    ----------
+    row_groups : (int, int), optional
+        First row group and the one after the last; all if not given.
+    """
+
+    row_groups: tuple[int, int] | None = None
+
+    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
+        """Return a pyarrow.Table; see `TableReader.read`."""
+        with (
+            reading(part.url, "Parquet"),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            file = pq.ParquetFile(stream)
+            groups = range(*(self.row_groups or (0, file.num_row_groups)))
+            check_exist(columns, file.schema_arrow.names, part.url)
+            return file.read_row_groups(list(groups), columns=columns)
+
+
+def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
+    """Make partitions of Parquet files; only their footers are read.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        A file above 128 MiB makes several partitions, of whole row groups.
+    options : SourceOptions
+        Columns and what to make of them.
+
+    Returns
+    -------
+    list of TablePartition
+        With the number of rows of each.
+
+    Raises
+    ------
+    ColumnError
+        If a file lacks a column, or it has a type that cannot be used.
+    CorruptFileError
+        If a file is cut short or damaged, as far as its footer tells.
+    """
+
+    def footer(part: Part) -> tuple[Any, Any]:
+        with (
+            reading(part.url, "Parquet"),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            file = pq.ParquetFile(stream)
+            return file.metadata, file.schema_arrow
+
+    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+        footers = list(pool.map(footer, parts))
+    first = [*footers[0][1].names, *parts[0].values]
+    columns = resolve_columns(options, first, parts[0].url)
+    partitions = []
+    for part, (metadata, schema) in zip(parts, footers, strict=True):
+        types: Mapping[str, Any] = {field.name: field.type for field in schema}
+        check_exist(columns.all(), [*types, *part.values], part.url)
+        check_types(columns, types, part.url)
+        for start, stop, first_row, rows in _spans(metadata):
+            is_whole = (start, stop) == (0, metadata.num_row_groups)
+            partitions.append(
+                TablePartition(
+                    name=part.url if is_whole else f"{part.url} [{start}:{stop}]",
+                    rows=rows,
+                    part=part,
+                    reader=ParquetReader(None if is_whole else (start, stop)),
+                    columns=columns,
+                    options=options,
+                    first_row=first_row,
+                )
+            )
+    return partitions
+
+
+def _spans(metadata: Any) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (first row group, the one after the last, first row, rows)."""
+    start, first_row, rows, size = 0, 0, 0, 0
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        if size and size + group.total_byte_size > _LARGE_BYTES:
+            yield start, index, first_row, rows
+            start, first_row, rows, size = index, first_row + rows, 0, 0
+        rows += group.num_rows
+        size += group.total_byte_size
+    yield start, metadata.num_row_groups, first_row, rows

@@ -1,0 +1,86 @@
+"""Where in the stored data something is wrong, in the words of every reader."""
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from bridge.storage import Location
+from daskdl.errors import CorruptFileError, DaskdlError, DataError, SourceNotFoundError
+
+__all__ = ["Place", "first_true", "reading"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A column of a stored part.
+
+    Parameters
+    ----------
+    part : str
+        URL of the part file.
+    column : str
+        Name of the column.
+    first_row : int
+        Number within the file of the first row at hand. Rows are counted from 0.
+    """
+
+    part: str
+    column: str
+    first_row: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.part}: column {self.column!r}"
+
+    def row(self, index: int) -> str:
+        """Return the words for the row with that index among those at hand."""
+        return f"row {self.first_row + index}"
+
+    def refuse_nulls(self, is_null: NDArray[np.bool_]) -> None:
+        """Refuse the column if one of its rows holds nothing."""
+        if is_null.any():
+            raise DataError(
+                f"{self} must hold a value in every row, "
+                f"{self.row(first_true(is_null))} is null."
+            )
+
+
+def first_true(flags: NDArray[np.bool_]) -> int:
+    """Return the index of the first true flag; there must be one."""
+    return int(np.argmax(flags))
+
+
+@contextmanager
+def reading(url: Location, form: str) -> Iterator[None]:
+    """Turn what decoders raise for damaged bytes into one error that names the file.
+
+    Raises
+    ------
+    CorruptFileError
+        For errors of pyarrow, gzip and bz2 about what they were given.
+    SourceNotFoundError
+        If the file went away.
+    """
+    try:
+        yield
+    except (DaskdlError, PermissionError):
+        raise
+    except FileNotFoundError as error:
+        raise SourceNotFoundError(
+            f"{url}: the file must stay where it was listed, it is gone."
+        ) from error
+    except pa.ArrowNotImplementedError as error:
+        raise DataError(
+            f"{url}: pyarrow {pa.__version__} must be able to read it as {form}: {error}"
+        ) from error
+    except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
+        # An error number comes from the operating system, which blames no bytes.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise CorruptFileError(
+            f"{url}: must be a whole {form} file, it is cut short or damaged: {error}"
+        ) from error
