@@ -14,7 +14,7 @@ checked against files that it wrote.
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ _MOST_ARRAYS = 10_000
 # Stands where an entry of a list of masks is null.
 _NO_MASK = np.array([-1], dtype=np.float32)
 
-_Array = NDArray[Any]
+_Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def variable_values(
     for variable, column in zip(variables, columns, strict=True):
         if column.ndim != 2:
             raise ColumnError(
-                f"{name}: variable {variable!r} must have at most one dimension besides "
+                f"{name}: variable {variable!r} must have at most one dimension beside "
                 f"{dim!r} to stand beside others, got examples of shape "
                 f"{column.shape[1:]}."
             )
@@ -122,7 +122,7 @@ def variable_values(
 
 
 def as_matrix(values: NDArray[Any]) -> NDArray[Any]:
-    """Return one number an example as a column of shape (batch, 1), all else as it is."""
+    """Return one number an example as a column (batch, 1), all else as it is."""
     return values[:, None] if values.ndim == 1 else values
 
 

@@ -1,0 +1,175 @@
+"""The buffers that ND4J arrays are made of: a head with a count and a type, elements.
+
+See :mod:`daskdl.data.nd4j` for the arrays.
+"""
+
+import io
+import struct
+import zlib
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.data.counted_stream import CountedStream
+from daskdl.errors import DataError
+
+__all__ = ["DTYPES", "buffer_head", "native_dtype", "read_elements", "read_head"]
+
+_Array: TypeAlias = NDArray[Any]
+
+# Number of bytes of the element count by allocation mode.
+_COUNT_BYTES = {
+    "DIRECT": 4,
+    "HEAP": 4,
+    "JAVACPP": 4,
+    "LONG_SHAPE": 8,
+    "MIXED_DATA_TYPES": 8,
+}
+_MODE = "MIXED_DATA_TYPES"
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "DOUBLE": np.dtype(">f8"),
+    "FLOAT": np.dtype(">f4"),
+    "HALF": np.dtype(">f2"),
+    "BFLOAT16": np.dtype(">u2"),
+    "LONG": np.dtype(">i8"),
+    "INT": np.dtype(">i4"),
+    "SHORT": np.dtype(">i2"),
+    "BYTE": np.dtype("i1"),
+    "UINT64": np.dtype(">u8"),
+    "UINT32": np.dtype(">u4"),
+    "UINT16": np.dtype(">u2"),
+    "UBYTE": np.dtype("u1"),
+    "BOOL": np.dtype("?"),
+}
+"""How the elements of each type are stored; BFLOAT16 as its bits."""
+
+# In the order of ND4J's enum, for the ordinal in the head of a compressed buffer.
+_ORDINALS = (
+    *("DOUBLE", "FLOAT", "HALF", "LONG", "INT", "SHORT", "UBYTE", "BYTE", "BOOL"),
+    *("UTF8", "COMPRESSED", "BFLOAT16", "UINT16", "UINT32", "UINT64", "UNKNOWN"),
+)
+# Head of the buffer inside a gzip, above its elements: longest mode, count, type name.
+_MOST_HEAD_BYTES = 64
+# Deflate cannot shrink more than this.
+_MOST_INFLATION = 1032
+
+
+def native_dtype(type_name: str) -> np.dtype[Any]:
+    """Return the dtype that elements of the type have once they are read."""
+    if type_name == "BFLOAT16":
+        return np.dtype(np.float32)
+    native: np.dtype[Any] = DTYPES[type_name].newbyteorder("=")
+    return native
+
+
+def buffer_head(count: int, type_name: str) -> bytes:
+    """Return the head of a buffer as 1.0.0-beta4 and later write it."""
+    return _text(_MODE) + struct.pack(">q", count) + _text(type_name)
+
+
+def read_head(counted: CountedStream) -> tuple[int, str]:
+    """Read the number of elements and the name of their type.
+
+    Raises
+    ------
+    CorruptFileError
+        If there is no such head.
+    """
+    start = counted.offset
+    mode = counted.take_text()
+    if mode not in _COUNT_BYTES:
+        must = f"a buffer must start with one of {', '.join(sorted(_COUNT_BYTES))}"
+        raise counted.corrupt(must, repr(mode[:20]), start)
+    count = int.from_bytes(counted.take(_COUNT_BYTES[mode]), "big", signed=True)
+    if count < 0:
+        must = "the number of elements must not be negative"
+        raise counted.corrupt(must, str(count), start)
+    return count, counted.take_text()
+
+
+def read_elements(counted: CountedStream) -> _Array:
+    """Read a whole buffer, head and elements.
+
+    Returns
+    -------
+    ndarray of shape (count,)
+        A new array in native byte order.
+
+    Raises
+    ------
+    CorruptFileError
+        If the stream ends too early or the head is impossible.
+    DataError
+        If the elements are text, whose content ND4J does not store.
+    """
+    start = counted.offset
+    count, type_name = read_head(counted)
+    if type_name == "COMPRESSED":
+        return _read_compressed(counted, count)
+    return _read_plain(counted, count, type_name, start)
+
+
+def _read_plain(
+    counted: CountedStream, count: int, type_name: str, start: int
+) -> _Array:
+    if type_name == "UTF8":
+        raise DataError(
+            f"{counted.name}: an array must hold numbers, got text (UTF8) at offset "
+            f"{start}, whose content ND4J does not store."
+        )
+    if type_name not in DTYPES:
+        must = "elements must be of a known type"
+        raise counted.corrupt(must, repr(type_name), start)
+    return _decoded(counted.take(count * DTYPES[type_name].itemsize), type_name)
+
+
+def _read_compressed(counted: CountedStream, count: int) -> _Array:
+    start = counted.offset
+    algorithm = counted.take_text()
+    _, n_original, n_elements, ordinal = struct.unpack(">qqqi", counted.take(28))
+    type_name = _ORDINALS[ordinal] if 0 <= ordinal < len(_ORDINALS) else "UNKNOWN"
+    n_expected = n_elements * DTYPES[type_name].itemsize if type_name in DTYPES else -1
+    if n_expected < 0 or n_expected != n_original:
+        must = "a compressed buffer must declare a known type and its size"
+        got = f"{n_elements} elements of type {type_name} in {n_original} bytes"
+        raise counted.corrupt(must, got, start)
+    if algorithm == "NOOP":
+        # M2.1 declares 0 bytes here, and writes memory as it lies: little-endian.
+        raw = np.frombuffer(counted.take(n_expected), DTYPES[type_name])
+        return _decoded(raw.byteswap().tobytes(), type_name)
+    if algorithm == "GZIP":
+        return _read_inflated(counted, counted.take(count), n_original, start)
+    must = "a compressed buffer must be GZIP or NOOP"
+    raise counted.corrupt(must, repr(algorithm), start)
+
+
+def _read_inflated(
+    counted: CountedStream, raw: bytes, n_original: int, start: int
+) -> _Array:
+    # Bounded by what the head declares, which was checked against what came.
+    most = min(n_original + _MOST_HEAD_BYTES, _MOST_INFLATION * len(raw))
+    try:
+        plain = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress(raw, most + 1)
+    except zlib.error as error:
+        must = "a compressed buffer must be valid gzip"
+        raise counted.corrupt(must, str(error), start) from error
+    inner = CountedStream(io.BytesIO(plain), f"{counted.name} (inflated)")
+    count, type_name = read_head(inner)
+    # Not read_elements: a gzip that holds itself would never end.
+    return _read_plain(inner, count, type_name, 0)
+
+
+def _decoded(raw: bytes, type_name: str) -> _Array:
+    stored = np.frombuffer(raw, DTYPES[type_name])
+    if type_name == "BFLOAT16":
+        # bfloat16 is the upper half of a float32.
+        bits: NDArray[np.uint32] = stored.astype(np.uint32) << np.uint32(16)
+        return bits.view(np.float32)
+    values: _Array = stored.astype(native_dtype(type_name))
+    return values
+
+
+def _text(value: str) -> bytes:
+    return struct.pack(">H", len(value)) + value.encode("ascii")
