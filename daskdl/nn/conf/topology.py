@@ -196,7 +196,6 @@ def _check_names(
                 f"must name at least one of {some(known)}, got none.",
                 *("vertices", name, "inputs"),
             )
-        extra = [conf.reads_network_input] if isinstance(conf, VertexConf) else []
         for source in conf.inputs:
             if source not in known:
                 raise PathError(
@@ -204,13 +203,13 @@ def _check_names(
                     f"{did_you_mean(source, known)}",
                     *("vertices", name, "inputs"),
                 )
-        for source in extra:
-            if source is not None and source not in inputs:
-                raise PathError(
-                    f"must be named after a network input, one of {some(inputs)}, got "
-                    f"{source!r}.",
-                    *("vertices", name),
-                )
+        reference = conf.reads_network_input if isinstance(conf, VertexConf) else None
+        if reference is not None and reference not in inputs:
+            raise PathError(
+                f"must refer to a network input, one of {some(inputs)}, got "
+                f"{reference!r}.",
+                *("vertices", name),
+            )
 
 
 def _check_outputs(

@@ -1,0 +1,203 @@
+"""One minibatch as lists of arrays, checked against what the network takes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.errors import DataError, ShapeError
+from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent
+
+Batch: TypeAlias = DataSet | MultiDataSet
+
+
+@dataclass(frozen=True)
+class Port:
+    """One input or output of a network, as callers see it.
+
+    Parameters
+    ----------
+    who : str
+        What messages begin with, e.g. ``MultiLayerNetwork layer0 (Dense)``.
+    type : InputType
+        What an example is there.
+    """
+
+    who: str
+    type: InputType
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """The arrays of a minibatch, one entry for each input or output.
+
+    Parameters
+    ----------
+    features, features_masks : list of ndarray, list of (ndarray or None)
+        In the order of the inputs.
+    labels, labels_masks : list of ndarray, list of (ndarray or None)
+        In the order of the outputs; no labels are an empty list.
+    """
+
+    features: list[Any]
+    labels: list[Any]
+    features_masks: list[Any]
+    labels_masks: list[Any]
+
+    @property
+    def num_examples(self) -> int:
+        """Number of rows of the first input."""
+        return len(self.features[0])
+
+
+def as_arrays(who: str, batch: Any) -> Arrays:
+    """Return the arrays of a DataSet or MultiDataSet.
+
+    Raises
+    ------
+    DataError
+        If it is neither.
+    """
+    if isinstance(batch, DataSet):
+        has_labels = batch.labels is not None
+        return Arrays(
+            [batch.features],
+            [batch.labels] if has_labels else [],
+            [batch.features_mask],
+            [batch.labels_mask] if has_labels else [],
+        )
+    if isinstance(batch, MultiDataSet):
+        features, labels = list(batch.features), list(batch.labels)
+        return Arrays(
+            features,
+            labels,
+            list(batch.features_masks or [None] * len(features)),
+            list(batch.labels_masks or [None] * len(labels)),
+        )
+    raise DataError(
+        f"{who}: a minibatch must be a DataSet or a MultiDataSet, "
+        f"got {type(batch).__name__}."
+    )
+
+
+def check_features(
+    who: str, inputs: Sequence[Port], features: Sequence[Any], masks: Sequence[Any]
+) -> None:
+    """Refuse features or their masks that the inputs cannot take.
+
+    Raises
+    ------
+    ShapeError
+        Naming the input or its first layer, and the shape it needs.
+    """
+    _check_count(who, "features", len(inputs), len(features))
+    for port, array, mask in zip(inputs, features, masks, strict=True):
+        _check_shape(port, "features", array)
+        _check_mask(port, "features_mask", array, mask)
+
+
+def check_labels(
+    who: str, outputs: Sequence[Port], arrays: Arrays, *, is_sequence: bool
+) -> None:
+    """Refuse labels or their masks that the outputs cannot take.
+
+    Parameters
+    ----------
+    who : str
+        The network.
+    outputs : sequence of Port
+        What comes out.
+    arrays : Arrays
+        The minibatch; its features are checked already.
+    is_sequence : bool
+        Whether labels of time series must be as long as the features, which holds
+        where layers follow one another.
+
+    Raises
+    ------
+    DataError
+        If there are no labels.
+    ShapeError
+        Naming the output layer, and the shape it needs.
+    """
+    if not arrays.labels:
+        raise DataError(f"{who}: labels must be given, got none.")
+    _check_count(who, "labels", len(outputs), len(arrays.labels))
+    pairs = zip(outputs, arrays.labels, arrays.labels_masks, strict=True)
+    for port, array, mask in pairs:
+        _check_shape(port, "labels", array)
+        if is_sequence:
+            _check_length(port, arrays.features[0], array)
+        if isinstance(port.type, Recurrent) or mask is None:
+            _check_mask(port, "labels_mask", array, mask)
+            continue
+        allowed = [(len(array),), (len(array), 1), array.shape]
+        if mask.shape not in allowed:
+            raise ShapeError(
+                f"{port.who}: labels_mask must have shape {allowed[1]} or "
+                f"{allowed[2]}, got {mask.shape}."
+            )
+
+
+def _check_count(who: str, what: str, expected: int, came: int) -> None:
+    if came != expected:
+        raise ShapeError(
+            f"{who}: {what} must be {expected} arrays, got {came}. "
+            "Several are given as a MultiDataSet."
+        )
+
+
+def _check_shape(port: Port, what: str, array: Any) -> None:
+    expected = port.type.border_shape
+    fits = array.ndim == len(expected) + 1 and all(
+        wanted in (None, came)
+        for wanted, came in zip(expected, array.shape[1:], strict=True)
+    )
+    if not fits:
+        raise ShapeError(
+            f"{port.who}: {what} must have shape {_axes(port.type)}, "
+            f"got {array.shape}."
+        )
+
+
+def _axes(input_type: InputType) -> str:
+    """Write the shape of a minibatch; a length left open is called time."""
+    sizes = ["time" if size is None else str(size) for size in input_type.border_shape]
+    shape = f"(batch, {', '.join(sizes)})"
+    if isinstance(input_type, Recurrent | Convolutional):
+        return f"{shape}, {input_type.data_format},"
+    return shape
+
+
+def _check_mask(port: Port, what: str, array: Any, mask: Any) -> None:
+    if mask is None:
+        return
+    if not isinstance(port.type, Recurrent):
+        raise ShapeError(
+            f"{port.who}: {what} must be left out because examples have no time "
+            f"steps, got shape {mask.shape}."
+        )
+    expected = (len(array), time_steps(port.type, array))
+    if mask.shape != expected:
+        raise ShapeError(
+            f"{port.who}: {what} must have shape (batch, time) = {expected}, "
+            f"got {mask.shape}."
+        )
+
+
+def _check_length(port: Port, features: Any, labels: Any) -> None:
+    if not isinstance(port.type, Recurrent):
+        return
+    steps, expected = time_steps(port.type, labels), time_steps(port.type, features)
+    if steps != expected:
+        raise ShapeError(
+            f"{port.who}: labels must have {expected} time steps like the features, "
+            f"got {steps}."
+        )
+
+
+def time_steps(series: Recurrent, array: Any) -> int:
+    """Return how long the time series in `array` are."""
+    steps: int = array.shape[2 if series.data_format == "NCW" else 1]
+    return steps

@@ -1,0 +1,53 @@
+"""Bound or rescale the gradient of one layer, before regularization.
+
+References
+----------
+DL4J, ``org.deeplearning4j.nn.conf.GradientNormalization``.
+"""
+
+import math
+from collections.abc import Sequence
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.conf.names import GradientNormalizationLiteral
+
+# What DL4J divides by where a norm is zero.
+_INSTEAD_OF_ZERO = 1e-5
+
+
+def normalize_gradient(
+    kind: GradientNormalizationLiteral,
+    threshold: float,
+    layer: FloatArray,
+    params: Sequence[FloatArray],
+) -> None:
+    """Rescale or clip the gradient of a layer in place.
+
+    Parameters
+    ----------
+    kind : str
+        ``none`` leaves it alone. The two that renormalize divide by the Euclidean
+        norm, of the layer or of each parameter; of those that clip, one bounds every
+        number and two bound a norm.
+    threshold : float
+        The bound of those that clip.
+    layer : ndarray of shape (n,)
+        The layer's stretch of the flat gradient.
+    params : sequence of ndarray of shape (m,)
+        The same memory, parameter by parameter.
+    """
+    if kind == "none":
+        return
+    if kind == "clip_elementwise_absolute_value":
+        array_namespace(layer).clip(layer, -threshold, threshold, out=layer)
+        return
+    for vector in [layer] if kind.endswith("per_layer") else params:
+        _rescale(kind, threshold, vector)
+
+
+def _rescale(kind: str, threshold: float, vector: FloatArray) -> None:
+    norm = math.sqrt(float(array_namespace(vector).dot(vector, vector)))
+    if kind.startswith("renormalize"):
+        vector /= norm or _INSTEAD_OF_ZERO
+    elif norm > threshold:
+        vector *= threshold / norm
