@@ -137,8 +137,8 @@ def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> 
     for name in columns.numeric():
         if name in types and not _is_usable(types[name]):
             raise ColumnError(
-                f"{who}: column {name!r} must hold numbers, arrays of numbers, vectors, "
-                f"bytes or images, got {types[name]}."
+                f"{who}: column {name!r} must hold numbers, arrays of numbers, "
+                f"vectors, bytes or images, got {types[name]}."
             )
 
 

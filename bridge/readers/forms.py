@@ -1,11 +1,11 @@
-"""Which reader reads what: by the ending of the files' names, or by what the user says."""
+"""Which reader reads what: by the ending of file names, or by what the user says."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from bridge.listing import Part
-from bridge.readers import parquet
+from bridge.readers import csv, dl4j, json, libsvm, orc, parquet
 from daskdl.checks import check_one_of, some
 from daskdl.data.sources.source import Partition, SourceOptions
 from daskdl.errors import DataError
@@ -14,7 +14,17 @@ __all__ = ["FORMS", "MINIBATCH_FORMS", "form_of"]
 
 OpenParts: TypeAlias = Callable[[Sequence[Part], SourceOptions], Sequence[Partition]]
 
-FORMS: Mapping[str, OpenParts] = MappingProxyType({"parquet": parquet.open_parts})
+FORMS: Mapping[str, OpenParts] = MappingProxyType(
+    {
+        "csv": csv.open_parts,
+        "dl4j": dl4j.open_dataset_parts,
+        "dl4j_multi": dl4j.open_multi_dataset_parts,
+        "json": json.open_parts,
+        "libsvm": libsvm.open_parts,
+        "orc": orc.open_parts,
+        "parquet": parquet.open_parts,
+    }
+)
 """Name of a form to what makes partitions of its files."""
 
 MINIBATCH_FORMS = frozenset({"dl4j", "dl4j_multi"})
@@ -73,7 +83,8 @@ def form_of(parts: Sequence[Part], options: SourceOptions) -> str:
             f"instance {list(found.values())[1]}. Name the files of one form, or give "
             "format."
         )
-    return next(iter(found))
+    (form,) = found
+    return str(form)
 
 
 def _form_of_name(name: str) -> str | None:

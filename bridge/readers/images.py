@@ -126,7 +126,8 @@ def decode_image_structs(column: Any, place: Place) -> NDArray[np.uint8]:
             f"{height * width * channels} bytes an image, got {raw.shape[1]}."
         )
     images = raw.reshape(len(column), height, width, channels)
-    return images[..., _CHANNELS_OF_MODE[mode]].transpose(0, 3, 1, 2)
+    ordered: NDArray[np.uint8] = images[..., _CHANNELS_OF_MODE[mode]]
+    return ordered.transpose(0, 3, 1, 2)
 
 
 def _bytes_matrix(column: Any, place: Place) -> NDArray[np.uint8]:

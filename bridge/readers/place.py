@@ -75,7 +75,8 @@ def reading(url: Location, form: str) -> Iterator[None]:
         ) from error
     except pa.ArrowNotImplementedError as error:
         raise DataError(
-            f"{url}: pyarrow {pa.__version__} must be able to read it as {form}: {error}"
+            f"{url}: pyarrow {pa.__version__} must be able to read the {form} file, "
+            f"it is not: {error}"
         ) from error
     except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
         # An error number comes from the operating system, which blames no bytes.

@@ -1,0 +1,200 @@
+"""Files with one JSON object a line, as Spark writes them.
+
+Spark leaves null fields out, so a column that is null throughout a file is missing from
+it, and writes NaN and infinite numbers as text.
+"""
+
+import io
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json as pajson
+
+from bridge.listing import Part
+from bridge.readers.columns import ExampleColumns, check_types, resolve_columns
+from bridge.readers.examples import TablePartition, TableReader
+from bridge.readers.lines import read_head, read_lines
+from bridge.readers.vectors import VECTOR
+from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import ColumnError, CorruptFileError, OptionError
+
+__all__ = ["JsonReader", "open_parts"]
+
+_NOT_FINITE = {"NaN", "Infinity", "-Infinity"}
+
+# Rows that are looked at to learn the columns and their types.
+_SAMPLED_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class JsonReader(TableReader):
+    """Reads columns of JSON files.
+
+    Parameters
+    ----------
+    types : tuple of (str, pyarrow.DataType)
+        Of the columns to be read, as the first part file has them.
+    """
+
+    types: tuple[tuple[str, Any], ...]
+
+    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
+        """Return a pyarrow.Table with a null where a field is missing."""
+        data = read_lines(part, "JSON", options.storage_options)
+        types = dict(self.types)
+        schema = pa.schema([(name, types[name]) for name in columns])
+        if not data.strip():
+            return schema.empty_table()
+        try:
+            return pajson.read_json(
+                io.BytesIO(data),
+                # One block: a row that spans two of them is refused.
+                pajson.ReadOptions(block_size=max(len(data), 1 << 20)),
+                pajson.ParseOptions(
+                    explicit_schema=schema, unexpected_field_behavior="ignore"
+                ),
+            )
+        except pa.ArrowInvalid:
+            # Not finite numbers are text in JSON; they and damaged lines come here.
+            return _read_slowly(data, schema, part)
+
+
+def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
+    """Make a partition of each JSON file; the first lines of files tell the columns.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Plain, or compressed by gzip or bzip2.
+    options : SourceOptions
+        Columns and what to make of them.
+
+    Raises
+    ------
+    ColumnError
+        If a column does not exist or cannot become numbers.
+    CorruptFileError
+        If a line is no JSON object.
+    """
+    part, columns, types = _resolved(parts, options)
+    check_types(columns, types, part.url)
+    reader = JsonReader(tuple((n, types[n]) for n in columns.all() if n in types))
+    return [
+        TablePartition(
+            name=one.url,
+            rows=0 if one.size == 0 else None,
+            part=one,
+            reader=reader,
+            columns=columns,
+            options=options,
+        )
+        for one in parts
+    ]
+
+
+def _resolved(
+    parts: Sequence[Part], options: SourceOptions
+) -> tuple[Part, ExampleColumns, dict[str, Any]]:
+    """Read heads of files until all columns that the options name have been met."""
+    sampled: dict[str, list[Any]] = {}
+    for part in parts:
+        head = read_head(part, "JSON", options.storage_options)
+        for record in itertools.islice(_records(head, part), _SAMPLED_ROWS):
+            for name, value in record.items():
+                if value is not None:
+                    sampled.setdefault(name, []).append(value)
+        is_last = part is parts[-1]
+        try:
+            columns = resolve_columns(options, [*sampled, *part.values], part.url)
+        except (ColumnError, OptionError):
+            if is_last:
+                raise
+            continue
+        break
+    return part, columns, {name: _type(values) for name, values in sampled.items()}
+
+
+def _type(values: list[Any]) -> Any:
+    """Return the Arrow type of values that are not null, integers in lists as floats."""
+    if all(_is_number(value) for value in values):
+        has_float = any(not isinstance(value, int) for value in values)
+        return pa.float64() if has_float else pa.int64()
+    if all(isinstance(value, list) for value in values):
+        elements = [one for value in values for one in value if one is not None]
+        inner = _type(elements) if elements else pa.float64()
+        return pa.list_(pa.float64() if pa.types.is_integer(inner) else inner)
+    if all(isinstance(v, dict) and {"type", "values"} <= v.keys() for v in values):
+        return VECTOR
+    try:
+        return pa.array(values).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.string()
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in _NOT_FINITE
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _records(data: bytes, part: Part) -> Iterator[dict[str, Any]]:
+    for row, line in enumerate(data.splitlines()):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise CorruptFileError(
+                f"{part.url}: each line must be a whole JSON object, row {row} is not: "
+                f"{error}"
+            ) from error
+        if not isinstance(record, dict):
+            raise CorruptFileError(
+                f"{part.url}: each line must be a JSON object, row {row} is "
+                f"{line[:40]!r}."
+            )
+        yield record
+
+
+def _read_slowly(data: bytes, schema: Any, part: Part) -> Any:
+    records = list(_records(data, part))
+    columns = {}
+    for field in schema:
+        values = [_plain(record.get(field.name)) for record in records]
+        try:
+            columns[field.name] = pa.array(values, field.type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            row = _first_misfit(values, field.type)
+            raise ColumnError(
+                f"{part.url}: column {field.name!r} must hold {field.type} in every "
+                f"row, got {_short(values[row])} in row {row}."
+            ) from error
+    return pa.table(columns, schema=schema)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str) and value in _NOT_FINITE:
+        return float(value)
+    if isinstance(value, list):
+        return [_plain(element) for element in value]
+    return value
+
+
+def _first_misfit(values: list[Any], arrow_type: Any) -> int:
+    for row, value in enumerate(values):
+        try:
+            pa.array([value], arrow_type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            return row
+    return 0
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+

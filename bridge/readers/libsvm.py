@@ -1,0 +1,136 @@
+"""libsvm files: ``label index:value index:value ...``, indices from 1."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from bridge.listing import Part
+from bridge.readers.columns import resolve_columns
+from bridge.readers.examples import TablePartition, TableReader
+from bridge.readers.lines import read_lines
+from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import ColumnError, CorruptFileError
+
+__all__ = ["LibsvmReader", "open_parts"]
+
+
+@dataclass(frozen=True)
+class LibsvmReader(TableReader):
+    """Reads ``label`` and ``features`` of libsvm files.
+
+    Parameters
+    ----------
+    width : int
+        Number of features of every row, over all files.
+    """
+
+    width: int
+
+    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
+        """Return a pyarrow.Table of doubles and lists; see `TableReader.read`."""
+        data = read_lines(part, "libsvm", options.storage_options)
+        lengths, labels, indices, values = _parsed(data, part)
+        _check_indices(lengths, indices, self.width, part)
+        matrix = np.zeros((len(labels), self.width))
+        matrix[np.repeat(np.arange(len(labels)), lengths), indices - 1] = values
+        features = pa.FixedSizeListArray.from_arrays(
+            pa.array(matrix.ravel()), self.width
+        )
+        return pa.table({"label": labels, "features": features}).select(columns)
+
+
+def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
+    """Make a partition of each libsvm file.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        Plain, or compressed by gzip or bzip2.
+    options : SourceOptions
+        The columns are ``label`` and ``features``, as Spark names them. Without
+        `n_features` all files are read here, since no file tells the width of all.
+
+    Raises
+    ------
+    ColumnError
+        If another column is named.
+    CorruptFileError
+        If a file that had to be read is damaged.
+    """
+    available = ["label", "features", *parts[0].values]
+    columns = resolve_columns(options, available, parts[0].url)
+    width = options.n_features or _width(parts, options)
+    return [
+        TablePartition(
+            name=part.url,
+            rows=0 if part.size == 0 else None,
+            part=part,
+            reader=LibsvmReader(width),
+            columns=columns,
+            options=options,
+        )
+        for part in parts
+    ]
+
+
+def _width(parts: Sequence[Part], options: SourceOptions) -> int:
+    width = 0
+    for part in parts:
+        data = read_lines(part, "libsvm", options.storage_options)
+        width = max(width, int(_parsed(data, part)[2].max(initial=0)))
+    return width
+
+
+def _parsed(
+    data: bytes, part: Part
+) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.intp], NDArray[Any]]:
+    """Return pairs a row, labels, and the indices and values of all rows."""
+    rows = [line.partition(b"#")[0] for line in data.splitlines()]
+    rows = [row for row in rows if row.strip()]
+    lengths = np.array([row.count(b":") for row in rows], dtype=np.intp)
+    numbers = b" ".join(rows).replace(b":", b" ").split()
+    is_label = np.zeros(len(numbers), dtype=bool)
+    try:
+        is_label[np.cumsum(1 + 2 * lengths) - 1 - 2 * lengths] = True
+        flat = np.array(numbers, dtype=np.float64)
+        pairs = flat[~is_label].reshape(-1, 2)
+        indices = pairs[:, 0].astype(np.intp)
+        if len(indices) == lengths.sum() and (indices == pairs[:, 0]).all():
+            return lengths, flat[is_label], indices, pairs[:, 1]
+    except (ValueError, IndexError):
+        pass
+    raise _explained(rows, part)
+
+
+def _explained(rows: Sequence[bytes], part: Part) -> CorruptFileError:
+    for number, row in enumerate(rows):
+        label, *pairs = row.split()
+        try:
+            float(label)
+            for pair in pairs:
+                index, value = pair.split(b":")
+                int(index), float(value)
+        except ValueError:
+            shown = row[:60].decode(errors="replace")
+            return CorruptFileError(
+                f"{part.url}: each line must read 'label index:value ...', row "
+                f"{number} is {shown!r}."
+            )
+    return CorruptFileError(f"{part.url}: must be a libsvm file, it is damaged.")
+
+
+def _check_indices(
+    lengths: NDArray[np.intp], indices: NDArray[np.intp], width: int, part: Part
+) -> None:
+    is_outside = (indices < 1) | (indices > width)
+    if is_outside.any():
+        at = int(np.argmax(is_outside))
+        row = int(np.repeat(np.arange(len(lengths)), lengths)[at])
+        raise ColumnError(
+            f"{part.url}: column 'features' must hold indices from 1 to {width}, got "
+            f"{int(indices[at])} in row {row}."
+        )

@@ -1,0 +1,73 @@
+"""Part files of lines (CSV, JSON, libsvm) as bytes, decompressed and checked."""
+
+import bz2
+import gzip
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from bridge.listing import Part
+from bridge.readers.place import reading
+from bridge.storage import open_input
+from daskdl.errors import CorruptFileError, DataError
+
+__all__ = ["read_head", "read_lines"]
+
+_OPENERS: Mapping[str, Any] = MappingProxyType({".gz": gzip.open, ".bz2": bz2.open})
+
+# Hadoop frames these in a way of its own.
+_FOREIGN_CODECS = (".snappy", ".lz4", ".lzo", ".zst", ".zstd", ".deflate")
+
+# Enough for a header and a few records; a first line longer than this is read anew.
+_HEAD_BYTES = 1 << 20
+
+
+def read_lines(part: Part, form: str, storage_options: Mapping[str, Any]) -> bytes:
+    """Return all bytes of a part file, decompressed.
+
+    Raises
+    ------
+    CorruptFileError
+        If the compressed bytes end too early or are damaged, or if a file of Spark
+        does not end with a line end: it was cut short.
+    DataError
+        If the codec is none of gzip and bzip2.
+    """
+    data = _read(part, form, storage_options, -1)
+    if data and part.partition is not None and not data.endswith(b"\n"):
+        raise CorruptFileError(
+            f"{part.url}: a {form} file of Spark must end with a line end, this one is "
+            f"cut short at offset {len(data)}."
+        )
+    return data
+
+
+def read_head(part: Part, form: str, storage_options: Mapping[str, Any]) -> bytes:
+    """Return the first lines of a part file, at least one if it holds any.
+
+    Raises
+    ------
+    CorruptFileError, DataError
+        As `read_lines`, as far as was read.
+    """
+    head = _read(part, form, storage_options, _HEAD_BYTES)
+    if len(head) < _HEAD_BYTES:
+        return head
+    if b"\n" in head:
+        return head[: head.rindex(b"\n") + 1]
+    return _read(part, form, storage_options, -1)
+
+
+def _read(
+    part: Part, form: str, storage_options: Mapping[str, Any], n_bytes: int
+) -> bytes:
+    ending = "." + part.name.lower().rpartition(".")[2]
+    if ending in _FOREIGN_CODECS:
+        raise DataError(
+            f"{part.url}: {form} files must be plain, .gz or .bz2, got {ending}."
+        )
+    with reading(part.url, form), open_input(part.url, storage_options) as stream:
+        if ending not in _OPENERS or part.size == 0:
+            return bytes(stream.read(n_bytes))
+        with _OPENERS[ending](stream) as plain:
+            return bytes(plain.read(n_bytes))

@@ -1,0 +1,84 @@
+"""ORC files, by Spark or anybody else."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.orc as orc
+
+from bridge.listing import Part
+from bridge.readers.columns import check_exist, check_types, resolve_columns
+from bridge.readers.examples import TablePartition, TableReader
+from bridge.readers.place import reading
+from bridge.storage import open_input
+from daskdl.data.sources.source import SourceOptions
+
+__all__ = ["OrcReader", "open_parts"]
+
+_FOOTERS_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class OrcReader(TableReader):
+    """Reads columns of a whole ORC file."""
+
+    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
+        """Return a pyarrow.Table; see `TableReader.read`."""
+        with (
+            reading(part.url, "ORC"),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            return orc.ORCFile(stream).read(columns=columns)
+
+
+def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
+    """Make a partition of each ORC file; only their footers are read.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    options : SourceOptions
+        Columns and what to make of them.
+
+    Returns
+    -------
+    list of TablePartition
+        With the number of rows of each.
+
+    Raises
+    ------
+    ColumnError
+        If a file lacks a column, or it has a type that cannot be used.
+    CorruptFileError
+        If a file is cut short or damaged, as far as its footer tells.
+    """
+
+    def footer(part: Part) -> tuple[int, Any]:
+        with (
+            reading(part.url, "ORC"),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            file = orc.ORCFile(stream)
+            return file.nrows, file.schema
+
+    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+        footers = list(pool.map(footer, parts))
+    available = [*footers[0][1].names, *parts[0].values]
+    columns = resolve_columns(options, available, parts[0].url)
+    partitions = []
+    for part, (rows, schema) in zip(parts, footers, strict=True):
+        types: Mapping[str, Any] = {field.name: field.type for field in schema}
+        check_exist(columns.all(), [*types, *part.values], part.url)
+        check_types(columns, types, part.url)
+        partitions.append(
+            TablePartition(
+                name=part.url,
+                rows=rows,
+                part=part,
+                reader=OrcReader(),
+                columns=columns,
+                options=options,
+            )
+        )
+    return partitions
