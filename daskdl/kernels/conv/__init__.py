@@ -1,0 +1,76 @@
+"""Two-dimensional convolution (cross-correlation, the kernel is not flipped)."""
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.conv import reference
+from daskdl.kernels.window import Window
+
+
+def convolution_forward(
+    x: FloatArray,
+    weight: FloatArray,
+    bias: FloatArray | None,
+    window: Window,
+    workspace: Workspace,
+    *,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute the convolution of images with a bank of kernels.
+
+    Parameters
+    ----------
+    x : ndarray of shape (batch, height, width, n_in)
+        Not changed.
+    weight : ndarray of shape (kernel height, kernel width, n_in, n_out), same dtype
+        C-contiguous. Not changed.
+    bias : ndarray of shape (n_out,), same dtype, or None
+        None adds nothing.
+    window : Window
+        Sizes of `x`, the kernel and `out`; the padding is zeros.
+    workspace : Workspace
+        Lends scratch of a bounded size (see :mod:`daskdl.kernels.conv.reference`).
+    out : ndarray of shape (batch, window rows, window columns, n_out), same dtype
+        C-contiguous. Overwritten.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+    """
+    return reference.convolution_forward(x, weight, bias, window, workspace, out)
+
+
+def convolution_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    weight: FloatArray,
+    window: Window,
+    workspace: Workspace,
+    *,
+    grad_weight: FloatArray,
+    grad_bias: FloatArray | None,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute the gradients of :func:`convolution_forward`.
+
+    Parameters
+    ----------
+    grad_out : ndarray of shape (batch, window rows, window columns, n_out)
+        Gradient of the loss in the output. C-contiguous. Not changed.
+    x, weight, window, workspace
+        As in the forward pass.
+    grad_weight : ndarray like weight
+        C-contiguous. Overwritten with the sum over images and windows.
+    grad_bias : ndarray of shape (n_out,), same dtype, or None
+        Overwritten likewise.
+    grad_x : ndarray like x
+        Overwritten.
+
+    Returns
+    -------
+    grad_x : ndarray
+        The array that was given.
+    """
+    return reference.convolution_backward(
+        grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
+    )

@@ -1,0 +1,60 @@
+"""Products of rows with a weight matrix, the core of every dense layer."""
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.kernels.dense import reference
+
+
+def dense_forward(
+    x: FloatArray, weight: FloatArray, bias: FloatArray | None, *, out: FloatArray
+) -> FloatArray:
+    """Compute ``out = x @ weight + bias``.
+
+    Parameters
+    ----------
+    x : ndarray of shape (rows, n_in)
+        Not changed.
+    weight : ndarray of shape (n_in, n_out), same dtype
+        Not changed.
+    bias : ndarray of shape (n_out,), same dtype, or None
+        None adds nothing.
+    out : ndarray of shape (rows, n_out), same dtype
+        Overwritten.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+    """
+    return reference.dense_forward(x, weight, bias, out)
+
+
+def dense_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    weight: FloatArray,
+    *,
+    grad_weight: FloatArray,
+    grad_bias: FloatArray | None,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute the gradients of :func:`dense_forward`.
+
+    Parameters
+    ----------
+    grad_out : ndarray of shape (rows, n_out)
+        Gradient of the loss in the output. Not changed.
+    x, weight : ndarray of shape (rows, n_in), (n_in, n_out), same dtype
+        What the forward pass saw. Not changed.
+    grad_weight : ndarray of shape (n_in, n_out), same dtype
+        Overwritten with the sum over the rows. Usually a view of the flat gradient.
+    grad_bias : ndarray of shape (n_out,), same dtype, or None
+        Overwritten likewise. None where there is no bias.
+    grad_x : ndarray of shape (rows, n_in), same dtype
+        Overwritten.
+
+    Returns
+    -------
+    grad_x : ndarray
+        The array that was given.
+    """
+    return reference.dense_backward(grad_out, x, weight, grad_weight, grad_bias, grad_x)

@@ -1,0 +1,121 @@
+"""Pooling over all cells of an example: time steps, or the pixels of an image."""
+
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.kernels.global_pooling import reference
+
+SumKind = Literal["sum", "avg", "pnorm"]
+
+
+def global_max_forward(
+    x: FloatArray, mask: FloatArray | None, *, out: FloatArray
+) -> NDArray[Any]:
+    """Compute the largest value over all cells.
+
+    Parameters
+    ----------
+    x : ndarray of shape (batch, cells, channels)
+        Not changed.
+    mask : ndarray of shape (batch, cells), or None
+        Cells with 0 never win; an example without any other comes out as 0.
+    out : ndarray of shape (batch, channels), same dtype
+        Overwritten.
+
+    Returns
+    -------
+    winner : ndarray of int, shape (batch, channels)
+        The cell that holds the maximum, the first one of equals. Newly allocated.
+    """
+    return reference.global_max_forward(x, mask, out)
+
+
+def global_max_backward(
+    grad_out: FloatArray,
+    winner: NDArray[Any],
+    mask: FloatArray | None,
+    *,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute the gradient of :func:`global_max_forward`.
+
+    Parameters
+    ----------
+    grad_out : ndarray of shape (batch, channels)
+        Gradient of the loss in the output. Not changed.
+    winner, mask
+        As the forward pass left them.
+    grad_x : ndarray of shape (batch, cells, channels), same dtype
+        Overwritten.
+
+    Returns
+    -------
+    grad_x : ndarray
+        The array that was given.
+    """
+    return reference.global_max_backward(grad_out, winner, mask, grad_x)
+
+
+def global_sum_forward(
+    x: FloatArray,
+    kind: SumKind,
+    exponent: int,
+    mask: FloatArray | None,
+    *,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute sum, average or p-norm over all cells.
+
+    Parameters
+    ----------
+    x : ndarray of shape (batch, cells, channels)
+        Not changed.
+    kind : {"sum", "avg", "pnorm"}
+        The average divides by the cells that the mask keeps; the p-norm is
+        ``(sum |x|^p)^(1/p)``.
+    exponent : int
+        p of the p-norm; the others do not use it.
+    mask : ndarray of shape (batch, cells), or None
+        Cells with 0 do not count; an example without any other comes out as 0.
+    out : ndarray of shape (batch, channels), same dtype
+        Overwritten.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+    """
+    return reference.global_sum_forward(x, kind, exponent, mask, out)
+
+
+def global_sum_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    output: FloatArray,
+    kind: SumKind,
+    exponent: int,
+    mask: FloatArray | None,
+    *,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute the gradient of :func:`global_sum_forward`.
+
+    Parameters
+    ----------
+    grad_out : ndarray of shape (batch, channels)
+        Gradient of the loss in the output. Not changed.
+    x, output, kind, exponent, mask
+        As in the forward pass. Not changed.
+    grad_x : ndarray like x
+        Overwritten. The p-norm's gradient at 0 is 0.
+
+    Returns
+    -------
+    grad_x : ndarray
+        The array that was given.
+    """
+    return reference.global_sum_backward(
+        grad_out, x, output, kind, exponent, mask, grad_x
+    )

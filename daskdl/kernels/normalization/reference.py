@@ -1,0 +1,66 @@
+"""Batch normalization by whole-array expressions."""
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+
+
+def batch_norm_forward(
+    x: FloatArray,
+    gamma: FloatArray | float,
+    beta: FloatArray | float,
+    eps: float,
+    mean: FloatArray,
+    variance: FloatArray,
+    normalized: FloatArray,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.normalization.batch_norm_forward` says."""
+    xp = array_namespace(x)
+    xp.mean(x, axis=0, out=mean)
+    xp.subtract(x, mean, out=normalized)
+    # Two passes: E[x^2] - E[x]^2 in float32 loses the variance of a large mean.
+    xp.multiply(normalized, normalized, out=out)
+    xp.mean(out, axis=0, out=variance)
+    normalized /= xp.sqrt(variance + eps)
+    xp.multiply(normalized, gamma, out=out)
+    out += beta
+    return out
+
+
+def batch_norm_inference(
+    x: FloatArray,
+    gamma: FloatArray | float,
+    beta: FloatArray | float,
+    eps: float,
+    mean: FloatArray,
+    variance: FloatArray,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.normalization.batch_norm_inference` says."""
+    xp = array_namespace(x)
+    xp.subtract(x, mean, out=out)
+    out *= gamma / xp.sqrt(variance + eps)
+    out += beta
+    return out
+
+
+def batch_norm_backward(
+    grad_out: FloatArray,
+    normalized: FloatArray,
+    gamma: FloatArray | float,
+    variance: FloatArray,
+    eps: float,
+    grad_gamma: FloatArray,
+    grad_beta: FloatArray,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.normalization.batch_norm_backward` says."""
+    xp = array_namespace(grad_out)
+    rows = grad_out.shape[0]
+    xp.sum(grad_out, axis=0, out=grad_beta)
+    xp.multiply(grad_out, normalized, out=grad_x)
+    xp.sum(grad_x, axis=0, out=grad_gamma)
+    xp.multiply(normalized, grad_gamma / -rows, out=grad_x)
+    grad_x += grad_out
+    grad_x -= grad_beta / rows
+    grad_x *= gamma / xp.sqrt(variance + eps)
+    return grad_x

@@ -1,0 +1,76 @@
+"""What a recurrent kernel takes besides arrays, and what it keeps for its gradient."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Protocol
+
+from numpy.typing import DTypeLike
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+
+
+class ActivationPair(Protocol):
+    """An element-wise function and its gradient; see :mod:`daskdl.nn.activations`."""
+
+    def forward(
+        self, preout: FloatArray, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Return the function of `preout`."""
+
+    def backward(
+        self,
+        grad_output: FloatArray,
+        preout: FloatArray,
+        output: FloatArray,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the gradient in `preout`; `out` may be `grad_output`."""
+
+
+@dataclass(frozen=True)
+class LstmTrace:
+    """The arrays of an LSTM's forward pass, time first so that a step is contiguous.
+
+    Parameters
+    ----------
+    x : ndarray of shape (time, batch, n_in)
+    preout, gates : ndarray of shape (time, batch, 4 n)
+        Before and after the gates' activations.
+    cells, active_cells, hidden : ndarray of shape (time, batch, n)
+        c, activation(c) and h.
+    """
+
+    x: FloatArray
+    preout: FloatArray
+    gates: FloatArray
+    cells: FloatArray
+    active_cells: FloatArray
+    hidden: FloatArray
+
+
+def take_trace(
+    workspace: Workspace,
+    owner: Hashable,
+    x_shape: tuple[int, ...],
+    n_out: int,
+    dtype: DTypeLike,
+) -> LstmTrace:
+    """Return the trace of `owner` for input of shape (batch, time, n_in)."""
+    batch, steps, n_in = x_shape
+
+    def take(name: str, width: int) -> FloatArray:
+        array: FloatArray = workspace.take(
+            (owner, "lstm", name), (steps, batch, width), dtype
+        )
+        return array
+
+    return LstmTrace(
+        x=take("x", n_in),
+        preout=take("preout", 4 * n_out),
+        gates=take("gates", 4 * n_out),
+        cells=take("cells", n_out),
+        active_cells=take("active_cells", n_out),
+        hidden=take("hidden", n_out),
+    )

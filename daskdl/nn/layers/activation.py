@@ -1,0 +1,42 @@
+"""The layer that applies an activation function and nothing else."""
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.nn.activations import activation_function
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layers import Activation
+from daskdl.nn.layers.layer import Layer
+
+
+class ActivationLayer(Layer[Activation]):
+    """``activation(x)``; softmax is over features or channels."""
+
+    def __init__(
+        self, conf: Activation, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._activation = activation_function(
+            self._given("activation", conf.activation)
+        )
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`."""
+        self._check_input(x)
+        self._x = x
+        self._output = self._activation.forward(x, out=self._like("output", x))
+        return self._output
+
+    def backward(self, grad_out: FloatArray) -> FloatArray:
+        """Compute the gradient; see :meth:`Layer.backward`."""
+        return self._activation.backward(
+            grad_out, self._x, self._output, out=self._like("grad_x", grad_out)
+        )

@@ -1,0 +1,98 @@
+"""The part that dense and output layers share: rows times weights plus bias."""
+
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.dense import dense_backward, dense_forward
+from daskdl.nn.activations import activation_function
+from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent
+from daskdl.nn.conf.layers import Dense, Output, RnnOutput
+from daskdl.nn.conf.names import WeightInitLiteral
+from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.input_dropout import InputDropout
+from daskdl.nn.layers.layer import Layer
+
+A = TypeVar("A", bound=Dense | Output | RnnOutput)
+
+
+class AffineLayer(Layer[A]):
+    """A layer that computes ``activation(rows @ W + b)``.
+
+    Rows are the examples, or the time steps of all of them. Images are flattened in
+    DL4J's order (channels, height, width): weights of its files fit as they are.
+    """
+
+    regularized: ClassVar[frozenset[str]] = frozenset({"W"})
+    biases: ClassVar[frozenset[str]] = frozenset({"b"})
+
+    def __init__(
+        self, conf: A, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._activation = activation_function(
+            self._given("activation", conf.activation)
+        )
+        self._dropout = InputDropout(conf.keep_probability, name, workspace)
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw W with fans n_in and n_out; every bias is `bias_init`."""
+        weight = self.params["W"]
+        n_in, n_out = weight.shape
+        scheme: WeightInitLiteral = self._given("weight_init", self.conf.weight_init)
+        drawn = initialize(scheme, weight.shape, n_in, n_out, rng)
+        weight[...] = to_device(drawn, like=weight)
+        if "b" in self.params:
+            self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
+
+    def _affine_forward(
+        self, x: FloatArray, *, training: bool, rng: np.random.Generator | None
+    ) -> FloatArray:
+        """Return ``rows @ W + b`` of shape (rows, n_out); its activation may follow."""
+        self._check_input(x)
+        x = self._dropout.forward(x, training=training, rng=rng)
+        self._x_shape = x.shape
+        self._rows = self._as_rows(x)
+        weight = self.params["W"]
+        shape = (self._rows.shape[0], weight.shape[1])
+        preout = self._buffer("preout", shape, x.dtype)
+        return dense_forward(self._rows, weight, self.params.get("b"), out=preout)
+
+    def _affine_backward(self, grad_preout: FloatArray) -> FloatArray:
+        grad_rows = dense_backward(
+            grad_preout,
+            self._rows,
+            self.params["W"],
+            grad_weight=self.gradients["W"],
+            grad_bias=self.gradients.get("b"),
+            grad_x=self._like("grad_rows", self._rows),
+        )
+        return self._dropout.backward(self._from_rows(grad_rows))
+
+    def _activated(self, preout: FloatArray) -> FloatArray:
+        """Return the activation, in place where its gradient allows."""
+        reads_preout = self._activation.reads_preout
+        out = self._like("output", preout) if reads_preout else preout
+        return self._activation.forward(preout, out=out)
+
+    def _as_rows(self, x: FloatArray) -> FloatArray:
+        if isinstance(self.input_type, Recurrent):
+            return x.reshape(-1, x.shape[2])
+        if not isinstance(self.input_type, Convolutional):
+            return x
+        batch, height, width, channels = x.shape
+        rows = self._buffer("rows", (batch, channels, height, width), x.dtype)
+        rows[...] = x.transpose(0, 3, 1, 2)
+        flat: FloatArray = rows.reshape(batch, -1)
+        return flat
+
+    def _from_rows(self, grad_rows: FloatArray) -> FloatArray:
+        if not isinstance(self.input_type, Convolutional):
+            return grad_rows.reshape(self._x_shape)
+        batch, height, width, channels = self._x_shape
+        images = grad_rows.reshape(batch, channels, height, width)
+        grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_rows.dtype)
+        grad_x[...] = images.transpose(0, 2, 3, 1)
+        return grad_x

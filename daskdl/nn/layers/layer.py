@@ -1,0 +1,218 @@
+"""What every layer can do, and what an output layer can do besides."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import OptionError, ShapeError
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
+
+C = TypeVar("C", bound=LayerConf)
+T = TypeVar("T")
+
+
+class Layer(ABC, Generic[C]):
+    """A layer at work: what it is, says its configuration.
+
+    Parameters
+    ----------
+    conf : LayerConf
+        The configuration with nothing left open.
+    input_type : InputType
+        What the layer gets.
+    name : str
+        What messages call it; unique in the network.
+    workspace : Workspace
+        Lends all its arrays.
+
+    Attributes
+    ----------
+    output_type : InputType
+        What comes out.
+    params, gradients : dict of str to ndarray
+        Views of the network's flat vectors, empty until :meth:`bind`.
+    regularized, biases, running : frozenset of str
+        Parameters that l1, l2 and weight decay apply to; those that have the options
+        for biases; and running statistics, whose gradient is already the update.
+    """
+
+    regularized: ClassVar[frozenset[str]] = frozenset()
+    biases: ClassVar[frozenset[str]] = frozenset()
+    running: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(
+        self, conf: C, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        self.conf = conf
+        self.input_type = input_type
+        self.output_type = conf.output_type(input_type)
+        self.name = name
+        self.params: dict[str, FloatArray] = {}
+        self.gradients: dict[str, FloatArray] = {}
+        self._workspace = workspace
+
+    def bind(
+        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
+    ) -> None:
+        """Take the views to read parameters from and write gradients to.
+
+        Parameters
+        ----------
+        params, gradients : dict of str to ndarray
+            By the names and shapes of ``conf.parameter_shapes``.
+        """
+        self.params = params
+        self.gradients = gradients
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Write initial values into the bound parameters, drawn on the host.
+
+        A layer without parameters has nothing to do.
+        """
+
+    @abstractmethod
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output, and keep what the backward pass needs.
+
+        Parameters
+        ----------
+        x : ndarray of shape (batch, *input_type.shape), dtype of the parameters
+            Not changed, and read again by :meth:`backward`.
+        training : bool
+            Whether dropout and batch statistics are on.
+        mask : ndarray of shape (batch, time), optional
+            1 keeps, 0 drops a time step; (batch, 1) masks examples.
+        rng : numpy.random.Generator, optional
+            For dropout; needed in training if there is any.
+
+        Returns
+        -------
+        output : ndarray of shape (batch, *output_type.shape)
+            A buffer of this layer, or `x` itself; valid until the next forward pass.
+
+        Raises
+        ------
+        ShapeError
+            If `x` or `mask` do not fit.
+        """
+
+    @abstractmethod
+    def backward(self, grad_out: FloatArray) -> FloatArray:
+        """Compute the gradients of the last forward pass.
+
+        Gradient views are overwritten with sums over examples and time steps.
+
+        Parameters
+        ----------
+        grad_out : ndarray like the output
+            Gradient of the loss in the output. Not changed.
+
+        Returns
+        -------
+        grad_x : ndarray like x
+            A buffer of this layer, or `grad_out` itself; valid until the next backward
+            pass.
+        """
+
+    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask that goes on with the output."""
+        return mask
+
+    @property
+    def who(self) -> str:
+        """Class and name, for messages."""
+        return f"{type(self.conf).__name__} {self.name!r}"
+
+    def _given(self, option: str, value: T | None) -> T:
+        """Refuse an option that the network's defaults should have filled."""
+        if value is None:
+            raise OptionError(
+                f"{self.who}: {option} must be given, got None. Build layers from a "
+                "network's configuration, which fills in its defaults."
+            )
+        return value
+
+    def _buffer(self, what: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+        return self._workspace.take((self.name, what), shape, dtype)
+
+    def _like(self, what: str, array: FloatArray) -> FloatArray:
+        """Return a buffer with shape and dtype of `array`."""
+        buffer: FloatArray = self._buffer(what, array.shape, array.dtype)
+        return buffer
+
+    def _check_input(self, x: FloatArray) -> None:
+        expected = self.input_type.shape
+        fits = len(x.shape) == len(expected) + 1 and all(
+            size in (None, came)
+            for size, came in zip(expected, x.shape[1:], strict=True)
+        )
+        if not fits:
+            axes = ", ".join("time" if n is None else str(n) for n in expected)
+            raise ShapeError(
+                f"{self.who}: x must have shape (batch, {axes}), got {x.shape}."
+            )
+
+
+class OutputLayer(Layer[C]):
+    """A layer with a loss."""
+
+    @abstractmethod
+    def score_examples(
+        self, labels: FloatArray, mask: FloatArray | None = None
+    ) -> FloatArray:
+        """Compute the loss of each example of the last forward pass.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (batch, *output_type.shape)
+            Targets.
+        mask : ndarray, optional
+            1 keeps, 0 drops: whole examples (batch,) or (batch, 1), time steps
+            (batch, time), or single outputs in the shape of the labels.
+
+        Returns
+        -------
+        scores : ndarray of shape (batch,)
+            Summed over outputs and time steps.
+
+        Raises
+        ------
+        ShapeError
+            If labels or mask do not fit the last output.
+        OptionError
+            If single outputs of a softmax are masked.
+        """
+
+    @abstractmethod
+    def backward_loss(
+        self, labels: FloatArray, mask: FloatArray | None = None
+    ) -> FloatArray:
+        """Compute the gradients of the summed scores: :meth:`backward` from the loss.
+
+        Parameters
+        ----------
+        labels, mask
+            As for :meth:`score_examples`.
+
+        Returns
+        -------
+        grad_x : ndarray like x
+            A buffer of this layer, valid until the next backward pass.
+
+        Raises
+        ------
+        ShapeError, OptionError
+            As :meth:`score_examples`.
+        """

@@ -1,0 +1,80 @@
+"""What layers and vertices do with masks, in which 1 keeps and 0 drops.
+
+Masks have the shape (batch, time), or (batch, 1) for whole examples.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.errors import ShapeError
+
+
+def column_mask(mask: FloatArray, n_rows: int, who: str) -> FloatArray:
+    """Return the mask as one column that multiplies rows.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (batch, time), (batch, 1) or (batch,)
+        Of series whose steps are the rows, or of examples that are.
+    n_rows : int
+        Number of rows: batch * time, or batch.
+    who : str
+        Named in the error.
+
+    Returns
+    -------
+    column : ndarray of shape (n_rows, 1)
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If the mask has another number of entries.
+    """
+    if mask.size != n_rows:
+        raise ShapeError(
+            f"{who}: the mask must have {n_rows} entries, one for each example and "
+            f"time step, got shape {mask.shape}."
+        )
+    return mask.reshape(n_rows, 1)
+
+
+def check_step_mask(mask: FloatArray, x: FloatArray, who: str) -> None:
+    """Refuse a mask that is not (batch, time) of the series `x` (batch, time, n)."""
+    if mask.shape != x.shape[:2]:
+        raise ShapeError(
+            f"{who}: the mask must have shape {x.shape[:2]}, got {mask.shape}."
+        )
+
+
+def either_mask(masks: Sequence[FloatArray | None]) -> FloatArray | None:
+    """Return the mask of several inputs joined: a step stays that any of them keeps.
+
+    An input without a mask keeps everything, so that there is none for the whole.
+    """
+    joined = masks[0]
+    for mask in masks[1:]:
+        if joined is None or mask is None:
+            return None
+        joined = array_namespace(mask).maximum(joined, mask)
+    return joined
+
+
+def last_steps(mask: FloatArray) -> NDArray[Any]:
+    """Return the index of the last step that the mask keeps of each example.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (batch, time)
+
+    Returns
+    -------
+    steps : ndarray of int, shape (batch,)
+        The last index of all for an example without any step.
+    """
+    xp = array_namespace(mask)
+    from_the_end: NDArray[Any] = xp.argmax(mask[:, ::-1] > 0, axis=1)
+    return mask.shape[1] - 1 - from_the_end

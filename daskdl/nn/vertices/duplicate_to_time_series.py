@@ -1,0 +1,49 @@
+"""The vertex that repeats a row at every time step."""
+
+from collections.abc import Sequence
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.errors import ShapeError
+from daskdl.nn.conf.vertices import DuplicateToTimeSeriesVertex
+from daskdl.nn.vertices.vertex import Vertex
+
+
+class DuplicateToTimeSeries(Vertex[DuplicateToTimeSeriesVertex]):
+    """Each row at all time steps of the network input that the configuration names."""
+
+    def forward(
+        self,
+        inputs: Sequence[FloatArray],
+        *,
+        masks: Sequence[FloatArray | None],
+        network_input: FloatArray | None = None,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray:
+        """Repeat the rows; see :meth:`Vertex.forward`."""
+        (x,) = inputs
+        if network_input is None or network_input.ndim != 3:
+            came = None if network_input is None else network_input.shape
+            raise ShapeError(
+                f"{self.who}: network input {self.conf.input_name!r} must have shape "
+                f"(batch, time, features), got {came}."
+            )
+        shape = (x.shape[0], network_input.shape[1], x.shape[1])
+        output: FloatArray = self._buffer("output", shape, x.dtype)
+        output[...] = x[:, None, :]
+        return output
+
+    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        """Sum the gradient over time; see :meth:`Vertex.backward`."""
+        shape = (grad_out.shape[0], grad_out.shape[2])
+        grad_x: FloatArray = self._buffer("grad_x", shape, grad_out.dtype)
+        array_namespace(grad_out).sum(grad_out, axis=1, out=grad_x)
+        return [grad_x]
+
+    def feed_forward_mask(
+        self,
+        masks: Sequence[FloatArray | None],
+        *,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray | None:
+        """Return the mask of the network input that gave the time steps."""
+        return network_mask

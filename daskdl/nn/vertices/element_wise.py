@@ -1,0 +1,88 @@
+"""The vertex that combines inputs number by number."""
+
+from collections.abc import Sequence
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.conf.vertices import ElementWiseVertex
+from daskdl.nn.masks import either_mask
+from daskdl.nn.vertices.vertex import Vertex
+
+
+class ElementWise(Vertex[ElementWiseVertex]):
+    """Sum, difference, product, average or maximum of arrays of one shape.
+
+    In a tie of the maximum the first input gets the gradient, as in DL4J.
+    """
+
+    def forward(
+        self,
+        inputs: Sequence[FloatArray],
+        *,
+        masks: Sequence[FloatArray | None],
+        network_input: FloatArray | None = None,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray:
+        """Combine the inputs; see :meth:`Vertex.forward`."""
+        self._check_same_shape(inputs)
+        self._inputs = list(inputs)
+        first, rest = inputs[0], inputs[1:]
+        xp = array_namespace(first)
+        combine = {
+            "add": xp.add,
+            "average": xp.add,
+            "subtract": xp.subtract,
+            "product": xp.multiply,
+            "max": xp.maximum,
+        }[self.conf.op]
+        self._output: FloatArray = self._buffer("output", first.shape, first.dtype)
+        xp.copyto(self._output, first)
+        for other in rest:
+            combine(self._output, other, out=self._output)
+        if self.conf.op == "average":
+            self._output /= len(inputs)
+        return self._output
+
+    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        """Compute a gradient for each input; see :meth:`Vertex.backward`."""
+        grads = [
+            self._buffer(("grad", index), grad_out.shape, grad_out.dtype)
+            for index in range(len(self._inputs))
+        ]
+        if self.conf.op == "product":
+            self._product_backward(grad_out, grads)
+        elif self.conf.op == "max":
+            self._max_backward(grad_out, grads)
+        else:
+            self._sum_backward(grad_out, grads)
+        return grads
+
+    def feed_forward_mask(
+        self,
+        masks: Sequence[FloatArray | None],
+        *,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray | None:
+        """Return the masks joined: a step stays that any input keeps."""
+        return either_mask(masks)
+
+    def _sum_backward(self, grad_out: FloatArray, grads: list[FloatArray]) -> None:
+        xp = array_namespace(grad_out)
+        divisor = len(grads) if self.conf.op == "average" else 1
+        for index, grad in enumerate(grads):
+            sign = -1 if self.conf.op == "subtract" and index else 1
+            xp.multiply(grad_out, sign / divisor, out=grad)
+
+    def _product_backward(self, grad_out: FloatArray, grads: list[FloatArray]) -> None:
+        for index, grad in enumerate(grads):
+            grad[...] = grad_out
+            for other, array in enumerate(self._inputs):
+                if other != index:
+                    grad *= array
+
+    def _max_backward(self, grad_out: FloatArray, grads: list[FloatArray]) -> None:
+        xp = array_namespace(grad_out)
+        is_open = xp.ones(grad_out.shape, dtype=bool)
+        for grad, array in zip(grads, self._inputs, strict=True):
+            wins = is_open & (array == self._output)
+            xp.multiply(grad_out, wins, out=grad)
+            is_open &= ~wins

@@ -1,0 +1,59 @@
+"""The vertex that takes the last time step."""
+
+from collections.abc import Sequence
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.conf.vertices import LastTimeStepVertex
+from daskdl.nn.masks import check_step_mask, last_steps
+from daskdl.nn.vertices.vertex import Vertex
+
+
+class LastTimeStep(Vertex[LastTimeStepVertex]):
+    """The last step of each series, or the last one that the mask keeps.
+
+    A series of which the mask keeps nothing comes out as 0.
+    """
+
+    def forward(
+        self,
+        inputs: Sequence[FloatArray],
+        *,
+        masks: Sequence[FloatArray | None],
+        network_input: FloatArray | None = None,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray:
+        """Take the steps; see :meth:`Vertex.forward`."""
+        (x,) = inputs
+        mask = network_mask if self.conf.mask_input is not None else masks[0]
+        if mask is not None:
+            check_step_mask(mask, x, self.who)
+        xp = array_namespace(x)
+        self._x_shape = x.shape
+        self._mask = mask
+        self._examples = xp.arange(x.shape[0])
+        self._steps = -1 if mask is None else last_steps(mask)
+        output: FloatArray = self._buffer("output", x[:, -1].shape, x.dtype)
+        output[...] = x[self._examples, self._steps]
+        return self._without_empty(output)
+
+    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        """Return a gradient of 0 at the other steps; see :meth:`Vertex.backward`."""
+        grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_out.dtype)
+        grad_x.fill(0)
+        grad_x[self._examples, self._steps] = grad_out
+        return [self._without_empty(grad_x)]
+
+    def feed_forward_mask(
+        self,
+        masks: Sequence[FloatArray | None],
+        *,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray | None:
+        """Return None: there is no time left to mask."""
+        return None
+
+    def _without_empty(self, array: FloatArray) -> FloatArray:
+        """Set the examples to 0, in place, of which the mask keeps nothing."""
+        if self._mask is not None:
+            array[~(self._mask > 0).any(axis=1)] = 0
+        return array

@@ -1,0 +1,58 @@
+"""The vertex that joins features or channels."""
+
+from collections.abc import Sequence
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.errors import ShapeError
+from daskdl.nn.conf.vertices import MergeVertex
+from daskdl.nn.masks import either_mask
+from daskdl.nn.vertices.vertex import Vertex
+
+
+class Merge(Vertex[MergeVertex]):
+    """Inputs one behind the other along the last axis, in their order."""
+
+    def forward(
+        self,
+        inputs: Sequence[FloatArray],
+        *,
+        masks: Sequence[FloatArray | None],
+        network_input: FloatArray | None = None,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray:
+        """Join the inputs; see :meth:`Vertex.forward`."""
+        self._check_leading_axes(inputs)
+        self._widths = [array.shape[-1] for array in inputs]
+        first = inputs[0]
+        shape = (*first.shape[:-1], sum(self._widths))
+        output: FloatArray = self._buffer("output", shape, first.dtype)
+        array_namespace(first).concatenate(inputs, axis=-1, out=output)
+        return output
+
+    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        """Cut the gradient apart; see :meth:`Vertex.backward`."""
+        grads, start = [], 0
+        for index, width in enumerate(self._widths):
+            shape = (*grad_out.shape[:-1], width)
+            grad = self._buffer(("grad", index), shape, grad_out.dtype)
+            grad[...] = grad_out[..., start : start + width]
+            grads.append(grad)
+            start += width
+        return grads
+
+    def feed_forward_mask(
+        self,
+        masks: Sequence[FloatArray | None],
+        *,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray | None:
+        """Return the masks joined: a step stays that any input keeps."""
+        return either_mask(masks)
+
+    def _check_leading_axes(self, inputs: Sequence[FloatArray]) -> None:
+        if len({array.shape[:-1] for array in inputs}) > 1:
+            came = ", ".join(str(array.shape) for array in inputs)
+            raise ShapeError(
+                f"{self.who}: inputs must have one shape but for the last axis, "
+                f"got {came}."
+            )

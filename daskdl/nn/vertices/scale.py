@@ -1,0 +1,32 @@
+"""The vertex that multiplies by a number."""
+
+from collections.abc import Sequence
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.conf.vertices import ScaleVertex
+from daskdl.nn.vertices.vertex import Vertex
+
+
+class Scale(Vertex[ScaleVertex]):
+    """``x * scale_factor``."""
+
+    def forward(
+        self,
+        inputs: Sequence[FloatArray],
+        *,
+        masks: Sequence[FloatArray | None],
+        network_input: FloatArray | None = None,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray:
+        """Multiply the input; see :meth:`Vertex.forward`."""
+        (x,) = inputs
+        return self._scaled("output", x)
+
+    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        """Multiply the gradient; see :meth:`Vertex.backward`."""
+        return [self._scaled("grad_x", grad_out)]
+
+    def _scaled(self, what: str, array: FloatArray) -> FloatArray:
+        out: FloatArray = self._buffer(what, array.shape, array.dtype)
+        array_namespace(array).multiply(array, self.conf.scale_factor, out=out)
+        return out

@@ -1,0 +1,29 @@
+"""The vertex that adds a number."""
+
+from collections.abc import Sequence
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.conf.vertices import ShiftVertex
+from daskdl.nn.vertices.vertex import Vertex
+
+
+class Shift(Vertex[ShiftVertex]):
+    """``x + shift_factor``."""
+
+    def forward(
+        self,
+        inputs: Sequence[FloatArray],
+        *,
+        masks: Sequence[FloatArray | None],
+        network_input: FloatArray | None = None,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray:
+        """Add to the input; see :meth:`Vertex.forward`."""
+        (x,) = inputs
+        output: FloatArray = self._buffer("output", x.shape, x.dtype)
+        array_namespace(x).add(x, self.conf.shift_factor, out=output)
+        return output
+
+    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        """Hand the gradient on; see :meth:`Vertex.backward`."""
+        return [grad_out]

@@ -1,0 +1,122 @@
+"""What every vertex of a graph that is no layer can do."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from numpy.typing import DTypeLike
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import ShapeError
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.vertices import VertexConf
+
+C = TypeVar("C", bound=VertexConf)
+
+
+class Vertex(ABC, Generic[C]):
+    """A vertex without parameters at work: what it is, says its configuration.
+
+    Parameters
+    ----------
+    conf : VertexConf
+        The configuration.
+    input_types : sequence of InputType
+        What it gets, in the order of its inputs.
+    name : str
+        The key of the vertex in the graph.
+    workspace : Workspace
+        Lends all its arrays.
+
+    Attributes
+    ----------
+    output_type : InputType
+        What comes out.
+    """
+
+    def __init__(
+        self,
+        conf: C,
+        input_types: Sequence[InputType],
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        self.conf = conf
+        self.input_types = tuple(input_types)
+        self.output_type = conf.output_type(self.input_types)
+        self.name = name
+        self._workspace = workspace
+
+    @abstractmethod
+    def forward(
+        self,
+        inputs: Sequence[FloatArray],
+        *,
+        masks: Sequence[FloatArray | None],
+        network_input: FloatArray | None = None,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray:
+        """Compute the output.
+
+        Parameters
+        ----------
+        inputs : sequence of ndarray of shape (batch, ...)
+            In the order of the configuration. Not changed.
+        masks : sequence of ndarray of shape (batch, time) or None
+            The mask that comes with each input.
+        network_input, network_mask : ndarray or None
+            Features, as they are inside the network, and mask of the network input
+            that ``conf.reads_network_input`` names.
+
+        Returns
+        -------
+        output : ndarray
+            A buffer of this vertex, or one of the inputs itself; valid until the next
+            forward pass.
+
+        Raises
+        ------
+        ShapeError
+            If the arrays do not fit together.
+        """
+
+    @abstractmethod
+    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        """Compute the gradients in the inputs of the last forward pass.
+
+        Parameters
+        ----------
+        grad_out : ndarray like the output
+            Gradient of the loss in the output. Not changed, but one of the results
+            may be this very array.
+
+        Returns
+        -------
+        grads : list of ndarray
+            One for each input. No two share memory; valid until the next backward
+            pass.
+        """
+
+    def feed_forward_mask(
+        self,
+        masks: Sequence[FloatArray | None],
+        *,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray | None:
+        """Return the mask that goes on with the output."""
+        return masks[0]
+
+    @property
+    def who(self) -> str:
+        """Class and name, for messages."""
+        return f"{type(self.conf).__name__} {self.name!r}"
+
+    def _buffer(self, what: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+        return self._workspace.take((self.name, what), shape, dtype)
+
+    def _check_same_shape(self, inputs: Sequence[FloatArray]) -> None:
+        shapes = {array.shape for array in inputs}
+        if len(shapes) > 1:
+            came = ", ".join(str(array.shape) for array in inputs)
+            raise ShapeError(f"{self.who}: inputs must have one shape, got {came}.")
