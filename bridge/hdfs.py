@@ -49,7 +49,8 @@ class _GuardedFileSystem:
         root = f"{self.protocol}://{host or ''}{f':{port}' if port else ''}"
         refuse_after_fork(root)
         settings = {name: str(value) for name, value in configuration.items()}
-        super().__init__(host, port, *args, **settings)
+        # The other base, which takes these, is unknown to the type checker.
+        super().__init__(host, port, *args, **settings)  # type: ignore[call-arg]
         self.client = GuardedClient(self.client, root, timeout_s)  # type: ignore[has-type]
 
     # hdfs-native parses with urlparse, which lowers the name service's case and ends a

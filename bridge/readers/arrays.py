@@ -113,9 +113,9 @@ def decode_lists(column: Any, place: Place, dtype: DTypeLike) -> FloatArray:
 
 def _any_in_row(column: Any, rows_each: int) -> NDArray[np.bool_]:
     is_null: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
-    if rows_each in (0, 1):
-        return is_null
-    return np.logical_or.reduce(is_null.reshape(-1, rows_each), axis=1)
+    if rows_each > 1:
+        is_null = np.any(is_null.reshape(-1, rows_each), axis=1)
+    return is_null
 
 
 def _common_length(column: Any, rows_each: int, place: Place) -> int:

@@ -1,4 +1,4 @@
-"""CSV files as Spark writes them: quote ``"``, escape ``\\``, a header in every part.
+"""CSV files as Spark writes them: a backslash escapes, each part has its header.
 
 An empty cell is null, a quoted empty one is an empty string. Keys are text, because CSV
 does not tell the number 7 from the text 007.

@@ -126,8 +126,7 @@ def decode_image_structs(column: Any, place: Place) -> NDArray[np.uint8]:
             f"{height * width * channels} bytes an image, got {raw.shape[1]}."
         )
     images = raw.reshape(len(column), height, width, channels)
-    ordered: NDArray[np.uint8] = images[..., _CHANNELS_OF_MODE[mode]]
-    return ordered.transpose(0, 3, 1, 2)
+    return np.moveaxis(images[..., _CHANNELS_OF_MODE[mode]], 3, 1)
 
 
 def _bytes_matrix(column: Any, place: Place) -> NDArray[np.uint8]:
@@ -146,8 +145,8 @@ def _bytes_matrix(column: Any, place: Place) -> NDArray[np.uint8]:
             f"{place} must hold the same number of bytes in every row; {place.row(0)} "
             f"has {int(lengths[0])}, {place.row(row)} has {int(lengths[row])}."
         )
-    flat = np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]]
-    return flat.reshape(rows, int(lengths[0]))
+    flat: NDArray[np.uint8] = np.frombuffer(data, dtype=np.uint8)
+    return flat[offsets[0] : offsets[-1]].reshape(rows, int(lengths[0]))
 
 
 def _decode_encoded(column: Any, place: Place) -> NDArray[np.uint8]:
@@ -169,7 +168,7 @@ def _decode_encoded(column: Any, place: Place) -> NDArray[np.uint8]:
             ) from error
         images.append(pixels if pixels.ndim == 3 else pixels[..., np.newaxis])
     _refuse_other_sizes(np.array([image.shape for image in images]), place)
-    return np.stack(images).transpose(0, 3, 1, 2)
+    return np.moveaxis(np.stack(images), 3, 1)
 
 
 def _plain_mode(mode: str) -> str:

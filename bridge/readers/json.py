@@ -119,7 +119,7 @@ def _resolved(
 
 
 def _type(values: list[Any]) -> Any:
-    """Return the Arrow type of values that are not null, integers in lists as floats."""
+    """Return the Arrow type of values without null; integers in lists are floats."""
     if all(_is_number(value) for value in values):
         has_float = any(not isinstance(value, int) for value in values)
         return pa.float64() if has_float else pa.int64()
@@ -185,16 +185,17 @@ def _plain(value: Any) -> Any:
 
 
 def _first_misfit(values: list[Any], arrow_type: Any) -> int:
-    for row, value in enumerate(values):
-        try:
-            pa.array([value], arrow_type)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            return row
-    return 0
+    return next((row for row, v in enumerate(values) if not _fits(v, arrow_type)), 0)
+
+
+def _fits(value: Any, arrow_type: Any) -> bool:
+    try:
+        pa.array([value], arrow_type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+    return True
 
 
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
-
-
