@@ -1,0 +1,119 @@
+"""How a command ends: one red line on stderr, and an exit code that scripts can use."""
+
+import contextlib
+import json
+import signal
+import traceback
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import click
+
+from daskdl.errors import ClusterError, DaskdlError, StaleMessageError
+
+__all__ = ["EXIT_CODES", "Terminated", "debug_option", "ended", "json_option"]
+
+EXIT_CODES = (
+    (0, "done"),
+    (1, "failed while working"),
+    (2, "bad input: an option, a file, a column, an output that exists"),
+    (3, "the cluster: no answer, other versions, workers lost"),
+    (130, "interrupted by Ctrl-C; the cluster is released, the checkpoint kept"),
+    (143, "the same by SIGTERM"),
+)
+
+_FAILED, _BAD_INPUT, _CLUSTER = 1, 2, 3
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: to be handled as Ctrl-C is, with its own exit code."""
+
+
+@contextlib.contextmanager
+def ended(ctx: click.Context) -> Iterator[None]:
+    """Turn what the block raises into a message and an exit code.
+
+    Notes
+    -----
+    click's own exceptions pass: they are its way to show help and usage errors.
+    """
+    before = signal.signal(signal.SIGTERM, _on_sigterm)
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except KeyboardInterrupt as error:
+        _say(ctx, error, "interrupted.", _interrupt_code(error))
+    except Exception as error:  # noqa: BLE001 - the last handler of the program
+        _say(ctx, error, _text(error), _exit_code(error))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def debug_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--debug``."""
+    return click.option(
+        "--debug",
+        is_flag=True,
+        expose_value=False,
+        callback=_remember("debug"),
+        help="Show the traceback of an error.",
+    )(function)
+
+
+def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--json``, and give the function ``as_json``."""
+    return click.option(
+        "--json",
+        "as_json",
+        is_flag=True,
+        callback=_remember("json"),
+        help="End with one machine-readable line on stdout.",
+    )(function)
+
+
+def _remember(name: str) -> Callable[[click.Context, click.Parameter, bool], bool]:
+    def callback(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
+        ctx.find_root().meta[f"daskdl.{name}"] = value
+        return value
+
+    return callback
+
+
+def _say(ctx: click.Context, error: BaseException, text: str, code: int) -> None:
+    meta = ctx.find_root().meta
+    if meta.get("daskdl.debug"):
+        click.echo("".join(traceback.format_exception(error)), err=True)
+    click.secho(f"error: {text}", fg="red", err=True)
+    if meta.get("daskdl.json"):
+        click.echo(json.dumps({"error": text, "exit_code": code}))
+    ctx.exit(code)
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, DaskdlError):
+        return str(error)
+    return f"{type(error).__name__}: {error}. Use --debug for the traceback."
+
+
+def _exit_code(error: Exception) -> int:
+    if isinstance(error, StaleMessageError):
+        return _FAILED
+    if isinstance(error, ClusterError) or _is_of_distributed(error):
+        return _CLUSTER
+    return _BAD_INPUT if isinstance(error, DaskdlError) else _FAILED
+
+
+def _is_of_distributed(error: Exception) -> bool:
+    """Tell whether Dask itself gave up, without importing it: KilledWorker and such."""
+    return type(error).__module__.partition(".")[0] == "distributed"
+
+
+def _interrupt_code(error: KeyboardInterrupt) -> int:
+    number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
+    return 128 + number
+
+
+def _on_sigterm(number: int, frame: FrameType | None) -> None:
+    raise Terminated

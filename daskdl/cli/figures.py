@@ -1,0 +1,109 @@
+"""The figures of a run: one line for machines, a table for people."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Figures", "in_words", "size_in_words", "without_nan"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What a command measured; ``None`` where there is nothing to measure.
+
+    Parameters
+    ----------
+    accuracy, loss : float or None
+        Of the test data; without test data `loss` is the last epoch's training score.
+    examples : int
+        Trained (every epoch counts), evaluated or predicted.
+    examples_per_s : float
+        While the workers worked.
+    wall_s : float
+        From the start of the command, cluster included.
+    workers : int
+        At the start.
+    repeated_examples : int
+        Trained twice, because a worker went.
+    bytes_sent : int
+        By the workers to one another.
+    lost_workers : tuple of str
+        Those that went.
+    model, predictions : str or None
+        Where they were written.
+    """
+
+    accuracy: float | None = None
+    loss: float | None = None
+    examples: int = 0
+    examples_per_s: float = 0.0
+    wall_s: float = 0.0
+    workers: int = 0
+    repeated_examples: int = 0
+    bytes_sent: int = 0
+    lost_workers: tuple[str, ...] = ()
+    model: str | None = None
+    predictions: str | None = None
+
+    def to_line(self) -> str:
+        """Return one line of JSON, without a line end."""
+        return json.dumps(without_nan(asdict(self)), allow_nan=False)
+
+    def print_table(self, console: "Console") -> None:
+        """Print what there is, a line each."""
+        from rich.table import Table
+
+        table = Table(show_header=False, box=None, pad_edge=False)
+        table.add_column(style="bold")
+        table.add_column()
+        for name, text in self._rows():
+            table.add_row(name, text)
+        console.print(table)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [
+            ("accuracy", in_words(self.accuracy, percent=True)),
+            ("loss", in_words(self.loss)),
+            ("examples", f"{self.examples:,} at {self.examples_per_s:,.0f} a second"),
+            ("wall time", f"{self.wall_s:.1f} s"),
+            ("workers", str(self.workers)),
+            ("sent", size_in_words(self.bytes_sent) if self.bytes_sent else ""),
+            ("lost workers", ", ".join(self.lost_workers)),
+            (
+                "repeated examples",
+                f"{self.repeated_examples:,}" if self.lost_workers else "",
+            ),
+            ("model", self.model or ""),
+            ("predictions", self.predictions or ""),
+        ]
+        return [(name, text) for name, text in rows if text]
+
+
+def in_words(value: float | None, *, percent: bool = False) -> str:
+    """Return a number as people read it; an empty string for None."""
+    if value is None:
+        return ""
+    return f"{value:.2%}" if percent else f"{value:.4g}"
+
+
+def size_in_words(n_bytes: float) -> str:
+    """Return a number of bytes with a unit: ``1.5 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} TB"
+
+
+def without_nan(value: Any) -> Any:
+    """Return plain values with None for what JSON cannot hold: NaN and infinity."""
+    if isinstance(value, Mapping):
+        return {key: without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

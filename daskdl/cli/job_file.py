@@ -1,0 +1,114 @@
+"""Read a job file: the YAML, the overrides, and paths made whole."""
+
+import os
+import posixpath
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from daskdl.cli.job import Job
+from daskdl.cli.overrides import apply_overrides
+from daskdl.data.files import open_input
+from daskdl.errors import OptionError
+from daskdl.nn.conf.errors import got, option_error
+from daskdl.nn.conf.yaml import dump_yaml, load_yaml
+
+__all__ = ["job_text", "load_job", "resolved"]
+
+
+def load_job(
+    path: str,
+    overrides: Iterable[str] = (),
+    *,
+    scheduler: str | None = None,
+    output: str | None = None,
+) -> Job:
+    """Return the job that a file describes.
+
+    Parameters
+    ----------
+    path : str
+        Path or URL of the file. Relative paths in the job start at its folder.
+    overrides : iterable of str
+        ``key=value``; they are values of the job like those in the file.
+    scheduler : str, optional
+        Work on that cluster; what the job says about workers started here is left out.
+    output : str, optional
+        Instead of the job's; relative to the current folder.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If there is no such file.
+    OptionError
+        If the file is no YAML or a key is unknown or has an illegal value.
+    """
+    with open_input(path) as stream:
+        values = load_yaml(stream.read().decode("utf-8", "replace"), path)
+    if not isinstance(values, dict):
+        raise OptionError(f"{path}: must hold a mapping, got {got(values)}.")
+    apply_overrides(values, overrides)
+    if scheduler is not None:
+        values["cluster"] = _on_scheduler(values.get("cluster"), scheduler)
+    try:
+        job = Job.model_validate(values)
+    except ValidationError as error:
+        raise option_error("", error, Job, source=path) from None
+    return _with_whole_paths(job, path, output)
+
+
+def job_text(job: Job) -> str:
+    """Return the job as YAML that gives the same job again, from any folder."""
+    return dump_yaml(job.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+
+
+def resolved(folder: str, path: str) -> str:
+    """Return `path` as it is if it is a URL or absolute, else below `folder`."""
+    path = os.path.expanduser(path)
+    if "://" in path or os.path.isabs(path):
+        return path
+    if "://" in folder:
+        scheme, _, rest = folder.partition("://")
+        return f"{scheme}://{posixpath.normpath(posixpath.join(rest, path))}"
+    return os.path.normpath(os.path.join(folder, path))
+
+
+def _with_whole_paths(job: Job, path: str, output: str | None) -> Job:
+    folder = posixpath.dirname(path) if "://" in path else _folder(path)
+    data = job.data.replaced(
+        train=_all_resolved(folder, job.data.train),
+        test=_all_resolved(folder, job.data.test),
+    )
+    if output is not None:
+        whole = resolved(os.getcwd(), output)
+    else:
+        whole = resolved(folder, job.output or _default_output(path))
+    return job.replaced(data=data, output=whole)
+
+
+def _folder(path: str) -> str:
+    return os.path.dirname(os.path.abspath(path))
+
+
+def _all_resolved(folder: str, paths: str | tuple[str, ...] | None) -> Any:
+    if paths is None or isinstance(paths, str):
+        return None if paths is None else resolved(folder, paths)
+    return tuple(resolved(folder, path) for path in paths)
+
+
+def _default_output(path: str) -> str:
+    name = posixpath.basename(path).rpartition(".")[0] or "job"
+    return f"runs/{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+
+
+def _on_scheduler(cluster: Any, scheduler: str) -> Any:
+    if not isinstance(cluster, Mapping):
+        return {"scheduler": scheduler} if cluster is None else cluster
+    kept = {
+        key: value
+        for key, value in cluster.items()
+        if key not in ("memory_limit", "dashboard")
+    }
+    return {**kept, "scheduler": scheduler}

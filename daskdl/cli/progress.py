@@ -1,0 +1,154 @@
+"""Show how a fit goes: a live line on a terminal, plain lines elsewhere."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from daskdl.cli.figures import in_words, size_in_words
+from daskdl.cluster.stats import events
+
+__all__ = ["LiveView", "PlainView", "View", "open_view"]
+
+_PLAIN_LINE_EVERY_S = 5.0
+
+
+class View(Protocol):
+    """Something that shows events to a person."""
+
+    def note(self, text: str) -> None:
+        """Show a line that stays."""
+
+    def on_event(self, event: events.Event) -> None:
+        """Show an event of the fit."""
+
+
+@contextlib.contextmanager
+def open_view(console: Console) -> Iterator[View]:
+    """Open the view that fits the console, and leave the terminal in order."""
+    if not console.is_terminal:
+        yield PlainView(console)
+        return
+    with LiveView(console) as view:
+        yield view
+
+
+class PlainView:
+    """Lines for a log: what happened, and every few seconds how far it is.
+
+    Parameters
+    ----------
+    console : Console
+        Where the lines go.
+    clock : callable
+        Returns seconds.
+    """
+
+    def __init__(
+        self, console: Console, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._console = console
+        self._clock = clock
+        self._lines = EventLines()
+        self._next_s = clock()
+
+    def note(self, text: str) -> None:
+        """Print the line."""
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def on_event(self, event: events.Event) -> None:
+        """Print a line, unless it is progress and the last line is recent."""
+        if isinstance(event, events.Progress):
+            if self._clock() < self._next_s:
+                return
+            self._next_s = self._clock() + _PLAIN_LINE_EVERY_S
+        if text := self._lines.text(event):
+            self.note(text)
+
+
+class LiveView:
+    """A bar a epoch that moves, with what happened above it. A context manager."""
+
+    def __init__(self, console: Console) -> None:
+        self._lines = EventLines()
+        self._bar = Progress(
+            TextColumn("{task.fields[epoch]}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[detail]}"),
+            console=console,
+            transient=True,
+        )
+        self._task: TaskID | None = None
+        self._examples = 0
+
+    def __enter__(self) -> "LiveView":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._bar.stop()
+
+    def note(self, text: str) -> None:
+        """Print the line above the bar."""
+        self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def on_event(self, event: events.Event) -> None:
+        """Move the bar, or print a line."""
+        text = self._lines.text(event)
+        if isinstance(event, events.FitStarted):
+            self._task = self._bar.add_task(
+                "fit", total=event.examples, epoch="epoch 1", detail=""
+            )
+        if isinstance(event, events.Progress) and self._task is not None:
+            epoch, _, detail = text.partition("  ")
+            self._bar.update(
+                self._task, completed=event.examples, epoch=epoch, detail=detail
+            )
+        elif text:
+            self.note(text)
+
+
+class EventLines:
+    """Put events into words."""
+
+    def __init__(self) -> None:
+        self._started: events.FitStarted | None = None
+
+    def text(self, event: events.Event) -> str:
+        """Return a line; empty for events that a person need not see."""
+        if isinstance(event, events.FitStarted):
+            self._started = event
+            return (
+                f"training {event.examples:,} examples in {event.minibatches:,} "
+                f"minibatches, {_count(event.epochs, 'epoch')}, on "
+                f"{_count(len(event.workers), 'worker')}"
+            )
+        if isinstance(event, events.Progress):
+            return (
+                f"{self._epoch(event.epoch)}  {event.examples:,} examples  "
+                f"{event.examples_per_s:,.0f}/s  score {in_words(event.score)}  "
+                f"{_count(event.workers, 'worker')}  "
+                f"{size_in_words(event.bytes_sent)} sent"
+            )
+        if isinstance(event, events.WorkerLost):
+            return (
+                f"{self._epoch(event.epoch)}  lost worker {event.worker}: "
+                f"{event.redealt_examples:,} examples dealt again, of which "
+                f"{event.repeated_examples:,} may count twice"
+            )
+        if isinstance(event, events.EpochFinished):
+            return (
+                f"{self._epoch(event.epoch)}  done in {event.wall_s:.1f} s  "
+                f"score {in_words(event.score)}"
+            )
+        return ""
+
+    def _epoch(self, epoch: int) -> str:
+        return f"epoch {epoch}/{self._started.epochs}" if self._started else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

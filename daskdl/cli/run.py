@@ -1,0 +1,79 @@
+"""``daskdl run``: train the network of a job file, evaluate it, keep what came out."""
+
+import time
+
+import click
+
+from daskdl.cli.exits import debug_option, json_option
+
+__all__ = ["command"]
+
+
+def _print_schema(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    import json
+
+    from daskdl.cli.job import Job
+
+    click.echo(json.dumps(Job.model_json_schema(), indent=2))
+    ctx.exit()
+
+
+@click.command("run")
+@click.argument("job_path", metavar="JOB.yaml")
+@click.argument("overrides", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Train on the cluster of this scheduler (tcp://host:8786) instead of on this "
+    "machine.",
+)
+@click.option(
+    "--output",
+    metavar="DIR",
+    help="Directory or URL for the results, if not the job's.",
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Replace the results of an earlier run."
+)
+@click.option(
+    "--print-schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON schema of a job file, and exit.",
+)
+@json_option
+@debug_option
+def command(
+    job_path: str,
+    overrides: tuple[str, ...],
+    scheduler: str | None,
+    output: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Train the network that JOB.yaml describes.
+
+    KEY=VALUE sets a key of the job for this run: training.epochs=3,
+    network.layers[0].n_out=64. Paths in the job start at its folder.
+
+    The output directory gets model.zip, evaluation.json, statistics.json, report.html
+    and the job as it ran; while training goes on, checkpoint.zip is the network after
+    the last whole epoch.
+    """
+    start_s = time.monotonic()
+    from rich.console import Console
+
+    from daskdl.cli.job_file import load_job
+    from daskdl.cli.job_run import run_job
+    from daskdl.cli.progress import open_view
+
+    job = load_job(job_path, overrides, scheduler=scheduler, output=output)
+    with open_view(Console(stderr=True)) as view:
+        figures = run_job(job, view, overwrite=overwrite, start_s=start_s)
+    figures.print_table(Console(stderr=as_json))
+    if as_json:
+        click.echo(figures.to_line())

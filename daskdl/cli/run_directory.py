@@ -1,0 +1,100 @@
+"""The directory that a run leaves: on disk, or wherever fsspec reaches."""
+
+import contextlib
+from typing import Any
+
+import fsspec
+
+from daskdl.data.files import open_output
+from daskdl.errors import OutputExistsError
+
+__all__ = ["RunDirectory"]
+
+JOB, MODEL, CHECKPOINT = "job.yaml", "model.zip", "checkpoint.zip"
+EVALUATION, STATISTICS, REPORT = "evaluation.json", "statistics.json", "report.html"
+
+
+class RunDirectory:
+    """Where a run puts what it makes.
+
+    Parameters
+    ----------
+    url : str
+        Path or URL; nothing is touched yet.
+    overwrite : bool
+        Replace the files of an earlier run. Other files there are left alone.
+    """
+
+    def __init__(self, url: str, *, overwrite: bool = False) -> None:
+        self.url = url.rstrip("/")
+        self._overwrite = overwrite
+        self._made = False
+        self._kept: list[str] = []
+        self._fs, self._path = fsspec.core.url_to_fs(self.url)
+
+    def path(self, name: str) -> str:
+        """Return the path or URL of a file in here."""
+        return f"{self.url}/{name}"
+
+    def check(self) -> None:
+        """Refuse a place where something is already.
+
+        Raises
+        ------
+        OutputExistsError
+            Unless overwriting was asked for and what is there is a run directory.
+        """
+        if not self._fs.exists(self._path):
+            return
+        if not self._overwrite:
+            raise OutputExistsError(
+                f"run: output must not exist yet, got {self.url}. "
+                "Choose another --output, or replace it with --overwrite."
+            )
+        # A mistyped path must not cost somebody's data.
+        if not self._fs.exists(f"{self._path}/{JOB}"):
+            raise OutputExistsError(
+                f"run: --overwrite must meet a run directory (with {JOB}), "
+                f"got {self.url}, which is something else. Choose another --output."
+            )
+
+    def make(self) -> None:
+        """Make the directory and remove the results of an earlier run."""
+        self._made = not self._fs.exists(self._path)
+        self._fs.makedirs(self._path, exist_ok=True)
+        for name in (MODEL, CHECKPOINT, EVALUATION, STATISTICS, REPORT):
+            self.remove(name)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a text file; it appears whole or not at all."""
+        with open_output(self.path(name), overwrite=True) as stream:
+            stream.write(text.encode())
+
+    def save(self, name: str, network: Any, *, normalizer: Any = None) -> str:
+        """Save a network and return its path or URL."""
+        network.save(self.path(name), normalizer=normalizer, overwrite=True)
+        self._kept.append(name)
+        return self.path(name)
+
+    def remove(self, name: str) -> None:
+        """Remove a file if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            self._fs.rm(f"{self._path}/{name}")
+        if name in self._kept:
+            self._kept.remove(name)
+
+    @property
+    def checkpoint(self) -> str | None:
+        """Path or URL of the last checkpoint, if there is one."""
+        return self.path(CHECKPOINT) if CHECKPOINT in self._kept else None
+
+    def discard_if_empty(self) -> None:
+        """Remove the directory again if it was made here and holds no network.
+
+        So a job that was refused can be corrected and run again without --overwrite.
+        """
+        if not self._made or self._kept:
+            return
+        self.remove(JOB)
+        with contextlib.suppress(OSError):  # somebody else put something there
+            self._fs.rmdir(self._path)

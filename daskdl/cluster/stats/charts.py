@@ -1,0 +1,182 @@
+"""Line charts as SVG text: ticks, markers, a title on every point. Pure."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+__all__ = ["Chart", "Marker", "line_chart", "nice_ticks"]
+
+_WIDTH, _HEIGHT = 860, 280
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 16, 14, 44
+# A point a pixel is all that a screen can show.
+_MOST_POINTS = 400
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A vertical line across a chart: an epoch's end, a worker's death."""
+
+    x: float
+    title: str
+    kind: str = "epoch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """What to draw.
+
+    Parameters
+    ----------
+    points : sequence of (x, y)
+        In order of x. Points whose y is not finite are left out.
+    x_label, y_label : str
+        Of the axes; also what the hover titles say.
+    markers : sequence of Marker
+        Lines across the chart.
+    from_zero : bool
+        Let the vertical axis begin at 0.
+    """
+
+    points: Sequence[tuple[float, float]]
+    x_label: str
+    y_label: str
+    markers: Sequence[Marker] = ()
+    from_zero: bool = False
+
+
+def line_chart(chart: Chart) -> str:
+    """Return the chart as an ``<svg>`` element; a sentence if there are no points.
+
+    Notes
+    -----
+    More than 400 points are averaged in groups of neighbours. Colours are classes, to
+    be set by the page's style sheet.
+    """
+    points = _thinned([(x, y) for x, y in chart.points if math.isfinite(y)])
+    if not points:
+        return "<p>Nothing was measured.</p>"
+    x_ticks = nice_ticks(0.0, max(x for x, _ in points))
+    low = min(y for _, y in points)
+    y_ticks = nice_ticks(0.0 if chart.from_zero else low, max(y for _, y in points))
+    scale = _Scale(x_ticks[0], x_ticks[-1], y_ticks[0], y_ticks[-1])
+    parts = [
+        *_grid(scale, x_ticks, y_ticks),
+        *_labels(chart),
+        *(_marker(scale, marker) for marker in chart.markers),
+        _line(scale, points),
+        *(_point(scale, chart, x, y) for x, y in points),
+    ]
+    name = escape(f"{chart.y_label} over {chart.x_label}")
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{name}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def nice_ticks(low: float, high: float, about: int = 6) -> list[float]:
+    """Return round numbers that cover `low` to `high` in equal steps of 1, 2 or 5.
+
+    Examples
+    --------
+    >>> nice_ticks(0, 87)
+    [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
+    """
+    if not high > low:
+        high = low + (abs(low) or 1.0)
+    raw = (high - low) / (about - 1)
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    # 3 * 0.1 is 0.30000000000000004; ten digits of the step's size are exact enough.
+    digits = max(0, 10 - math.floor(math.log10(step)))
+    return [round(number * step, digits) for number in range(first, last + 1)]
+
+
+@dataclass(frozen=True)
+class _Scale:
+    x_low: float
+    x_high: float
+    y_low: float
+    y_high: float
+
+    def x(self, value: float) -> float:
+        share = (value - self.x_low) / (self.x_high - self.x_low)
+        return round(_LEFT + share * (_WIDTH - _LEFT - _RIGHT), 1)
+
+    def y(self, value: float) -> float:
+        share = (value - self.y_low) / (self.y_high - self.y_low)
+        return round(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM), 1)
+
+
+def _grid(
+    scale: _Scale, x_ticks: Sequence[float], y_ticks: Sequence[float]
+) -> list[str]:
+    bottom = _HEIGHT - _BOTTOM
+    parts = []
+    for tick in y_ticks:
+        y = scale.y(tick)
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" '
+            f'y1="{y}" y2="{y}"/>'
+            f'<text class="tick" x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">'
+            f"{tick:,.10g}</text>"
+        )
+    for tick in x_ticks:
+        x = scale.x(tick)
+        parts.append(
+            f'<line class="axis" x1="{x}" x2="{x}" y1="{bottom}" y2="{bottom + 5}"/>'
+            f'<text class="tick" x="{x}" y="{bottom + 18}" text-anchor="middle">'
+            f"{tick:,.10g}</text>"
+        )
+    parts.append(
+        f'<line class="axis" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" '
+        f'y1="{bottom}" y2="{bottom}"/>'
+    )
+    return parts
+
+
+def _labels(chart: Chart) -> list[str]:
+    center = (_LEFT + _WIDTH - _RIGHT) / 2
+    middle = (_TOP + _HEIGHT - _BOTTOM) / 2
+    turned = f'transform="rotate(-90 14 {middle})"'
+    return [
+        _label(chart.x_label, f'x="{center}" y="{_HEIGHT - 6}"'),
+        _label(chart.y_label, f'x="14" y="{middle}" {turned}'),
+    ]
+
+
+def _label(text: str, where: str) -> str:
+    return f'<text class="label" {where} text-anchor="middle">{escape(text)}</text>'
+
+
+def _marker(scale: _Scale, marker: Marker) -> str:
+    x = scale.x(min(marker.x, scale.x_high))
+    return (
+        f'<line class="{escape(marker.kind)}" x1="{x}" x2="{x}" y1="{_TOP}" '
+        f'y2="{_HEIGHT - _BOTTOM}"><title>{escape(marker.title)}</title></line>'
+    )
+
+
+def _line(scale: _Scale, points: Sequence[tuple[float, float]]) -> str:
+    path = " ".join(f"{scale.x(x)},{scale.y(y)}" for x, y in points)
+    return f'<polyline class="line" points="{path}"/>'
+
+
+def _point(scale: _Scale, chart: Chart, x: float, y: float) -> str:
+    title = escape(f"{chart.y_label} {y:,.4g} at {x:,.4g} {chart.x_label}")
+    return (
+        f'<circle class="point" cx="{scale.x(x)}" cy="{scale.y(y)}" r="4">'
+        f"<title>{title}</title></circle>"
+    )
+
+
+def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    size = math.ceil(len(points) / _MOST_POINTS)
+    if size <= 1:
+        return points
+    groups = [points[start : start + size] for start in range(0, len(points), size)]
+    return [
+        (sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group))
+        for group in groups
+    ]

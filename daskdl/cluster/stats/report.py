@@ -1,0 +1,274 @@
+"""The report of a run as one HTML page that needs nothing else, and no network.
+
+A pure function of what was measured; colours follow the reader's light or dark setting.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from daskdl.cluster.stats.charts import Chart, Marker, line_chart
+from daskdl.cluster.stats.events import FitReport
+from daskdl.cluster.stats.style import STYLE
+
+__all__ = ["EvaluationSummary", "render_report"]
+
+# Above this many classes the numbers in a matrix cannot be read.
+_MOST_CLASSES = 40
+_MOST_CONFUSIONS = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSummary:
+    """What a page shows of an evaluation.
+
+    Parameters
+    ----------
+    name : str
+        What was evaluated on.
+    metrics : mapping of str to number or text
+        Shown in this order; numbers with four significant digits.
+    confusion : sequence of sequences of int, optional
+        Row i, column j: examples of class i that were predicted as j.
+    labels : sequence of str, optional
+        Names of the classes; their numbers if empty.
+    """
+
+    name: str
+    metrics: Mapping[str, float | str]
+    confusion: Sequence[Sequence[int]] = ()
+    labels: Sequence[str] = field(default=())
+
+
+def render_report(
+    report: FitReport,
+    *,
+    title: str,
+    summary: Mapping[str, str],
+    job: str = "",
+    network: str = "",
+    evaluation: EvaluationSummary | None = None,
+    versions: Mapping[str, str] | None = None,
+) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    report : FitReport
+        What the fit did.
+    title : str
+        Of the page.
+    summary : mapping of str to str
+        Facts for the top of the page, in order.
+    job, network : str
+        The job as YAML and the network's summary, shown as they are.
+    evaluation : EvaluationSummary, optional
+        Of the test data.
+    versions : mapping of str to str, optional
+        Of the packages that ran.
+
+    Returns
+    -------
+    str
+        HTML; refers to no other file or address.
+    """
+    sections = [
+        _section("", _facts(summary)),
+        _section("Score", line_chart(_score_chart(report))),
+        _section("Throughput", line_chart(_throughput_chart(report))),
+        _section("Evaluation", _evaluation(evaluation)) if evaluation else "",
+        _section("Epochs", _epochs(report)),
+        _section("Workers", _workers(report)),
+        _section("Network", _text(network)) if network else "",
+        _section("Job", _text(job)) if job else "",
+        _section("Versions", _facts(versions)) if versions else "",
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n"
+        f"<body>\n<main>\n<h1>{escape(title)}</h1>\n"
+        f"{''.join(sections)}</main>\n</body>\n</html>\n"
+    )
+
+
+def _score_chart(report: FitReport) -> Chart:
+    starts = _epoch_starts(report)
+    return Chart(
+        points=[
+            (starts.get(event.epoch, 0) + event.examples, event.score)
+            for event in report.progress
+        ]
+        or [(starts[e.epoch] + e.examples, e.score) for e in report.epochs],
+        x_label="examples",
+        y_label="score",
+        markers=[
+            Marker(starts[e.epoch] + e.examples, f"end of epoch {e.epoch}")
+            for e in report.epochs
+        ],
+    )
+
+
+def _throughput_chart(report: FitReport) -> Chart:
+    return Chart(
+        points=[(e.time_s, e.examples_per_s) for e in report.progress],
+        x_label="seconds",
+        y_label="examples per second",
+        markers=[
+            Marker(e.time_s, f"worker {e.worker} lost at {e.time_s:.1f} s", "lost")
+            for e in report.lost
+        ],
+        from_zero=True,
+    )
+
+
+def _epoch_starts(report: FitReport) -> dict[int, int]:
+    """Return how many examples were trained before each epoch began."""
+    starts: dict[int, int] = {}
+    examples = 0
+    for event in report.epochs:
+        starts[event.epoch] = examples
+        examples += event.examples
+    # The epoch that was under way when the fit ended early.
+    starts[len(starts) + 1] = examples
+    return starts
+
+
+def _evaluation(evaluation: EvaluationSummary) -> str:
+    facts = {
+        name: value if isinstance(value, str) else f"{value:.4g}"
+        for name, value in evaluation.metrics.items()
+    }
+    matrix = _confusion(evaluation) if len(evaluation.confusion) else ""
+    return f"<p>on {escape(evaluation.name)}</p>{_facts(facts)}{matrix}"
+
+
+def _confusion(evaluation: EvaluationSummary) -> str:
+    counts = evaluation.confusion
+    labels = list(evaluation.labels) or [str(number) for number in range(len(counts))]
+    if len(counts) > _MOST_CLASSES:
+        return _worst_confusions(counts, labels)
+    head = "".join(f'<th scope="col">{escape(label)}</th>' for label in labels)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(labels[actual])}</th>'
+        + "".join(_cell(labels, actual, other, row) for other in range(len(row)))
+        + "</tr>"
+        for actual, row in enumerate(counts)
+    )
+    return (
+        '<h3>Confusion matrix</h3><div class="scroll"><table class="matrix">'
+        "<caption>rows: actual class, columns: predicted class</caption>"
+        f"<thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _cell(
+    labels: Sequence[str], actual: int, predicted: int, row: Sequence[int]
+) -> str:
+    count, total = row[predicted], sum(row)
+    share = count / total if total else 0.0
+    kind = "right" if actual == predicted else "wrong"
+    title = (
+        f"actual {labels[actual]}, predicted {labels[predicted]}: {count:,} "
+        f"of {total:,} ({share:.1%})"
+    )
+    # Even one mistake must be seen: strong colours begin at a tenth.
+    strength = 0 if not count else round(100 * min(1.0, 0.12 + 0.88 * share))
+    dark = " strong" if strength > 55 else ""
+    return (
+        f'<td class="{kind}{dark}" style="--share:{strength}%" '
+        f'title="{escape(title)}">{count or ""}</td>'
+    )
+
+
+def _worst_confusions(counts: Sequence[Sequence[int]], labels: Sequence[str]) -> str:
+    worst = sorted(
+        (
+            (count, actual, predicted)
+            for actual, row in enumerate(counts)
+            for predicted, count in enumerate(row)
+            if count and actual != predicted
+        ),
+        reverse=True,
+    )[:_MOST_CONFUSIONS]
+    return "<h3>Most frequent confusions</h3>" + _table(
+        ("actual", "predicted", "examples"),
+        ((labels[actual], labels[other], f"{n:,}") for n, actual, other in worst),
+    )
+
+
+def _epochs(report: FitReport) -> str:
+    return _table(
+        ("epoch", "examples", "score", "seconds", "examples/s", "workers"),
+        (
+            (
+                str(e.epoch),
+                f"{e.examples:,}",
+                f"{e.score:.5g}",
+                f"{e.wall_s:.2f}",
+                f"{e.examples / e.wall_s:,.0f}" if e.wall_s else "",
+                str(e.workers),
+            )
+            for e in report.epochs
+        ),
+    )
+
+
+def _workers(report: FitReport) -> str:
+    lost = {event.worker for event in report.lost}
+    table = _table(
+        ("worker", "at the end"),
+        ((name, "lost" if name in lost else "there") for name in report.workers),
+    )
+    if not report.lost:
+        return table + "<p>No worker was lost; no example was repeated.</p>"
+    return (
+        table
+        + "<h3>Lost workers</h3>"
+        + _table(
+            ("worker", "at", "epoch", "dealt again", "may count twice"),
+            (
+                (
+                    e.worker,
+                    f"{e.time_s:.1f} s",
+                    str(e.epoch),
+                    f"{e.redealt_examples:,}",
+                    f"{e.repeated_examples:,}",
+                )
+                for e in report.lost
+            ),
+        )
+        + f"<p>{report.repeated_examples:,} examples were repeated in all; "
+        "none was left out.</p>"
+    )
+
+
+def _section(heading: str, body: str) -> str:
+    head = f"<h2>{escape(heading)}</h2>" if heading else ""
+    return f"<section>{head}{body}</section>\n"
+
+
+def _facts(facts: Mapping[str, Any]) -> str:
+    items = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(str(value))}</dd></div>"
+        for name, value in facts.items()
+    )
+    return f'<dl class="facts">{items}</dl>'
+
+
+def _table(head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _text(text: str) -> str:
+    return f"<pre>{escape(text)}</pre>"
