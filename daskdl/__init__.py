@@ -1,1 +1,62 @@
-"""Distributed deep learning on Dask, with a bridge to Spark."""
+"""Distributed deep learning on Dask, with a bridge to Spark.
+
+The names below are loaded when they are first used, so that ``import daskdl`` costs
+milliseconds and pulls in neither Dask's distributed, CuPy, numba nor pyspark.
+"""
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "daskdl.cluster.frontend": ("DaskComputationGraph", "DaskMultiLayer"),
+    "daskdl.cluster.masters.options": (
+        "ParameterAveragingTrainingMaster",
+        "SharedTrainingMaster",
+    ),
+    "daskdl.data.dataset": ("DataSet",),
+    "daskdl.data.multi_dataset": ("MultiDataSet",),
+    "daskdl.data.normalizers": ("NormalizerStandardize",),
+    "daskdl.data.sources.source": ("SourceOptions", "open_source"),
+    "daskdl.encoding.algorithms": (
+        "AdaptiveThresholdAlgorithm",
+        "FixedThresholdAlgorithm",
+        "TargetSparsityThresholdAlgorithm",
+    ),
+    "daskdl.encoding.residual": (
+        "NoOpResidualPostProcessor",
+        "ResidualClippingPostProcessor",
+    ),
+    "daskdl.evaluation.evaluation": ("Evaluation",),
+    "daskdl.evaluation.regression": ("RegressionEvaluation",),
+    "daskdl.formats.load": ("load",),
+    "daskdl.nn.conf.input_type": (
+        "Convolutional",
+        "ConvolutionalFlat",
+        "FeedForward",
+        "Recurrent",
+    ),
+    "daskdl.nn.conf.network": (
+        "ComputationGraphConfiguration",
+        "MultiLayerConfiguration",
+    ),
+    "daskdl.nn.graph": ("ComputationGraph",),
+    "daskdl.nn.multilayer": ("MultiLayerNetwork",),
+    "daskdl.training.local": ("fit",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__version__ = "0.1.0"
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that defines `name` when it is first used (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'daskdl' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

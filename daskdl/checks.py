@@ -1,4 +1,6 @@
-"""One wording for every refusal: *who: what must hold, what came. [What to do.]*
+"""One wording for every refusal.
+
+It is *who: what must hold, what came. [What to do.]*
 
 The functions return the value they checked, so that a check can stand where the value
 is used.

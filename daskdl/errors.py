@@ -4,23 +4,23 @@ Each is also the built-in that a caller would expect, so that plain Python code 
 catch it without importing this module::
 
     DaskdlError
-    ├── OptionError (ValueError)               an option or configuration is wrong: fix the call
-    ├── ShapeError (ValueError)                an array has the wrong shape: fix the call
-    ├── DataError (ValueError)                 the data cannot be used as they are
+    ├── OptionError (ValueError)           an option is wrong: fix the call
+    ├── ShapeError (ValueError)            an array has the wrong shape: fix the call
+    ├── DataError (ValueError)             the data cannot be used as they are
     │   ├── SourceNotFoundError (FileNotFoundError)
-    │   ├── UnfinishedJobError                 a directory without _SUCCESS
-    │   ├── ColumnError                        a column is missing or has the wrong type
-    │   └── CorruptFileError                   a file ends too early or is damaged
-    ├── FormatError (ValueError)               a model or evaluation file cannot be read
-    ├── OutputExistsError (FileExistsError)    an output is already there
-    ├── MissingExtraError (ImportError)        an optional package is not installed
-    ├── ClusterError (RuntimeError)            the cluster cannot do what was asked
+    │   ├── UnfinishedJobError             a directory without _SUCCESS
+    │   ├── ColumnError                    a column is missing or has the wrong type
+    │   └── CorruptFileError               a file ends too early or is damaged
+    ├── FormatError (ValueError)           a model or evaluation file is unreadable
+    ├── OutputExistsError (FileExistsError)  an output is already there
+    ├── MissingExtraError (ImportError)    an optional package is not installed
+    ├── ClusterError (RuntimeError)        the cluster cannot do what was asked
     │   ├── SchedulerUnreachableError (TimeoutError)
     │   ├── VersionMismatchError
-    │   ├── WorkerLostError                    too many workers went: retry
-    │   ├── StepTimeoutError (TimeoutError)    a peer or the cluster did not answer in time
-    │   └── BusClosedError                     the topic or the bus was closed
-    └── StaleMessageError (ValueError)         a message of another round or session: drop it
+    │   ├── WorkerLostError                too many workers went: retry
+    │   ├── StepTimeoutError (TimeoutError)  no answer in time
+    │   └── BusClosedError                 the topic or the bus was closed
+    └── StaleMessageError (ValueError)     a message of an older round: drop it
 """
 
 
@@ -53,7 +53,7 @@ class ColumnError(DataError):
 
 
 class CorruptFileError(DataError):
-    """A file ends too early or is damaged; the message gives the offset if it is known."""
+    """A file ends too early or is damaged; the message gives the offset if known."""
 
 
 class FormatError(DaskdlError, ValueError):

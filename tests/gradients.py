@@ -1,4 +1,4 @@
-"""The check that every gradient goes through: central differences on the flat vector."""
+"""The check of every gradient: central differences on the flat vector."""
 
 from collections.abc import Callable
 

@@ -1,0 +1,240 @@
+"""The members of a session as the driver sees them: tasks, addresses, orders."""
+
+import asyncio
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from distributed import Client, Future
+
+from daskdl.cluster import bus
+from daskdl.cluster.mailbox import SessionPlugin, deliver
+from daskdl.cluster.masters.options import TrainingMaster
+from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
+from daskdl.cluster.reports import DriverEvent, ReportQueue
+from daskdl.cluster.session import run_member, snapshot
+from daskdl.data.plan import Minibatch
+from daskdl.data.sources.source import Partition
+from daskdl.errors import OptionError, StepTimeoutError
+from daskdl.training.preparation import PreparedData
+from daskdl.training.state import NetworkState
+
+DELIVERY_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 5.0
+# Above tasks of other users that came later: a session waits for all its members.
+PRIORITY = 10
+
+
+@dataclass
+class _Member:
+    address: str
+    future: Future
+    is_ready: bool = False
+    partitions: set[int] = field(default_factory=set)  # that it was given
+
+
+class Crew:
+    """Start members, give them orders, notice who is gone. A context manager.
+
+    Parameters
+    ----------
+    client : Client
+        A synchronous client.
+    master, data
+        What the session is about.
+    workers : sequence of str or int, optional
+        Addresses, or how many; ``None`` takes all that the cluster has.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        master: TrainingMaster,
+        data: PreparedData,
+        workers: Sequence[str] | int | None,
+    ) -> None:
+        if client.asynchronous:
+            raise OptionError(
+                "Session: client must be synchronous, got an asynchronous one. Call "
+                "from a thread of its own."
+            )
+        self._client = client
+        self._partitions = data.source.partitions
+        self._wanted = workers
+        self._spec = SessionSpec(
+            session=uuid.uuid4().hex, master=master, normalizer=data.normalizer
+        )
+        self._members: dict[int, _Member] = {}
+        self._addresses_ever: dict[int, str] = {}
+        self._reports = ReportQueue(client, self._spec.topic)
+
+    def __enter__(self) -> "Crew":
+        bus.install(self._client)
+        self._client.register_plugin(SessionPlugin())
+        self._reports.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._reports.__exit__(kind, error, traceback)
+        if error is not None and self._members:
+            self._stop(f"{type(error).__name__}: {error}")
+        self._client.cancel([member.future for member in self._members.values()])
+        self._members.clear()
+
+    @property
+    def addresses(self) -> dict[int, str]:
+        """Addresses of the members that are alive, by rank."""
+        return {rank: member.address for rank, member in self._members.items()}
+
+    @property
+    def not_ready(self) -> list[str]:
+        """Addresses of members whose task has not started."""
+        return [m.address for m in self._members.values() if not m.is_ready]
+
+    def address_of(self, rank: int) -> str:
+        """Return the address of a member, also of one that is gone."""
+        return self._addresses_ever[rank]
+
+    def newcomers(self) -> list[str]:
+        """Return workers that may join: asked for, there, and not yet taken."""
+        taken = set(self.addresses.values())
+        free = sorted(set(self._client.nthreads()) - taken)
+        if isinstance(self._wanted, int):
+            return free[: max(0, self._wanted - len(taken))]
+        if self._wanted is not None:
+            return [address for address in free if address in self._wanted]
+        return free
+
+    def start(self, state: NetworkState) -> None:
+        """Start a member on every newcomer, from `state`."""
+        addresses = self.newcomers()
+        self._check_wanted(addresses)
+        shared = self._client.scatter(
+            state, workers=addresses, broadcast=True, hash=False
+        )
+        for address in addresses:
+            rank = len(self._addresses_ever)
+            self._addresses_ever[rank] = address
+            future = self._client.submit(
+                run_member,
+                self._spec,
+                rank,
+                address,
+                shared,
+                key=f"{self._spec.topic}-{rank}",
+                workers=[address],
+                allow_other_workers=False,
+                pure=False,
+                retries=0,
+                priority=PRIORITY,
+            )
+            self._members[rank] = _Member(address, future)
+            self._reports.watch(rank, future)
+
+    def ready(self, rank: int) -> None:
+        """Note that the task of a member has started."""
+        if rank in self._members:
+            self._members[rank].is_ready = True
+
+    def lose(self, address: str) -> int | None:
+        """Forget the member at `address`; return its rank, None if there is none."""
+        ranks = {member.address: rank for rank, member in self._members.items()}
+        rank = ranks.get(address)
+        if rank is None:
+            return None
+        self._client.cancel([self._members.pop(rank).future])
+        self.order_all(MemberGone(rank=rank))
+        return rank
+
+    def next_event(self) -> DriverEvent | None:
+        """Return the next report, or None when nothing came for a moment."""
+        return self._reports.get(self.addresses.values())
+
+    def new_partitions(
+        self, rank: int, share: Sequence[Minibatch]
+    ) -> dict[int, Partition]:
+        """Return the partitions of `share` that the member has not been given."""
+        known = self._members[rank].partitions if rank in self._members else set()
+        needed = {piece.partition for batch in share for piece in batch.pieces}
+        new = {number: self._partitions[number] for number in needed - known}
+        known |= needed
+        return new
+
+    def order_all(self, order: Order) -> None:
+        """Give every member the same order."""
+        self.order(dict.fromkeys(self._members, order))
+
+    def order(self, orders: Mapping[int, Order]) -> None:
+        """Give each member its order. Whoever is gone will be noticed elsewhere."""
+        by_address = {
+            self._members[rank].address: order
+            for rank, order in orders.items()
+            if rank in self._members
+        }
+        self._deliver(by_address, DELIVERY_TIMEOUT_S)
+
+    def snapshot(self) -> NetworkState:
+        """Return the network as it is on the first member that answers."""
+        for address in self.addresses.values():
+            answer = self._client.run(
+                snapshot, self._spec.session, workers=[address], on_error="return"
+            ).get(address)
+            if isinstance(answer, NetworkState):
+                return answer
+        raise StepTimeoutError(
+            f"Session: one of {sorted(self.addresses.values())} must return its "
+            "parameters, none did."
+        )
+
+    def result(self) -> NetworkState | None:
+        """Return the trained network once a member has returned it."""
+        for _, member in sorted(self._members.items()):
+            if member.future.status == "finished":
+                state: NetworkState = member.future.result(timeout=DELIVERY_TIMEOUT_S)
+                return state
+        return None
+
+    def _check_wanted(self, addresses: Sequence[str]) -> None:
+        if addresses:
+            return
+        raise OptionError(
+            f"Session: workers must name workers of the cluster, got {self._wanted!r}; "
+            f"it has {sorted(self._client.nthreads())}."
+        )
+
+    def _stop(self, reason: str) -> None:
+        orders = dict.fromkeys(self.addresses.values(), Stop(reason=reason))
+        try:
+            self._deliver(orders, STOP_TIMEOUT_S)
+        except (OSError, StepTimeoutError):
+            # The cluster is going down with us; the members give up by themselves.
+            return
+
+    def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> None:
+        async def deliver_all() -> None:
+            await asyncio.gather(
+                *(
+                    self._client.run(
+                        deliver,
+                        self._spec.session,
+                        order,
+                        workers=[address],
+                        on_error="ignore",
+                    )
+                    for address, order in orders.items()
+                )
+            )
+
+        try:
+            self._client.sync(deliver_all, callback_timeout=timeout_s)
+        except (TimeoutError, asyncio.TimeoutError) as error:  # two classes before 3.11
+            raise StepTimeoutError(
+                f"Session: workers {sorted(orders)} must take an order within "
+                f"{timeout_s:g} s, they did not."
+            ) from error

@@ -1,0 +1,302 @@
+"""The client's side of a training session.
+
+The driver starts one pinned task a worker, deals the minibatches of every epoch, deals
+again what a dead worker left, and brings the network back. It waits for nothing without
+a time-out.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from distributed import Client
+
+from daskdl.cluster.crew import Crew
+from daskdl.cluster.masters.options import TrainingMaster
+from daskdl.cluster.membership import Loss, PhaseLedger, deal_again
+from daskdl.cluster.orders import EndEpoch, Finish, TrainPhase
+from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
+from daskdl.cluster.stats.events import (
+    EpochFinished,
+    Event,
+    FitFinished,
+    FitReport,
+    FitStarted,
+    OnEvent,
+    WorkerLost,
+)
+from daskdl.cluster.stats.progress import ProgressMeter
+from daskdl.data.plan import Minibatch
+from daskdl.errors import (
+    ClusterError,
+    DaskdlError,
+    StepTimeoutError,
+    WorkerLostError,
+)
+from daskdl.nn.network import Network
+from daskdl.training.preparation import PreparedData
+from daskdl.training.state import load_state, state_of
+
+OnEpoch = Callable[[Network[Any]], None]
+
+
+class Driver:
+    """Run one fit on a cluster. A context manager; leaving it ends the session.
+
+    Parameters
+    ----------
+    client : Client
+        A synchronous client.
+    network : Network
+        Trained in place.
+    master : TrainingMaster
+        How the workers train together.
+    data : PreparedData
+        What they train on.
+    workers : sequence of str or int, optional
+        Addresses, or how many; ``None`` takes all that the cluster has.
+    on_event : callable, optional
+        Called with each event, in this thread.
+    on_epoch : callable, optional
+        Called with the network after each epoch.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        network: Network[Any],
+        master: TrainingMaster,
+        data: PreparedData,
+        *,
+        workers: Sequence[str] | int | None = None,
+        on_event: OnEvent | None = None,
+        on_epoch: OnEpoch | None = None,
+    ) -> None:
+        self._network = network
+        self._master = master
+        self._data = data
+        self._on_event = on_event
+        self._on_epoch = on_epoch
+        self._crew = Crew(client, master, data, workers)
+        self._phase = 0
+        self._start_s = time.monotonic()
+        self._noticed: dict[int, float] = {}
+        self._meter = ProgressMeter(self._start_s)
+        self.report = FitReport()
+
+    def __enter__(self) -> "Driver":
+        self._crew.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._crew.__exit__(kind, error, traceback)
+
+    def fit(self, epochs: int, *, shuffle: bool) -> FitReport:
+        """Train for `epochs` passes over the data.
+
+        Raises
+        ------
+        WorkerLostError
+            When no worker is left.
+        StepTimeoutError
+            When the workers are silent for too long.
+        DaskdlError
+            Whatever ended a member's task.
+        """
+        network = self._network
+        self._crew.start(state_of(network))
+        self._await_ready()
+        self._tell(
+            FitStarted(
+                workers=tuple(self._crew.addresses.values()),
+                examples=self._data.examples,
+                minibatches=len(self._data.minibatches),
+                epochs=epochs,
+            )
+        )
+        first = network.epoch_count
+        for epoch in range(first, first + epochs):
+            if epoch > first:
+                self._let_join()
+            self._fit_epoch(epoch, epoch - first + 1, shuffle=shuffle)
+        self._finish()
+        return self._close_report()
+
+    def _fit_epoch(self, epoch: int, number: int, *, shuffle: bool) -> None:
+        start_s = time.monotonic()
+        self._meter.begin_epoch(number)
+        ranks = sorted(self._crew.addresses)
+        blocks = self._data.epoch(
+            epoch, len(ranks), shuffled=shuffle, seed=self._network.conf.seed
+        )
+        shares: Mapping[int, Sequence[Minibatch]] = dict(
+            zip(ranks, blocks, strict=True)
+        )
+        while any(shares.values()):
+            losses = self._run_phase(shares, epoch)
+            self._tell_losses(losses, number)
+            shares = deal_again(losses, sorted(self._crew.addresses))
+        self._crew.order_all(EndEpoch())
+        self._tell(
+            EpochFinished(
+                time_s=time.monotonic() - self._start_s,
+                epoch=number,
+                examples=self._data.examples,
+                score=self._meter.epoch_score,
+                wall_s=time.monotonic() - start_s,
+                workers=len(self._crew.addresses),
+            )
+        )
+        if self._on_epoch is not None:
+            load_state(self._network, self._crew.snapshot())
+            self._network.epoch_count = epoch + 1
+            self._on_epoch(self._network)
+
+    def _run_phase(
+        self, shares: Mapping[int, Sequence[Minibatch]], epoch: int
+    ) -> list[Loss]:
+        ledger = PhaseLedger(shares)
+        members = frozenset(shares)
+        self._crew.order(
+            {
+                rank: TrainPhase(
+                    phase=self._phase,
+                    epoch=epoch,
+                    members=members,
+                    minibatches=tuple(share),
+                    partitions=self._crew.new_partitions(rank, share),
+                )
+                for rank, share in shares.items()
+            }
+        )
+        for rank in members - self._crew.addresses.keys():
+            ledger.lost(rank)
+        self._await(lambda: bool(ledger.waiting_for), ledger)
+        self._meter.end_phase(ledger.trained_examples, ledger.trained_minibatches)
+        self._phase += 1
+        return ledger.losses()
+
+    def _await_ready(self) -> None:
+        deadline = time.monotonic() + self._master.start_timeout_s
+        while waiting := self._crew.not_ready:
+            self._handle_next(None)
+            if time.monotonic() > deadline:
+                raise StepTimeoutError(
+                    f"Session: workers {sorted(waiting)} must start within "
+                    f"{self._master.start_timeout_s:g} s, they did not. Are they busy "
+                    "with other tasks?"
+                )
+
+    def _await(self, waiting: Callable[[], bool], ledger: PhaseLedger | None) -> None:
+        # Members that wait for one another give up first, and say for whom.
+        limit_s = 2 * self._master.peer_timeout_s
+        heard_s = time.monotonic()
+        while waiting():
+            if self._handle_next(ledger):
+                heard_s = time.monotonic()
+            elif time.monotonic() - heard_s > limit_s:
+                raise StepTimeoutError(
+                    f"Session: workers {sorted(self._crew.addresses.values())} must "
+                    f"report within {limit_s:g} s, none did. Raise peer_timeout_s if a "
+                    "minibatch takes longer."
+                )
+
+    def _handle_next(self, ledger: PhaseLedger | None) -> bool:
+        event = self._crew.next_event()
+        if isinstance(event, MemberReport):
+            self._take_report(event, ledger)
+        elif isinstance(event, WorkerGone):
+            self._lose(event.address, ledger)
+        elif isinstance(event, MemberFailed) and event.rank in self._crew.addresses:
+            self._fail(event)
+        return event is not None
+
+    def _take_report(self, report: MemberReport, ledger: PhaseLedger | None) -> None:
+        rank, values = report.rank, report.values
+        if report.what == "ready":
+            self._crew.ready(rank)
+        if ledger is None or values.get("phase") != self._phase:
+            return
+        if report.what == "progress":
+            ledger.progress(rank, values["trained"])
+            self._meter.take(rank, values)
+            progress = self._meter.progress(
+                ledger.trained_examples,
+                ledger.trained_minibatches,
+                workers=len(self._crew.addresses),
+            )
+            if progress is not None:
+                self._tell(progress)
+        elif report.what == "finished":
+            positions = {int(peer): at for peer, at in values["positions"].items()}
+            ledger.finished(rank, positions)
+            self.report.peak_worker_bytes = max(
+                self.report.peak_worker_bytes, values["peak_bytes"]
+            )
+
+    def _lose(self, address: str, ledger: PhaseLedger | None) -> None:
+        rank = self._crew.lose(address)
+        if rank is None:
+            return
+        self._noticed[rank] = time.monotonic() - self._start_s
+        if ledger is not None:
+            ledger.lost(rank)
+        if not self._crew.addresses:
+            raise WorkerLostError(
+                f"Session: at least one worker must be left, got none after {address} "
+                "went. Start again from the last checkpoint."
+            )
+
+    def _fail(self, event: MemberFailed) -> None:
+        if isinstance(event.error, DaskdlError):
+            raise event.error
+        address = self._crew.addresses[event.rank]
+        raise ClusterError(
+            f"Session: the task on {address} must end in order, it failed with "
+            f"{event.error!r}."
+        ) from event.error
+
+    def _tell_losses(self, losses: Sequence[Loss], epoch: int) -> None:
+        for loss in losses:
+            self._tell(
+                WorkerLost(
+                    time_s=self._noticed[loss.rank],
+                    epoch=epoch,
+                    worker=self._crew.address_of(loss.rank),
+                    redealt_examples=loss.redealt_examples,
+                    repeated_examples=loss.repeated_examples,
+                )
+            )
+
+    def _let_join(self) -> None:
+        if self._master.elastic and self._crew.newcomers():
+            self._crew.start(self._crew.snapshot())
+            self._await_ready()
+
+    def _finish(self) -> None:
+        members = frozenset(self._crew.addresses)
+        self._crew.order_all(Finish(phase=self._phase, members=members))
+        self._await(lambda: self._crew.result() is None, None)
+        result = self._crew.result()
+        if result is not None:
+            load_state(self._network, result)
+
+    def _close_report(self) -> FitReport:
+        wall_s = time.monotonic() - self._start_s
+        self._tell(FitFinished(time_s=wall_s))
+        self.report.wall_s = wall_s
+        self.report.examples = self._meter.examples
+        self.report.examples_per_s = self._meter.examples / wall_s
+        self.report.bytes_sent = self._meter.bytes_sent
+        return self.report
+
+    def _tell(self, event: Event) -> None:
+        self.report.add(event)
+        if self._on_event is not None:
+            self._on_event(event)

@@ -1,0 +1,319 @@
+"""The worker's exchange with its peers: the masters' pure rules, on a bus topic.
+
+Both exchanges follow one life: ``begin`` a phase, take part in every iteration through
+:class:`~daskdl.training.trainer.Exchange`, ``end`` the phase when every peer that is
+alive has ended it, and ``finish`` the session.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.cluster.bus import Joined, Left, Message, Topic
+from daskdl.cluster.mailbox import Mailbox
+from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+    TrainingMaster,
+)
+from daskdl.cluster.masters.parameter_averaging import AveragingRound, RoundSnapshot
+from daskdl.errors import StepTimeoutError
+from daskdl.nn.network import Network
+
+POLL_S = 0.05
+
+
+class ClusterExchange(ABC):
+    """What both exchanges share: the topic, who is there, and bounded waits."""
+
+    def __init__(
+        self, rank: int, topic: Topic, mailbox: Mailbox, master: TrainingMaster
+    ) -> None:
+        self._rank = rank
+        self._topic = topic
+        self._mailbox = mailbox
+        self._timeout_s = master.peer_timeout_s
+        self._ranks: dict[str, int] = {}
+        self._gone: set[int] = set()
+        self._phase = -1
+        self._to_train = 0
+        self._trained = 0
+
+    @property
+    def trained(self) -> int:
+        """Minibatches trained in this phase."""
+        return self._trained
+
+    @property
+    @abstractmethod
+    def positions(self) -> dict[int, int]:
+        """How far we took in each peer in this phase."""
+
+    @abstractmethod
+    def apply(self, network: Network[Any], update: FloatArray) -> None:
+        """Take the own update in, and share it if the master says so."""
+
+    @abstractmethod
+    def iteration_done(self, network: Network[Any], examples: int) -> None:
+        """Do what belongs between two iterations."""
+
+    @abstractmethod
+    def end(self, network: Network[Any]) -> None:
+        """End the phase together with all peers that are alive."""
+
+    @abstractmethod
+    def finish(
+        self, network: Network[Any], phase: int, members: frozenset[int]
+    ) -> None:
+        """Make all replicas equal before the network is returned."""
+
+    @abstractmethod
+    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None: ...
+
+    @abstractmethod
+    def _receive(self, rank: int, data: dict[str, Any]) -> None: ...
+
+    @abstractmethod
+    def _left(self, rank: int) -> None: ...
+
+    def begin(
+        self, network: Network[Any], phase: int, members: frozenset[int], to_train: int
+    ) -> None:
+        """Start a phase: wait until every member is here or known to be gone."""
+        self._phase, self._to_train, self._trained = phase, to_train, 0
+        self._note_members()
+        peers = members - {self._rank}
+        self._begin(network, frozenset(peers - self._gone))
+        self._wait("join", lambda: peers - self._gone - set(self._ranks.values()))
+
+    def _note_members(self) -> None:
+        for member, entry in self._topic.members().items():
+            self._ranks.setdefault(member, entry.meta["rank"])
+
+    def _publish(self, data: dict[str, Any]) -> None:
+        self._topic.publish(data, timeout_s=self._timeout_s, on_block=self._drain)
+
+    def _drain(self) -> None:
+        for event in self._topic.drain():
+            self._handle(event)
+
+    def _wait(self, purpose: str, missing: Callable[[], Any]) -> None:
+        """Handle events until nobody is missing; each event restarts the time-out."""
+        deadline = time.monotonic() + self._timeout_s
+        while absent := missing():
+            event = self._topic.get(POLL_S)
+            if event is not None:
+                self._handle(event)
+                deadline = time.monotonic() + self._timeout_s
+                continue
+            self._mailbox.check_stop()
+            for rank in self._mailbox.gone - self._gone:
+                self._note_gone(rank)
+            if time.monotonic() > deadline:
+                raise StepTimeoutError(
+                    f"Session worker {self._rank}: workers {sorted(absent)} must "
+                    f"{purpose} phase {self._phase} within {self._timeout_s:g} s, got "
+                    "nothing from them. Raise peer_timeout_s if a step takes longer."
+                )
+
+    def _handle(self, event: Message | Joined | Left) -> None:
+        if isinstance(event, Message):
+            rank = self._ranks.get(event.source)
+            if rank is None:
+                self._note_members()
+                rank = self._ranks[event.source]
+            self._receive(rank, event.data)
+        elif isinstance(event, Joined):
+            self._ranks[event.member] = event.meta["rank"]
+        elif event.member in self._ranks:
+            self._note_gone(self._ranks.pop(event.member))
+
+    def _note_gone(self, rank: int) -> None:
+        if rank not in self._gone:
+            self._gone.add(rank)
+            self._left(rank)
+
+
+class GradientSharingExchange(ClusterExchange):
+    """Gradient sharing over a topic whose slow subscribers get merged updates."""
+
+    def __init__(
+        self,
+        rank: int,
+        topic: Topic,
+        mailbox: Mailbox,
+        master: SharedTrainingMaster,
+        params: FloatArray,
+    ) -> None:
+        super().__init__(rank, topic, mailbox, master)
+        self._peer = GradientSharingPeer(master, params)
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """How many minibatches of each peer reached our parameters."""
+        return dict(self._peer.positions)
+
+    def apply(self, network: Network[Any], update: FloatArray) -> None:
+        """Share the update, and take in what the peers sent meanwhile."""
+        self._drain()
+        self._trained += 1
+        message = self._peer.share(
+            update,
+            iteration=network.iteration_count,
+            epoch=network.epoch_count,
+            position=self._trained,
+        )
+        if message is not None:
+            self._publish(message.to_wire())
+        self._peer.settle()
+
+    def iteration_done(self, network: Network[Any], examples: int) -> None:
+        """Do nothing: sharing happens with the update."""
+
+    def end(self, network: Network[Any]) -> None:
+        """Take in every message of the phase."""
+        if not self._peer.is_alone:
+            self._publish(self._peer.end(self._trained).to_wire())
+        self._wait("end", lambda: self._peer.waiting_for)
+        self._peer.settle()
+
+    def finish(
+        self, network: Network[Any], phase: int, members: frozenset[int]
+    ) -> None:
+        """Share the residuals, so that nothing that was trained is lost."""
+        self.begin(network, phase, members, 0)
+        if not self._peer.is_alone:
+            self._publish(self._peer.hand_over().to_wire())
+        self._wait("finish", lambda: self._peer.waiting_for)
+        self._peer.settle()
+
+    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
+        self._peer.begin(self._phase, peers)
+
+    def _receive(self, rank: int, data: dict[str, Any]) -> None:
+        self._peer.receive(rank, SharedUpdate(**data))
+
+    def _left(self, rank: int) -> None:
+        self._peer.left(rank)
+
+
+class ParameterAveragingExchange(ClusterExchange):
+    """Rounds of parameter averaging, in which every member that is alive takes part."""
+
+    def __init__(
+        self,
+        rank: int,
+        topic: Topic,
+        mailbox: Mailbox,
+        master: ParameterAveragingTrainingMaster,
+        updater_state: FloatArray,
+    ) -> None:
+        super().__init__(rank, topic, mailbox, master)
+        self._master = master
+        self._first_state = None if master.save_updater else updater_state.copy()
+        self._round = 0
+        self._current: AveragingRound | None = None
+        self._early: list[tuple[int, RoundSnapshot]] = []
+        self._peers: set[int] = set()
+        self._remaining: dict[int, int] = {}  # of each peer, as of the last round
+        self._positions: dict[int, int] = {}
+        self._since_round = 0
+        self._examples = 0
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """How many minibatches of each peer are in the last average."""
+        return dict(self._positions)
+
+    def apply(self, network: Network[Any], update: FloatArray) -> None:
+        """Subtract the update."""
+        network.apply_update(update)
+
+    def iteration_done(self, network: Network[Any], examples: int) -> None:
+        """Count, and average when the round is full."""
+        self._trained += 1
+        self._since_round += 1
+        self._examples += examples
+        if self._since_round == self._master.averaging_frequency:
+            self._average(network)
+
+    def end(self, network: Network[Any]) -> None:
+        """Take part in rounds until no member has anything left to train."""
+        if self._since_round:
+            self._average(network)
+        while any(self._remaining.values()):
+            self._average(network)
+
+    def finish(
+        self, network: Network[Any], phase: int, members: frozenset[int]
+    ) -> None:
+        """Do nothing: the last round made all replicas equal."""
+
+    def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
+        self._round = 0
+        self._peers = set(peers)
+        self._positions = dict.fromkeys(peers, 0)
+        # Not known before the first round; anything but 0 makes that round happen.
+        self._remaining = dict.fromkeys(peers, 1)
+
+    def _average(self, network: Network[Any]) -> None:
+        own = self._snapshot(network)
+        current = AveragingRound(self._rank, frozenset(self._peers), own)
+        self._current = current
+        for rank, snapshot in self._early:
+            if current.accepts(snapshot):
+                current.receive(rank, snapshot)
+        if self._peers:
+            self._publish(own.to_wire())
+        self._wait("average", lambda: self._missing(current))
+        self._current = None
+        if not current.waiting_for:
+            self._take(network, current)
+        self._early = [entry for entry in self._early if not current.accepts(entry[1])]
+        self._since_round = self._examples = 0
+
+    def _missing(self, current: AveragingRound) -> frozenset[int]:
+        # Nobody who is still here had anything left: the peer that made this round
+        # necessary is gone, and the others may have ended the phase without it.
+        if not self._since_round and not any(self._remaining.values()):
+            return frozenset()
+        return current.waiting_for
+
+    def _take(self, network: Network[Any], current: AveragingRound) -> None:
+        current.average_into(network.params, network.updater_state)
+        network.iteration_count = current.iteration_count
+        if self._first_state is not None:
+            network.updater_state[...] = self._first_state
+        self._positions.update(current.positions)
+        self._positions.pop(self._rank, None)
+        self._remaining = current.remaining
+        self._round += 1
+
+    def _snapshot(self, network: Network[Any]) -> RoundSnapshot:
+        state = network.updater_state
+        return RoundSnapshot(
+            phase=self._phase,
+            round=self._round,
+            position=self._trained,
+            remaining=self._to_train - self._trained,
+            examples=self._examples,
+            iteration_count=network.iteration_count,
+            params=network.params,
+            updater_state=state if self._master.save_updater else state[:0],
+        )
+
+    def _receive(self, rank: int, data: dict[str, Any]) -> None:
+        snapshot = RoundSnapshot(**data)
+        if self._current is not None and self._current.accepts(snapshot):
+            self._current.receive(rank, snapshot)
+        elif (snapshot.phase, snapshot.round) >= (self._phase, self._round):
+            self._early.append((rank, snapshot))
+
+    def _left(self, rank: int) -> None:
+        self._peers.discard(rank)
+        self._remaining.pop(rank, None)
+        if self._current is not None:
+            self._current.left(rank)

@@ -1,0 +1,390 @@
+"""The front ends: a network, a training master and a cluster in one object.
+
+They stand in for DL4J's SparkDl4jMultiLayer and SparkComputationGraph. What they take
+as data is whatever a source opens: a path or paths, DataSets, Dask or xarray
+collections. Every method answers to DL4J's camelCase name as well.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from distributed import Client
+from numpy.typing import NDArray
+
+from daskdl.checks import check_at_least
+from daskdl.cluster.camel_case import answers_to_camel_case
+from daskdl.cluster.driver import Driver, OnEpoch
+from daskdl.cluster.inference import (
+    InferenceTask,
+    Predicted,
+    Scored,
+    predict_source,
+    scan_on,
+    score_source,
+)
+from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
+from daskdl.cluster.stats.events import FitReport, OnEvent
+from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.sinks import open_sink
+from daskdl.data.sources.source import Source, SourceOptions, open_source
+from daskdl.errors import OptionError
+from daskdl.evaluation.evaluable import Evaluable
+from daskdl.evaluation.evaluation import Evaluation
+from daskdl.nn.build import build_network
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
+)
+from daskdl.nn.graph import ComputationGraph
+from daskdl.nn.multilayer import MultiLayerNetwork
+from daskdl.nn.network import Network
+from daskdl.training.preparation import options_for, prepare
+
+DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
+
+N = TypeVar("N", MultiLayerNetwork, ComputationGraph)
+
+
+class ClusterNetwork(Generic[N]):
+    """What both front ends do.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        A synchronous client of the cluster to work on.
+    network : network or configuration
+        A network is trained in place; a configuration is initialised first.
+    training_master : TrainingMaster, optional
+        How the workers train together; gradient sharing with its defaults if not given.
+    normalizer : NormalizerStandardize, optional
+        Applied to all data. Fitted on the cluster by the first ``fit`` unless it is.
+
+    Attributes
+    ----------
+    network : network
+        As the last fit left it.
+    last_fit : FitReport or None
+        What the last fit did.
+    """
+
+    _kind: type[N]
+
+    def __init__(
+        self,
+        client: Client,
+        network: N | MultiLayerConfiguration | ComputationGraphConfiguration,
+        training_master: TrainingMaster | None = None,
+        *,
+        normalizer: NormalizerStandardize | None = None,
+    ) -> None:
+        who = type(self).__name__
+        built = (
+            network
+            if isinstance(network, MultiLayerNetwork | ComputationGraph)
+            else build_network(network)
+        )
+        if not isinstance(built, self._kind):
+            raise OptionError(
+                f"{who}: network must be a {self._kind.__name__} or its configuration, "
+                f"got {type(network).__name__}."
+            )
+        self.network: N = built
+        self.normalizer = normalizer
+        self.last_fit: FitReport | None = None
+        self._client = client
+        self._master = training_master or SharedTrainingMaster()
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        epochs: int = 1,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        workers: Sequence[str] | int | None = None,
+        options: SourceOptions | None = None,
+        on_event: OnEvent | None = None,
+        on_epoch: OnEpoch | None = None,
+        **source_options: Any,
+    ) -> N:
+        """Train on the cluster.
+
+        Parameters
+        ----------
+        data
+            A path or paths, DataSets, or a Dask or xarray collection.
+        epochs : int
+            Passes over the data; each example is trained once in each.
+        batch_size : int, optional
+            Examples of one minibatch of one worker. DataSets and minibatch files keep
+            their own unless this is given; all other data need it.
+        shuffle : bool
+            Whether each epoch visits the minibatches in another order.
+        workers : sequence of str or int, optional
+            Addresses, or how many; all that the cluster has if not given.
+        options, **source_options
+            How to read `data`: see :class:`SourceOptions`. Single options may be given
+            as keywords, such as ``features="features", label="label"``.
+        on_event : callable, optional
+            Called with every event of the fit, in this thread.
+        on_epoch : callable, optional
+            Called with the network after each epoch, for checkpoints.
+
+        Returns
+        -------
+        network
+            The trained network, which is also ``self.network``.
+
+        Raises
+        ------
+        OptionError, DataError, ShapeError
+            Before any worker trains, when options, data and network do not go together.
+        WorkerLostError
+            When no worker is left.
+        """
+        check_at_least(type(self).__name__, "epochs", epochs, 1)
+        prepared = prepare(
+            self.network,
+            data,
+            _options(options, source_options),
+            batch_size=batch_size,
+            normalizer=self.normalizer,
+            scan=scan_on(self._client),
+        )
+        with Driver(
+            self._client,
+            self.network,
+            self._master,
+            prepared,
+            workers=workers,
+            on_event=on_event,
+            on_epoch=on_epoch,
+        ) as driver:
+            self.last_fit = driver.report
+            driver.fit(epochs, shuffle=shuffle)
+        return self.network
+
+    def fit_paths(self, paths: Sequence[str], **fit_options: Any) -> N:
+        """Train on files: :meth:`fit` under the name that DL4J gave it."""
+        return self.fit(list(paths), **fit_options)
+
+    def evaluate(
+        self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
+    ) -> Evaluation:
+        """Evaluate the classes on the cluster.
+
+        Parameters
+        ----------
+        data, **how
+            See :meth:`fit`.
+        batch_size : int
+            Examples of one forward pass; affects speed only.
+        """
+        (evaluation,) = self.do_evaluation(
+            data, [Evaluation()], batch_size=batch_size, **how
+        )
+        if not isinstance(evaluation, Evaluation):
+            raise OptionError("evaluate: an Evaluation must come back.")
+        return evaluation
+
+    def do_evaluation(
+        self,
+        data: Any,
+        evaluations: Sequence[Evaluable],
+        *,
+        batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        **how: Any,
+    ) -> list[Evaluable]:
+        """Fill several evaluations in one pass over the data.
+
+        Parameters
+        ----------
+        data, batch_size, **how
+            See :meth:`evaluate`.
+        evaluations : sequence of evaluations
+            Empty ones; they are not changed.
+
+        Returns
+        -------
+        list
+            New evaluations in the same order.
+        """
+        return self.score_and_evaluate(
+            data, evaluations, batch_size=batch_size, **how
+        ).evaluations
+
+    def score(
+        self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
+    ) -> float:
+        """Return the mean loss of an example, without regularization."""
+        scored = self.score_and_evaluate(data, [], batch_size=batch_size, **how)
+        return scored.loss_sum / scored.examples
+
+    def score_and_evaluate(
+        self,
+        data: Any,
+        evaluations: Sequence[Evaluable],
+        *,
+        batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        options: SourceOptions | None = None,
+        **source_options: Any,
+    ) -> Scored:
+        """Return loss and evaluations of one pass over the data."""
+        check_at_least(type(self).__name__, "batch_size", batch_size, 1)
+        source = self._open(data, _options(options, source_options))
+        task = InferenceTask(self.normalizer, batch_size)
+        scored = score_source(self._client, self.network, source, evaluations, task)
+        if not scored.examples:
+            raise OptionError(f"{source.name}: must hold an example, got none.")
+        return scored
+
+    def feed_forward_with_key(
+        self,
+        data: Any,
+        *,
+        key: str | None = None,
+        output: str | None = None,
+        overwrite: bool = False,
+        batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        options: SourceOptions | None = None,
+        **source_options: Any,
+    ) -> Any:
+        """Predict, and give each prediction the key of its example.
+
+        Parameters
+        ----------
+        data
+            ``(key, features)`` pairs, or what :meth:`fit` takes.
+        key : str, optional
+            Column of the keys; not for pairs and for DataSets that have theirs.
+        output : str, optional
+            Directory to write Parquet part files to, which Spark reads with
+            ``probability`` as a vector column. Must not exist unless `overwrite`.
+        batch_size : int
+            Examples of one forward pass; affects speed only.
+
+        Returns
+        -------
+        list of (key, ndarray), or int
+            The predictions of a network with several outputs are tuples of arrays. With
+            `output` the number of rows written.
+        """
+        check_at_least(type(self).__name__, "batch_size", batch_size, 1)
+        data = _from_pairs(data) if _are_pairs(data) else data
+        chosen = replace(
+            _options(options, source_options), key=key, require_labels=False
+        )
+        source = self._open(data, chosen)
+        task = InferenceTask(self.normalizer, batch_size, key or "key")
+        if output is None:
+            return _to_pairs(
+                predict_source(self._client, self.network, source, None, task)
+            )
+        return self._write(source, output, task, chosen, overwrite=overwrite)
+
+    def save(self, path_or_url: str, *, overwrite: bool = False) -> None:
+        """Save the network together with its normalizer."""
+        self.network.save(path_or_url, normalizer=self.normalizer, overwrite=overwrite)
+
+    def _open(self, data: Any, options: SourceOptions) -> Source:
+        return open_source(data, options_for(self.network, options, data))
+
+    def _write(
+        self,
+        source: Source,
+        output: str,
+        task: InferenceTask,
+        options: SourceOptions,
+        *,
+        overwrite: bool,
+    ) -> int:
+        sink = open_sink(
+            output, overwrite=overwrite, storage_options=options.storage_options
+        )
+        sink.prepare()
+        try:
+            predicted = predict_source(self._client, self.network, source, sink, task)
+            sink.commit([entry.path for entry in predicted if entry.path is not None])
+        except BaseException:
+            sink.abort()
+            raise
+        return sum(entry.rows for entry in predicted)
+
+
+@answers_to_camel_case
+class DaskMultiLayer(ClusterNetwork[MultiLayerNetwork]):
+    """A :class:`MultiLayerNetwork` on a Dask cluster; DL4J's SparkDl4jMultiLayer."""
+
+    _kind = MultiLayerNetwork
+
+
+@answers_to_camel_case
+class DaskComputationGraph(ClusterNetwork[ComputationGraph]):
+    """A :class:`ComputationGraph` on a Dask cluster; DL4J's SparkComputationGraph."""
+
+    _kind = ComputationGraph
+
+
+def front_end(
+    client: Client,
+    network: Network[Any],
+    training_master: TrainingMaster | None = None,
+    *,
+    normalizer: NormalizerStandardize | None = None,
+) -> DaskMultiLayer | DaskComputationGraph:
+    """Return the front end that fits the kind of `network`."""
+    if isinstance(network, MultiLayerNetwork):
+        return DaskMultiLayer(client, network, training_master, normalizer=normalizer)
+    if isinstance(network, ComputationGraph):
+        return DaskComputationGraph(
+            client, network, training_master, normalizer=normalizer
+        )
+    raise OptionError(
+        "front_end: network must be a MultiLayerNetwork or a ComputationGraph, got "
+        f"{type(network).__name__}."
+    )
+
+
+def _options(options: SourceOptions | None, changes: dict[str, Any]) -> SourceOptions:
+    try:
+        return replace(options if options is not None else SourceOptions(), **changes)
+    except TypeError as error:
+        raise OptionError(
+            f"fit: options must be those of SourceOptions, got {sorted(changes)} "
+            f"({error})."
+        ) from error
+
+
+def _are_pairs(data: Any) -> bool:
+    return (
+        isinstance(data, list)
+        and bool(data)
+        and all(isinstance(item, tuple) and len(item) == 2 for item in data)
+        and not isinstance(data[0][1], str)
+    )
+
+
+def _from_pairs(pairs: list[tuple[Any, Any]]) -> Any:
+    from daskdl.data.dataset import DataSet
+
+    keys = np.empty(len(pairs), object)
+    keys[:] = [key for key, _ in pairs]
+    return DataSet(np.stack([features for _, features in pairs]), keys=keys)
+
+
+def _to_pairs(predicted: list[Predicted]) -> list[tuple[Any, Any]]:
+    pairs: list[tuple[Any, Any]] = []
+    for entry in predicted:
+        if not entry.rows:
+            continue
+        keys = _as_list(entry.keys)
+        for row, key in enumerate(keys):
+            outputs: tuple[NDArray[Any], ...] = tuple(o[row] for o in entry.outputs)
+            pairs.append((key, outputs[0] if len(outputs) == 1 else outputs))
+    return pairs
+
+
+def _as_list(keys: Any) -> list[Any]:
+    return list(keys.to_pylist() if hasattr(keys, "to_pylist") else keys)

@@ -1,0 +1,256 @@
+"""Evaluation and predictions on a cluster: one Dask task a group of partitions.
+
+These are plain tasks: Dask runs one again if its worker goes. A part file counts only
+if its task returned it, so that a repeated task neither loses nor doubles a key.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from distributed import Client
+from numpy.typing import NDArray
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.merging import merge_keys
+from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.scan import PartitionFacts, scan_partition
+from daskdl.data.sinks import Sink
+from daskdl.data.sources.source import Partition, Source
+from daskdl.errors import DataError
+from daskdl.evaluation.evaluable import Evaluable
+from daskdl.nn.network import Network
+from daskdl.training.preparation import Scan, is_classifier, scan_options
+from daskdl.training.state import NetworkState, network_from_state, state_of
+from daskdl.training.trainer import Minibatch as Batch
+
+# Enough to balance, few enough that building a network for each is cheap.
+GROUPS_PER_WORKER = 4
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What one pass over labelled examples found.
+
+    Attributes
+    ----------
+    evaluations : list
+        The evaluations that were asked for, filled.
+    loss_sum : float
+        Sum of the losses of all examples, without regularization.
+    examples : int
+        How many there were.
+    """
+
+    evaluations: list[Evaluable]
+    loss_sum: float
+    examples: int
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Predictions of one partition, or where they were written."""
+
+    index: int
+    rows: int
+    path: str | None = None
+    keys: Any = None
+    outputs: tuple[NDArray[Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class InferenceTask:
+    """What every task needs besides its partitions."""
+
+    normalizer: NormalizerStandardize | None
+    batch_size: int
+    key: str = "key"
+
+
+def scan_on(client: Client) -> Scan:
+    """Return a scan that runs one task a partition on `client`'s cluster."""
+
+    def scan(
+        partitions: Sequence[Partition], unfitted: NormalizerStandardize | None
+    ) -> list[PartitionFacts]:
+        futures = client.map(
+            scan_partition, partitions, **scan_options(unfitted), pure=False
+        )
+        return list(client.gather(futures))
+
+    return scan
+
+
+def score_source(
+    client: Client,
+    network: Network[Any],
+    source: Source,
+    evaluations: Sequence[Evaluable],
+    task: InferenceTask,
+) -> Scored:
+    """Evaluate `network` on all of `source`, every evaluation in the same pass."""
+    empty = [evaluation.new_instance() for evaluation in evaluations]
+    results = _run(client, network, source, score_partitions, empty, task)
+    merged = [evaluation.new_instance() for evaluation in evaluations]
+    for result in results:
+        for target, part in zip(merged, result.evaluations, strict=True):
+            target.merge(part)
+    return Scored(
+        merged,
+        sum(result.loss_sum for result in results),
+        sum(result.examples for result in results),
+    )
+
+
+def predict_source(
+    client: Client,
+    network: Network[Any],
+    source: Source,
+    sink: Sink | None,
+    task: InferenceTask,
+) -> list[Predicted]:
+    """Predict all of `source`; the results are in the order of its partitions."""
+    results = _run(client, network, source, predict_partitions, sink, task)
+    predicted = sorted(
+        (entry for result in results for entry in result), key=lambda e: e.index
+    )
+    if [entry.index for entry in predicted] != list(range(len(source.partitions))):
+        raise DataError(
+            f"{source.name}: every partition must be predicted once, got "
+            f"{len(predicted)} results for {len(source.partitions)} partitions."
+        )
+    return predicted
+
+
+def score_partitions(
+    state: NetworkState,
+    numbered: Sequence[tuple[int, Partition]],
+    evaluations: Sequence[Evaluable],
+    task: InferenceTask,
+) -> Scored:
+    """Evaluate some partitions. Runs as a Dask task."""
+    network = network_from_state(state)
+    own = [evaluation.new_instance() for evaluation in evaluations]
+    loss_sum, examples = 0.0, 0
+    for _, partition in numbered:
+        for batch in _batches(partition, task):
+            loss_sum += float(network.score_examples(batch).sum())
+            examples += batch.num_examples
+            evaluate_batch(network, batch, own)
+    return Scored(own, loss_sum, examples)
+
+
+def evaluate_batch(
+    network: Network[Any], batch: Batch, evaluations: Sequence[Evaluable]
+) -> None:
+    """Show the first output of `network` for a minibatch to every evaluation."""
+    if not evaluations:
+        return
+    output = outputs_of(network, batch)[0]
+    if isinstance(batch, DataSet):
+        labels, mask = batch.labels, batch.labels_mask
+    else:
+        labels, mask = batch.labels[0], (batch.labels_masks or [None])[0]
+    for evaluation in evaluations:
+        evaluation.eval(labels, output, mask)
+
+
+def predict_partitions(
+    state: NetworkState,
+    numbered: Sequence[tuple[int, Partition]],
+    sink: Sink | None,
+    task: InferenceTask,
+) -> list[Predicted]:
+    """Predict some partitions. Runs as a Dask task."""
+    network = network_from_state(state)
+    return [
+        _predict(network, index, partition, sink, task) for index, partition in numbered
+    ]
+
+
+def prediction_columns(
+    key: str, keys: Any, outputs: Sequence[NDArray[Any]], *, is_class: bool
+) -> dict[str, Any]:
+    """Return the columns of a predictions file.
+
+    Classes are told as Spark's own models do: ``prediction`` holds the class as a
+    double and ``probability`` the vector of its probabilities. Further outputs follow
+    as ``probability_1``, ... ; a regression has ``prediction`` alone.
+    """
+    columns: dict[str, Any] = {key: keys}
+    for number, output in enumerate(outputs):
+        suffix = f"_{number}" if number else ""
+        flat = output.reshape(len(output), -1).astype(np.float64)
+        if is_class:
+            columns[f"prediction{suffix}"] = classes_of(flat)
+            columns[f"probability{suffix}"] = flat
+        else:
+            columns[f"prediction{suffix}"] = flat[:, 0] if flat.shape[1] == 1 else flat
+    return columns
+
+
+def classes_of(probabilities: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the most probable class of each row, of shape (batch,), as doubles."""
+    if probabilities.shape[1] == 1:
+        return (probabilities[:, 0] > 0.5).astype(np.float64)
+    return probabilities.argmax(axis=1).astype(np.float64)
+
+
+def _predict(
+    network: Network[Any],
+    index: int,
+    partition: Partition,
+    sink: Sink | None,
+    task: InferenceTask,
+) -> Predicted:
+    keys, parts = [], []
+    for batch in _batches(partition, task):
+        keys.append(batch.keys)
+        parts.append(outputs_of(network, batch))
+    if not parts:
+        return Predicted(index, 0)
+    outputs = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    joined = merge_keys(partition.name, keys)
+    rows = len(outputs[0])
+    if sink is None:
+        return Predicted(index, rows, keys=joined, outputs=outputs)
+    columns = prediction_columns(
+        task.key, joined, outputs, is_class=is_classifier(network)
+    )
+    return Predicted(index, rows, path=sink.write_part(index, columns))
+
+
+def outputs_of(network: Network[Any], batch: Batch) -> list[NDArray[Any]]:
+    """Return every output of the network for a minibatch, in inference mode."""
+    if isinstance(batch, DataSet):
+        outputs = network.output(batch.features, features_mask=batch.features_mask)
+    else:
+        outputs = network.output(batch.features, features_mask=batch.features_masks)
+    return outputs if isinstance(outputs, list) else [outputs]
+
+
+def _run(
+    client: Client,
+    network: Network[Any],
+    source: Source,
+    function: Callable[..., Any],
+    extra: Any,
+    task: InferenceTask,
+) -> list[Any]:
+    state = client.scatter(state_of(network), broadcast=True, hash=False)
+    numbered = list(enumerate(source.partitions))
+    n_groups = GROUPS_PER_WORKER * max(1, len(client.nthreads()))
+    groups = [numbered[start::n_groups] for start in range(n_groups)]
+    futures = [
+        client.submit(function, state, group, extra, task, pure=False)
+        for group in groups
+        if group
+    ]
+    return list(client.gather(futures))
+
+
+def _batches(partition: Partition, task: InferenceTask) -> Iterator[Batch]:
+    loaded = partition.load()
+    for batch in loaded.batches(task.batch_size):
+        yield batch if task.normalizer is None else task.normalizer.transform(batch)

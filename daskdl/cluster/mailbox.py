@@ -1,0 +1,118 @@
+"""Where a worker keeps the orders of its sessions until their tasks take them.
+
+Orders come in on the worker's event loop while the task thread trains; nothing here
+blocks the loop. Everything hangs on a session id, so that two fits can share a worker.
+"""
+
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from daskdl.cluster.orders import MemberGone, Order, Stop
+from daskdl.errors import BusClosedError, StepTimeoutError
+from daskdl.nn.network import Network
+
+PLUGIN_NAME = "daskdl-sessions-1"  # ends with the protocol's version
+
+
+class Mailbox:
+    """The orders of one session on one worker. Safe between threads.
+
+    Attributes
+    ----------
+    network : Network or None
+        The network in training, for whoever asks for a snapshot between two phases.
+    """
+
+    def __init__(self) -> None:
+        self.network: Network[Any] | None = None
+        self._orders: queue.Queue[Order] = queue.Queue()
+        self._gone: set[int] = set()
+        self._stop: str | None = None
+
+    @property
+    def gone(self) -> frozenset[int]:
+        """Ranks that the driver knows to be gone."""
+        return frozenset(self._gone)
+
+    def put(self, order: Order) -> None:
+        """Take an order in; a stop overtakes all others."""
+        if isinstance(order, MemberGone):
+            self._gone.add(order.rank)
+            return
+        if isinstance(order, Stop):
+            self._stop = order.reason
+        self._orders.put(order)
+
+    def check_stop(self) -> None:
+        """Raise BusClosedError if the session was stopped."""
+        if self._stop is not None:
+            raise BusClosedError(f"Session: stopped, {self._stop}.")
+
+    def get(self, timeout_s: float) -> Order:
+        """Return the next order.
+
+        Raises
+        ------
+        BusClosedError
+            When the session was stopped.
+        StepTimeoutError
+            When no order came in `timeout_s` seconds.
+        """
+        try:
+            order = self._orders.get(timeout=timeout_s)
+        except queue.Empty:
+            raise StepTimeoutError(
+                f"Session: the client must give an order within {timeout_s:g} s, "
+                "got none. Is the client still alive?"
+            ) from None
+        self.check_stop()
+        return order
+
+
+class SessionPlugin(WorkerPlugin):
+    """Holds the mailboxes of a worker."""
+
+    name = PLUGIN_NAME
+    idempotent = True
+
+    def setup(self, worker: Any) -> None:
+        """Start with no session."""
+        self._mailboxes: dict[str, Mailbox] = {}
+        self._lock = threading.Lock()
+
+    def teardown(self, worker: Any) -> None:
+        """Wake every session: the worker is closing."""
+        with self._lock:
+            for mailbox in self._mailboxes.values():
+                mailbox.put(Stop(reason="the worker is closing"))
+
+    def mailbox(self, session: str) -> Mailbox:
+        """Return the mailbox of a session, made at the first call."""
+        with self._lock:
+            return self._mailboxes.setdefault(session, Mailbox())
+
+    @contextmanager
+    def open(self, session: str) -> Iterator[Mailbox]:
+        """Hold the mailbox of a session until its task ends."""
+        try:
+            yield self.mailbox(session)
+        finally:
+            with self._lock:
+                self._mailboxes.pop(session, None)
+
+    def deliver(self, session: str, order: Order) -> None:
+        """Put an order into an open mailbox; drop it if the task is over."""
+        with self._lock:
+            mailbox = self._mailboxes.get(session)
+        if mailbox is not None:
+            mailbox.put(order)
+
+
+def deliver(session: str, order: Order, dask_worker: Any) -> None:
+    """Give this worker its order. Run by ``client.run`` on the worker's loop."""
+    dask_worker.plugins[PLUGIN_NAME].deliver(session, order)

@@ -1,0 +1,203 @@
+"""Gradient sharing: what a worker does with its update and with those of its peers.
+
+Pure: a message comes in, effects go out; sending and waiting are the session's.
+
+One iteration is DL4J's: the update goes into the residual, the encoder takes a message
+out of it, and the parameters lose the decoded message together with everything that
+the peers sent. So all replicas subtract the same sum and differ by rounding only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.encoding.handler import EncodingHandler, decode_add, merge
+from daskdl.errors import StaleMessageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedUpdate:
+    """One message of gradient sharing.
+
+    Attributes
+    ----------
+    phase : int
+        The phase that the update belongs to; increases only.
+    position : int
+        How many minibatches of the phase the sender has trained.
+    ends : bool
+        Whether this is the sender's last message of the phase.
+    data : ndarray or None
+        An encoded message (int32) or a dense update (float) of the size of the
+        parameters; ``None`` when there is nothing but the position to tell.
+    """
+
+    phase: int
+    position: int
+    ends: bool
+    data: Any
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the message as plain values and one array."""
+        return {
+            "phase": self.phase,
+            "position": self.position,
+            "ends": self.ends,
+            "data": self.data,
+        }
+
+
+def merge_waiting(size: int) -> Any:
+    """Return the function that folds a slow peer's queue into one message.
+
+    Threshold updates are additive: the sum loses nothing, where dropping one would lose
+    what the residual has already given up.
+    """
+
+    def fold(waiting: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        updates = [item["data"] for item in waiting if item["data"] is not None]
+        last = waiting[-1]
+        return {
+            "phase": last["phase"],
+            "position": last["position"],
+            "ends": last["ends"],
+            "data": merge(updates, size) if updates else None,
+        }
+
+    return fold
+
+
+class GradientSharingPeer:
+    """The state of one worker in gradient sharing.
+
+    Parameters
+    ----------
+    master : SharedTrainingMaster
+        The options.
+    params : ndarray of shape (n,), float32 or float64
+        The flat parameters; written through.
+    """
+
+    def __init__(self, master: SharedTrainingMaster, params: FloatArray) -> None:
+        self._params = params
+        self._handler = EncodingHandler(
+            params.size,
+            algorithm=master.threshold_algorithm,
+            post_processor=master.residual_post_processor,
+            dtype=params.dtype,
+        )
+        self._incoming = array_namespace(params).zeros_like(params)
+        self._anything = False
+        self._phase = -1
+        self._waiting_for: set[int] = set()
+        self._peers: set[int] = set()
+        self.positions: dict[int, int] = {}
+
+    @property
+    def residual(self) -> FloatArray:
+        """What was trained but not yet shared, of shape (n,)."""
+        return self._handler.residual
+
+    @property
+    def threshold(self) -> float:
+        """The threshold of the last message."""
+        return self._handler.threshold
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no peer is left to share with."""
+        return not self._peers
+
+    @property
+    def waiting_for(self) -> frozenset[int]:
+        """Peers whose last message of this phase has not come."""
+        return frozenset(self._waiting_for)
+
+    def begin(self, phase: int, peers: frozenset[int]) -> None:
+        """Start a phase with these peers."""
+        self._phase = phase
+        self._peers = set(peers)
+        self._waiting_for = set(peers)
+        self.positions = dict.fromkeys(peers, 0)
+        if self.is_alone:
+            self._keep_residual()
+
+    def share(
+        self, update: FloatArray, *, iteration: int, epoch: int, position: int
+    ) -> SharedUpdate | None:
+        """Take the worker's own update in; return what its peers are to be told.
+
+        Parameters
+        ----------
+        update : ndarray of shape (n,)
+            What the updater made of the gradient; not changed.
+        iteration, epoch : int
+            The network's counters; the threshold and the clipping depend on them.
+        position : int
+            Minibatches trained in this phase, this one included.
+        """
+        if self.is_alone:
+            self._params -= update
+            return None
+        message = self._handler.encode(update, iteration, epoch)
+        if message is None:
+            return None
+        decode_add(message, self._incoming)
+        self._anything = True
+        return SharedUpdate(
+            phase=self._phase, position=position, ends=False, data=message
+        )
+
+    def receive(self, rank: int, message: SharedUpdate) -> None:
+        """Take a peer's message in; it reaches the parameters with :meth:`settle`.
+
+        Raises
+        ------
+        StaleMessageError
+            When the message is damaged or has another length.
+        """
+        if message.data is not None:
+            decode_add(np.asarray(message.data), self._incoming)
+            self._anything = True
+        if message.phase == self._phase and rank in self.positions:
+            self.positions[rank] = max(self.positions[rank], message.position)
+            if message.ends:
+                self._waiting_for.discard(rank)
+        elif message.phase > self._phase:
+            raise StaleMessageError(
+                f"GradientSharingPeer: a message must belong to phase {self._phase} "
+                f"or an older one, got phase {message.phase} from worker {rank}."
+            )
+
+    def settle(self) -> None:
+        """Subtract from the parameters all that was taken in."""
+        if self._anything:
+            self._params -= self._incoming
+            self._incoming.fill(0)
+            self._anything = False
+
+    def left(self, rank: int) -> None:
+        """Go on without a peer; the last one to go leaves the residual to us."""
+        self._waiting_for.discard(rank)
+        was_alone = self.is_alone
+        self._peers.discard(rank)
+        if self.is_alone and not was_alone:
+            self._keep_residual()
+
+    def end(self, position: int) -> SharedUpdate:
+        """Return the last message of a phase."""
+        return SharedUpdate(phase=self._phase, position=position, ends=True, data=None)
+
+    def hand_over(self) -> SharedUpdate:
+        """Return the residual as a dense update, having taken it in ourselves."""
+        residual = self.residual.copy()
+        self._keep_residual()
+        return SharedUpdate(phase=self._phase, position=0, ends=True, data=residual)
+
+    def _keep_residual(self) -> None:
+        self._params -= self.residual
+        self.residual.fill(0)

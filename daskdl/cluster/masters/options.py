@@ -1,0 +1,181 @@
+"""The training masters: how workers train together, as values that cannot be wrong.
+
+The names are DL4J's. A master holds options only; what a worker does with a peer's
+message is in ``gradient_sharing`` and ``parameter_averaging``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from daskdl.checks import check_at_least, check_one_of, check_positive, did_you_mean
+from daskdl.encoding.algorithms import (
+    AdaptiveThresholdAlgorithm,
+    FixedThresholdAlgorithm,
+    TargetSparsityThresholdAlgorithm,
+    ThresholdAlgorithm,
+)
+from daskdl.encoding.residual import (
+    NoOpResidualPostProcessor,
+    ResidualClippingPostProcessor,
+    ResidualPostProcessor,
+)
+from daskdl.errors import OptionError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingMaster:
+    """Options that both masters have.
+
+    Parameters
+    ----------
+    worker_prefetch_num_batches : int
+        Minibatches that a worker reads ahead of the one it trains. 0 reads none ahead.
+    start_timeout_s : float
+        How long workers may take to start the session.
+    peer_timeout_s : float
+        How long a worker waits for a peer that is alive but silent.
+    idle_timeout_s : float
+        How long a worker waits for the client between two epochs, for instance while
+        the client evaluates.
+    elastic : bool
+        Whether workers that join the cluster train from the next epoch on.
+    """
+
+    worker_prefetch_num_batches: int = 2
+    start_timeout_s: float = 60.0
+    peer_timeout_s: float = 120.0
+    idle_timeout_s: float = 600.0
+    elastic: bool = True
+
+    def __post_init__(self) -> None:
+        who = type(self).__name__
+        check_at_least(
+            who, "worker_prefetch_num_batches", self.worker_prefetch_num_batches, 0
+        )
+        check_positive(who, "start_timeout_s", self.start_timeout_s)
+        check_positive(who, "peer_timeout_s", self.peer_timeout_s)
+        check_positive(who, "idle_timeout_s", self.idle_timeout_s)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedTrainingMaster(TrainingMaster):
+    """Share threshold-encoded updates between all workers, without a barrier.
+
+    Each worker turns its update into a message of signed indices or two-bit codes and
+    keeps the rest as its residual; all workers add up all messages. A worker that has
+    no peer applies its updates whole, since there is nobody to compress them for.
+
+    Parameters
+    ----------
+    threshold_algorithm : ThresholdAlgorithm
+        Chooses the threshold of each message.
+    residual_post_processor : ResidualPostProcessor
+        What happens to the residual after encoding.
+
+    References
+    ----------
+    Strom, "Scalable distributed DNN training using commodity GPU cloud computing",
+    2015; DL4J's SharedTrainingMaster. Where we differ: no quantum is lost when the
+    encoding changes, and the residual is shared at the end instead of dropped.
+    """
+
+    threshold_algorithm: ThresholdAlgorithm = field(
+        default_factory=AdaptiveThresholdAlgorithm
+    )
+    residual_post_processor: ResidualPostProcessor = field(
+        default_factory=ResidualClippingPostProcessor
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterAveragingTrainingMaster(TrainingMaster):
+    """Average the parameters of all workers every few minibatches.
+
+    Parameters
+    ----------
+    averaging_frequency : int
+        Minibatches a worker trains between two averagings.
+    save_updater : bool
+        Whether the updater state is averaged as well. Without it each round starts
+        from the state that the fit started with.
+
+    References
+    ----------
+    DL4J's ParameterAveragingTrainingMaster. Where we differ: the mean is weighted by
+    examples, so that a short round counts for what it is, no minibatch is dropped, and
+    `save_updater` is on unless said otherwise.
+    """
+
+    averaging_frequency: int = 5
+    save_updater: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_at_least(
+            type(self).__name__, "averaging_frequency", self.averaging_frequency, 1
+        )
+
+
+_MASTERS: dict[str, type[TrainingMaster]] = {
+    "shared": SharedTrainingMaster,
+    "averaging": ParameterAveragingTrainingMaster,
+}
+_ALGORITHMS = {
+    "adaptive": AdaptiveThresholdAlgorithm,
+    "target_sparsity": TargetSparsityThresholdAlgorithm,
+    "fixed": FixedThresholdAlgorithm,
+}
+_POST_PROCESSORS = {
+    "clipping": ResidualClippingPostProcessor,
+    "none": NoOpResidualPostProcessor,
+}
+_NESTED: dict[str, dict[str, type]] = {
+    "threshold_algorithm": _ALGORITHMS,
+    "residual_post_processor": _POST_PROCESSORS,
+}
+
+
+def training_master(kind: str, options: Mapping[str, Any]) -> TrainingMaster:
+    """Make a training master from plain values, as a job file has them.
+
+    Parameters
+    ----------
+    kind : {'shared', 'averaging'}
+        Which master.
+    options : mapping
+        Its options; ``threshold_algorithm`` and ``residual_post_processor`` are
+        mappings with a ``type`` (for example ``{type: adaptive, initial_threshold:
+        0.001}``) and the options of that type.
+
+    Raises
+    ------
+    OptionError
+        When the kind or an option is unknown or has an illegal value.
+    """
+    check_one_of("training", "master", kind, _MASTERS)
+    master = _MASTERS[kind]
+    values = {
+        name: _nested(name, value) if name in _NESTED else value
+        for name, value in options.items()
+    }
+    return _make(f"training.{kind}", master, values)
+
+
+def _nested(option: str, value: Any) -> Any:
+    who = f"training.{option}"
+    options = dict(value) if isinstance(value, Mapping) else {"type": value}
+    kind = options.pop("type", None)
+    check_one_of(who, "type", kind, _NESTED[option])
+    return _make(who, _NESTED[option][kind], options)
+
+
+def _make(who: str, kind: type, options: Mapping[str, Any]) -> Any:
+    known = [entry.name for entry in fields(kind) if entry.init]
+    for name in options:
+        if name not in known:
+            raise OptionError(
+                f"{who}: {name!r} is no option of {kind.__name__}; it has "
+                f"{', '.join(known)}.{did_you_mean(name, known)}"
+            )
+    return kind(**options)

@@ -1,0 +1,115 @@
+"""Who is in a session, what each member was dealt, and what is still to be trained.
+
+Pure: no dask, no threads, no clock. The driver asks it; tests drive it in microseconds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from daskdl.data.plan import Minibatch
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What the death of a member means for the phase it died in."""
+
+    rank: int
+    unfinished: tuple[Minibatch, ...]  # to be dealt again
+    repeated_examples: int  # of these, how many the dead member may have trained
+
+    @property
+    def redealt_examples(self) -> int:
+        """Examples that are dealt again."""
+        return sum(minibatch.rows for minibatch in self.unfinished)
+
+
+@dataclass
+class _Share:
+    minibatches: Sequence[Minibatch]
+    trained: int = 0  # by the member's own reports
+    seen: dict[int, int] = field(default_factory=dict)  # by each survivor's report
+    finished: bool = False
+
+
+class PhaseLedger:
+    """Follow one phase: who was dealt what, and how far everybody came.
+
+    A minibatch of a dead member counts as trained when **every** survivor took in the
+    update or the average that holds it; otherwise it is dealt again.
+
+    Parameters
+    ----------
+    shares : mapping of rank to sequence of Minibatch
+        What each member trains in this phase, in its order.
+    """
+
+    def __init__(self, shares: Mapping[int, Sequence[Minibatch]]) -> None:
+        self._shares = {rank: _Share(share) for rank, share in shares.items()}
+        self._lost: set[int] = set()
+
+    @property
+    def waiting_for(self) -> frozenset[int]:
+        """Members that are alive and have not finished the phase."""
+        return frozenset(
+            rank
+            for rank, share in self._shares.items()
+            if rank not in self._lost and not share.finished
+        )
+
+    @property
+    def trained_examples(self) -> int:
+        """Examples trained so far, by the members' own reports."""
+        return sum(
+            sum(minibatch.rows for minibatch in share.minibatches[: share.trained])
+            for share in self._shares.values()
+        )
+
+    @property
+    def trained_minibatches(self) -> int:
+        """Minibatches trained so far, by the members' own reports."""
+        return sum(share.trained for share in self._shares.values())
+
+    def progress(self, rank: int, trained: int) -> None:
+        """Note that member `rank` has trained its first `trained` minibatches."""
+        share = self._shares[rank]
+        share.trained = max(share.trained, trained)
+
+    def finished(self, rank: int, positions: Mapping[int, int]) -> None:
+        """Note that `rank` finished, having taken in `positions` of each peer."""
+        self._shares[rank].finished = True
+        self.progress(rank, len(self._shares[rank].minibatches))
+        for peer, position in positions.items():
+            if peer in self._shares:
+                self._shares[peer].seen[rank] = position
+
+    def lost(self, rank: int) -> None:
+        """Note that member `rank` is gone."""
+        if rank in self._shares:
+            self._lost.add(rank)
+
+    def losses(self) -> list[Loss]:
+        """Return what the dead members left, in rank order."""
+        return [self._loss(rank) for rank in sorted(self._lost)]
+
+    def _loss(self, rank: int) -> Loss:
+        share = self._shares[rank]
+        survivors = self._shares.keys() - self._lost
+        seen = [share.seen.get(survivor, 0) for survivor in survivors] or [0]
+        held = min(seen)
+        started = min(max(share.trained, max(seen)), len(share.minibatches))
+        repeated = share.minibatches[held:started]
+        return Loss(
+            rank,
+            tuple(share.minibatches[held:]),
+            sum(minibatch.rows for minibatch in repeated),
+        )
+
+
+def deal_again(
+    losses: Iterable[Loss], ranks: Sequence[int]
+) -> dict[int, tuple[Minibatch, ...]]:
+    """Deal the unfinished minibatches of dead members to the survivors, in turn."""
+    unfinished = [minibatch for loss in losses for minibatch in loss.unfinished]
+    return {
+        rank: tuple(unfinished[place :: len(ranks)]) for place, rank in enumerate(ranks)
+    }

@@ -1,0 +1,74 @@
+"""What the driver tells the members of a session, and what they report.
+
+Orders travel from the client to a worker's mailbox and may hold arrays. Reports travel
+as scheduler events and hold plain values only.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from daskdl.cluster.masters.options import TrainingMaster
+from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.plan import Minibatch
+from daskdl.data.sources.source import Partition
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionSpec:
+    """What all members of a session share and never change."""
+
+    session: str
+    master: TrainingMaster
+    normalizer: NormalizerStandardize | None = None
+    cache_bytes: int = 128 << 20
+
+    @property
+    def topic(self) -> str:
+        """Name of the bus topic and of the scheduler events of the session."""
+        return f"daskdl-{self.session}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainPhase:
+    """Train these minibatches, together with these members.
+
+    An epoch is one phase; if a member is lost, its unfinished minibatches are dealt
+    again as a further phase. `members` are ranks. `partitions` are those that this
+    member has not been given before.
+    """
+
+    phase: int
+    epoch: int
+    members: frozenset[int]
+    minibatches: tuple[Minibatch, ...]
+    partitions: Mapping[int, Partition] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndEpoch:
+    """Count the epoch: all its minibatches are trained."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finish:
+    """Share what is left with these members, and return the network."""
+
+    phase: int
+    members: frozenset[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberGone:
+    """A member is gone; nobody waits for it any more."""
+
+    rank: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop:
+    """End at once: the session failed or was given up."""
+
+    reason: str
+
+
+Order = TrainPhase | EndEpoch | Finish | MemberGone | Stop

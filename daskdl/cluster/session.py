@@ -1,0 +1,205 @@
+"""One member of a training session: the long task that is pinned to a worker.
+
+The driver starts one such task a worker and gives it orders through its mailbox. The
+member trains with the single-process trainer, exchanges with its peers over a bus
+topic, and reports through scheduler events.
+"""
+
+import resource
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+from distributed import get_worker
+from threadpoolctl import threadpool_limits
+
+from daskdl.cluster.bus import Topic, get_bus
+from daskdl.cluster.exchange import (
+    ClusterExchange,
+    GradientSharingExchange,
+    ParameterAveragingExchange,
+)
+from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox
+from daskdl.cluster.masters.gradient_sharing import merge_waiting
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+)
+from daskdl.cluster.orders import EndEpoch, Finish, SessionSpec, TrainPhase
+from daskdl.data.iterators import prefetch
+from daskdl.data.plan import Minibatch
+from daskdl.data.reader import MinibatchReader
+from daskdl.data.sources.source import Partition
+from daskdl.errors import ClusterError, OptionError
+from daskdl.nn.network import Network
+from daskdl.training.state import NetworkState, network_from_state, state_of
+from daskdl.training.trainer import Minibatch as Batch
+from daskdl.training.trainer import Trainer
+
+REPORT_EVERY_S = 0.1
+
+
+def run_member(
+    spec: SessionSpec, rank: int, address: str, state: NetworkState
+) -> NetworkState:
+    """Take part in a session until the driver ends it. Runs as a Dask task.
+
+    Parameters
+    ----------
+    spec : SessionSpec
+        What all members share.
+    rank : int
+        Our number in the session; never used twice.
+    address : str
+        The worker this task must run on.
+    state : NetworkState
+        Where training starts.
+
+    Returns
+    -------
+    NetworkState
+        The trained network; equal on all members up to rounding.
+
+    Raises
+    ------
+    ClusterError
+        When Dask ran the task on another worker.
+    StepTimeoutError
+        When the driver or a peer is silent for too long.
+    """
+    worker = get_worker()
+    if worker.address != address:
+        raise ClusterError(
+            f"Session worker {rank}: the task must run on {address}, got "
+            f"{worker.address}. Was the worker restarted?"
+        )
+    network = network_from_state(state)
+    sharing = isinstance(spec.master, SharedTrainingMaster)
+    merge = merge_waiting(network.params.size) if sharing else "block"
+    with (
+        threadpool_limits(limits=worker.state.nthreads),
+        worker.plugins[PLUGIN_NAME].open(spec.session) as mailbox,
+        get_bus().topic(spec.topic, meta={"rank": rank}, when_full=merge) as topic,
+    ):
+        exchange = _exchange(spec, rank, topic, mailbox, network)
+        member = Member(spec, rank, network, exchange, mailbox, topic)
+        member.report("ready")
+        return member.run()
+
+
+def snapshot(session: str, dask_worker: Any) -> NetworkState:
+    """Return the network of a session as it is. Run by ``client.run`` between phases.
+
+    The task thread waits for its next order then, so that nobody writes the vectors.
+    """
+    return state_of(dask_worker.plugins[PLUGIN_NAME].mailbox(session).network)
+
+
+def _exchange(
+    spec: SessionSpec, rank: int, topic: Topic, mailbox: Mailbox, network: Network[Any]
+) -> ClusterExchange:
+    master = spec.master
+    if isinstance(master, SharedTrainingMaster):
+        return GradientSharingExchange(rank, topic, mailbox, master, network.params)
+    if isinstance(master, ParameterAveragingTrainingMaster):
+        return ParameterAveragingExchange(
+            rank, topic, mailbox, master, network.updater_state
+        )
+    raise OptionError(
+        "Session: training_master must be a SharedTrainingMaster or a "
+        f"ParameterAveragingTrainingMaster, got {type(master).__name__}."
+    )
+
+
+class Member:
+    """Obey the driver's orders on one worker."""
+
+    def __init__(
+        self,
+        spec: SessionSpec,
+        rank: int,
+        network: Network[Any],
+        exchange: ClusterExchange,
+        mailbox: Mailbox,
+        topic: Topic,
+    ) -> None:
+        self._spec = spec
+        self._rank = rank
+        self._network = network
+        self._exchange = exchange
+        self._mailbox = mailbox
+        self._topic = topic
+        self._trainer = Trainer(network, exchange, rng_stream=rank)
+        self._partitions: dict[int, Partition] = {}
+        self._reader = MinibatchReader(self._partitions, cache_bytes=spec.cache_bytes)
+        self._reported_s = 0.0
+        self._score_sum, self._scores = 0.0, 0
+        mailbox.network = network
+
+    def run(self) -> NetworkState:
+        """Obey orders until the session is finished."""
+        while True:
+            order = self._mailbox.get(self._spec.master.idle_timeout_s)
+            if isinstance(order, TrainPhase):
+                self._train(order)
+            elif isinstance(order, EndEpoch):
+                self._network.epoch_count += 1
+            elif isinstance(order, Finish):
+                self._exchange.finish(self._network, order.phase, order.members)
+                return state_of(self._network)
+
+    def report(self, what: str, **values: Any) -> None:
+        """Tell the driver, through the scheduler's events."""
+        get_worker().log_event(
+            self._spec.topic, {"what": what, "rank": self._rank, **values}
+        )
+
+    def _train(self, order: TrainPhase) -> None:
+        self._partitions.update(order.partitions)
+        exchange, network = self._exchange, self._network
+        exchange.begin(network, order.phase, order.members, len(order.minibatches))
+        with closing(self._batches(order.minibatches)) as batches:
+            for batch in batches:
+                self._mailbox.check_stop()
+                self._score_sum += self._trainer.fit_minibatch(batch)
+                self._scores += 1
+                self._report_progress(order.phase)
+        exchange.end(network)
+        self._report_progress(order.phase, at_once=True)
+        self.report(
+            "finished",
+            phase=order.phase,
+            positions=_text_keys(exchange.positions),
+            peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        )
+
+    def _batches(self, minibatches: tuple[Minibatch, ...]) -> Iterator[Batch]:
+        ahead = self._spec.master.worker_prefetch_num_batches
+        batches = (self._read(minibatch) for minibatch in minibatches)
+        return prefetch(batches, ahead) if ahead else batches
+
+    def _read(self, minibatch: Minibatch) -> Batch:
+        batch = self._reader.read(minibatch)
+        normalizer = self._spec.normalizer
+        return normalizer.transform(batch) if normalizer is not None else batch
+
+    def _report_progress(self, phase: int, *, at_once: bool = False) -> None:
+        now = time.monotonic()
+        if not at_once and now - self._reported_s < REPORT_EVERY_S:
+            return
+        self._reported_s = now
+        self.report(
+            "progress",
+            phase=phase,
+            trained=self._exchange.trained,
+            score_sum=float(self._score_sum),
+            scores=self._scores,
+            bytes_sent=int(self._topic.stats.bytes_sent),
+        )
+        self._score_sum, self._scores = 0.0, 0
+
+
+def _text_keys(positions: Mapping[int, int]) -> dict[str, int]:
+    # Scheduler events are msgpack, whose strict mode refuses integer keys.
+    return {str(rank): position for rank, position in positions.items()}

@@ -1,0 +1,71 @@
+"""Train in this process: what a cluster of one worker must give bit for bit."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from daskdl.checks import check_at_least
+from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.plan import Minibatch
+from daskdl.data.reader import MinibatchReader
+from daskdl.data.sources.source import SourceOptions
+from daskdl.nn.network import Network
+from daskdl.training.preparation import PreparedData, prepare
+from daskdl.training.trainer import Minibatch as Batch
+from daskdl.training.trainer import Trainer
+
+
+def fit(
+    network: Network[Any],
+    data: Any,
+    options: SourceOptions | None = None,
+    *,
+    epochs: int = 1,
+    batch_size: int | None = None,
+    shuffle: bool = False,
+    normalizer: NormalizerStandardize | None = None,
+) -> Network[Any]:
+    """Train `network` on `data` without a cluster.
+
+    Parameters
+    ----------
+    network : Network
+        Trained in place and returned.
+    data, options
+        A path, DataSets, or a Dask or xarray collection; see
+        :func:`daskdl.data.sources.source.open_source`.
+    epochs : int
+        Passes over the data.
+    batch_size : int, optional
+        Examples of a minibatch; not needed for data that are minibatches already.
+    shuffle : bool
+        Whether each epoch visits the minibatches in another order, which the network's
+        seed decides.
+    normalizer : NormalizerStandardize, optional
+        Fitted first unless it is already, then applied to every minibatch.
+
+    Raises
+    ------
+    OptionError, DataError, ShapeError
+        Before anything is trained, when options, data and network do not go together.
+    """
+    check_at_least("fit", "epochs", epochs, 1)
+    prepared = prepare(
+        network, data, options, batch_size=batch_size, normalizer=normalizer
+    )
+    partitions = dict(enumerate(prepared.source.partitions))
+    reader = MinibatchReader(partitions)
+    trainer = Trainer(network)
+    for epoch in range(network.epoch_count, network.epoch_count + epochs):
+        (order,) = prepared.epoch(epoch, 1, shuffled=shuffle, seed=network.conf.seed)
+        trainer.fit_epoch(_read(reader, order, prepared))
+    return network
+
+
+def _read(
+    reader: MinibatchReader, order: list[Minibatch], prepared: PreparedData
+) -> Iterator[Batch]:
+    for minibatch in order:
+        batch = reader.read(minibatch)
+        if prepared.normalizer is not None:
+            batch = prepared.normalizer.transform(batch)
+        yield batch

@@ -1,0 +1,191 @@
+"""From what the user names to minibatches that are known to fit the network.
+
+Everything that can be refused is refused here, before a worker trains: every partition
+is loaded once, its rows are counted and checked, and the shapes are held against the
+network. The same pass collects what a normalizer needs.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from daskdl.checks import check_positive
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.plan import Minibatch, deal, plan_given, plan_minibatches, shuffle
+from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
+from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
+from daskdl.errors import DataError, OptionError
+from daskdl.nn.network import Network
+
+Scan = Callable[
+    [Sequence[Partition], NormalizerStandardize | None], list[PartitionFacts]
+]
+
+# Losses whose labels are classes: an integer label column becomes one-hot rows.
+_CLASS_LOSSES = frozenset({"mcxent", "negativeloglikelihood"})
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """A source whose every row was checked, cut into minibatches.
+
+    Attributes
+    ----------
+    source : Source
+        Where the rows come from.
+    facts : PartitionFacts
+        Rows and shapes of all partitions together.
+    minibatches : tuple of Minibatch
+        In the order of the source.
+    normalizer : NormalizerStandardize or None
+        Fitted; applied to every minibatch.
+    """
+
+    source: Source
+    facts: PartitionFacts
+    minibatches: tuple[Minibatch, ...]
+    normalizer: NormalizerStandardize | None
+
+    @property
+    def examples(self) -> int:
+        """Number of examples."""
+        return self.facts.rows
+
+    def epoch(
+        self, epoch: int, n_workers: int, *, shuffled: bool, seed: int
+    ) -> list[list[Minibatch]]:
+        """Return what each worker trains in an epoch, in its order.
+
+        Notes
+        -----
+        Data in memory are dealt in turn, so that the order of training is that of one
+        process. Stored data are dealt in contiguous blocks, so that each file is read
+        by as few workers as can be, and each worker visits its block in another order
+        every epoch.
+        """
+        if self.source.in_memory:
+            order = (
+                shuffle(self.minibatches, seed, epoch)
+                if shuffled
+                else list(self.minibatches)
+            )
+            return deal(order, n_workers, interleaved=True)
+        blocks = deal(self.minibatches, n_workers, interleaved=False)
+        return [shuffle(block, seed, epoch) for block in blocks] if shuffled else blocks
+
+
+def scan_here(
+    partitions: Sequence[Partition], unfitted: NormalizerStandardize | None
+) -> list[PartitionFacts]:
+    """Scan the partitions one after the other in this process."""
+    how = scan_options(unfitted)
+    return [scan_partition(partition, **how) for partition in partitions]
+
+
+def scan_options(unfitted: NormalizerStandardize | None) -> dict[str, Any]:
+    """Return how to scan so that `unfitted`, if any, can be fitted."""
+    if unfitted is None:
+        return {"statistics": False}
+    return {"statistics": True, "feature_axis": unfitted.feature_axis}
+
+
+def prepare(
+    network: Network[Any],
+    data: Any,
+    options: SourceOptions | None = None,
+    *,
+    batch_size: int | None = None,
+    normalizer: NormalizerStandardize | None = None,
+    scan: Scan = scan_here,
+) -> PreparedData:
+    """Open, check and cut `data` for `network`.
+
+    Parameters
+    ----------
+    network : Network
+        What the data are for.
+    data, options
+        See :func:`daskdl.data.sources.source.open_source`. The number of classes and
+        the width of the features are taken from the network unless given.
+    batch_size : int, optional
+        Examples of a minibatch. Data that are minibatches already keep theirs unless
+        this is given; all others need it.
+    normalizer : NormalizerStandardize, optional
+        Fitted in the same pass unless it is already.
+    scan : callable
+        Runs the scan; a cluster runs one task a partition.
+
+    Returns
+    -------
+    PreparedData
+
+    Raises
+    ------
+    DataError, ShapeError
+        When a row cannot be used, or shapes do not fit the network.
+    OptionError
+        When `batch_size` is needed and missing.
+    """
+    source = open_source(data, options_for(network, options, data))
+    _check_batch_size(source, batch_size)
+    unfitted = None if normalizer is None or normalizer.means else normalizer
+    each = (scan_here if source.in_memory else scan)(source.partitions, unfitted)
+    facts = merge_facts(each)
+    if not facts.rows:
+        raise DataError(f"{source.name}: must hold at least one example, got none.")
+    network.check_batch(_sample(facts))
+    if unfitted is not None:
+        unfitted.fit_statistics(facts.statistics or ())
+    rows = [entry.rows for entry in each]
+    minibatches = (
+        plan_given(rows) if batch_size is None else plan_minibatches(rows, batch_size)
+    )
+    return PreparedData(source, facts, tuple(minibatches), normalizer)
+
+
+def options_for(
+    network: Network[Any], options: SourceOptions | None, data: Any
+) -> SourceOptions:
+    """Return `options` with what the network knows filled in."""
+    options = options if options is not None else SourceOptions()
+    changes: dict[str, Any] = {"dtype": str(network.dtype)}
+    first = data[0] if isinstance(data, list) and data else data
+    if network.n_outputs > 1 or len(network.inputs) > 1:
+        return replace(options, **changes)
+    if isinstance(first, MultiDataSet):
+        return replace(options, **changes)
+    if options.n_classes is None and is_classifier(network):
+        changes["n_classes"] = network.output_layer_n_out[0]
+    shape = network.inputs[0].type.border_shape
+    if options.n_features is None and len(shape) == 1:
+        changes["n_features"] = shape[0]
+    if options.feature_shape is None and len(shape) == 3:
+        changes["feature_shape"] = shape
+    return replace(options, **changes)
+
+
+def is_classifier(network: Network[Any]) -> bool:
+    """Whether every output is a row of probabilities of classes."""
+    return all(loss in _CLASS_LOSSES for loss in network.output_losses)
+
+
+def _check_batch_size(source: Source, batch_size: int | None) -> None:
+    if batch_size is not None:
+        check_positive("fit", "batch_size", batch_size)
+    elif not source.minibatches:
+        raise OptionError(
+            f"fit: batch_size must be given for {source.name}, got None. Only DataSets "
+            "and minibatch files bring their own."
+        )
+
+
+def _sample(facts: PartitionFacts) -> DataSet | MultiDataSet:
+    features = [np.zeros((1, *shape), np.float32) for shape in facts.features]
+    labels = [np.zeros((1, *shape), np.float32) for shape in facts.labels]
+    if len(features) == 1 and len(labels) <= 1:
+        return DataSet(features[0], labels[0] if labels else None)
+    return MultiDataSet(features, labels)

@@ -1,0 +1,61 @@
+"""A network as plain values: what travels to workers and back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from daskdl.arrays.namespace import FloatArray, to_device, to_host
+from daskdl.nn.build import build_network
+from daskdl.nn.conf.network import configuration_from_dict
+from daskdl.nn.network import Network
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkState:
+    """A network as values: enough to go on training exactly where it stands.
+
+    Attributes
+    ----------
+    configuration : dict
+        The configuration as plain values.
+    params, updater_state : ndarray of shape (n,), (m,)
+        Copies of the flat vectors, on the host.
+    iteration_count, epoch_count : int
+        The counters, which schedules and Adam depend on.
+    score : float
+        Score of the last minibatch.
+    """
+
+    configuration: dict[str, Any]
+    params: FloatArray
+    updater_state: FloatArray
+    iteration_count: int
+    epoch_count: int
+    score: float
+
+
+def state_of(network: Network[Any]) -> NetworkState:
+    """Return a copy of all that a network needs to go on."""
+    return NetworkState(
+        configuration=network.conf.to_dict(),
+        params=to_host(network.params).copy(),
+        updater_state=to_host(network.updater_state).copy(),
+        iteration_count=network.iteration_count,
+        epoch_count=network.epoch_count,
+        score=network.score,
+    )
+
+
+def network_from_state(state: NetworkState) -> Network[Any]:
+    """Return a new network that stands where `state` was taken."""
+    network = build_network(configuration_from_dict(state.configuration))
+    load_state(network, state)
+    return network
+
+
+def load_state(network: Network[Any], state: NetworkState) -> None:
+    """Overwrite the vectors and counters of `network`, through its views."""
+    network.params[...] = to_device(state.params, network.params)
+    network.updater_state[...] = to_device(state.updater_state, network.updater_state)
+    network.iteration_count = state.iteration_count
+    network.epoch_count = state.epoch_count
+    network.score = state.score

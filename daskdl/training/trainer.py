@@ -1,0 +1,81 @@
+"""The training step of one process, and the door through which a cluster enters it.
+
+A :class:`Trainer` runs forward, backward and updater. What then happens to the update
+is the business of its :class:`Exchange`: alone it is subtracted from the parameters;
+on a cluster it also goes to the peers. There is no second trainer.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.nn.network import Network
+
+Minibatch = DataSet | MultiDataSet
+
+
+class Exchange(Protocol):
+    """What happens to an update, and between two iterations."""
+
+    def apply(self, network: Network[Any], update: FloatArray) -> None:
+        """Take `update` into the parameters of `network`, and share it."""
+
+    def iteration_done(self, network: Network[Any], examples: int) -> None:
+        """Do what belongs between two iterations, such as averaging."""
+
+
+class LocalExchange:
+    """Nobody to exchange with: the whole update is subtracted."""
+
+    def apply(self, network: Network[Any], update: FloatArray) -> None:
+        """Subtract `update` from the parameters."""
+        network.apply_update(update)
+
+    def iteration_done(self, network: Network[Any], examples: int) -> None:
+        """Do nothing."""
+
+
+class Trainer:
+    """Train a network minibatch by minibatch.
+
+    Parameters
+    ----------
+    network : Network
+        Trained in place.
+    exchange : Exchange
+        What happens to each update.
+    rng_stream : int
+        Which stream of random numbers dropout draws from; a worker's rank, so that two
+        workers drop different units. Stream 0 is that of a single process.
+    """
+
+    def __init__(
+        self,
+        network: Network[Any],
+        exchange: Exchange | None = None,
+        *,
+        rng_stream: int = 0,
+    ) -> None:
+        self.network = network
+        self.exchange = exchange if exchange is not None else LocalExchange()
+        self.rng_stream = rng_stream
+
+    def fit_minibatch(self, batch: Minibatch) -> float:
+        """Run one iteration and return its score (before the update)."""
+        network = self.network
+        score = network.compute_gradients(batch, rng_stream=self.rng_stream)
+        self.exchange.apply(network, network.compute_update())
+        network.iteration_count += 1
+        self.exchange.iteration_done(network, batch.num_examples)
+        return score
+
+    def fit_epoch(self, batches: Iterable[Minibatch]) -> float:
+        """Train on every minibatch once; return the mean score by examples."""
+        total, examples = 0.0, 0
+        for batch in batches:
+            total += self.fit_minibatch(batch) * batch.num_examples
+            examples += batch.num_examples
+        self.network.epoch_count += 1
+        return total / examples if examples else float("nan")

@@ -1,0 +1,72 @@
+"""Evaluation, several evaluations at once, scores and keyed predictions."""
+
+import numpy as np
+import pytest
+from daskdl.evaluation.evaluation import Evaluation
+
+from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
+from daskdl.data.dataset import DataSet
+from daskdl.errors import OptionError, ShapeError
+
+
+@pytest.fixture
+def front(cluster_of, network):
+    return DaskMultiLayer(cluster_of(2), network())
+
+
+def test_evaluation_on_the_cluster_equals_that_of_the_network(front, blobs):
+    data = list(blobs(300).batches(70))
+    alone = front.network.evaluate(blobs(300))
+    np.testing.assert_array_equal(
+        front.evaluate(data).confusion_matrix, alone.confusion_matrix
+    )
+
+
+def test_several_evaluations_are_filled_in_one_pass(front, blobs):
+    first, second = front.do_evaluation(
+        list(blobs(300).batches(70)), [Evaluation(), Evaluation(top_n=2)]
+    )
+    assert second.top_n_accuracy() >= first.accuracy()
+
+
+def test_the_score_is_the_mean_loss(front, blobs):
+    expected = front.network.score_examples(blobs(300)).mean()
+    assert front.score(blobs(300)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_pairs_come_back_as_pairs(front, blobs):
+    features = blobs(50).features
+    pairs = [(f"key {row}", features[row]) for row in range(50)]
+    answered = dict(front.feed_forward_with_key(pairs))
+    expected = front.network.output(features)
+    np.testing.assert_allclose(answered["key 7"], expected[7], rtol=1e-6)
+
+
+def test_every_key_comes_back_once(front, blobs):
+    data = blobs(203)
+    keyed = [
+        DataSet(part.features, keys=np.arange(start, start + part.num_examples))
+        for start, part in zip(range(0, 203, 50), data.batches(50), strict=True)
+    ]
+    answered = front.feed_forward_with_key(keyed)
+    assert sorted(key for key, _ in answered) == list(range(203))
+
+
+def test_camel_case_names_answer_too(front, blobs):
+    assert front.doEvaluation(blobs(50), [Evaluation()])[0].accuracy() >= 0
+
+
+def test_a_network_of_the_wrong_kind_is_refused(cluster_of, network):
+    with pytest.raises(OptionError, match="must be a ComputationGraph"):
+        DaskComputationGraph(cluster_of(1), network())
+
+
+def test_wrong_width_is_refused_before_a_worker_trains(front):
+    wrong = DataSet(np.zeros((8, 3), np.float32), np.eye(4, dtype=np.float32)[[0] * 8])
+    with pytest.raises((ShapeError, ValueError), match="3"):
+        front.fit(wrong, batch_size=4)
+
+
+def test_an_unknown_source_option_is_refused(front, blobs):
+    with pytest.raises(OptionError, match="fetures"):
+        front.fit(blobs(8), batch_size=4, fetures="x")

@@ -1,0 +1,226 @@
+"""The exchanges against a scripted topic: who is waited for, and for how long."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+
+from daskdl.cluster.bus import Joined, Left, Member, Message
+from daskdl.cluster.exchange import GradientSharingExchange, ParameterAveragingExchange
+from daskdl.cluster.mailbox import Mailbox
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+)
+from daskdl.cluster.masters.parameter_averaging import RoundSnapshot
+from daskdl.cluster.orders import MemberGone, Stop
+from daskdl.errors import BusClosedError, StepTimeoutError
+
+
+class ScriptedTopic:
+    """A topic whose events are written down beforehand."""
+
+    def __init__(self, *events, peers=(1,)):
+        self.events = deque(events)
+        self.published = []
+        self._members = {
+            f"m{rank}": Member("tcp://x", {"rank": rank}) for rank in peers
+        }
+
+    def members(self):
+        return dict(self._members)
+
+    def get(self, timeout_s):
+        return self.events.popleft() if self.events else None
+
+    def drain(self):
+        taken = list(self.events)
+        self.events.clear()
+        return taken
+
+    def publish(self, data, *, timeout_s=None, on_block=None):
+        self.published.append(data)
+
+
+class Network:
+    """Just the vectors and counters that an exchange touches."""
+
+    def __init__(self, n=4):
+        self.params = np.zeros(n, np.float32)
+        self.updater_state = np.zeros(0, np.float32)
+        self.iteration_count = 0
+        self.epoch_count = 0
+
+    def apply_update(self, update):
+        self.params -= update
+
+
+def brought(rank, value, *, round=0, remaining=0, examples=8, position=1):
+    snapshot = RoundSnapshot(
+        phase=0,
+        round=round,
+        position=position,
+        remaining=remaining,
+        examples=examples,
+        iteration_count=1,
+        params=np.full(4, value, np.float32),
+        updater_state=np.zeros(0, np.float32),
+    )
+    return Message(f"m{rank}", "t", 1, 1, snapshot.to_wire())
+
+
+def averaging(topic, network, mailbox=None, **options):
+    master = ParameterAveragingTrainingMaster(averaging_frequency=1, **options)
+    return ParameterAveragingExchange(
+        0, topic, mailbox or Mailbox(), master, network.updater_state
+    )
+
+
+def train(exchange, network, value):
+    exchange.apply(network, np.full(4, -value, np.float32))
+    exchange.iteration_done(network, 8)
+
+
+def test_a_round_averages_with_what_the_peer_brought():
+    network = Network()
+    exchange = averaging(ScriptedTopic(brought(1, 3.0)), network)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    train(exchange, network, 1.0)
+    np.testing.assert_array_equal(network.params, 2.0)
+
+
+def test_a_snapshot_that_came_before_our_own_round_is_kept():
+    network = Network()
+    topic = ScriptedTopic(Joined("m2", "tcp://y", {"rank": 2}), peers=(1,))
+    exchange = averaging(topic, network)
+    topic.events.extendleft([brought(1, 3.0)])
+    exchange.begin(network, 0, frozenset({0, 1, 2}), 1)
+    topic.events.append(brought(2, 5.0))
+    train(exchange, network, 1.0)
+    np.testing.assert_array_equal(network.params, 3.0)
+
+
+def test_a_member_with_nothing_left_goes_on_until_all_have_nothing_left():
+    network = Network()
+    topic = ScriptedTopic(
+        brought(1, 3.0, remaining=1), brought(1, 7.0, round=1, position=2)
+    )
+    exchange = averaging(topic, network)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    train(exchange, network, 1.0)
+    exchange.end(network)
+    np.testing.assert_array_equal(network.params, 7.0)
+
+
+def test_a_round_that_only_a_dead_peer_needed_is_given_up():
+    """The others saw it go before us, ended the phase, and will bring nothing."""
+    network = Network()
+    topic = ScriptedTopic(
+        brought(1, 3.0),
+        brought(2, 5.0, remaining=4),
+        Left("m2", clean=False),
+        peers=(1, 2),
+    )
+    exchange = averaging(topic, network, peer_timeout_s=0.5)
+    exchange.begin(network, 0, frozenset({0, 1, 2}), 1)
+    train(exchange, network, 1.0)
+    exchange.end(network)
+    np.testing.assert_array_equal(network.params, 3.0)
+
+
+def test_positions_are_those_of_the_last_average():
+    network = Network()
+    exchange = averaging(ScriptedTopic(brought(1, 3.0, position=5)), network)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    train(exchange, network, 1.0)
+    assert exchange.positions == {1: 5}
+
+
+def test_a_silent_peer_is_named_when_its_time_is_over():
+    network = Network()
+    exchange = averaging(ScriptedTopic(), network, peer_timeout_s=0.1)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    with pytest.raises(StepTimeoutError, match=r"workers \[1\] must average phase 0"):
+        train(exchange, network, 1.0)
+
+
+def test_a_peer_that_the_driver_knows_to_be_gone_is_not_waited_for():
+    network, mailbox = Network(), Mailbox()
+    exchange = averaging(ScriptedTopic(), network, mailbox)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    mailbox.put(MemberGone(rank=1))
+    train(exchange, network, 1.0)
+    np.testing.assert_array_equal(network.params, 1.0)
+
+
+def test_a_stopped_session_ends_the_wait():
+    network, mailbox = Network(), Mailbox()
+    exchange = averaging(ScriptedTopic(), network, mailbox)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    mailbox.put(Stop(reason="the user said so"))
+    with pytest.raises(BusClosedError, match="stopped, the user said so"):
+        train(exchange, network, 1.0)
+
+
+def test_without_save_updater_each_round_starts_from_the_first_state():
+    network = Network()
+    network.updater_state = np.full(2, 7.0, np.float32)
+    exchange = averaging(ScriptedTopic(peers=()), network, save_updater=False)
+    network.updater_state[...] = 1.0
+    exchange.begin(network, 0, frozenset({0}), 1)
+    train(exchange, network, 1.0)
+    np.testing.assert_array_equal(network.updater_state, 7.0)
+
+
+def sharing(topic, network, **options):
+    master = SharedTrainingMaster(**options)
+    return GradientSharingExchange(0, topic, Mailbox(), master, network.params)
+
+
+def last_message(*, phase, data=None):
+    wire = {"phase": phase, "position": 0, "ends": True, "data": data}
+    return Message("m1", "t", 1, 1, wire)
+
+
+def test_a_phase_of_sharing_ends_with_a_message_to_the_peers():
+    network = Network()
+    topic = ScriptedTopic(
+        Message(
+            "m1", "t", 1, 1, {"phase": 0, "position": 0, "ends": True, "data": None}
+        )
+    )
+    exchange = sharing(topic, network)
+    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    exchange.end(network)
+    assert topic.published[-1]["ends"]
+
+
+def test_a_peer_that_leaves_does_not_hold_the_phase_up():
+    network = Network()
+    exchange = sharing(ScriptedTopic(Left("m1", clean=False)), network)
+    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    exchange.end(network)
+    assert exchange.positions == {1: 0}
+
+
+def test_the_residual_of_a_peer_reaches_us_at_the_finish():
+    network = Network()
+    residual = np.full(4, 0.5, np.float32)
+    topic = ScriptedTopic(
+        Message(
+            "m1", "t", 1, 1, {"phase": 3, "position": 0, "ends": True, "data": residual}
+        )
+    )
+    exchange = sharing(topic, network)
+    exchange.finish(network, 3, frozenset({0, 1}))
+    np.testing.assert_allclose(network.params, -0.5)
+
+
+def test_a_sole_member_shares_nothing():
+    network = Network()
+    topic = ScriptedTopic(peers=())
+    exchange = sharing(topic, network)
+    exchange.begin(network, 0, frozenset({0}), 1)
+    exchange.apply(network, np.ones(4, np.float32))
+    exchange.end(network)
+    assert topic.published == []

@@ -1,0 +1,144 @@
+"""Gradient sharing between peers that live in one process: pure rules."""
+
+import numpy as np
+import pytest
+
+from daskdl.cluster.masters.gradient_sharing import (
+    GradientSharingPeer,
+    SharedUpdate,
+    merge_waiting,
+)
+from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.encoding.algorithms import FixedThresholdAlgorithm
+from daskdl.encoding.residual import NoOpResidualPostProcessor
+from daskdl.errors import StaleMessageError
+
+N = 200
+
+
+@pytest.fixture
+def master():
+    return SharedTrainingMaster(
+        threshold_algorithm=FixedThresholdAlgorithm(threshold=0.01),
+        residual_post_processor=NoOpResidualPostProcessor(),
+    )
+
+
+def make_peers(master, count):
+    vectors = [np.zeros(N, np.float32) for _ in range(count)]
+    peers = [GradientSharingPeer(master, vector) for vector in vectors]
+    for rank, peer in enumerate(peers):
+        peer.begin(0, frozenset(range(count)) - {rank})
+    return peers, vectors
+
+
+def step(peers, updates, position):
+    messages = {
+        rank: peer.share(update, iteration=position, epoch=0, position=position)
+        for rank, (peer, update) in enumerate(zip(peers, updates, strict=True))
+    }
+    for rank, message in messages.items():
+        for other, peer in enumerate(peers):
+            if other != rank and message is not None:
+                peer.receive(rank, message)
+    for peer in peers:
+        peer.settle()
+
+
+def test_replicas_agree_after_every_message_was_taken_in(master, rng):
+    peers, vectors = make_peers(master, 3)
+    for position in range(1, 20):
+        step(peers, rng.normal(0, 0.02, (3, N)).astype(np.float32), position)
+    np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
+
+
+def test_nothing_is_lost_residuals_hold_what_was_not_sent(master, rng):
+    peers, vectors = make_peers(master, 2)
+    total = np.zeros(N)
+    for position in range(1, 20):
+        updates = rng.normal(0, 0.02, (2, N)).astype(np.float32)
+        total += updates.sum(axis=0)
+        step(peers, updates, position)
+    held = -vectors[0] + peers[0].residual + peers[1].residual
+    np.testing.assert_allclose(held, total, atol=1e-5)
+
+
+def test_handing_the_residuals_over_completes_the_sum(master, rng):
+    peers, vectors = make_peers(master, 2)
+    total = np.zeros(N)
+    for position in range(1, 10):
+        updates = rng.normal(0, 0.02, (2, N)).astype(np.float32)
+        total += updates.sum(axis=0)
+        step(peers, updates, position)
+    last = [peer.hand_over() for peer in peers]
+    peers[0].receive(1, last[1])
+    peers[0].settle()
+    np.testing.assert_allclose(-vectors[0], total, atol=1e-5)
+
+
+def test_alone_the_update_is_subtracted_whole(master, rng):
+    (peer,), (params,) = make_peers(master, 1)
+    update = rng.standard_normal(N).astype(np.float32)
+    peer.share(update, iteration=0, epoch=0, position=1)
+    np.testing.assert_array_equal(params, -update)
+
+
+def test_the_last_survivor_keeps_its_residual(master):
+    peers, vectors = make_peers(master, 2)
+    peers[0].share(np.full(N, 0.004, np.float32), iteration=0, epoch=0, position=1)
+    peers[0].settle()
+    peers[0].left(1)
+    np.testing.assert_allclose(vectors[0], -0.004, rtol=1e-5)
+
+
+def test_a_phase_waits_for_the_last_message_of_each_peer(master):
+    peers, _ = make_peers(master, 2)
+    assert peers[0].waiting_for == {1}
+
+
+def test_the_last_message_ends_the_wait(master):
+    peers, _ = make_peers(master, 2)
+    peers[0].receive(1, peers[1].end(3))
+    assert peers[0].waiting_for == frozenset()
+
+
+def test_positions_tell_how_far_a_peer_was_taken_in(master):
+    peers, _ = make_peers(master, 2)
+    peers[0].receive(1, SharedUpdate(phase=0, position=3, ends=False, data=None))
+    assert peers[0].positions == {1: 3}
+
+
+def test_an_older_phase_reaches_the_parameters_but_not_the_positions(master):
+    peers, _ = make_peers(master, 2)
+    peers[0].begin(1, frozenset({1}))
+    peers[0].receive(1, SharedUpdate(phase=0, position=9, ends=True, data=None))
+    assert peers[0].positions == {1: 0}
+
+
+def test_a_message_from_the_future_is_refused(master):
+    peers, _ = make_peers(master, 2)
+    with pytest.raises(StaleMessageError, match="phase 0 or an older one, got phase 4"):
+        peers[0].receive(1, SharedUpdate(phase=4, position=1, ends=False, data=None))
+
+
+def test_merged_messages_have_the_sum_of_their_parts(master, rng):
+    peers, vectors = make_peers(master, 2)
+    waiting = []
+    for position in range(1, 6):
+        update = rng.normal(0, 0.05, N).astype(np.float32)
+        message = peers[1].share(update, iteration=position, epoch=0, position=position)
+        waiting.append(message.to_wire())
+    peers[1].settle()
+    peers[0].receive(1, SharedUpdate(**merge_waiting(N)(waiting)))
+    peers[0].settle()
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
+
+
+def test_a_merged_message_has_the_position_of_its_last_part(master):
+    folded = merge_waiting(N)(
+        [
+            SharedUpdate(phase=0, position=2, ends=False, data=None).to_wire(),
+            SharedUpdate(phase=0, position=5, ends=True, data=None).to_wire(),
+        ]
+    )
+    assert (folded["position"], folded["ends"]) == (5, True)

@@ -1,0 +1,55 @@
+"""Training masters refuse nonsense at once, and come from a job file's plain values."""
+
+import pytest
+
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+    training_master,
+)
+from daskdl.encoding.algorithms import FixedThresholdAlgorithm
+from daskdl.errors import OptionError
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("averaging_frequency", 0),
+        ("peer_timeout_s", 0),
+        ("start_timeout_s", -1),
+        ("idle_timeout_s", 0),
+        ("worker_prefetch_num_batches", -1),
+    ],
+)
+def test_an_illegal_value_is_refused_by_name(option, value):
+    with pytest.raises(OptionError, match=f"{option} must be"):
+        ParameterAveragingTrainingMaster(**{option: value})
+
+
+def test_plain_values_make_a_master():
+    master = training_master("averaging", {"averaging_frequency": 3})
+    assert master == ParameterAveragingTrainingMaster(averaging_frequency=3)
+
+
+def test_plain_values_make_a_threshold_algorithm():
+    master = training_master(
+        "shared", {"threshold_algorithm": {"type": "fixed", "threshold": 0.01}}
+    )
+    assert master == SharedTrainingMaster(
+        threshold_algorithm=FixedThresholdAlgorithm(threshold=0.01)
+    )
+
+
+def test_an_unknown_master_is_refused_with_the_known_ones():
+    with pytest.raises(OptionError, match="must be one of 'averaging', 'shared'"):
+        training_master("sharde", {})
+
+
+def test_an_unknown_option_names_the_nearest():
+    with pytest.raises(OptionError, match="Did you mean 'averaging_frequency'"):
+        training_master("averaging", {"averaging_frequncy": 3})
+
+
+def test_an_unknown_threshold_type_is_refused():
+    with pytest.raises(OptionError, match="threshold_algorithm: type must be one of"):
+        training_master("shared", {"threshold_algorithm": {"type": "magic"}})

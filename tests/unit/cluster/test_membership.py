@@ -1,0 +1,84 @@
+"""The ledger of a phase: nothing is skipped, repetitions are counted."""
+
+import pytest
+
+from daskdl.cluster.membership import PhaseLedger, deal_again
+from daskdl.data.plan import plan_minibatches
+
+
+@pytest.fixture
+def shares():
+    minibatches = plan_minibatches([64], 8)
+    return {0: minibatches[:4], 1: minibatches[4:]}
+
+
+def test_a_phase_waits_for_every_member(shares):
+    assert PhaseLedger(shares).waiting_for == {0, 1}
+
+
+def test_a_phase_does_not_wait_for_a_lost_member(shares):
+    ledger = PhaseLedger(shares)
+    ledger.lost(1)
+    assert ledger.waiting_for == {0}
+
+
+def test_a_healthy_phase_leaves_nothing(shares):
+    ledger = PhaseLedger(shares)
+    ledger.finished(0, {1: 4})
+    ledger.finished(1, {0: 4})
+    assert ledger.losses() == []
+
+
+def test_a_healthy_phase_counts_every_example_once(shares):
+    ledger = PhaseLedger(shares)
+    ledger.finished(0, {1: 4})
+    ledger.finished(1, {0: 4})
+    assert ledger.trained_examples == 64
+
+
+def test_what_no_survivor_holds_is_dealt_again(shares):
+    ledger = PhaseLedger(shares)
+    ledger.lost(1)
+    ledger.finished(0, {1: 1})
+    (loss,) = ledger.losses()
+    assert loss.unfinished == tuple(shares[1][1:])
+
+
+def test_what_the_dead_member_trained_unseen_counts_as_repeated(shares):
+    ledger = PhaseLedger(shares)
+    ledger.progress(1, 3)
+    ledger.lost(1)
+    ledger.finished(0, {1: 1})
+    assert ledger.losses()[0].repeated_examples == 16
+
+
+def test_a_member_that_died_before_its_first_minibatch_repeats_nothing(shares):
+    ledger = PhaseLedger(shares)
+    ledger.lost(1)
+    ledger.finished(0, {1: 0})
+    assert ledger.losses()[0].repeated_examples == 0
+
+
+def test_a_minibatch_counts_only_when_every_survivor_holds_it():
+    minibatches = plan_minibatches([48], 8)
+    shares = {0: minibatches[:2], 1: minibatches[2:4], 2: minibatches[4:]}
+    ledger = PhaseLedger(shares)
+    ledger.lost(2)
+    ledger.finished(0, {1: 2, 2: 2})
+    ledger.finished(1, {0: 2, 2: 1})
+    assert ledger.losses()[0].unfinished == (minibatches[5],)
+
+
+def test_reports_that_arrive_late_do_not_take_progress_back(shares):
+    ledger = PhaseLedger(shares)
+    ledger.progress(0, 3)
+    ledger.progress(0, 2)
+    assert ledger.trained_minibatches == 3
+
+
+def test_unfinished_minibatches_go_to_survivors_in_turn(shares):
+    ledger = PhaseLedger(shares)
+    ledger.lost(1)
+    ledger.finished(0, {1: 0})
+    dealt = deal_again(ledger.losses(), [0, 5])
+    assert dealt == {0: tuple(shares[1][::2]), 5: tuple(shares[1][1::2])}
