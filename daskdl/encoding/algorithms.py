@@ -1,0 +1,219 @@
+"""Threshold algorithms: which threshold the next message is encoded with.
+
+An algorithm is options and pure functions; what changes from call to call is an
+explicit :class:`ThresholdState`, so that it can be saved, averaged and moved.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from daskdl.checks import check_at_least, check_positive
+from daskdl.errors import OptionError
+
+# A dense (bitmap) message costs 1/16 of the vector: what it counts as, as a sparsity.
+DENSE_SPARSITY = 1 / 16
+
+# The factor 2 in 20 messages.
+_DEFAULT_DECAY = 0.5 ** (1 / 20)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastEncoding:
+    """What the message before this one was like.
+
+    Attributes
+    ----------
+    threshold : float
+        What it was encoded with.
+    sparsity : float or None
+        Its length over the length of the vector; ``None`` when it was dense.
+    """
+
+    threshold: float
+    sparsity: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdState:
+    """What an algorithm remembers between fits; NaN is not known yet."""
+
+    threshold: float = math.nan
+    sparsity: float = math.nan
+
+
+class ThresholdAlgorithm(ABC):
+    """Chooses the threshold of each message."""
+
+    @abstractmethod
+    def next_threshold(
+        self, state: ThresholdState, last: LastEncoding | None
+    ) -> tuple[float, ThresholdState]:
+        """Return the threshold of the next message and the new state.
+
+        Parameters
+        ----------
+        state : ThresholdState
+            What the last call returned, or one that was averaged or loaded.
+        last : LastEncoding or None
+            The message before; ``None`` for the first one of a handler.
+        """
+
+    def reduce(self, states: Iterable[ThresholdState]) -> ThresholdState:
+        """Return the mean state of several workers.
+
+        A value that is not known is left out of the mean. (DL4J counts a sparsity that
+        is not known as 0, which lowers the threshold for no reason.)
+        """
+        known = list(states)
+        return ThresholdState(
+            threshold=_mean(state.threshold for state in known),
+            sparsity=_mean(state.sparsity for state in known),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedThresholdAlgorithm(ThresholdAlgorithm):
+    """Always the same threshold.
+
+    Parameters
+    ----------
+    threshold : float
+        Greater than 0.
+    """
+
+    threshold: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _check_finite_positive("FixedThresholdAlgorithm", "threshold", self.threshold)
+
+    def next_threshold(
+        self, state: ThresholdState, last: LastEncoding | None
+    ) -> tuple[float, ThresholdState]:
+        """Return the threshold and the state as it was."""
+        return self.threshold, state
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveThresholdAlgorithm(ThresholdAlgorithm):
+    """Keep the sparsity of the messages within a range.
+
+    Parameters
+    ----------
+    initial_threshold : float
+        The first threshold.
+    min_target_sparsity, max_target_sparsity : float
+        Below the first the threshold is multiplied by the decay rate, above the second
+        divided; between them it stays.
+    decay_rate : float
+        From 0.5, less than 1; 0.966 halves the threshold in 20 messages.
+
+    Notes
+    -----
+    Sparsity is the length of a message over that of the vector, a dense one counting as
+    1/16.
+    """
+
+    initial_threshold: float = 1e-4
+    min_target_sparsity: float = 1e-4
+    max_target_sparsity: float = 1e-2
+    decay_rate: float = _DEFAULT_DECAY
+
+    def __post_init__(self) -> None:
+        who = "AdaptiveThresholdAlgorithm"
+        _check_finite_positive(who, "initial_threshold", self.initial_threshold)
+        check_positive(who, "min_target_sparsity", self.min_target_sparsity)
+        check_at_least(
+            who,
+            "max_target_sparsity",
+            self.max_target_sparsity,
+            self.min_target_sparsity,
+        )
+        _check_decay(who, self.decay_rate)
+
+    def next_threshold(
+        self, state: ThresholdState, last: LastEncoding | None
+    ) -> tuple[float, ThresholdState]:
+        """Return the threshold, changed if the last message was out of range."""
+        if last is None and math.isnan(state.threshold):
+            return self.initial_threshold, ThresholdState(
+                threshold=self.initial_threshold, sparsity=state.sparsity
+            )
+        start, sparsity = _where_it_stands(state, last)
+        if sparsity < self.min_target_sparsity:
+            start *= self.decay_rate
+        elif sparsity > self.max_target_sparsity:
+            start /= self.decay_rate
+        return start, ThresholdState(threshold=start, sparsity=sparsity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetSparsityThresholdAlgorithm(ThresholdAlgorithm):
+    """Steer the sparsity of the messages to one value.
+
+    Parameters
+    ----------
+    initial_threshold : float
+        The first threshold.
+    sparsity_target : float
+        Greater than 0, less than 1/16, which is what a dense message counts as.
+    decay_rate : float
+        From 0.5, less than 1; the factor of one change.
+    """
+
+    initial_threshold: float = 1e-4
+    sparsity_target: float = 1e-3
+    decay_rate: float = _DEFAULT_DECAY
+
+    def __post_init__(self) -> None:
+        who = "TargetSparsityThresholdAlgorithm"
+        _check_finite_positive(who, "initial_threshold", self.initial_threshold)
+        check_positive(who, "sparsity_target", self.sparsity_target)
+        if self.sparsity_target >= DENSE_SPARSITY:
+            raise OptionError(
+                f"{who}: sparsity_target must be < {DENSE_SPARSITY} (a dense message), "
+                f"got {self.sparsity_target!r}."
+            )
+        _check_decay(who, self.decay_rate)
+
+    def next_threshold(
+        self, state: ThresholdState, last: LastEncoding | None
+    ) -> tuple[float, ThresholdState]:
+        """Return the threshold, changed unless the last message hit the target."""
+        if last is None and math.isnan(state.threshold):
+            return self.initial_threshold, ThresholdState(
+                threshold=self.initial_threshold, sparsity=state.sparsity
+            )
+        start, sparsity = _where_it_stands(state, last)
+        if sparsity < self.sparsity_target:
+            start *= self.decay_rate
+        elif sparsity > self.sparsity_target:
+            start /= self.decay_rate
+        return start, ThresholdState(threshold=start, sparsity=sparsity)
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan
+
+
+def _where_it_stands(
+    state: ThresholdState, last: LastEncoding | None
+) -> tuple[float, float]:
+    if last is None:
+        return state.threshold, state.sparsity
+    sparsity = DENSE_SPARSITY if last.sparsity is None else last.sparsity
+    return last.threshold, sparsity
+
+
+def _check_finite_positive(who: str, option: str, value: float) -> None:
+    check_positive(who, option, value)
+    if not math.isfinite(value):
+        raise OptionError(f"{who}: {option} must be finite, got {value!r}.")
+
+
+def _check_decay(who: str, value: float) -> None:
+    check_at_least(who, "decay_rate", value, 0.5)
+    if value >= 1:
+        raise OptionError(f"{who}: decay_rate must be < 1, got {value!r}.")

@@ -1,0 +1,247 @@
+"""From an update to a message and back: DL4J's gradient-sharing encoder.
+
+:class:`EncodingHandler` keeps what was trained but not sent, the residual;
+:func:`decode_add` and :func:`merge` are what a receiver needs.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.checks import check_one_of, check_positive
+from daskdl.encoding.algorithms import (
+    AdaptiveThresholdAlgorithm,
+    LastEncoding,
+    ThresholdAlgorithm,
+    ThresholdState,
+)
+from daskdl.encoding.message import check_dense, check_message
+from daskdl.encoding.residual import (
+    ResidualClippingPostProcessor,
+    ResidualPostProcessor,
+)
+from daskdl.errors import ShapeError
+from daskdl.kernels.threshold import (
+    HEADER_INTS,
+    bitmap_decode_add,
+    bitmap_encode,
+    threshold_decode_add,
+    threshold_encode,
+)
+
+_FLOAT32 = np.finfo(np.float32)
+
+
+class EncodingHandler:
+    """Turns the updates of one worker into messages; keeps the rest.
+
+    Parameters
+    ----------
+    size : int
+        Length of the update vector, less than 2**31.
+    algorithm : ThresholdAlgorithm, optional
+        Chooses the threshold of each message.
+    post_processor : ResidualPostProcessor, optional
+        Changes the residual after each message.
+    dtype : {'float32', 'float64'}
+        Type of the residual and of the updates.
+
+    Notes
+    -----
+    DL4J's state machine: the first message is a bitmap; one with few codes is followed
+    by threshold messages, until one would be as long as a bitmap. Where we differ: the
+    elements that reach the threshold are counted before anything is taken off, so no
+    quantum is lost in the change to a bitmap, and a vector of fewer than 32 elements,
+    too short for any threshold message, goes on sending bitmaps.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        algorithm: ThresholdAlgorithm | None = None,
+        post_processor: ResidualPostProcessor | None = None,
+        dtype: DTypeLike = np.float32,
+    ) -> None:
+        who = "EncodingHandler"
+        check_positive(who, "size", size)
+        check_one_of(who, "dtype", np.dtype(dtype).name, ("float32", "float64"))
+        if size > np.iinfo(np.int32).max:
+            # The header and the positions are int32.
+            raise ShapeError(f"{who}: size must be < 2**31, got {size}.")
+        self._algorithm = algorithm or AdaptiveThresholdAlgorithm()
+        self._post_processor = post_processor or ResidualClippingPostProcessor()
+        self._residual: FloatArray = np.zeros(size, dtype)
+        self._is_bitmap_mode = True
+        self._last: LastEncoding | None = None
+        self._state = ThresholdState()
+
+    @property
+    def residual(self) -> FloatArray:
+        """What was trained but not sent, of shape (size,); may be written through."""
+        return self._residual
+
+    @property
+    def threshold(self) -> float:
+        """The threshold of the last message, or of the first one to come."""
+        if self._last is not None:
+            return self._last.threshold
+        return self._algorithm.next_threshold(self._state, None)[0]
+
+    @property
+    def state(self) -> ThresholdState:
+        """What the algorithm remembers; see :meth:`ThresholdAlgorithm.reduce`."""
+        return self._state
+
+    def encode(
+        self, update: FloatArray, iteration: int, epoch: int
+    ) -> NDArray[np.int32] | None:
+        """Add an update to the residual and take a message out of it.
+
+        Parameters
+        ----------
+        update : ndarray of shape (size,), dtype of the handler, contiguous
+            What the updater made of the gradient. Not changed.
+        iteration, epoch : int
+            The network's counters. No algorithm here looks at the epoch.
+
+        Returns
+        -------
+        message : ndarray of shape (length,), int32, or None
+            ``None`` when fewer than two elements reach the threshold. The length is
+            at most ``size // 16 + 5``.
+
+        Raises
+        ------
+        ShapeError
+            When the update has another shape or dtype.
+        """
+        self._check(update)
+        chosen, self._state = self._algorithm.next_threshold(self._state, self._last)
+        # The header is a float32: a threshold that decays for thousands of iterations
+        # must not become 0, which every element reaches.
+        tau = min(max(chosen, float(_FLOAT32.tiny)), float(_FLOAT32.max))
+        message = self._take_message(update, tau)
+        if message is not None:
+            self._post_processor.process(self._residual, iteration=iteration, tau=tau)
+        return message
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that a restarted worker needs to go on with the same messages."""
+        last = self._last
+        return {
+            "residual": self._residual.copy(),
+            "is_bitmap_mode": self._is_bitmap_mode,
+            "last_threshold": None if last is None else last.threshold,
+            "last_sparsity": None if last is None else last.sparsity,
+            "threshold": self._state.threshold,
+            "sparsity": self._state.sparsity,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over what :meth:`state_dict` returned.
+
+        Raises
+        ------
+        ShapeError
+            When the residual has another shape or dtype.
+        """
+        self._check(state["residual"])
+        self._residual[:] = state["residual"]
+        self._is_bitmap_mode = state["is_bitmap_mode"]
+        self._state = ThresholdState(
+            threshold=state["threshold"], sparsity=state["sparsity"]
+        )
+        self._last = None
+        if state["last_threshold"] is not None:
+            self._last = LastEncoding(
+                threshold=state["last_threshold"], sparsity=state["last_sparsity"]
+            )
+
+    def _take_message(self, update: FloatArray, tau: float) -> NDArray[np.int32] | None:
+        size = self._residual.size
+        words = size // 16
+        dense = LastEncoding(threshold=tau, sparsity=None)
+        if self._is_bitmap_mode:
+            bitmap, count = bitmap_encode(self._residual, tau, update=update)
+            self._is_bitmap_mode = words < 2 or count >= (words + 5) // 2
+            self._last = dense
+            return bitmap
+        # A threshold message is sent only while it is shorter than `words` ints.
+        boundary = max(words - HEADER_INTS - 1, 0)
+        message, count = threshold_encode(
+            self._residual, tau, update=update, boundary=boundary, truncate=False
+        )
+        if message is None and count >= 2:
+            self._is_bitmap_mode = True
+            self._last = dense
+            return bitmap_encode(self._residual, tau)[0]
+        length = 0 if message is None else message.size
+        self._last = LastEncoding(threshold=tau, sparsity=length / size)
+        return message
+
+    def _check(self, vector: FloatArray) -> None:
+        expected = self._residual
+        if vector.shape != expected.shape or vector.dtype != expected.dtype:
+            raise ShapeError(
+                f"EncodingHandler: update must have shape {expected.shape} and dtype "
+                f"{expected.dtype}, got {vector.shape} and {vector.dtype}."
+            )
+
+
+def decode_add(message: NDArray[Any], target: FloatArray) -> None:
+    """Add what a message carries to a vector.
+
+    Parameters
+    ----------
+    message : ndarray
+        An int32 message, or a dense float update of the shape of `target`.
+    target : ndarray of shape (n,), float32 or float64, contiguous
+        Changed; not at all if the message is refused.
+
+    Raises
+    ------
+    ShapeError
+        When the message is neither of the two kinds of array.
+    StaleMessageError
+        When it is damaged or was made for another length.
+    """
+    if message.dtype.kind == "f":
+        check_dense(message, target.size)
+        target += message.astype(target.dtype, copy=False)
+    elif check_message(message, target.size).is_bitmap:
+        bitmap_decode_add(message, target)
+    else:
+        threshold_decode_add(message, target)
+
+
+def merge(messages: Iterable[NDArray[Any]], size: int) -> NDArray[np.float32]:
+    """Return the sum of messages as one dense update.
+
+    What a slow peer gets instead of its queue: messages add up, so the sum loses
+    nothing.
+
+    Parameters
+    ----------
+    messages : iterable of ndarray
+        int32 messages or dense updates, in the order in which they were sent.
+    size : int
+        Length of the vector.
+
+    Returns
+    -------
+    update : ndarray of shape (size,), float32
+        Newly allocated.
+
+    Raises
+    ------
+    ShapeError, StaleMessageError
+        As :func:`decode_add`.
+    """
+    update = np.zeros(size, np.float32)
+    for message in messages:
+        decode_add(message, update)
+    return update

@@ -1,0 +1,64 @@
+"""What happens to the residual after a message was taken out of it."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.checks import check_at_least
+
+
+class ResidualPostProcessor(ABC):
+    """Changes the residual after encoding."""
+
+    @abstractmethod
+    def process(self, residual: FloatArray, *, iteration: int, tau: float) -> None:
+        """Change the residual in place.
+
+        Parameters
+        ----------
+        residual : ndarray of shape (n,)
+            What is left after encoding.
+        iteration : int
+            The network's iteration counter.
+        tau : float
+            The threshold that was just used.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResidualClippingPostProcessor(ResidualPostProcessor):
+    """Clip the residual to a multiple of the threshold every few iterations.
+
+    Old updates that the threshold holds back would otherwise be applied long after
+    they were computed.
+
+    Parameters
+    ----------
+    threshold_multiple : float
+        The bound, in thresholds; at least 1.
+    frequency : int
+        Clip when the iteration is a multiple of it, but not at iteration 0.
+    """
+
+    threshold_multiple: float = 5.0
+    frequency: int = 5
+
+    def __post_init__(self) -> None:
+        who = "ResidualClippingPostProcessor"
+        check_at_least(who, "threshold_multiple", self.threshold_multiple, 1.0)
+        check_at_least(who, "frequency", self.frequency, 1)
+
+    def process(self, residual: FloatArray, *, iteration: int, tau: float) -> None:
+        """Clip if it is time."""
+        if iteration <= 0 or iteration % self.frequency:
+            return
+        bound = residual.dtype.type(self.threshold_multiple * tau)
+        array_namespace(residual).clip(residual, -bound, bound, out=residual)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoOpResidualPostProcessor(ResidualPostProcessor):
+    """Leave the residual as it is."""
+
+    def process(self, residual: FloatArray, *, iteration: int, tau: float) -> None:
+        """Do nothing."""

@@ -1,0 +1,96 @@
+"""Threshold and bitmap coding in plain array operations, for NumPy and CuPy."""
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+
+_WORD = 16
+
+
+def find_quanta(
+    residual: FloatArray,
+    update: FloatArray,
+    tau: np.floating[Any],
+    entries: NDArray[np.int32],
+) -> int:
+    """Add the update, write the first signed positions that reach tau; count all."""
+    namespace = array_namespace(residual)
+    residual += update
+    positions = namespace.flatnonzero(namespace.abs(residual) >= tau)
+    first = positions[: entries.size]
+    entries[: first.size] = namespace.where(residual[first] < 0, -1 - first, 1 + first)
+    return int(positions.size)
+
+
+def add_quanta(
+    entries: NDArray[np.int32], tau: np.floating[Any], target: FloatArray
+) -> None:
+    """Add ``tau`` with the sign of each entry at the entry's position."""
+    namespace = array_namespace(target)
+    steps = namespace.where(entries < 0, -tau, tau).astype(target.dtype)
+    # Unlike target[i] += step this counts a position that comes twice.
+    namespace.add.at(target, namespace.abs(entries) - 1, steps)
+
+
+def bitmap_encode(
+    residual: FloatArray,
+    update: FloatArray,
+    tau: np.floating[Any],
+    half: np.floating[Any],
+    words: NDArray[np.int32],
+) -> int:
+    """Add the update, write two-bit codes, take what they carry off; count non-zero."""
+    namespace = array_namespace(residual)
+    residual += update
+    plus = residual >= tau
+    minus = residual <= -tau
+    signed = residual <= -half
+    _write_bits(plus | minus, signed, words)
+    residual -= _steps(namespace, plus | minus, signed, tau, half)
+    return int(plus.sum() + signed.sum())
+
+
+def bitmap_decode_add(
+    words: NDArray[np.int32],
+    tau: np.floating[Any],
+    half: np.floating[Any],
+    target: FloatArray,
+) -> None:
+    """Add what the two-bit codes stand for."""
+    namespace = array_namespace(target)
+    shifts = namespace.arange(_WORD, dtype=np.uint32)
+    codes = words.view(np.uint32)[:, None]
+    magnitude = ((codes >> shifts) & 1).ravel()[: target.size].astype(bool)
+    signed = ((codes >> (shifts + _WORD)) & 1).ravel()[: target.size].astype(bool)
+    target += _steps(namespace, magnitude, signed, tau, half)
+
+
+def _steps(
+    namespace: ModuleType,
+    magnitude: NDArray[np.bool_],
+    signed: NDArray[np.bool_],
+    tau: np.floating[Any],
+    half: np.floating[Any],
+) -> FloatArray:
+    positive = namespace.where(magnitude, tau, tau - tau)
+    negative = namespace.where(magnitude, -tau, -half)
+    steps: FloatArray = namespace.where(signed, negative, positive)
+    return steps
+
+
+def _write_bits(
+    magnitude: NDArray[np.bool_], sign: NDArray[np.bool_], words: NDArray[np.int32]
+) -> None:
+    namespace = array_namespace(words)
+    shifts = namespace.arange(_WORD, dtype=np.uint32)
+    padded = namespace.zeros((2, words.size * _WORD), dtype=np.uint32)
+    padded[0, : magnitude.size] = magnitude
+    padded[1, : sign.size] = sign
+    halves = (padded.reshape(2, words.size, _WORD) << shifts).sum(
+        axis=2, dtype=np.uint32
+    )
+    words.view(np.uint32)[:] = halves[0] | (halves[1] << np.uint32(_WORD))
