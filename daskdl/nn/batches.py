@@ -1,9 +1,10 @@
 """One minibatch as lists of arrays, checked against what the network takes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from daskdl.checks import check_positive
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError, ShapeError
@@ -81,6 +82,45 @@ def as_arrays(who: str, batch: Any) -> Arrays:
     )
 
 
+def minibatches(who: str, data: Any, batch_size: int | None) -> Iterator[Batch]:
+    """Yield the minibatches of one pass over `data`.
+
+    Parameters
+    ----------
+    who : str
+        Named in errors.
+    data : DataSet, MultiDataSet or iterable of them
+        Each is one minibatch, or is cut into some.
+    batch_size : int or None
+        None leaves each as it is.
+
+    Raises
+    ------
+    DataError
+        If `data` is nothing of the kind, or there is no minibatch.
+    OptionError
+        If `batch_size` is not positive.
+    """
+    if batch_size is not None:
+        check_positive(who, "batch_size", batch_size)
+    if isinstance(data, DataSet | MultiDataSet):
+        data = [data]
+    if not isinstance(data, Iterable):
+        raise DataError(
+            f"{who}: data must be a DataSet, a MultiDataSet or an iterable of them, "
+            f"got {type(data).__name__}."
+        )
+    is_empty = True
+    for batch in data:
+        is_empty = False
+        if batch_size is None or not isinstance(batch, DataSet | MultiDataSet):
+            yield batch
+        else:
+            yield from batch.batches(batch_size)
+    if is_empty:
+        raise DataError(f"{who}: data must hold a minibatch, got none.")
+
+
 def check_features(
     who: str, inputs: Sequence[Port], features: Sequence[Any], masks: Sequence[Any]
 ) -> None:
@@ -156,8 +196,7 @@ def _check_shape(port: Port, what: str, array: Any) -> None:
     )
     if not fits:
         raise ShapeError(
-            f"{port.who}: {what} must have shape {_axes(port.type)}, "
-            f"got {array.shape}."
+            f"{port.who}: {what} must have shape {_axes(port.type)}, got {array.shape}."
         )
 
 

@@ -1,37 +1,37 @@
 """Initial weights, drawn on the host in float64 so that every device starts alike."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.errors import OptionError
-from daskdl.nn.conf.names import WeightInitLiteral
 
 Weights = NDArray[np.float64]
 _Scale = Callable[[float, float], float]
 
 # Standard deviation of a normal distribution, by the fans (DL4J's WeightInit* classes).
 _NORMAL: dict[str, _Scale] = {
-    "xavier": lambda fan_in, fan_out: np.sqrt(2 / (fan_in + fan_out)),
-    "xavier_fan_in": lambda fan_in, fan_out: np.sqrt(1 / fan_in),
-    "relu": lambda fan_in, fan_out: np.sqrt(2 / fan_in),
-    "lecun_normal": lambda fan_in, fan_out: np.sqrt(1 / fan_in),
-    "normal": lambda fan_in, fan_out: np.sqrt(1 / fan_in),
+    "xavier": lambda fan_in, fan_out: math.sqrt(2 / (fan_in + fan_out)),
+    "xavier_fan_in": lambda fan_in, fan_out: math.sqrt(1 / fan_in),
+    "relu": lambda fan_in, fan_out: math.sqrt(2 / fan_in),
+    "lecun_normal": lambda fan_in, fan_out: math.sqrt(1 / fan_in),
+    "normal": lambda fan_in, fan_out: math.sqrt(1 / fan_in),
 }
 # Bound a of a uniform distribution on (-a, a).
 _UNIFORM: dict[str, _Scale] = {
-    "xavier_uniform": lambda fan_in, fan_out: np.sqrt(6 / (fan_in + fan_out)),
-    "relu_uniform": lambda fan_in, fan_out: np.sqrt(6 / fan_in),
+    "xavier_uniform": lambda fan_in, fan_out: math.sqrt(6 / (fan_in + fan_out)),
+    "relu_uniform": lambda fan_in, fan_out: math.sqrt(6 / fan_in),
     # DL4J's bound; the paper's is sqrt(3 / fan_in).
-    "lecun_uniform": lambda fan_in, fan_out: 3 / np.sqrt(fan_in),
-    "uniform": lambda fan_in, fan_out: 1 / np.sqrt(fan_in),
-    "sigmoid_uniform": lambda fan_in, fan_out: 4 * np.sqrt(6 / (fan_in + fan_out)),
+    "lecun_uniform": lambda fan_in, fan_out: 3 / math.sqrt(fan_in),
+    "uniform": lambda fan_in, fan_out: 1 / math.sqrt(fan_in),
+    "sigmoid_uniform": lambda fan_in, fan_out: 4 * math.sqrt(6 / (fan_in + fan_out)),
 }
 
 
 def initialize(
-    scheme: WeightInitLiteral,
+    scheme: str,
     shape: tuple[int, ...],
     fan_in: float,
     fan_out: float,
@@ -66,12 +66,13 @@ def initialize(
     DL4J, ``org.deeplearning4j.nn.weights.WeightInit*``.
     """
     if scheme in _NORMAL:
-        return rng.standard_normal(shape) * _NORMAL[scheme](fan_in, fan_out)
+        deviation = _NORMAL[scheme](fan_in, fan_out)
+        return rng.standard_normal(shape) * deviation
     if scheme in _UNIFORM:
         bound = _UNIFORM[scheme](fan_in, fan_out)
         return rng.uniform(-bound, bound, shape)
     if scheme == "xavier_legacy":
-        return rng.standard_normal(shape) / np.sqrt(shape[0] + shape[-1])
+        return rng.standard_normal(shape) / math.sqrt(shape[0] + shape[-1])
     if scheme == "identity":
         return _identity(shape)
     return np.full(shape, 1.0 if scheme == "ones" else 0.0)

@@ -13,7 +13,15 @@ from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.conf.updaters import AdaGrad, Adam, Nesterovs, NoOp, RmsProp, Sgd, Updater
+from daskdl.nn.conf.updaters import (
+    AdaGrad,
+    Adam,
+    Nesterovs,
+    NoOp,
+    RmsProp,
+    Sgd,
+    Updater,
+)
 
 # Gradient, two states and scratch of 16384 float64 are 512 KiB: they fit a level-2
 # cache, and the calls of NumPy cost nothing beside the work.

@@ -1,0 +1,117 @@
+"""The border of a network: batches are checked, come in, and results go out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.nn.batches import (
+    Arrays,
+    Batch,
+    Port,
+    as_arrays,
+    check_features,
+    check_labels,
+)
+from daskdl.nn.preprocessors import to_border, to_inside
+
+Masks = list[FloatArray | None]
+
+
+class Border:
+    """What a network takes and gives, in the data formats of its callers.
+
+    Parameters
+    ----------
+    who : str
+        The network's class, for messages.
+    inputs, outputs : sequence of Port
+        In the order of features and labels.
+    dtype : dtype
+        Of the network.
+    is_sequence : bool
+        Whether labels of time series must be as long as the features.
+    """
+
+    def __init__(
+        self,
+        who: str,
+        inputs: Sequence[Port],
+        outputs: Sequence[Port],
+        dtype: np.dtype[Any],
+        *,
+        is_sequence: bool,
+    ) -> None:
+        self._who = who
+        self._inputs = inputs
+        self._outputs = outputs
+        self._dtype = dtype
+        self._is_sequence = is_sequence
+
+    def checked(self, batch: Batch) -> Arrays:
+        """Return the arrays of a minibatch with labels, or refuse it.
+
+        Raises
+        ------
+        ShapeError
+            If features, labels or masks do not fit, naming the layer.
+        DataError
+            If it is no data set, or has no labels.
+        """
+        arrays = as_arrays(self._who, batch)
+        self._check_features(arrays)
+        check_labels(self._who, self._outputs, arrays, is_sequence=self._is_sequence)
+        return arrays
+
+    def unlabelled(self, features: Any, features_mask: Any) -> Arrays:
+        """Return features and masks, each one array or a list of them, as arrays.
+
+        Raises
+        ------
+        ShapeError
+            If they do not fit.
+        """
+        arrays = [np.asarray(array) for array in _as_list(features)]
+        masks = [None] * len(arrays)
+        if features_mask is not None:
+            masks = _as_list(features_mask)
+        unlabelled = Arrays(arrays, [], masks, [])
+        self._check_features(unlabelled)
+        return unlabelled
+
+    def features(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
+        """Return features and their masks as the first layers want them."""
+        features = [
+            to_inside(array, port.type, self._dtype)
+            for array, port in zip(arrays.features, self._inputs, strict=True)
+        ]
+        return features, self._masks(arrays.features_masks)
+
+    def labels(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
+        """Return labels and their masks as the output layers want them."""
+        labels = [
+            to_inside(array, port.type, self._dtype)
+            for array, port in zip(arrays.labels, self._outputs, strict=True)
+        ]
+        return labels, self._masks(arrays.labels_masks)
+
+    def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
+        """Return outputs as new arrays in the data format of the caller."""
+        return [
+            to_border(array, port.type)
+            for array, port in zip(outputs, self._outputs, strict=True)
+        ]
+
+    def _check_features(self, arrays: Arrays) -> None:
+        check_features(self._who, self._inputs, arrays.features, arrays.features_masks)
+
+    def _masks(self, masks: Sequence[Any]) -> Masks:
+        return [
+            None if mask is None else np.asarray(mask, dtype=self._dtype)
+            for mask in masks
+        ]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]

@@ -1,0 +1,122 @@
+"""Networks whose layers and vertices form a graph."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.batches import Port
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.network import ComputationGraphConfiguration
+from daskdl.nn.conf.topology import Node
+from daskdl.nn.layers.build import build_layer
+from daskdl.nn.layers.layer import Layer, OutputLayer
+from daskdl.nn.network import Network
+from daskdl.nn.vertices.build import build_vertex
+from daskdl.nn.vertices.vertex import Vertex
+
+_Mask = FloatArray | None
+
+
+class ComputationGraph(Network[ComputationGraphConfiguration]):
+    """Any number of inputs and outputs, and layers and vertices between them.
+
+    Parameters, attributes and errors are those of
+    :class:`~daskdl.nn.network.Network`. Minibatches for several inputs or outputs are
+    MultiDataSets, in the order of the configuration's `inputs` and `outputs`.
+    Parameters lie in topological order, as DL4J computes it.
+    """
+
+    @property
+    def inputs(self) -> list[Port]:
+        """What goes in, in the order of the configuration."""
+        return [
+            Port(f"ComputationGraph input {name!r}", input_type)
+            for name, input_type in self.conf.inputs.items()
+        ]
+
+    def _build(self) -> list[tuple[Node, Layer[Any]]]:
+        self._parts: list[tuple[Node, Layer[Any] | Vertex[Any]]] = []
+        layers = []
+        for node in self._nodes:
+            if isinstance(node.conf, LayerConf):
+                layer = build_layer(
+                    node.conf, node.input_types[0], node.name, self._workspace
+                )
+                layers.append((node, layer))
+                self._parts.append((node, layer))
+            else:
+                vertex = build_vertex(
+                    node.conf, node.input_types, node.name, self._workspace
+                )
+                self._parts.append((node, vertex))
+        return layers
+
+    def _output_layers(self) -> Sequence[OutputLayer[Any]]:
+        by_name = {node.name: layer for node, layer in self._layers}
+        outputs = [by_name[name] for name in self.conf.outputs]
+        return [layer for layer in outputs if isinstance(layer, OutputLayer)]
+
+    def _forward(
+        self,
+        features: list[FloatArray],
+        masks: list[_Mask],
+        *,
+        training: bool,
+        rng: np.random.Generator | None,
+    ) -> list[FloatArray]:
+        values = dict(zip(self.conf.inputs, features, strict=True))
+        flowing = dict(zip(self.conf.inputs, masks, strict=True))
+        for node, part in self._parts:
+            inputs = [values[name] for name in node.inputs]
+            arriving = [flowing[name] for name in node.inputs]
+            if isinstance(part, Layer):
+                values[node.name] = part.forward(
+                    inputs[0], training=training, mask=arriving[0], rng=rng
+                )
+                flowing[node.name] = part.feed_forward_mask(arriving[0])
+                continue
+            reference = part.conf.reads_network_input
+            values[node.name] = part.forward(
+                inputs,
+                masks=arriving,
+                network_input=values[reference] if reference else None,
+                network_mask=flowing[reference] if reference else None,
+            )
+            flowing[node.name] = part.feed_forward_mask(
+                arriving, network_mask=flowing[reference] if reference else None
+            )
+        return [values[name] for name in self.conf.outputs]
+
+    def _backward(self, labels: list[FloatArray], masks: list[_Mask]) -> None:
+        targets = dict(
+            zip(self.conf.outputs, zip(labels, masks, strict=True), strict=True)
+        )
+        arrived: dict[str, FloatArray] = {}
+        for node, part in reversed(self._parts):
+            if isinstance(part, OutputLayer):
+                grads = [part.backward_loss(*targets[node.name])]
+            elif isinstance(part, Layer):
+                grads = [part.backward(arrived[node.name])]
+            else:
+                grads = part.backward(arrived[node.name])
+            for name, grad in zip(node.inputs, grads, strict=True):
+                self._accumulate(arrived, name, grad)
+
+    def _accumulate(
+        self, arrived: dict[str, FloatArray], name: str, grad: FloatArray
+    ) -> None:
+        """Add a gradient to those that arrived at `name` from other readers.
+
+        The sum has a buffer of its own: what a part returns stays as it is, because
+        a vertex may hand the same array on.
+        """
+        if name in self.conf.inputs:
+            return
+        if name not in arrived:
+            arrived[name] = grad
+            return
+        total = self._workspace.take(("sum", name), grad.shape, grad.dtype)
+        array_namespace(grad).add(arrived[name], grad, out=total)
+        arrived[name] = total

@@ -1,0 +1,217 @@
+"""What a network does with data in one process: train, predict, evaluate, save."""
+
+from collections.abc import Iterable, Iterator
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.checks import check_positive
+from daskdl.errors import MissingExtraError, OptionError
+from daskdl.evaluation.evaluation import Evaluation
+from daskdl.nn.batches import Batch, minibatches
+from daskdl.nn.step import Conf, StepNetwork
+from daskdl.nn.summary import summarize
+
+N = TypeVar("N", bound="Network[Any]")
+
+
+class Network(StepNetwork[Conf]):
+    """A network in one process: train, predict, evaluate, save.
+
+    Parameters, attributes and errors are those of
+    :class:`~daskdl.nn.step.StepNetwork`.
+    """
+
+    def fit(
+        self: N,
+        data: Batch | Iterable[Batch],
+        *,
+        epochs: int = 1,
+        batch_size: int | None = None,
+    ) -> N:
+        """Train on data in this process.
+
+        Parameters
+        ----------
+        data : DataSet, MultiDataSet or iterable of them
+            Each is one minibatch, unless `batch_size` is given.
+        epochs : int
+            Passes over the data; an iterator lasts for one only.
+        batch_size : int, optional
+            Cut each object into minibatches of this size; the last may be short.
+
+        Returns
+        -------
+        Network
+            Itself, trained.
+
+        Raises
+        ------
+        OptionError
+            If `data` can be read once only and `epochs` is more than 1.
+        DataError
+            If there is no minibatch at all.
+        """
+        who = f"{type(self).__name__}.fit"
+        check_positive(who, "epochs", epochs)
+        if epochs > 1 and isinstance(data, Iterator):
+            raise OptionError(
+                f"{who}: data must be something to read again for epochs={epochs}, "
+                f"got {type(data).__name__}. Give a list."
+            )
+        for _ in range(epochs):
+            for batch in minibatches(who, data, batch_size):
+                self.fit_minibatch(batch)
+            self.epoch_count += 1
+        return self
+
+    def output(self, features: Any, *, features_mask: Any = None) -> Any:
+        """Predict, without dropout and with running statistics.
+
+        Parameters
+        ----------
+        features : ndarray, or list of them for several inputs
+            In the data format of the inputs.
+        features_mask : ndarray, or list of (ndarray or None), optional
+            (batch, time); 1 keeps, 0 drops.
+
+        Returns
+        -------
+        ndarray, or list of them for several outputs
+            New arrays in the data format.
+
+        Raises
+        ------
+        ShapeError
+            If features or masks do not fit.
+        """
+        arrays = self._border.unlabelled(features, features_mask)
+        entered = self._border.features(arrays)
+        results = self._border.leave(self._forward(*entered, training=False, rng=None))
+        return results[0] if len(results) == 1 else results
+
+    def score_examples(
+        self, batch: Batch, *, include_regularization: bool = False
+    ) -> FloatArray:
+        """Return the loss of each example, shape (batch,), in inference mode.
+
+        Parameters
+        ----------
+        batch : DataSet or MultiDataSet
+            With labels.
+        include_regularization : bool
+            Add what regularization adds to the score, to each example.
+        """
+        arrays = self._border.checked(batch)
+        self._forward(*self._border.features(arrays), training=False, rng=None)
+        labels, masks = self._border.labels(arrays)
+        scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
+        for layer, target, mask in zip(
+            self._output_layers(), labels, masks, strict=True
+        ):
+            scores += layer.score_examples(target, mask)
+        if include_regularization:
+            scores += self._plan.regularization_score(self._params)
+        return scores
+
+    def compute_score(self, batch: Batch) -> float:
+        """Return the score in inference mode, with what regularization adds."""
+        total = float(self.score_examples(batch).sum(dtype=np.float64))
+        if self.conf.mini_batch:
+            total /= batch.num_examples
+        return total + self._plan.regularization_score(self._params)
+
+    def evaluate(self, data: Batch | Iterable[Batch], evaluation: Any = None) -> Any:
+        """Compare predictions with labels.
+
+        Parameters
+        ----------
+        data : DataSet, MultiDataSet or iterable of them
+            With labels.
+        evaluation : Evaluation or RegressionEvaluation, optional
+            Counts on; a new :class:`~daskdl.evaluation.evaluation.Evaluation` if left
+            out.
+
+        Returns
+        -------
+        the evaluation
+
+        Raises
+        ------
+        OptionError
+            If the network has several outputs.
+        DataError
+            If there is no minibatch at all.
+        """
+        who = f"{type(self).__name__}.evaluate"
+        if self.n_outputs != 1:
+            raise OptionError(
+                f"{who}: the network must have one output, got {self.n_outputs}. "
+                "Compare the arrays of output() one by one."
+            )
+        evaluation = Evaluation() if evaluation is None else evaluation
+        for batch in minibatches(who, data, None):
+            arrays = self._border.checked(batch)
+            entered = self._border.features(arrays)
+            (output,) = self._forward(*entered, training=False, rng=None)
+            (labels,), (mask,) = self._border.labels(arrays)
+            # Time steps are rows: what counts them needs no axis of time.
+            n_out = output.shape[-1]
+            rows = None if mask is None else mask.reshape(-1)
+            evaluation.eval(labels.reshape(-1, n_out), output.reshape(-1, n_out), rows)
+        return evaluation
+
+    def clone(self: N) -> N:
+        """Return an independent copy: parameters, updater state and counters."""
+        copy = type(self)(self.conf, self._params, updater_state=self._updater_state)
+        copy.iteration_count = self.iteration_count
+        copy.epoch_count = self.epoch_count
+        copy.score = self.score
+        copy.normalizer = self.normalizer
+        return copy
+
+    def summary(self) -> str:
+        """Return a table: name, type, what goes in and out, parameters."""
+        return summarize(type(self).__name__, self._nodes, self.layout)
+
+    def save(
+        self, path_or_url: str, *, normalizer: Any = None, overwrite: bool = False
+    ) -> None:
+        """Write everything needed to go on exactly from here.
+
+        Parameters
+        ----------
+        path_or_url : str or path
+            A plain path, ``file://``, ``hdfs://``, or what else fsspec opens.
+        normalizer : NormalizerStandardize, optional
+            What the features went through; by default :attr:`normalizer`.
+        overwrite : bool
+            Replace what is there.
+
+        Raises
+        ------
+        OutputExistsError
+            If something is there and `overwrite` is False.
+        """
+        # By entry point: formats know networks, so networks must not know formats.
+        found = next(iter(entry_points(group="daskdl.formats", name="daskdl")), None)
+        if found is None:
+            raise MissingExtraError(
+                "Network.save: the entry point 'daskdl' of 'daskdl.formats' must be "
+                "installed, got none. Install the package with `pip install daskdl`."
+            )
+        found.load().save(self, path_or_url, normalizer=normalizer, overwrite=overwrite)
+
+    def check_batch(self, batch: Batch) -> None:
+        """Refuse a minibatch that cannot be trained on.
+
+        Raises
+        ------
+        ShapeError
+            If features, labels or masks do not fit, naming the layer.
+        DataError
+            If it is no data set, or has no labels.
+        """
+        self._border.checked(batch)

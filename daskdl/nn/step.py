@@ -1,0 +1,323 @@
+"""What sequences and graphs share: the flat vectors, and one training step."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from daskdl.arrays.flat import ParamLayout
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.random import stream
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import ShapeError
+from daskdl.nn.batches import Batch, Port
+from daskdl.nn.border import Border
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
+)
+from daskdl.nn.conf.topology import Node
+from daskdl.nn.layers.layer import Layer, OutputLayer
+from daskdl.nn.update_plan import LayerStretch, UpdatePlan, plan_layer
+
+if TYPE_CHECKING:
+    from daskdl.data.normalizers import NormalizerStandardize
+
+Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
+S = TypeVar("S", bound="StepNetwork[Any]")
+
+
+class StepNetwork(ABC, Generic[Conf]):
+    """Parameters, gradients and updater state of a network, and how a step uses them.
+
+    The three vectors are one-dimensional and contiguous. They are written through and
+    never replaced: layers hold views of them.
+
+    Parameters
+    ----------
+    conf : MultiLayerConfiguration or ComputationGraphConfiguration
+        What the network is.
+    params : array_like of shape (n_params,), optional
+        Copied. If left out, initial weights are drawn from the configuration's seed.
+    updater_state : array_like of shape (n_state,), optional
+        Copied. If left out, updaters begin anew.
+
+    Attributes
+    ----------
+    layout : ParamLayout
+        Where each parameter lies: ``0_W``, ``0_b``, ... or ``<vertex>_W``.
+    iteration_count, epoch_count : int
+        Minibatches and passes over the data that were trained.
+    score : float
+        Of the last minibatch, before its update; NaN before the first.
+    normalizer : NormalizerStandardize or None
+        What the features went through; saved and loaded with the network.
+
+    Raises
+    ------
+    ShapeError
+        If `params` or `updater_state` have the wrong number of elements.
+
+    Notes
+    -----
+    Not for several threads at once. The same configuration, data and NumPy give the
+    same parameters, bit for bit.
+    """
+
+    def __init__(
+        self, conf: Conf, params: Any = None, *, updater_state: Any = None
+    ) -> None:
+        self.conf: Conf = conf
+        self.iteration_count = 0
+        self.epoch_count = 0
+        self.score = float("nan")
+        self.normalizer: NormalizerStandardize | None = None
+        self._nodes = conf.nodes()
+        self._workspace = Workspace()
+        self._layers = self._build()
+        self.layout = ParamLayout.of(
+            {
+                f"{node.key}_{name}": shape
+                for node, layer in self._layers
+                for name, shape in layer.conf.parameter_shapes(layer.input_type).items()
+            }
+        )
+        self._plan = UpdatePlan(self.layout, _stretches(self.layout, self._layers))
+        self._params: FloatArray = np.zeros(self.layout.size, self.dtype)
+        self._gradients: FloatArray = np.zeros(self.layout.size, self.dtype)
+        self._updater_state: FloatArray = np.zeros(self._plan.state_size, self.dtype)
+        self._bind()
+        self._border = Border(
+            type(self).__name__,
+            self.inputs,
+            self.outputs,
+            self.dtype,
+            is_sequence=isinstance(conf, MultiLayerConfiguration),
+        )
+        self._is_initialized = False
+        if params is None:
+            self.init()
+        else:
+            self._copy_in("params", self._params, params)
+            self._is_initialized = True
+        self._plan.initialize_state(self._updater_state)
+        if updater_state is not None:
+            self._copy_in("updater_state", self._updater_state, updater_state)
+
+    @property
+    def params(self) -> FloatArray:
+        """All parameters, shape (n_params,). Write into it: ``params[...] = x``."""
+        return self._params
+
+    @property
+    def gradients(self) -> FloatArray:
+        """All gradients, or after :meth:`compute_update` the update; (n_params,)."""
+        return self._gradients
+
+    @property
+    def updater_state(self) -> FloatArray:
+        """The state of all updaters, shape (n_state,)."""
+        return self._updater_state
+
+    @property
+    def n_params(self) -> int:
+        """Number of parameters."""
+        return self.layout.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of parameters and activations."""
+        dtype: np.dtype[Any] = np.dtype(self.conf.dtype)
+        return dtype
+
+    @property
+    @abstractmethod
+    def inputs(self) -> list[Port]:
+        """What goes in, in the order of the features."""
+
+    @property
+    def outputs(self) -> list[Port]:
+        """What comes out, in the order of the labels."""
+        return [
+            Port(self._who_is(layer), layer.output_type)
+            for layer in self._output_layers()
+        ]
+
+    @property
+    def input_types(self) -> list[InputType]:
+        """What an example is, input by input."""
+        return [port.type for port in self.inputs]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of output layers."""
+        return len(self._output_layers())
+
+    @property
+    def output_layer_n_out(self) -> list[int]:
+        """Number of outputs of each output layer."""
+        return [layer.output_type.n_features for layer in self._output_layers()]
+
+    def param_table(self) -> dict[str, FloatArray]:
+        """Return all parameters by name, as views."""
+        return self.layout.views(self._params)
+
+    def init(self: S) -> S:
+        """Draw the initial weights, unless that is done or they were given."""
+        if not self._is_initialized:
+            for node, layer in self._layers:
+                layer.initialize(stream(self.conf.seed, "weights", node.key))
+            self._is_initialized = True
+        return self
+
+    def compute_gradients(self, batch: Batch, *, rng_stream: int = 0) -> float:
+        """Run forward and backward, and leave the mean gradient in `gradients`.
+
+        Parameters
+        ----------
+        batch : DataSet or MultiDataSet
+            One minibatch with labels.
+        rng_stream : int
+            Number of the worker: each draws its own dropout.
+
+        Returns
+        -------
+        score : float
+            Sum of the losses divided by the number of examples, plus what
+            regularization adds. Also kept in :attr:`score`.
+
+        Raises
+        ------
+        ShapeError, DataError
+            If the minibatch does not fit; see :meth:`check_batch`.
+        """
+        arrays = self._border.checked(batch)
+        rng = None
+        if any(layer.conf.draws_random_numbers for _, layer in self._layers):
+            rng = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
+        self._forward(*self._border.features(arrays), training=True, rng=rng)
+        labels, masks = self._border.labels(arrays)
+        loss = self._sum_of_losses(labels, masks)
+        self._backward(labels, masks)
+        if self.conf.mini_batch:
+            self._plan.average(self._gradients, arrays.num_examples)
+            loss /= arrays.num_examples
+        self.score = loss + self._plan.regularization_score(self._params)
+        return self.score
+
+    def compute_update(self) -> FloatArray:
+        """Turn `gradients`, in place, into the update to subtract.
+
+        Returns
+        -------
+        update : ndarray of shape (n_params,)
+            The very vector :attr:`gradients`. The updater state has moved on.
+        """
+        self._plan.update(
+            self._gradients,
+            self._params,
+            self._updater_state,
+            iteration=self.iteration_count,
+            workspace=self._workspace,
+        )
+        return self._gradients
+
+    def apply_update(self, update: FloatArray) -> None:
+        """Subtract an update of shape (n_params,) from the parameters."""
+        self._params -= update
+
+    def fit_minibatch(self, batch: Batch, *, rng_stream: int = 0) -> float:
+        """Train one minibatch: gradients, update, parameters, one more iteration.
+
+        Returns
+        -------
+        score : float
+            Before the update.
+        """
+        score = self.compute_gradients(batch, rng_stream=rng_stream)
+        self.apply_update(self.compute_update())
+        self.iteration_count += 1
+        return score
+
+    @abstractmethod
+    def _build(self) -> list[tuple[Node, Layer[Any]]]:
+        """Make layers (and vertices) of the nodes; return the layers in their order."""
+
+    @abstractmethod
+    def _output_layers(self) -> Sequence[OutputLayer[Any]]:
+        """Return the output layers in the order of the labels."""
+
+    @abstractmethod
+    def _forward(
+        self,
+        features: list[FloatArray],
+        masks: list[FloatArray | None],
+        *,
+        training: bool,
+        rng: np.random.Generator | None,
+    ) -> list[FloatArray]:
+        """Compute the outputs from what is inside already."""
+
+    @abstractmethod
+    def _backward(
+        self, labels: list[FloatArray], masks: list[FloatArray | None]
+    ) -> None:
+        """Write the summed gradients of the last forward pass into `gradients`."""
+
+    def _bind(self) -> None:
+        params = self.layout.views(self._params)
+        gradients = self.layout.views(self._gradients)
+        for node, layer in self._layers:
+            names = layer.conf.parameter_shapes(layer.input_type)
+            layer.bind(
+                {name: params[f"{node.key}_{name}"] for name in names},
+                {name: gradients[f"{node.key}_{name}"] for name in names},
+            )
+
+    def _copy_in(self, what: str, vector: FloatArray, values: Any) -> None:
+        values = np.asarray(values)
+        if values.size != vector.size:
+            raise ShapeError(
+                f"{type(self).__name__}: {what} must have {vector.size} elements, "
+                f"got {values.size}."
+            )
+        vector[...] = values.reshape(-1)
+
+    def _who_is(self, layer: Layer[Any]) -> str:
+        kind = type(layer.conf).__name__
+        return f"{type(self).__name__} {layer.name} ({kind})"
+
+    def _sum_of_losses(
+        self, labels: list[FloatArray], masks: list[FloatArray | None]
+    ) -> float:
+        return sum(
+            float(layer.score_examples(target, mask).sum(dtype=np.float64))
+            for layer, target, mask in zip(
+                self._output_layers(), labels, masks, strict=True
+            )
+        )
+
+
+def _stretches(
+    layout: ParamLayout, layers: Sequence[tuple[Node, Layer[Any]]]
+) -> list[LayerStretch]:
+    """Return how each layer that has parameters is treated."""
+    stretches = []
+    for node, layer in layers:
+        names = list(layer.conf.parameter_shapes(layer.input_type))
+        if names and isinstance(layer.conf, TrainedLayerConf):
+            slots = [layout[f"{node.key}_{name}"] for name in names]
+            stretches.append(
+                plan_layer(
+                    layer.conf,
+                    slots,
+                    names,
+                    regularized=layer.regularized,
+                    biases=layer.biases,
+                    running=layer.running,
+                )
+            )
+    return stretches
