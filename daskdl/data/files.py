@@ -10,9 +10,15 @@ import fsspec
 
 from daskdl.errors import OutputExistsError, SourceNotFoundError
 
-__all__ = ["open_input", "open_output"]
+__all__ = ["is_local", "open_input", "open_output"]
 
 _Path = str | os.PathLike[str]
+
+
+def is_local(path_or_url: _Path) -> bool:
+    """Say whether it is a plain path or a ``file://`` URL."""
+    scheme, separator, _ = str(path_or_url).partition("://")
+    return not separator or scheme in ("file", "local")
 
 
 @contextmanager

@@ -17,7 +17,12 @@ from daskdl.errors import ColumnError
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["dataset_from_xarray", "sample_dimension", "variable_values"]
+__all__ = [
+    "check_dimension",
+    "dataset_from_xarray",
+    "sample_dimension",
+    "variable_values",
+]
 
 
 def dataset_from_xarray(
@@ -87,6 +92,25 @@ def sample_dimension(
     return dim
 
 
+def check_dimension(
+    ds: "xr.Dataset", variable: str, dim: Hashable, *, name: str
+) -> "xr.DataArray":
+    """Return a variable after seeing that it is there and has the dimension.
+
+    Raises
+    ------
+    ColumnError
+        If it is not or has not.
+    """
+    array = _variable(ds, variable, name=name)
+    if dim not in array.dims:
+        raise ColumnError(
+            f"{name}: variable {variable!r} must have the dimension {dim!r}, got "
+            f"{array.dims!r}."
+        )
+    return array
+
+
 def variable_values(
     ds: "xr.Dataset", variables: str | Sequence[str], dim: Hashable, *, name: str
 ) -> NDArray[Any]:
@@ -129,12 +153,7 @@ def as_matrix(values: NDArray[Any]) -> NDArray[Any]:
 def _values(
     ds: "xr.Dataset", variable: str, dim: Hashable, *, name: str
 ) -> NDArray[Any]:
-    array = _variable(ds, variable, name=name)
-    if dim not in array.dims:
-        raise ColumnError(
-            f"{name}: variable {variable!r} must have the dimension {dim!r}, got "
-            f"{array.dims!r}."
-        )
+    array = check_dimension(ds, variable, dim, name=name)
     # Computed before it is turned: a lazy transpose would be a copy a chunk.
     return np.asarray(array.transpose(dim, ...).to_numpy())
 

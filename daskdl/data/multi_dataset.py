@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from daskdl.checks import check_positive
 from daskdl.data import dl4j_streams
 from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
+from daskdl.data.dataset import DataSet
 from daskdl.data.files import open_input, open_output
 from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
 from daskdl.errors import DataError, OptionError, ShapeError
@@ -63,6 +64,20 @@ class MultiDataSet:
         n_examples = check_same_length("MultiDataSet", list(self._named_arrays()))
         self.keys: NDArray[Any] | None = (
             None if keys is None else as_keys("MultiDataSet", keys, n_examples)
+        )
+
+    @classmethod
+    def of(cls, examples: "DataSet | MultiDataSet") -> "MultiDataSet":
+        """Return the examples as lists of arrays; a DataSet has lists of one."""
+        if isinstance(examples, MultiDataSet):
+            return examples
+        has_labels = examples.labels is not None
+        return cls(
+            [examples.features],
+            [examples.labels] if has_labels else [],
+            [examples.features_mask],
+            [examples.labels_mask] if has_labels else [],
+            keys=examples.keys,
         )
 
     @property

@@ -1,0 +1,96 @@
+"""From a minibatch of the plan to its examples, with loaded partitions kept a while."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+from daskdl.checks import check_at_least
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.plan import Minibatch, Piece
+from daskdl.data.sources.source import Partition
+from daskdl.errors import DataError
+
+__all__ = ["MinibatchReader"]
+
+
+class MinibatchReader:
+    """Reads minibatches out of partitions, each loaded as rarely as memory allows.
+
+    For one thread at a time.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition, or mapping of int to Partition
+        As the plan numbers them; a mapping may gain entries later.
+    cache_bytes : int
+        Loaded partitions that are kept may hold that much together, the least recently
+        used are let go. The one read last is kept however large it is.
+    """
+
+    def __init__(
+        self,
+        partitions: Sequence[Partition] | Mapping[int, Partition],
+        cache_bytes: int = 128 * 2**20,
+    ) -> None:
+        check_at_least("MinibatchReader", "cache_bytes", cache_bytes, 0)
+        self._partitions = partitions
+        self._cache_bytes = cache_bytes
+        self._loaded: OrderedDict[int, DataSet | MultiDataSet] = OrderedDict()
+
+    def read(self, minibatch: Minibatch) -> DataSet | MultiDataSet:
+        """Return the examples of a minibatch, in the order of its pieces.
+
+        Parameters
+        ----------
+        minibatch : Minibatch
+            With at least one piece.
+
+        Returns
+        -------
+        DataSet or MultiDataSet
+            Views of the loaded partition where there is one piece only, so it must not
+            be written to.
+
+        Raises
+        ------
+        DataError
+            If a partition cannot be loaded, or has fewer rows than the plan says.
+        """
+        parts = [self._read_piece(piece) for piece in minibatch.pieces]
+        if len(parts) == 1:
+            return parts[0]
+        single = [part for part in parts if isinstance(part, DataSet)]
+        if len(single) == len(parts):
+            return DataSet.merge(single)
+        multi = [part for part in parts if isinstance(part, MultiDataSet)]
+        if len(multi) == len(parts):
+            return MultiDataSet.merge(multi)
+        names = [self._partitions[piece.partition].name for piece in minibatch.pieces]
+        raise DataError(
+            f"{names[0]}: all partitions must hold DataSets, or all MultiDataSets, got "
+            f"both in {names!r}."
+        )
+
+    def _read_piece(self, piece: Piece) -> DataSet | MultiDataSet:
+        examples = self._load(piece.partition)
+        if piece.stop > examples.num_examples:
+            raise DataError(
+                f"{self._partitions[piece.partition].name}: must still have "
+                f"{piece.stop} rows as when it was scanned, got "
+                f"{examples.num_examples}."
+            )
+        if piece.rows == examples.num_examples:
+            return examples
+        return examples.slice(piece.start, piece.stop)
+
+    def _load(self, number: int) -> DataSet | MultiDataSet:
+        if number in self._loaded:
+            self._loaded.move_to_end(number)
+            return self._loaded[number]
+        examples = self._partitions[number].load()
+        self._loaded[number] = examples
+        held = sum(kept.nbytes for kept in self._loaded.values())
+        while held > self._cache_bytes and len(self._loaded) > 1:
+            _, dropped = self._loaded.popitem(last=False)
+            held -= dropped.nbytes
+        return examples

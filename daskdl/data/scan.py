@@ -1,0 +1,158 @@
+"""One look at each partition before training: is it sound, how large, what statistics.
+
+The driver runs `scan_partition` as one task a partition and merges what comes back, so
+that data that cannot be used are refused before a session starts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.data.examples import first_bad_row
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.sources.source import Partition
+from daskdl.data.statistics import FeatureStatistics
+from daskdl.errors import DataError, OptionError, ShapeError
+
+__all__ = ["PartitionFacts", "merge_facts", "scan_partition"]
+
+Shapes: TypeAlias = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class PartitionFacts:
+    """What a scan found out about one partition, or about several together.
+
+    Parameters
+    ----------
+    name : str
+        Of the partition; of the first one where several were merged.
+    rows : int
+        Number of examples.
+    features, labels : tuple of tuple of int
+        Shape of one example of each input and output, without the batch axis; of the
+        longest one where time series differ in length. Empty labels: there are none.
+    statistics : tuple of FeatureStatistics or None
+        Of each input, if asked for and there are rows.
+    """
+
+    name: str
+    rows: int
+    features: Shapes
+    labels: Shapes
+    statistics: tuple[FeatureStatistics, ...] | None = None
+
+
+def scan_partition(
+    partition: Partition, *, statistics: bool, feature_axis: int = 1
+) -> PartitionFacts:
+    """Load a partition, check that its numbers are finite, and describe it.
+
+    Parameters
+    ----------
+    partition : Partition
+    statistics : bool
+        Collect what a normalizer needs, too.
+    feature_axis : int
+        Axis of features or channels in the arrays with their batch axis.
+
+    Raises
+    ------
+    DataError
+        If the partition cannot be loaded or holds numbers that are not finite; with
+        partition, array and row.
+    """
+    examples = MultiDataSet.of(partition.load())
+    groups = {"features": examples.features, "labels": examples.labels}
+    for group, arrays in groups.items():
+        for index, array in enumerate(arrays):
+            column = group if len(arrays) == 1 else f"{group}[{index}]"
+            _check_finite(partition.name, column, array)
+    collected = None
+    if statistics and examples.num_examples:
+        masks = examples.features_masks or [None] * len(examples.features)
+        collected = tuple(
+            FeatureStatistics.of(array, mask, feature_axis=feature_axis)
+            for array, mask in zip(examples.features, masks, strict=True)
+        )
+    return PartitionFacts(
+        partition.name,
+        examples.num_examples,
+        tuple(array.shape[1:] for array in examples.features),
+        tuple(array.shape[1:] for array in examples.labels),
+        collected,
+    )
+
+
+def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
+    """Describe several partitions as one; partitions without rows are left out.
+
+    Parameters
+    ----------
+    facts : sequence of PartitionFacts
+        At least one, in the order of the partitions: the merged statistics depend on
+        it in their last digits.
+
+    Raises
+    ------
+    OptionError
+        If there is none.
+    ShapeError
+        If examples differ in their shapes; with the two partitions.
+    """
+    if not facts:
+        raise OptionError("merge_facts: facts must hold at least one, got none.")
+    filled = [one for one in facts if one.rows] or facts[:1]
+    merged = filled[0]
+    for one in filled[1:]:
+        merged = PartitionFacts(
+            merged.name,
+            merged.rows + one.rows,
+            _merge_shapes("features", merged, one),
+            _merge_shapes("labels", merged, one),
+            _merge_statistics(merged.statistics, one.statistics),
+        )
+    return merged
+
+
+def _check_finite(name: str, column: str, array: NDArray[Any]) -> None:
+    found = first_bad_row(array)
+    if found is not None:
+        row, value = found
+        raise DataError(
+            f"{name}: column {column!r} must hold finite numbers, got {value!r} in row "
+            f"{row}."
+        )
+
+
+def _merge_shapes(group: str, merged: PartitionFacts, one: PartitionFacts) -> Shapes:
+    first: Shapes = getattr(merged, group)
+    second: Shapes = getattr(one, group)
+    fits = len(first) == len(second) and all(
+        a == b or (len(a) == len(b) == 2 and a[0] == b[0])
+        for a, b in zip(first, second, strict=True)
+    )
+    if not fits:
+        raise ShapeError(
+            f"{one.name}: {group} of an example must have the shape that they have in "
+            f"{merged.name}, {_shown(first)}, got {_shown(second)}."
+        )
+    return tuple(
+        tuple(np.maximum(a, b).tolist()) for a, b in zip(first, second, strict=True)
+    )
+
+
+def _merge_statistics(
+    first: tuple[FeatureStatistics, ...] | None,
+    second: tuple[FeatureStatistics, ...] | None,
+) -> tuple[FeatureStatistics, ...] | None:
+    if first is None or second is None:
+        return None
+    return tuple(a.merge(b) for a, b in zip(first, second, strict=True))
+
+
+def _shown(shapes: Shapes) -> str:
+    return ", ".join(str(shape) for shape in shapes) or "none"

@@ -1,0 +1,255 @@
+"""Dask collections: arrays chunked along their first axis, and data frames.
+
+One partition a chunk. Only ``dask`` itself is used, and imported when a collection is
+opened.
+"""
+
+import dataclasses
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.checks import did_you_mean, some
+from daskdl.data.columns import check_columns_named, columns_of, examples_from_columns
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.sources.chunks import ArrayChunk, ChunkGraph, ChunkGraphs
+from daskdl.data.sources.source import Partition, Source, SourceOptions
+from daskdl.errors import ColumnError, DataError, OptionError, ShapeError
+
+__all__ = ["DaskSources", "FrameChunk", "array_chunks"]
+
+# They choose among the columns of a table; a pair of arrays is features and labels.
+_COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
+
+
+class DaskSources:
+    """Opens a dask array, a pair of dask arrays, or a dask data frame."""
+
+    def accepts(self, data: Any) -> bool:
+        """Say whether the data is one of these."""
+        return _is_frame(data) or _is_array(data) or _is_pair(data)
+
+    def open(self, data: Any, options: SourceOptions) -> Source:
+        """Make one partition of each chunk; nothing is computed.
+
+        Raises
+        ------
+        OptionError
+            If an option does not go with the kind of data.
+        ColumnError
+            If a data frame lacks a column.
+        DataError
+            If labels are needed and there are only features.
+        ShapeError
+            If features and labels differ in their number of rows.
+        """
+        if options.format is not None:
+            raise OptionError(
+                f"DaskSources: format must be None for Dask collections, got "
+                f"{options.format!r}."
+            )
+        if _is_frame(data):
+            return Source("dask data frame", _frame_partitions(data, options))
+        arrays = (data,) if _is_array(data) else data
+        return Source("dask arrays", _pair_partitions(arrays, options))
+
+
+@dataclass(frozen=True)
+class FrameChunk(Partition):
+    """One partition of a dask data frame.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    graph : ChunkGraph
+        What the partition needs, and nothing of its neighbours.
+    key : key
+        The task that computes the pandas data frame.
+    options : SourceOptions
+    """
+
+    name: str
+    graph: ChunkGraph
+    key: Hashable
+    options: SourceOptions
+    # Dask does not count the rows of its partitions.
+    rows: int | None = None
+
+    def load(self) -> DataSet | MultiDataSet:
+        """Compute the partition in this thread; see `Partition.load`."""
+        (frame,) = self.graph.compute([self.key])
+
+        def read(column: str) -> NDArray[Any]:
+            return _stacked(frame[column].to_numpy(), column, name=self.name)
+
+        return examples_from_columns(read, self.options, name=self.name)
+
+
+def array_chunks(
+    arrays: dict[str, Any],
+    values: dict[str, NDArray[Any]],
+    options: SourceOptions,
+    *,
+    name: str,
+) -> tuple[ArrayChunk, ...]:
+    """Cut dask arrays into partitions at the chunks of the first one.
+
+    Parameters
+    ----------
+    arrays : dict of str to dask array of shape (rows, ...)
+        At least one, by column. All are rechunked as the first is along axis 0; along
+        the other axes examples are joined.
+    values : dict of str to ndarray of shape (rows, ...)
+        Columns in memory; cut at the same places.
+    options : SourceOptions
+    name : str
+        What messages call the partitions; a number follows.
+
+    Raises
+    ------
+    ShapeError
+        If columns differ in their number of rows, or cannot be brought to the same
+        chunks because dask does not know their sizes.
+    """
+    first_name, first = next(iter(arrays.items()))
+    sizes: tuple[Any, ...] = first.chunks[0]
+    is_known = not any(np.isnan(size) for size in sizes)
+    aligned = {
+        column: _aligned(array, sizes, f"{name}: {column} and {first_name}")
+        for column, array in arrays.items()
+    }
+    _check_rows({**arrays, **values}, is_known=is_known, name=name)
+    graphs = ChunkGraphs(aligned.values())
+    optimised = dict(zip(aligned, graphs.collections, strict=True))
+    stops = np.cumsum(sizes).tolist() if is_known else [None] * len(sizes)
+    partitions = []
+    for number, (size, stop) in enumerate(zip(sizes, stops, strict=True)):
+        keys: dict[str, Hashable] = {
+            column: (array.name, number, *[0] * (array.ndim - 1))
+            for column, array in optimised.items()
+        }
+        partitions.append(
+            ArrayChunk(
+                f"{name} {number}",
+                int(size) if is_known else None,
+                graphs.of(keys.values()),
+                keys,
+                {column: array[stop - size : stop] for column, array in values.items()},
+                options,
+            )
+        )
+    return tuple(partitions)
+
+
+def _pair_partitions(
+    arrays: tuple[Any, ...], options: SourceOptions
+) -> tuple[ArrayChunk, ...]:
+    for option in _COLUMN_OPTIONS:
+        if getattr(options, option) is not None:
+            raise OptionError(
+                f"DaskSources: {option} must be None for dask arrays, which have no "
+                f"columns, got {getattr(options, option)!r}."
+            )
+    if len(arrays) == 1 and options.require_labels:
+        raise DataError(
+            "DaskSources: data must be a pair of features and labels, got features "
+            "only. Pass require_labels=False for data without labels."
+        )
+    for array in arrays:
+        if not array.ndim:
+            raise ShapeError("DaskSources: arrays must have an axis of rows, got ().")
+    columns = dict(zip(("features", "label"), arrays, strict=False))
+    label = "label" if len(arrays) == 2 else None
+    named = dataclasses.replace(options, features="features", label=label)
+    return array_chunks(columns, {}, named, name="dask chunk")
+
+
+def _aligned(array: Any, sizes: tuple[Any, ...], who: str) -> Any:
+    whole = {axis: -1 for axis in range(1, array.ndim) if array.numblocks[axis] > 1}
+    if whole:
+        array = array.rechunk(whole)
+    own = array.chunks[0]
+    if np.array_equal(own, sizes, equal_nan=True):
+        return array
+    if np.isnan([*own, *sizes]).any():
+        # Rows of chunks that dask has not counted can only be compared when computed.
+        if len(own) == len(sizes):
+            return array
+        raise ShapeError(
+            f"{who} must have the same number of chunks where dask does not know their "
+            f"sizes, got {len(own)} and {len(sizes)}. Call compute_chunk_sizes() on "
+            "both."
+        )
+    if sum(own) != sum(sizes):
+        return array  # refused with both lengths by _check_rows
+    return array.rechunk({0: sizes})
+
+
+def _check_rows(columns: dict[str, Any], *, is_known: bool, name: str) -> None:
+    if not is_known:
+        return
+    counts = {column: array.shape[0] for column, array in columns.items()}
+    known = {count for count in counts.values() if not np.isnan(count)}
+    if len(known) > 1:
+        raise ShapeError(
+            f"{name}: all columns must have the same number of rows, got {counts!r}."
+        )
+
+
+def _frame_partitions(frame: Any, options: SourceOptions) -> tuple[FrameChunk, ...]:
+    check_columns_named("DaskSources", options)
+    columns = columns_of(options)
+    known = list(frame.columns)
+    for column in columns:
+        if column not in known:
+            raise ColumnError(
+                f"dask data frame: columns {some(known)} are there, got {column!r}."
+                f"{did_you_mean(column, known)}"
+            )
+    graphs = ChunkGraphs([frame[columns]])
+    (optimised,) = graphs.collections
+    return tuple(
+        FrameChunk(f"dask partition {number}", graphs.of([key]), key, options)
+        for number, key in enumerate(optimised.__dask_keys__())
+    )
+
+
+def _stacked(values: NDArray[Any], column: str, *, name: str) -> NDArray[Any]:
+    if values.dtype != object or not len(values) or not _is_row(values[0]):
+        return values
+    width = np.shape(values[0])
+    for row, value in enumerate(values):
+        if np.shape(value) != width:
+            raise ColumnError(
+                f"{name}: column {column!r} must hold rows of one shape, {width} as in "
+                f"row 0, got {np.shape(value)} in row {row}."
+            )
+    return np.stack([np.asarray(value) for value in values])
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray)
+
+
+def _is_frame(data: Any) -> bool:
+    return (
+        _is_of_dask(data) and hasattr(data, "npartitions") and hasattr(data, "columns")
+    )
+
+
+def _is_array(data: Any) -> bool:
+    return _is_of_dask(data) and hasattr(data, "numblocks")
+
+
+def _is_pair(data: Any) -> bool:
+    return isinstance(data, tuple) and len(data) == 2 and all(map(_is_array, data))
+
+
+def _is_of_dask(data: Any) -> bool:
+    # Before dask-expr moved in, its frames came from a package of that name.
+    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
