@@ -77,4 +77,5 @@ def last_steps(mask: FloatArray) -> NDArray[Any]:
     """
     xp = array_namespace(mask)
     from_the_end: NDArray[Any] = xp.argmax(mask[:, ::-1] > 0, axis=1)
-    return mask.shape[1] - 1 - from_the_end
+    steps: NDArray[Any] = mask.shape[1] - 1 - from_the_end
+    return steps

@@ -34,15 +34,14 @@ class GlobalPoolingLayer(Layer[GlobalPooling]):
         self._mask = self._step_mask(x, mask)
         self._x = x
         shape = (x.shape[0], x.shape[-1])
-        self._output: FloatArray = self._buffer("output", shape, x.dtype)
+        output: FloatArray = self._buffer("output", shape, x.dtype)
+        self._output = output
         cells = self._cells(x)
         kind = self.conf.pooling_type
         if kind == "max":
-            self._winner = global_max_forward(cells, self._mask, out=self._output)
-            return self._output
-        return global_sum_forward(
-            cells, kind, self.conf.pnorm, self._mask, out=self._output
-        )
+            self._winner = global_max_forward(cells, self._mask, out=output)
+            return output
+        return global_sum_forward(cells, kind, self.conf.pnorm, self._mask, out=output)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Compute the gradient; see :meth:`Layer.backward`."""

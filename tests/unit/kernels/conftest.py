@@ -1,0 +1,8 @@
+import pytest
+
+from daskdl.arrays.workspace import Workspace
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return Workspace()
