@@ -63,11 +63,13 @@ class LayerStretch:
     Parameters
     ----------
     start, stop : int
-        In the flat vector.
+        In the flat vector, without running statistics, which lie behind.
     roles : tuple of ParamRole
-        In layout order.
+        In layout order, running statistics included.
     normalization : str
-        The layer's gradient normalization.
+        The layer's gradient normalization. DL4J includes running statistics in the
+        norm and clips them too, so that they lag behind the data; here they are
+        neither counted nor clipped.
     threshold : float
         Its bound.
     """
@@ -198,9 +200,11 @@ def plan_layer(
                 slot, NoOp() if is_running else updater or NoOp(), penalty, is_running
             )
         )
+    trained = [role.slot for role in roles if not role.is_running]
+    start = slots[0].offset
     return LayerStretch(
-        slots[0].offset,
-        slots[-1].stop,
+        start,
+        trained[-1].stop if trained else start,
         tuple(roles),
         conf.gradient_normalization or "none",
         conf.gradient_normalization_threshold or 1.0,
@@ -245,7 +249,11 @@ def _normalize(stretch: LayerStretch, gradients: FloatArray) -> None:
         stretch.normalization,
         stretch.threshold,
         gradients[stretch.start : stretch.stop],
-        [gradients[role.slot.offset : role.slot.stop] for role in stretch.roles],
+        [
+            gradients[role.slot.offset : role.slot.stop]
+            for role in stretch.roles
+            if not role.is_running
+        ],
     )
 
 
