@@ -161,6 +161,11 @@ class StepNetwork(ABC, Generic[Conf]):
         """Number of outputs of each output layer."""
         return [layer.output_type.n_features for layer in self._output_layers()]
 
+    @property
+    def output_losses(self) -> list[str]:
+        """Name of the loss of each output layer."""
+        return [layer.conf.loss for layer in self._output_layers()]
+
     def param_table(self) -> dict[str, FloatArray]:
         """Return all parameters by name, as views."""
         return self.layout.views(self._params)
