@@ -21,7 +21,12 @@ from daskdl.data.sources.source import Partition, Source
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.network import Network
-from daskdl.training.preparation import Scan, is_classifier, scan_options
+from daskdl.training.preparation import (
+    Scan,
+    is_classifier,
+    normalized,
+    scan_options,
+)
 from daskdl.training.state import NetworkState, network_from_state, state_of
 from daskdl.training.trainer import Minibatch as Batch
 
@@ -194,7 +199,8 @@ def classes_of(probabilities: NDArray[Any]) -> NDArray[np.float64]:
     """Return the most probable class of each row, of shape (batch,), as doubles."""
     if probabilities.shape[1] == 1:
         return (probabilities[:, 0] > 0.5).astype(np.float64)
-    return probabilities.argmax(axis=1).astype(np.float64)
+    classes: NDArray[np.float64] = probabilities.argmax(axis=1).astype(np.float64)
+    return classes
 
 
 def _predict(
@@ -253,4 +259,4 @@ def _run(
 def _batches(partition: Partition, task: InferenceTask) -> Iterator[Batch]:
     loaded = partition.load()
     for batch in loaded.batches(task.batch_size):
-        yield batch if task.normalizer is None else task.normalizer.transform(batch)
+        yield normalized(batch, task.normalizer)

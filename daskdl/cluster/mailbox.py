@@ -74,7 +74,7 @@ class Mailbox:
         return order
 
 
-class SessionPlugin(WorkerPlugin):
+class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     """Holds the mailboxes of a worker."""
 
     name = PLUGIN_NAME

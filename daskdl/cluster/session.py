@@ -7,7 +7,7 @@ topic, and reports through scheduler events.
 
 import resource
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -15,6 +15,7 @@ from distributed import get_worker
 from threadpoolctl import threadpool_limits
 
 from daskdl.cluster.bus import Topic, get_bus
+from daskdl.cluster.bus.options import WhenFull
 from daskdl.cluster.exchange import (
     ClusterExchange,
     GradientSharingExchange,
@@ -33,6 +34,7 @@ from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import Partition
 from daskdl.errors import ClusterError, OptionError
 from daskdl.nn.network import Network
+from daskdl.training.preparation import normalized
 from daskdl.training.state import NetworkState, network_from_state, state_of
 from daskdl.training.trainer import Minibatch as Batch
 from daskdl.training.trainer import Trainer
@@ -76,11 +78,11 @@ def run_member(
         )
     network = network_from_state(state)
     sharing = isinstance(spec.master, SharedTrainingMaster)
-    merge = merge_waiting(network.params.size) if sharing else "block"
+    when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
     with (
         threadpool_limits(limits=worker.state.nthreads),
         worker.plugins[PLUGIN_NAME].open(spec.session) as mailbox,
-        get_bus().topic(spec.topic, meta={"rank": rank}, when_full=merge) as topic,
+        get_bus().topic(spec.topic, meta={"rank": rank}, when_full=when_full) as topic,
     ):
         exchange = _exchange(spec, rank, topic, mailbox, network)
         member = Member(spec, rank, network, exchange, mailbox, topic)
@@ -174,15 +176,15 @@ class Member:
             peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         )
 
-    def _batches(self, minibatches: tuple[Minibatch, ...]) -> Iterator[Batch]:
+    def _batches(
+        self, minibatches: tuple[Minibatch, ...]
+    ) -> Generator[Batch, None, None]:
         ahead = self._spec.master.worker_prefetch_num_batches
         batches = (self._read(minibatch) for minibatch in minibatches)
         return prefetch(batches, ahead) if ahead else batches
 
     def _read(self, minibatch: Minibatch) -> Batch:
-        batch = self._reader.read(minibatch)
-        normalizer = self._spec.normalizer
-        return normalizer.transform(batch) if normalizer is not None else batch
+        return normalized(self._reader.read(minibatch), self._spec.normalizer)
 
     def _report_progress(self, phase: int, *, at_once: bool = False) -> None:
         now = time.monotonic()

@@ -9,7 +9,7 @@ from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import SourceOptions
 from daskdl.nn.network import Network
-from daskdl.training.preparation import PreparedData, prepare
+from daskdl.training.preparation import PreparedData, normalized, prepare
 from daskdl.training.trainer import Minibatch as Batch
 from daskdl.training.trainer import Trainer
 
@@ -65,7 +65,4 @@ def _read(
     reader: MinibatchReader, order: list[Minibatch], prepared: PreparedData
 ) -> Iterator[Batch]:
     for minibatch in order:
-        batch = reader.read(minibatch)
-        if prepared.normalizer is not None:
-            batch = prepared.normalizer.transform(batch)
-        yield batch
+        yield normalized(reader.read(minibatch), prepared.normalizer)

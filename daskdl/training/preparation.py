@@ -20,6 +20,7 @@ from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
 from daskdl.errors import DataError, OptionError
 from daskdl.nn.network import Network
+from daskdl.training.trainer import Minibatch as Batch
 
 Scan = Callable[
     [Sequence[Partition], NormalizerStandardize | None], list[PartitionFacts]
@@ -166,6 +167,15 @@ def options_for(
     if options.feature_shape is None and len(shape) == 3:
         changes["feature_shape"] = shape
     return replace(options, **changes)
+
+
+def normalized(batch: Batch, normalizer: NormalizerStandardize | None) -> Batch:
+    """Return `batch` as `normalizer` changes it, if there is one."""
+    if normalizer is None:
+        return batch
+    if isinstance(batch, DataSet):
+        return normalizer.transform(batch)
+    return normalizer.transform(batch)
 
 
 def is_classifier(network: Network[Any]) -> bool:

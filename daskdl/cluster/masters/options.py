@@ -121,12 +121,12 @@ _MASTERS: dict[str, type[TrainingMaster]] = {
     "shared": SharedTrainingMaster,
     "averaging": ParameterAveragingTrainingMaster,
 }
-_ALGORITHMS = {
+_ALGORITHMS: dict[str, type] = {
     "adaptive": AdaptiveThresholdAlgorithm,
     "target_sparsity": TargetSparsityThresholdAlgorithm,
     "fixed": FixedThresholdAlgorithm,
 }
-_POST_PROCESSORS = {
+_POST_PROCESSORS: dict[str, type] = {
     "clipping": ResidualClippingPostProcessor,
     "none": NoOpResidualPostProcessor,
 }
@@ -159,7 +159,8 @@ def training_master(kind: str, options: Mapping[str, Any]) -> TrainingMaster:
         name: _nested(name, value) if name in _NESTED else value
         for name, value in options.items()
     }
-    return _make(f"training.{kind}", master, values)
+    made: TrainingMaster = _make(f"training.{kind}", master, values)
+    return made
 
 
 def _nested(option: str, value: Any) -> Any:
