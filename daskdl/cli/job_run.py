@@ -4,11 +4,14 @@ import json
 import time
 from typing import Any
 
+from distributed import Client
+
 from daskdl.cli.figures import Figures, without_nan
 from daskdl.cli.job import Cluster, Job
 from daskdl.cli.job_file import job_text
+from daskdl.cli.opening import open_for
 from daskdl.cli.progress import View
-from daskdl.cli.results import Results, evaluation_for, page
+from daskdl.cli.results import Results, evaluation_for
 from daskdl.cli.run_directory import (
     CHECKPOINT,
     EVALUATION,
@@ -20,11 +23,11 @@ from daskdl.cli.run_directory import (
 )
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import front_end
+from daskdl.cluster.inference import Scored
 from daskdl.data.normalizers import NormalizerStandardize
-from daskdl.data.sources.source import Source, open_source
+from daskdl.data.sources.source import Source
 from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
-from daskdl.training.preparation import options_for
 
 __all__ = ["cluster_options", "run_job"]
 
@@ -57,12 +60,17 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
     directory = RunDirectory(job.output or "run", overwrite=overwrite)
     directory.check()
     network = build_network(job.network)
-    train, test = _open(job, network)
-    options = cluster_options(job.cluster)
+    options = job.data.source_options()
+    train = open_for(network, job.data.train, options)
+    test = open_for(network, job.data.test, options) if job.data.test else None
+    cluster = cluster_options(job.cluster)
     directory.make()
     directory.write(JOB, job_text(job))
     try:
-        return _train(job, network, train, test, options, directory, view, start_s)
+        with connect(cluster) as client:
+            front = _front_end(client, network, job)
+            model = _train(front, train, job, directory, view)
+            scored = _evaluate(front, test, view)
     except BaseException:
         # Also what Ctrl-C and SIGTERM raise.
         if directory.checkpoint is not None:
@@ -70,6 +78,10 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
         raise
     finally:
         directory.discard_if_empty()
+    test_name = test.name if test else ""
+    results = Results(job, front.network, front.last_fit, scored, test_name)
+    _write(directory, results)
+    return results.figures(model=model, wall_s=time.monotonic() - start_s)
 
 
 def cluster_options(cluster: Cluster) -> ClusterOptions:
@@ -77,54 +89,41 @@ def cluster_options(cluster: Cluster) -> ClusterOptions:
     return ClusterOptions(**cluster.model_dump())
 
 
-def _open(job: Job, network: Network) -> tuple[Source, Source | None]:
-    options = options_for(network, job.data.source_options())
-    train = open_source(_as_data(job.data.train), options)
-    test = None if job.data.test is None else _as_data(job.data.test)
-    return train, None if test is None else open_source(test, options)
-
-
-def _as_data(paths: str | tuple[str, ...]) -> str | list[str]:
-    return paths if isinstance(paths, str) else list(paths)
-
-
-def _train(
-    job: Job,
-    network: Network,
-    train: Source,
-    test: Source | None,
-    options: ClusterOptions,
-    directory: RunDirectory,
-    view: View,
-    start_s: float,
-) -> Figures:
+def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
     normalizer = (
         NormalizerStandardize() if job.data.normalize == "standardize" else None
     )
-    with connect(options) as client:
-        front: Any = front_end(
-            client, network, job.training.training_master(), normalizer=normalizer
-        )
-        front.fit(
-            train,
-            epochs=job.training.epochs,
-            batch_size=_batch_size(job, train),
-            shuffle=job.training.shuffle,
-            on_event=view.on_event,
-            on_epoch=lambda trained: directory.save(
-                CHECKPOINT, trained, normalizer=normalizer
-            ),
-        )
-        # Before anything else can fail: what hours of training gave.
-        model = directory.save(MODEL, front.network, normalizer=normalizer)
-        directory.remove(CHECKPOINT)
-        scored = None
-        if test is not None:
-            view.note(f"evaluating on {test.name}")
-            scored = front.score_and_evaluate(test, [evaluation_for(network)])
-    results = Results(job, front.last_fit, scored)
-    _write(directory, results)
-    return results.figures(model=model, wall_s=time.monotonic() - start_s)
+    master = job.training.training_master()
+    return front_end(client, network, master, normalizer=normalizer)
+
+
+def _train(
+    front: Any, train: Source, job: Job, directory: RunDirectory, view: View
+) -> str:
+    """Train, and return where the model was saved."""
+    view.note(f"reading {train.name}: {len(train.partitions)} partitions")
+    front.fit(
+        train,
+        epochs=job.training.epochs,
+        batch_size=_batch_size(job, train),
+        shuffle=job.training.shuffle,
+        on_event=view.on_event,
+        on_epoch=lambda network: directory.save(
+            CHECKPOINT, network, normalizer=front.normalizer
+        ),
+    )
+    # Before anything else can fail: it is what hours of training gave.
+    model = directory.save(MODEL, front.network, normalizer=front.normalizer)
+    directory.remove(CHECKPOINT)
+    return model
+
+
+def _evaluate(front: Any, test: Source | None, view: View) -> Scored | None:
+    if test is None:
+        return None
+    view.note(f"evaluating on {test.name}")
+    scored: Scored = front.score_and_evaluate(test, [evaluation_for(front.network)])
+    return scored
 
 
 def _batch_size(job: Job, train: Source) -> int | None:
@@ -138,4 +137,4 @@ def _write(directory: RunDirectory, results: Results) -> None:
     directory.write(STATISTICS, json.dumps(statistics, indent=1, allow_nan=False))
     if results.evaluation is not None:
         directory.write(EVALUATION, results.evaluation.to_json())
-    directory.write(REPORT, page(results))
+    directory.write(REPORT, results.page(f"Run {directory.url}"))

@@ -8,7 +8,7 @@ from daskdl.cli.figures import Figures, in_words, size_in_words
 from daskdl.cli.job import Job
 from daskdl.cli.job_file import job_text
 from daskdl.cli.versions import versions_here
-from daskdl.cluster.inference import Scored, is_classifier
+from daskdl.cluster.inference import Scored
 from daskdl.cluster.stats.events import FitReport
 from daskdl.cluster.stats.report import EvaluationSummary, render_report
 from daskdl.evaluation.evaluable import Evaluable
@@ -18,10 +18,13 @@ from daskdl.nn.network import Network
 
 __all__ = ["Results", "accuracy_of", "evaluation_for"]
 
+_REGRESSION_LOSSES = frozenset({"mse", "l2", "mae", "l1"})
 
-def evaluation_for(network: Network) -> Evaluable:
+
+def evaluation_for(network: Network[Any]) -> Evaluable:
     """Return an empty evaluation of the kind that the network's losses ask for."""
-    return Evaluation() if is_classifier(network) else RegressionEvaluation()
+    is_regression = _REGRESSION_LOSSES.issuperset(network.output_losses)
+    return RegressionEvaluation() if is_regression else Evaluation()
 
 
 def accuracy_of(evaluation: Evaluable | None) -> float | None:
@@ -50,7 +53,7 @@ class Results:
     """
 
     job: Job
-    network: Network
+    network: Network[Any]
     report: FitReport
     scored: Scored | None
     test_name: str = ""
@@ -116,7 +119,10 @@ class Results:
             return None
         if isinstance(evaluation, Evaluation):
             return _classes(evaluation, self.test_name)
-        return EvaluationSummary(name=self.test_name, metrics={"result": "regression"})
+        scores = {
+            metric: evaluation.score_for_metric(metric) for metric in evaluation.METRICS
+        }
+        return EvaluationSummary(name=self.test_name, metrics=scores)
 
 
 def _classes(evaluation: Evaluation, name: str) -> EvaluationSummary:
@@ -130,5 +136,3 @@ def _classes(evaluation: Evaluation, name: str) -> EvaluationSummary:
         },
         confusion=evaluation.confusion_matrix.tolist(),
     )
-
-

@@ -1,0 +1,206 @@
+"""What ``daskdl doctor`` looks at: one function a subject, each gives findings."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from packaging.requirements import Requirement
+
+from daskdl.cli.versions import version_of
+from daskdl.errors import DaskdlError
+
+__all__ = ["Finding", "check_cluster", "check_here"]
+
+_OLDEST_PYTHON = (3, 10)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes
+    ----------
+    what, found : str
+        What it is and how it is.
+    is_ok : bool
+        Whether it is as it should be.
+    to_do : str
+        How to get it, if it is not.
+    is_needed : bool
+        Whether training fails without it.
+    """
+
+    what: str
+    found: str
+    is_ok: bool = True
+    to_do: str = ""
+    is_needed: bool = True
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether daskdl cannot work like this."""
+        return self.is_needed and not self.is_ok
+
+    @property
+    def sign(self) -> str:
+        """A mark for the first column."""
+        if self.is_ok:
+            return "[green]ok[/green]"
+        return "[red]missing[/red]" if self.is_needed else "[yellow]optional[/yellow]"
+
+
+def check_here() -> list[Finding]:
+    """Return what is found on this machine."""
+    return [
+        _python(),
+        *_dependencies(),
+        *_plugins(),
+        _kernel_cache(),
+        _blas(),
+        _hdfs(),
+        _jvm(),
+        _gpu(),
+    ]
+
+
+def check_cluster(scheduler: str) -> Finding:
+    """Ask a scheduler, and compare the versions of its workers with ours."""
+    from daskdl.cluster.connect import ClusterOptions, connect
+
+    what = f"scheduler {scheduler}"
+    try:
+        with connect(ClusterOptions(scheduler=scheduler)) as client:
+            n_workers = len(client.nthreads())
+    except DaskdlError as error:
+        return Finding(what, str(error), is_ok=False, to_do="see the message")
+    return Finding(what, f"answers, {n_workers} workers, versions go together")
+
+
+def _python() -> Finding:
+    return Finding(
+        "python",
+        f"{platform.python_version()} at {sys.executable}",
+        is_ok=sys.version_info[:2] >= _OLDEST_PYTHON,
+        to_do="install Python 3.10 or newer",
+    )
+
+
+def _dependencies() -> Iterator[Finding]:
+    """Compare what is installed with what the package says it needs."""
+    for text in importlib.metadata.requires("daskdl") or ():
+        requirement = Requirement(text)
+        if requirement.marker is not None and not requirement.marker.evaluate():
+            continue
+        found = version_of(requirement.name)
+        wanted = str(requirement.specifier)
+        yield Finding(
+            requirement.name,
+            found or "not installed",
+            is_ok=found is not None and requirement.specifier.contains(found),
+            to_do=f"pip install '{requirement.name}{wanted}'",
+        )
+
+
+def _plugins() -> Iterator[Finding]:
+    """Load every plug-in, since a broken one shows only when it is needed."""
+    for group in ("daskdl.sources", "daskdl.sinks", "daskdl.formats"):
+        entry_points = importlib.metadata.entry_points(group=group)
+        errors = {entry.name: _error_on_loading(entry) for entry in entry_points}
+        broken = [f"{name}: {error}" for name, error in errors.items() if error]
+        yield Finding(
+            group,
+            "; ".join(broken) or ", ".join(sorted(errors)) or "none",
+            is_ok=bool(errors) and not broken,
+            to_do="pip install --force-reinstall daskdl",
+        )
+
+
+def _error_on_loading(entry_point: importlib.metadata.EntryPoint) -> str:
+    try:
+        entry_point.load()
+    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
+        return str(error)
+    return ""
+
+
+def _kernel_cache() -> Finding:
+    from daskdl.kernels.jit import cache_directory
+
+    folder = cache_directory()
+    return Finding(
+        "kernel cache",
+        str(folder or "no folder is writable: every process compiles again"),
+        is_ok=folder is not None,
+        to_do="set NUMBA_CACHE_DIR to a folder that is writable",
+        is_needed=False,
+    )
+
+
+def _blas() -> Finding:
+    import numpy as np
+    from threadpoolctl import threadpool_info
+
+    # The library is loaded with NumPy; only then can it be asked.
+    np.ones((2, 2)) @ np.ones((2, 2))
+    found = [
+        f"{info['internal_api']} {info.get('version') or ''}, "
+        f"{info['num_threads']} threads here, 1 in a worker"
+        for info in threadpool_info()
+        if info["user_api"] == "blas"
+    ]
+    return Finding("BLAS", "; ".join(found) or "none that can be asked")
+
+
+def _hdfs() -> Finding:
+    version = version_of("hdfs-native")
+    conf = os.environ.get("HADOOP_CONF_DIR")
+    return Finding(
+        "HDFS",
+        f"hdfs-native {version}, HADOOP_CONF_DIR {conf or 'not set'}"
+        if version
+        else "hdfs-native is not installed",
+        is_ok=version is not None,
+        to_do="pip install 'daskdl[hdfs]'",
+        is_needed=False,
+    )
+
+
+def _jvm() -> Finding:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java") or (
+        shutil.which("java", path=os.path.join(home, "bin")) if home else None
+    )
+    return Finding(
+        "JVM",
+        java or "none; only live Spark sessions need one",
+        is_ok=java is not None,
+        to_do="apt-get install default-jre-headless",
+        is_needed=False,
+    )
+
+
+def _gpu() -> Finding:
+    names = _nvidia_devices()
+    cupy = importlib.util.find_spec("cupy") is not None
+    return Finding(
+        "GPU",
+        f"{', '.join(names) or 'none'}; CuPy {'is' if cupy else 'is not'} installed",
+        is_ok=bool(names) and cupy,
+        to_do="nothing, unless you have an NVIDIA GPU",
+        is_needed=False,
+    )
+
+
+def _nvidia_devices() -> list[str]:
+    """Return the device nodes that NVIDIA's driver made."""
+    try:
+        nodes = os.listdir("/dev")
+    except OSError:
+        return []
+    return sorted(node for node in nodes if re.fullmatch(r"nvidia\d+", node))

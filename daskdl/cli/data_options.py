@@ -1,0 +1,50 @@
+"""Options that `evaluate` and `predict` share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+__all__ = ["cluster_from", "data_options"]
+
+_OPTIONS = (
+    click.option(
+        "--features",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column with the features; several stand side by side. INPUT=COLUMN for a "
+        "graph. If not given: as in the training, else 'features'.",
+    ),
+    click.option(
+        "--format",
+        "data_format",
+        metavar="NAME",
+        help="parquet, csv, json, ...; found out if not given.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Work on the cluster of this scheduler instead of on this machine.",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Worker processes to start, one a core if not given; with --scheduler how "
+        "many must be there at least.",
+    ),
+)
+
+
+def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what is needed to read data and to find workers."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def cluster_from(scheduler: str | None, workers: int | None) -> Any:
+    """Return the ClusterOptions that the command line names."""
+    from daskdl.cluster.connect import ClusterOptions
+
+    return ClusterOptions(scheduler=scheduler, workers=workers)

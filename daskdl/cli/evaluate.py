@@ -1,0 +1,76 @@
+"""``daskdl evaluate``: how good a saved network is on labelled data."""
+
+import time
+
+import click
+
+from daskdl.cli.data_options import cluster_from, data_options
+from daskdl.cli.exits import debug_option, json_option
+
+__all__ = ["command"]
+
+
+@click.command("evaluate")
+@click.argument("model")
+@click.argument("data")
+@click.option(
+    "--label",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column with the label. OUTPUT=COLUMN for a graph. If not given: as in the "
+    "training, else 'label'.",
+)
+@data_options
+@json_option
+@debug_option
+def command(
+    model: str,
+    data: str,
+    label: tuple[str, ...],
+    features: tuple[str, ...],
+    data_format: str | None,
+    scheduler: str | None,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Evaluate MODEL on DATA.
+
+    MODEL is a saved network or the directory of a run; with a run's job.yaml beside it
+    the data are read as the training read its own. DATA is a path or URL.
+    """
+    start_s = time.monotonic()
+    from rich.console import Console
+
+    from daskdl.cli.figures import Figures
+    from daskdl.cli.opening import open_for
+    from daskdl.cli.results import accuracy_of, evaluation_for
+    from daskdl.cli.saved_model import open_model
+    from daskdl.cluster.connect import connect
+    from daskdl.cluster.frontend import front_end
+
+    saved = open_model(model)
+    options = saved.source_options(
+        features=features, label=label, data_format=data_format
+    )
+    source = open_for(saved.network, data, options)
+    with connect(cluster_from(scheduler, workers)) as client:
+        n_workers = len(client.nthreads())
+        front = front_end(client, saved.network, normalizer=saved.normalizer)
+        work_s = time.monotonic()
+        scored = front.score_and_evaluate(source, [evaluation_for(saved.network)])
+        work_s = time.monotonic() - work_s
+    console = Console(stderr=as_json)
+    (evaluation,) = scored.evaluations
+    console.print(evaluation.stats(), highlight=False, markup=False)
+    figures = Figures(
+        accuracy=accuracy_of(evaluation),
+        loss=scored.loss_sum / scored.examples,
+        examples=scored.examples,
+        examples_per_s=round(scored.examples / work_s, 1),
+        wall_s=round(time.monotonic() - start_s, 3),
+        workers=n_workers,
+        model=saved.url,
+    )
+    figures.print_table(console)
+    if as_json:
+        click.echo(figures.to_line())

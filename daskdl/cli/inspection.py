@@ -1,0 +1,166 @@
+"""What is at a path, in words and as facts: jobs, networks, runs, data."""
+
+import posixpath
+from dataclasses import dataclass, field
+from typing import Any
+
+import fsspec
+
+from daskdl.cli.job_file import load_job
+from daskdl.cli.opening import open_for
+from daskdl.cli.run_directory import MODEL, STATISTICS
+from daskdl.cli.saved_model import open_model
+from daskdl.cli.stored_columns import stored_columns
+from daskdl.data.sources.source import Source, SourceOptions, open_source
+from daskdl.errors import DaskdlError, SourceNotFoundError
+from daskdl.nn.build import build_network
+from daskdl.nn.network import Network
+
+__all__ = ["Inspection", "inspect_path"]
+
+_JOB_ENDINGS = (".yaml", ".yml")
+_FILES_SHOWN = 10
+
+
+@dataclass
+class Inspection:
+    """What was found.
+
+    Attributes
+    ----------
+    kind : {'job', 'model', 'run', 'data'}
+    facts : dict
+        For JSON.
+    text : str
+        For people.
+    """
+
+    kind: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+
+def inspect_path(path: str) -> Inspection:
+    """Look at a path or URL.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If nothing is there.
+    OptionError, DataError, FormatError
+        If what is there is wrong, as the command that uses it would say.
+    """
+    path = path.rstrip("/")
+    fs, inside = fsspec.core.url_to_fs(path)
+    if not fs.exists(inside):
+        raise SourceNotFoundError(f"{path}: must exist, nothing is there.")
+    if path.endswith(_JOB_ENDINGS):
+        return _job(path)
+    if fs.isdir(inside) and fs.exists(posixpath.join(inside, MODEL)):
+        return _run(path, fs, inside)
+    if path.endswith(".zip") and not fs.isdir(inside):
+        return _model(path)
+    return _data(path)
+
+
+def _job(path: str) -> Inspection:
+    job = load_job(path)
+    network = build_network(job.network)
+    lines = [f"job {path}", "", network.summary()]
+    facts: dict[str, Any] = {"kind": "job", **_network_facts(network)}
+    for name in ("train", "test"):
+        paths = getattr(job.data, name)
+        if paths is None:
+            continue
+        source = open_for(network, paths, job.data.source_options())
+        lines += ["", f"{name}: {source.name}", *_source_lines(source)]
+        facts[name] = _source_facts(source)
+    return Inspection("job", facts, "\n".join(lines))
+
+
+def _run(path: str, fs: Any, inside: str) -> Inspection:
+    found = _model(path)
+    found.kind = found.facts["kind"] = "run"
+    found.facts["files"] = sorted(
+        posixpath.basename(entry) for entry in fs.ls(inside, detail=False)
+    )
+    lines = [f"run {path}", "", found.text, "", "files: "]
+    lines[-1] += ", ".join(found.facts["files"])
+    if STATISTICS not in found.facts["files"]:
+        lines.append(f"{STATISTICS} is missing: the run was cut short")
+    found.text = "\n".join(lines)
+    return found
+
+
+def _model(path: str) -> Inspection:
+    saved = open_model(path)
+    network = saved.network
+    facts = {
+        "kind": "model",
+        **_network_facts(network),
+        "iterations": network.iteration_count,
+        "epochs": network.epoch_count,
+        "normalizer": type(saved.normalizer).__name__ if saved.normalizer else None,
+    }
+    lines = [
+        f"model {saved.url}",
+        network.summary(),
+        f"trained: {network.epoch_count} epochs, {network.iteration_count} iterations",
+        f"normalizer: {facts['normalizer'] or 'none'}",
+    ]
+    return Inspection("model", facts, "\n".join(lines))
+
+
+def _data(path: str) -> Inspection:
+    columns = stored_columns(path)
+    facts: dict[str, Any] = {"kind": "data", "columns": columns}
+    lines = [f"data {path}"]
+    if columns:
+        width = max(map(len, columns))
+        lines += ["columns:"]
+        lines += [f"  {name:<{width}}  {kind}" for name, kind in columns.items()]
+    try:
+        source = open_source(path, _options_for_a_look(columns))
+    except SourceNotFoundError:
+        raise
+    except DaskdlError as error:
+        # Which columns hold the features is not known here; all else still is told.
+        lines.append(str(error))
+        return Inspection("data", facts, "\n".join(lines))
+    facts.update(_source_facts(source))
+    return Inspection("data", facts, "\n".join([*lines, *_source_lines(source)]))
+
+
+def _options_for_a_look(columns: dict[str, str]) -> SourceOptions:
+    """Return options that open any data, without saying what the labels are."""
+    features = "features" if "features" in columns else next(iter(columns), None)
+    return SourceOptions(features=features, require_labels=False, require_success=False)
+
+
+def _source_facts(source: Source) -> dict[str, Any]:
+    rows = [partition.rows for partition in source.partitions]
+    known = [number for number in rows if number is not None]
+    return {
+        "partitions": len(rows),
+        "rows": sum(known) if len(known) == len(rows) else None,
+        "minibatches": source.minibatches,
+    }
+
+
+def _source_lines(source: Source) -> list[str]:
+    facts = _source_facts(source)
+    rows = "not told without reading" if facts["rows"] is None else f"{facts['rows']:,}"
+    lines = [f"{facts['partitions']} partitions, rows: {rows}"]
+    for partition in source.partitions[:_FILES_SHOWN]:
+        number = "" if partition.rows is None else f"  {partition.rows:,} rows"
+        lines.append(f"  {posixpath.basename(partition.name)}{number}")
+    more = len(source.partitions) - _FILES_SHOWN
+    return [*lines, f"  and {more} more"] if more > 0 else lines
+
+
+def _network_facts(network: Network[Any]) -> dict[str, Any]:
+    return {
+        "network": type(network).__name__,
+        "parameters": int(network.params.size),
+        "outputs": list(network.output_layer_n_out),
+    }

@@ -1,0 +1,90 @@
+"""``daskdl predict``: predictions of a saved network, with the keys of the examples."""
+
+import os
+import time
+
+import click
+
+from daskdl.cli.data_options import cluster_from, data_options
+from daskdl.cli.exits import debug_option, json_option
+
+__all__ = ["command"]
+
+
+@click.command("predict")
+@click.argument("model")
+@click.argument("data")
+@click.option(
+    "--key",
+    required=True,
+    metavar="COLUMN",
+    help="Column that names each example; it comes back with the prediction.",
+)
+@click.option(
+    "--output",
+    required=True,
+    metavar="DIR",
+    help="Directory or URL for the predictions, Parquet that Spark reads.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace what is at the output.")
+@data_options
+@json_option
+@debug_option
+def command(
+    model: str,
+    data: str,
+    key: str,
+    output: str,
+    overwrite: bool,
+    features: tuple[str, ...],
+    data_format: str | None,
+    scheduler: str | None,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Predict DATA with MODEL.
+
+    MODEL is a saved network or the directory of a run. The output has one row for each
+    row of DATA, with the key, `prediction`, and for classes `probability`; it appears
+    whole or not at all.
+    """
+    start_s = time.monotonic()
+    from rich.console import Console
+
+    from daskdl.cli.figures import Figures
+    from daskdl.cli.job_file import resolved
+    from daskdl.cli.opening import open_for
+    from daskdl.cli.saved_model import open_model
+    from daskdl.cluster.connect import connect
+    from daskdl.cluster.frontend import front_end
+    from daskdl.data.sinks import open_sink
+
+    saved = open_model(model)
+    options = saved.source_options(
+        features=features, data_format=data_format, key=key, require_labels=False
+    )
+    source = open_for(saved.network, data, options)
+    url = resolved(os.getcwd(), output)
+    # Refuses an output that exists now, not after the workers have started.
+    sink = open_sink(url, overwrite=overwrite, storage_options=options.storage_options)
+    sink.prepare()
+    sink.abort()
+    with connect(cluster_from(scheduler, workers)) as client:
+        n_workers = len(client.nthreads())
+        front = front_end(client, saved.network, normalizer=saved.normalizer)
+        work_s = time.monotonic()
+        rows = front.feed_forward_with_key(
+            source, key=key, output=url, overwrite=overwrite, options=options
+        )
+        work_s = time.monotonic() - work_s
+    figures = Figures(
+        examples=rows,
+        examples_per_s=round(rows / work_s, 1),
+        wall_s=round(time.monotonic() - start_s, 3),
+        workers=n_workers,
+        model=saved.url,
+        predictions=url,
+    )
+    figures.print_table(Console(stderr=as_json))
+    if as_json:
+        click.echo(figures.to_line())

@@ -1,0 +1,136 @@
+"""A saved network, and how its training read the data."""
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import fsspec
+
+from daskdl.cli.job_file import load_job
+from daskdl.cli.run_directory import JOB, MODEL
+from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import OptionError, SourceNotFoundError
+from daskdl.formats.load import load
+from daskdl.nn.network import Network
+
+__all__ = ["SavedModel", "columns_of", "open_model"]
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A network from a file or a run directory.
+
+    Attributes
+    ----------
+    url : str
+        Of the file.
+    network : Network
+        As saved; its attribute `normalizer` is None or what the training fitted.
+    options : SourceOptions
+        How the job beside the file read its data; the defaults if there is no job.
+    """
+
+    url: str
+    network: Network[Any]
+    options: SourceOptions
+
+    @property
+    def normalizer(self) -> Any:
+        """What the training fitted, or None."""
+        return getattr(self.network, "normalizer", None)
+
+    def source_options(
+        self,
+        *,
+        features: Sequence[str] = (),
+        label: Sequence[str] = (),
+        data_format: str | None = None,
+        **changes: Any,
+    ) -> SourceOptions:
+        """Return the options of the training with those of the command line put over.
+
+        Parameters
+        ----------
+        features, label : sequence of str
+            Columns, or ``input=column`` for a graph; nothing keeps the training's.
+        data_format : str, optional
+            Stored form of the data. The training's is not taken over: other data may
+            be stored otherwise, and what they are is found out.
+        **changes
+            Further options.
+        """
+        options = replace(self.options, format=data_format, **changes)
+        if features:
+            options = replace(options, features=columns_of("features", features))
+        if label:
+            options = replace(options, label=columns_of("label", label))
+        return options
+
+
+def open_model(path: str) -> SavedModel:
+    """Load a network from a model file or a run directory.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If there is nothing, or a directory without a model.
+    FormatError
+        If the file holds no network.
+    """
+    folder, name = _place(path.rstrip("/"))
+    url = posixpath.join(folder, name)
+    job = posixpath.join(folder, JOB)
+    options = SourceOptions()
+    if _exists(job):
+        options = load_job(job).data.source_options()
+    return SavedModel(url, load(url), options)
+
+
+def columns_of(option: str, names: Sequence[str]) -> Any:
+    """Return what SourceOptions takes for columns given on the command line.
+
+    Raises
+    ------
+    OptionError
+        If some are ``input=column`` and some are not.
+
+    Examples
+    --------
+    >>> columns_of("features", ["a=x", "a=y", "b=z"])
+    {'a': ('x', 'y'), 'b': ('z',)}
+    """
+    named = [name for name in names if "=" in name]
+    if not named:
+        return names[0] if len(names) == 1 else tuple(names)
+    if len(named) != len(names):
+        raise OptionError(
+            f"--{option}: either all must be INPUT=COLUMN or none, got {list(names)}."
+        )
+    found: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        key, _, column = name.partition("=")
+        found[key] = (*found.get(key, ()), column)
+    return found
+
+
+def _place(path: str) -> tuple[str, str]:
+    """Return folder and file name of the model that `path` means."""
+    fs, inside = fsspec.core.url_to_fs(path)
+    if not fs.exists(inside):
+        raise SourceNotFoundError(
+            f"{path}: must be a model file or a run directory, nothing is there."
+        )
+    if not fs.isdir(inside):
+        return posixpath.split(path)
+    if not fs.exists(posixpath.join(inside, MODEL)):
+        raise SourceNotFoundError(
+            f"{path}: must be a model file or a run directory with {MODEL}, got a "
+            "directory without one."
+        )
+    return path, MODEL
+
+
+def _exists(path: str) -> bool:
+    fs, inside = fsspec.core.url_to_fs(path)
+    return bool(fs.exists(inside))

@@ -1,0 +1,80 @@
+"""Names and types of stored columns, read from the head of one file."""
+
+import csv
+import io
+import json
+import posixpath
+from typing import Any
+
+import fsspec
+
+__all__ = ["stored_columns"]
+
+_HEAD_BYTES = 1 << 16
+
+
+def stored_columns(path: str) -> dict[str, str]:
+    """Return columns and their types.
+
+    Parameters
+    ----------
+    path : str
+        A file, or a directory of files that Spark wrote.
+
+    Returns
+    -------
+    dict of str to str
+        Empty if the form has no columns, or does not tell them. Types of CSV and JSON
+        are not told.
+    """
+    fs, inside = fsspec.core.url_to_fs(path)
+    first = _first_file(fs, inside)
+    if first is None:
+        return {}
+    ending = posixpath.splitext(first)[1]
+    with fs.open(first, "rb") as stream:
+        if ending in (".parquet", ".orc"):
+            return _of_schema(stream, ending)
+        if ending == ".csv":
+            return _of_csv(stream.read(_HEAD_BYTES))
+        if ending in (".json", ".jsonl"):
+            return _of_json(stream.read(_HEAD_BYTES))
+    return {}
+
+
+def _first_file(fs: Any, path: str) -> str | None:
+    """Return the first file that is no marker, below `partitionBy` folders too."""
+    if not fs.isdir(path):
+        return path
+    for entry in sorted(fs.ls(path, detail=False)):
+        if posixpath.basename(entry.rstrip("/")).startswith(("_", ".")):
+            continue
+        found = _first_file(fs, entry)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_schema(stream: Any, ending: str) -> dict[str, str]:
+    if ending == ".orc":
+        import pyarrow.orc
+
+        schema = pyarrow.orc.ORCFile(stream).schema
+    else:
+        import pyarrow.parquet
+
+        schema = pyarrow.parquet.ParquetFile(stream).schema_arrow
+    return {field.name: str(field.type) for field in schema}
+
+
+def _of_csv(head: bytes) -> dict[str, str]:
+    first = next(csv.reader(io.StringIO(head.decode("utf-8", "replace"))), [])
+    return dict.fromkeys(first, "text")
+
+
+def _of_json(head: bytes) -> dict[str, str]:
+    try:
+        record = json.loads(head.split(b"\n", 1)[0])
+    except ValueError:
+        return {}
+    return dict.fromkeys(record, "") if isinstance(record, dict) else {}
