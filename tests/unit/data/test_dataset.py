@@ -1,0 +1,293 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.dl4j_streams import read_dataset
+from daskdl.errors import (
+    CorruptFileError,
+    DataError,
+    OptionError,
+    OutputExistsError,
+    ShapeError,
+    SourceNotFoundError,
+)
+from tests.unit.data.golden import dataset_bytes, dataset_names, expected_dataset
+
+PARTS = ("features", "labels", "features_mask", "labels_mask")
+# Written with lists that Java serialised at the end, in bfloat16, or without features.
+NOT_WRITTEN = (
+    "ds_bfloat16",
+    "ds_empty",
+    "ds_label_names",
+    "ds_metadata",
+    "ds_metadata_and_names",
+)
+WRITABLE = [name for name in dataset_names("ds_") if name not in NOT_WRITTEN]
+
+
+@pytest.fixture
+def golden(tmp_path):
+    """Gives the path of a golden file."""
+
+    def path_of(name):
+        path = tmp_path / f"{name}.bin"
+        path.write_bytes(dataset_bytes(name))
+        return path
+
+    return path_of
+
+
+def five(**options):
+    return DataSet(np.arange(10.0).reshape(5, 2), np.arange(5.0)[:, None], **options)
+
+
+@pytest.mark.parametrize("name", [n for n in dataset_names("ds_") if n != "ds_empty"])
+def test_loads_what_dl4j_saved(golden, name):
+    loaded = DataSet.load(golden(name))
+    expected = expected_dataset(name)
+    for part in PARTS:
+        actual = getattr(loaded, part)
+        assert (actual is None) == (part not in expected)
+        if actual is not None:
+            np.testing.assert_array_equal(actual, expected[part])
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_saves_what_dl4j_saved(golden, tmp_path, name):
+    path = golden(name)
+    DataSet.load(path).save(tmp_path / "again.bin")
+    assert (tmp_path / "again.bin").read_bytes() == path.read_bytes()
+
+
+def test_labels_that_are_the_features_are_the_same_array(golden):
+    loaded = DataSet.load(golden("ds_labels_are_features"))
+    assert loaded.labels is loaded.features
+
+
+def test_a_file_without_features_is_refused(golden):
+    with pytest.raises(DataError, match=r"ds_empty\.bin: a DataSet must hold features"):
+        DataSet.load(golden("ds_empty"))
+
+
+def test_stream_stops_after_the_masks_of_a_file_with_metadata(golden):
+    with open(golden("ds_metadata_and_names"), "rb") as stream:
+        read_dataset(stream, name="ds.bin")
+        assert stream.read(4) == b"\xac\xed\x00\x05"
+
+
+def test_merge_fills_time_series_as_dl4j_does(golden):
+    merged = DataSet.merge(
+        [DataSet.load(golden("ds_merge_in1")), DataSet.load(golden("ds_merge_in2"))]
+    )
+    expected = expected_dataset("ds_merge_out")
+    for part in PARTS:
+        np.testing.assert_array_equal(getattr(merged, part), expected[part])
+
+
+@given(
+    st.integers(1, 6),
+    st.lists(st.integers(1, 4), min_size=0, max_size=3),
+    st.booleans(),
+    st.sampled_from(["float32", "float64", "float16", "int32", "uint8", "bool"]),
+    st.integers(0, 2**32 - 1),
+)
+def test_loading_what_was_saved_is_identity(
+    tmp_path_factory, batch, shape, has_mask, dtype, seed
+):
+    rng = np.random.default_rng(seed)
+    saved = DataSet(
+        (rng.normal(size=(batch, *shape)) * 100).astype(dtype),
+        rng.normal(size=(batch, 2)),
+        (rng.random((batch, 3)) > 0.5) if has_mask else None,
+    )
+    path = tmp_path_factory.mktemp("saved") / "batch.bin"
+    saved.save(path)
+    loaded = DataSet.load(path)
+    for part in PARTS:
+        before, after = getattr(saved, part), getattr(loaded, part)
+        if before is None:
+            assert after is None
+        else:
+            np.testing.assert_array_equal(after, before, strict=True)
+
+
+def test_saves_and_loads_by_url(tmp_path):
+    five().save(f"file://{tmp_path}/batch.bin")
+    np.testing.assert_array_equal(
+        DataSet.load(f"file://{tmp_path}/batch.bin").features, five().features
+    )
+
+
+def test_an_existing_file_is_not_overwritten_unasked(tmp_path):
+    path = tmp_path / "batch.bin"
+    five().save(path)
+    with pytest.raises(OutputExistsError, match="must not exist yet"):
+        five().save(path)
+
+
+def test_overwriting_on_request_leaves_one_file(tmp_path):
+    path = tmp_path / "batch.bin"
+    five().save(path)
+    five().slice(0, 2).save(path, overwrite=True)
+    assert DataSet.load(path).num_examples == 2
+    assert [entry.name for entry in tmp_path.iterdir()] == ["batch.bin"]
+
+
+def test_a_failed_save_leaves_no_file(tmp_path):
+    batch = five()
+    batch.labels = np.array([["text"]] * 5)
+    with pytest.raises(DataError, match="dtype must be one that ND4J has"):
+        batch.save(tmp_path / "batch.bin")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(SourceNotFoundError, match=r"none\.bin: must be a file"):
+        DataSet.load(tmp_path / "none.bin")
+
+
+def test_a_cut_off_file_is_named_with_its_offset(golden):
+    path = golden("ds_2d")
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(
+        CorruptFileError, match=re.escape(str(path)) + r".* at offset \d+, got"
+    ):
+        DataSet.load(path)
+
+
+def test_an_empty_file_is_corrupt(tmp_path):
+    (tmp_path / "empty.bin").write_bytes(b"")
+    with pytest.raises(CorruptFileError, match=r"1 bytes must follow at offset 0"):
+        DataSet.load(tmp_path / "empty.bin")
+
+
+def test_a_foreign_file_is_corrupt(tmp_path):
+    (tmp_path / "foreign.bin").write_bytes(b"\x89PNG")
+    with pytest.raises(CorruptFileError, match=r"flags .* below 128, got 137"):
+        DataSet.load(tmp_path / "foreign.bin")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1.0], [1.0, 2.0]],), "DataSet: features must be a regular array"),
+        ((["a", "b"],), "features must hold real numbers, got dtype <U1"),
+        (([1j],), "features must hold real numbers, got dtype complex128"),
+        (([None, 1.0],), "features must hold real numbers, got dtype object"),
+        (([[1.0]], np.array([[{}]])), "labels must hold real numbers, got dtype obj"),
+    ],
+)
+def test_what_is_no_regular_array_of_numbers_is_refused(arguments, message):
+    with pytest.raises(DataError, match=message):
+        DataSet(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1.0,), "features must have an axis of examples first, got a single number"),
+        (
+            (np.zeros((3, 2)), np.zeros((2, 1))),
+            r"labels must have as many examples as features \(3\), got shape \(2, 1\)",
+        ),
+        (
+            (np.zeros((3, 2, 4)), None, np.zeros((4, 4))),
+            r"features_mask must have as many examples as features \(3\)",
+        ),
+    ],
+)
+def test_arrays_of_other_lengths_are_refused(arguments, message):
+    with pytest.raises(ShapeError, match=f"^DataSet: {message}"):
+        DataSet(*arguments)
+
+
+def test_a_wrong_number_of_keys_is_refused():
+    with pytest.raises(ShapeError, match=r"keys must have shape \(5,\), got \(2,\)"):
+        five(keys=["a", "b"])
+
+
+@pytest.mark.parametrize("keys", [[1, "a", None, (1, 2), 2.0], [(1, 2), (3, 4)] * 2])
+def test_keys_of_any_kind_stay_what_they_are(keys):
+    assert DataSet(np.zeros((len(keys), 1)), keys=keys).keys.tolist() == keys
+
+
+def test_batches_share_memory_and_only_the_last_is_short():
+    batch = five(keys=list("abcde"))
+    parts = list(batch.batches(2))
+    assert [part.num_examples for part in parts] == [2, 2, 1]
+    assert all(np.shares_memory(part.features, batch.features) for part in parts)
+    assert parts[2].keys.tolist() == ["e"]
+
+
+def test_a_batch_size_of_0_is_refused():
+    with pytest.raises(OptionError, match="batch_size must be > 0, got 0"):
+        next(five().batches(0))
+
+
+def test_shuffling_keeps_features_labels_and_keys_together(rng):
+    shuffled = five(keys=range(5)).shuffled(rng)
+    assert sorted(shuffled.keys) == list(range(5))
+    np.testing.assert_array_equal(shuffled.features, five().features[shuffled.keys])
+    np.testing.assert_array_equal(shuffled.labels, five().labels[shuffled.keys])
+
+
+@given(st.integers(1, 7))
+def test_merging_batches_is_identity(batch_size):
+    batch = five(keys=list("abcde"))
+    merged = DataSet.merge(list(batch.batches(batch_size)))
+    np.testing.assert_array_equal(merged.features, batch.features)
+    np.testing.assert_array_equal(merged.keys, batch.keys)
+
+
+def test_merging_makes_masks_only_where_some_have_one():
+    series = np.zeros((2, 3, 4))
+    mask = np.array([[1.0, 1.0, 0.0, 0.0]] * 2)
+    merged = DataSet.merge([DataSet(series, None, mask), DataSet(series)])
+    expected = [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1]]
+    np.testing.assert_array_equal(merged.features_mask, expected)
+    assert merged.labels_mask is None
+
+
+def test_merging_lengths_keeps_the_masks_that_were_given():
+    short = DataSet(np.zeros((1, 3, 2)), None, np.array([[1.0, 0.0]]))
+    merged = DataSet.merge([short, DataSet(np.zeros((1, 3, 4)))])
+    np.testing.assert_array_equal(merged.features_mask, [[1, 0, 0, 0], [1, 1, 1, 1]])
+
+
+def test_merging_nothing_is_refused():
+    with pytest.raises(OptionError, match=r"datasets must hold at least one, got \[\]"):
+        DataSet.merge([])
+
+
+def test_merging_other_widths_is_refused():
+    with pytest.raises(ShapeError, match=r"one shape, .* got \[\(2,\), \(3,\)\]"):
+        DataSet.merge([five(), DataSet(np.zeros((1, 3)), [[0.0]])])
+
+
+def test_merging_masks_of_other_lengths_is_refused():
+    series = np.zeros((1, 2, 3))
+    parts = [DataSet(series, None, np.ones((1, n))) for n in (3, 4)]
+    with pytest.raises(ShapeError, match=r"features_mask must have shape \(batch, 3\)"):
+        DataSet.merge(parts)
+
+
+@pytest.mark.parametrize("part", ["labels", "keys"])
+def test_merging_some_without_labels_or_keys_is_refused(part):
+    first, second = five(keys=range(5)), five(keys=range(5))
+    setattr(second, part, None)
+    with pytest.raises(
+        DataError, match=rf"must have {part}, got none in number 1 of 2"
+    ):
+        DataSet.merge([first, second])
+
+
+def test_repr_shows_shapes_and_dtypes():
+    assert repr(five()) == "DataSet(features=(5, 2) float64, labels=(5, 1) float64)"
+
+
+def test_nbytes_counts_every_array():
+    assert five().nbytes == 5 * 3 * 8

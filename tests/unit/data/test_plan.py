@@ -1,0 +1,119 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daskdl.data.plan import (
+    Minibatch,
+    Piece,
+    deal,
+    plan_given,
+    plan_minibatches,
+    shuffle,
+)
+from daskdl.errors import OptionError
+
+ROWS = st.lists(st.integers(0, 40), max_size=12)
+BATCH_SIZES = st.integers(1, 50)
+
+
+def rows_of(minibatch):
+    return [
+        (piece.partition, row)
+        for piece in minibatch.pieces
+        for row in range(piece.start, piece.stop)
+    ]
+
+
+def all_rows(rows):
+    return [(k, row) for k, count in enumerate(rows) for row in range(count)]
+
+
+@given(ROWS, BATCH_SIZES)
+def test_every_row_comes_exactly_once_and_in_order(rows, batch_size):
+    plan = plan_minibatches(rows, batch_size)
+    assert [row for m in plan for row in rows_of(m)] == all_rows(rows)
+
+
+@given(ROWS, BATCH_SIZES)
+def test_only_the_very_last_minibatch_is_short(rows, batch_size):
+    sizes = [minibatch.rows for minibatch in plan_minibatches(rows, batch_size)]
+    assert all(size == batch_size for size in sizes[:-1])
+    assert all(0 < size <= batch_size for size in sizes[-1:])
+
+
+@given(ROWS, BATCH_SIZES)
+def test_rows_and_index_say_what_the_pieces_hold(rows, batch_size):
+    for number, minibatch in enumerate(plan_minibatches(rows, batch_size)):
+        assert minibatch.index == number
+        assert minibatch.rows == sum(piece.rows for piece in minibatch.pieces)
+
+
+def test_a_minibatch_spans_the_border_of_partitions():
+    assert plan_minibatches([3, 0, 2], 4) == [
+        Minibatch(0, (Piece(0, 0, 3), Piece(2, 0, 1)), 4),
+        Minibatch(1, (Piece(2, 1, 2),), 1),
+    ]
+
+
+@given(ROWS)
+def test_given_minibatches_are_the_filled_partitions(rows):
+    plan = plan_given(rows)
+    assert [m.pieces[0].partition for m in plan] == [k for k, n in enumerate(rows) if n]
+    assert [row for m in plan for row in rows_of(m)] == all_rows(rows)
+
+
+@given(ROWS, BATCH_SIZES, st.integers(1, 9), st.booleans())
+def test_dealing_loses_nothing_and_counts_differ_by_at_most_one(
+    rows, batch_size, n_workers, interleaved
+):
+    plan = plan_minibatches(rows, batch_size)
+    hands = deal(plan, n_workers, interleaved=interleaved)
+    assert sorted(m.index for hand in hands for m in hand) == list(range(len(plan)))
+    counts = [len(hand) for hand in hands]
+    assert len(counts) == n_workers
+    assert max(counts) - min(counts) <= 1
+
+
+def test_interleaved_deals_minibatch_k_to_worker_k_mod_n():
+    hands = deal(plan_minibatches([7], 1), 3, interleaved=True)
+    assert [[m.index for m in hand] for hand in hands] == [[0, 3, 6], [1, 4], [2, 5]]
+
+
+def test_contiguous_blocks_keep_the_order_and_the_short_one_in_the_longest():
+    hands = deal(plan_minibatches([45], 10), 2, interleaved=False)
+    assert [[m.rows for m in hand] for hand in hands] == [[10, 10], [10, 10, 5]]
+
+
+@given(ROWS, BATCH_SIZES, st.integers(1, 9))
+def test_contiguous_blocks_together_are_the_plan(rows, batch_size, n_workers):
+    plan = plan_minibatches(rows, batch_size)
+    hands = deal(plan, n_workers, interleaved=False)
+    assert [minibatch for hand in hands for minibatch in hand] == plan
+
+
+@given(ROWS, st.integers(0, 2**31), st.integers(0, 100))
+def test_shuffling_is_a_permutation_that_seed_and_epoch_decide(rows, seed, epoch):
+    plan = plan_minibatches(rows, 3)
+    shuffled = shuffle(plan, seed, epoch)
+    assert sorted(shuffled, key=lambda m: m.index) == plan
+    assert shuffle(plan, seed, epoch) == shuffled
+
+
+def test_every_epoch_has_its_own_order():
+    plan = plan_minibatches([100], 1)
+    assert shuffle(plan, 7, 0) != shuffle(plan, 7, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: plan_minibatches([1], 0), r"batch_size must be > 0, got 0"),
+        (lambda: plan_minibatches([1, -1], 2), r"rows of partition 1 must be >= 0"),
+        (lambda: plan_given([-5]), r"rows of partition 0 must be >= 0, got -5"),
+        (lambda: deal([], 0, interleaved=True), r"n_workers must be > 0, got 0"),
+        (lambda: shuffle([], 0, -1), r"epoch must be >= 0, got -1"),
+    ],
+)
+def test_impossible_numbers_are_refused(call, message):
+    with pytest.raises(OptionError, match=message):
+        call()

@@ -1,0 +1,96 @@
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.plan import Minibatch, Piece, plan_minibatches
+from daskdl.data.reader import MinibatchReader
+from daskdl.data.sources.source import Partition
+from daskdl.errors import DataError, OptionError
+
+
+@dataclass
+class Counted(Partition):
+    """Counts how often it is loaded."""
+
+    name: str
+    examples: object
+    rows: int | None = None
+    loads: list = field(default_factory=list)
+
+    def load(self):
+        self.loads.append(self.name)
+        return self.examples
+
+
+def partitions(rows):
+    starts = np.cumsum([0, *rows])
+    return [
+        Counted(f"part {k}", DataSet(np.arange(start, start + n)[:, None] * 1.0))
+        for k, (start, n) in enumerate(zip(starts, rows, strict=False))
+    ]
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    st.integers(1, 12),
+    st.sampled_from([0, 100, 2**20]),
+)
+def test_merging_in_plan_order_is_the_concatenation(rows, batch_size, cache_bytes):
+    reader = MinibatchReader(partitions(rows), cache_bytes)
+    read = [reader.read(minibatch) for minibatch in plan_minibatches(rows, batch_size)]
+    features = np.concatenate([batch.features for batch in read])
+    np.testing.assert_array_equal(features[:, 0], np.arange(sum(rows)))
+
+
+def test_a_partition_is_loaded_once_while_memory_allows():
+    parts = partitions([10, 10])
+    reader = MinibatchReader(parts)
+    for _ in range(2):
+        for minibatch in plan_minibatches([10, 10], 3):
+            reader.read(minibatch)
+    assert [len(part.loads) for part in parts] == [1, 1]
+
+
+def test_the_least_recently_used_partition_is_let_go():
+    parts = partitions([10, 10, 10])
+    reader = MinibatchReader(parts, cache_bytes=160)
+    for number in (0, 1, 0, 2, 0, 1):
+        reader.read(Minibatch(0, (Piece(number, 0, 5),), 5))
+    assert [len(part.loads) for part in parts] == [1, 2, 1]
+
+
+def test_without_room_the_partition_read_last_is_still_kept():
+    parts = partitions([10])
+    reader = MinibatchReader(parts, cache_bytes=0)
+    for minibatch in plan_minibatches([10], 3):
+        reader.read(minibatch)
+    assert len(parts[0].loads) == 1
+
+
+def test_multi_data_sets_are_merged_as_such():
+    parts = [Counted(f"part {k}", MultiDataSet([np.full((2, 1), k)])) for k in range(2)]
+    read = MinibatchReader(parts).read(plan_minibatches([2, 2], 4)[0])
+    np.testing.assert_array_equal(read.features[0][:, 0], [0, 0, 1, 1])
+
+
+def test_both_kinds_in_one_minibatch_are_refused():
+    parts = [*partitions([2]), Counted("part 1", MultiDataSet([np.zeros((2, 1))]))]
+    with pytest.raises(
+        DataError, match=r"^part 0: all partitions must hold DataSets, o"
+    ):
+        MinibatchReader(parts).read(plan_minibatches([2, 2], 4)[0])
+
+
+def test_a_partition_that_shrank_is_named():
+    with pytest.raises(DataError, match=r"^part 0: must still have 4 rows .* got 3\."):
+        MinibatchReader(partitions([3])).read(Minibatch(0, (Piece(0, 0, 4),), 4))
+
+
+def test_a_negative_cache_is_refused():
+    with pytest.raises(OptionError, match="cache_bytes must be >= 0, got -1"):
+        MinibatchReader([], cache_bytes=-1)
