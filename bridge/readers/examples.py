@@ -205,7 +205,9 @@ def _keys(column: Any) -> NDArray[Any]:
     # Integers with nulls would turn to floats, and structs must stay as they are.
     if column.null_count or pa.types.is_nested(column.type):
         keys = np.empty(len(column), dtype=object)
-        keys[:] = column.to_pylist()
+        # One by one: NumPy takes lists of one length for a matrix.
+        for row, key in enumerate(column.to_pylist()):
+            keys[row] = key
         return keys
     return np.asarray(column.to_numpy(zero_copy_only=False))
 

@@ -132,7 +132,8 @@ def _type(values: list[Any]) -> Any:
     try:
         return pa.array(values).type
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.string()
+        # The first value decides; loading names the row of the first that differs.
+        return _type(values[:1]) if len(values) > 1 else pa.string()
 
 
 def _is_number(value: Any) -> bool:

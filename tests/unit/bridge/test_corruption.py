@@ -1,0 +1,81 @@
+"""Part files that end too early are refused, wherever they end."""
+
+import shutil
+
+import pytest
+
+from daskdl.errors import CorruptFileError
+from tests.unit.bridge.sample_forms import first_file
+from tests.unit.bridge.table_files import open_path
+
+CSV = {"features": tuple(f"p{i:02d}" for i in range(64))}
+FORMS = {
+    "parquet_vector_mixed": {},
+    "parquet_array_zstd": {},
+    "parquet_columns": CSV,
+    "orc": {},
+    "csv_gzip": CSV,
+}
+LINES = {
+    "csv_header": CSV,
+    "csv_noheader": {
+        "features": tuple(f"_c{i}" for i in range(1, 65)),
+        "label": "_c0",
+    },
+    "json": {},
+    "libsvm": {"n_features": 64},
+}
+
+
+def truncated_copy(form, tmp_path, share):
+    """Copy the first part file, cut after that share of its bytes."""
+    original = first_file(form)
+    target = tmp_path / original.name
+    shutil.copyfile(original, target)
+    data = target.read_bytes()
+    target.write_bytes(data[: int(share * len(data))])
+    return target
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.999])
+@pytest.mark.parametrize("form", FORMS)
+def test_truncated_file_is_corrupt(form, tmp_path, share):
+    path = truncated_copy(form, tmp_path, share)
+    with pytest.raises(CorruptFileError, match=path.name):
+        open_path(path, **FORMS[form]).partitions[0].load()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.5, 0.75, 0.9, 0.999])
+@pytest.mark.parametrize("form", LINES)
+def test_file_of_lines_that_ends_inside_a_line_is_corrupt(form, tmp_path, share):
+    path = truncated_copy(form, tmp_path, share)
+    assert not path.read_bytes().endswith(b"\n")
+    with pytest.raises(CorruptFileError, match=path.name):
+        open_path(path, **LINES[form]).partitions[0].load()
+
+
+@pytest.mark.parametrize("form", ["parquet_vector_dense", "orc"])
+def test_overwritten_data_is_corrupt_or_gives_an_error(form, tmp_path):
+    """The footers are whole, so only loading can find out."""
+    path = truncated_copy(form, tmp_path, 1.0)
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 4
+    data[4 : 2 * middle] = b"\xa5" * (2 * middle - 4)
+    path.write_bytes(data)
+    partition = open_path(path).partitions[0]
+    with pytest.raises(CorruptFileError, match=path.name):
+        partition.load()
+
+
+def test_empty_parquet_file_is_corrupt(tmp_path):
+    path = truncated_copy("parquet_array", tmp_path, 0.0)
+    with pytest.raises(CorruptFileError, match=r"cut short or damaged"):
+        open_path(path)
+
+
+def test_file_that_went_away_is_said_to_be_gone(tmp_path):
+    path = truncated_copy("parquet_array", tmp_path, 1.0)
+    partition = open_path(path).partitions[0]
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=path.name):
+        partition.load()

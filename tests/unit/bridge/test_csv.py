@@ -1,0 +1,124 @@
+"""CSV as Spark writes it, and as others do."""
+
+import numpy as np
+import pytest
+
+from daskdl.errors import ColumnError, CorruptFileError, DataError
+from tests.unit.bridge.table_files import load_one, open_path, write_text
+
+JOB = "11111111-2222-3333-4444-555555555555"
+WITH_HEADER = "label,a,b,name\n0,1.5,2,x\n1,3,-4e1,y\n"
+A_AND_B = {"features": ("a", "b"), "label": "label"}
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz"])
+def test_header_names_the_columns(tmp_path, name):
+    batch = load_one(write_text(tmp_path / name, WITH_HEADER), **A_AND_B)
+    np.testing.assert_array_equal(batch.features, [[1.5, 2], [3, -40]])
+    np.testing.assert_array_equal(batch.labels, [[0], [1]])
+
+
+def test_without_header_columns_have_the_names_of_spark(tmp_path):
+    path = write_text(tmp_path / "x.csv", "0,1.5,2\n1,3,4\n")
+    batch = load_one(path, features=("_c1", "_c2"), label="_c0")
+    np.testing.assert_array_equal(batch.features, [[1.5, 2], [3, 4]])
+
+
+def test_header_of_numbers_is_one_if_told(tmp_path):
+    path = write_text(tmp_path / "x.csv", "0,1\n5,6\n")
+    batch = load_one(path, features="0", label="1", header=True)
+    np.testing.assert_array_equal(batch.features, [[5]])
+
+
+def test_first_row_of_text_is_none_if_told(tmp_path):
+    path = write_text(tmp_path / "x.csv", "a,1\nb,2\n")
+    batch = load_one(path, features="_c1", key="_c0", header=False, label="_c1")
+    assert batch.keys.tolist() == ["a", "b"]
+
+
+def test_delimiter(tmp_path):
+    path = write_text(tmp_path / "x.csv", WITH_HEADER.replace(",", "\t"))
+    assert load_one(path, delimiter="\t", **A_AND_B).features.shape == (2, 2)
+
+
+def test_keys_stay_text(tmp_path):
+    path = write_text(tmp_path / "x.csv", 'id,features\n007,1\n"",2\n,3\n" a\\"b",4\n')
+    batch = load_one(path, key="id", require_labels=False)
+    assert batch.keys.tolist() == ["007", "", None, ' a"b']
+
+
+def test_quoted_cell_may_span_lines(tmp_path):
+    path = write_text(tmp_path / "x.csv", 'id,features\n"a\nb",1\nc,2\n')
+    batch = load_one(path, key="id", require_labels=False)
+    assert batch.keys.tolist() == ["a\nb", "c"]
+
+
+def test_columns_may_change_places_between_parts_with_headers(tmp_path):
+    write_text(tmp_path / "a.csv", "label,a,b\n0,1,2\n")
+    write_text(tmp_path / "b.csv", "b,label,a\n4,1,3\n")
+    partitions = open_path(str(tmp_path), **A_AND_B).partitions
+    rows = np.concatenate([partition.load().features for partition in partitions])
+    np.testing.assert_array_equal(rows, [[1, 2], [3, 4]])
+
+
+def test_part_without_bytes_has_no_rows(tmp_path):
+    """RDDs leave such parts, in front too."""
+    write_text(tmp_path / "part-00000", "")
+    write_text(tmp_path / "part-00001", "1,2\n")
+    write_text(tmp_path / "_SUCCESS", "")
+    options = {"features": "_c1", "label": "_c0", "format": "csv"}
+    partitions = open_path(str(tmp_path), **options).partitions
+    assert [partition.load().num_examples for partition in partitions] == [0, 1]
+
+
+def test_part_with_nothing_but_a_header_has_no_rows(tmp_path):
+    assert (
+        load_one(write_text(tmp_path / "x.csv", "label,a,b\n"), **A_AND_B) is not None
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("label,a,b\n0,1,2\n1,2\n", DataError, r"row 1 must have 3 cells .* got 2"),
+        ("label,a,b\n0,1,2\n1,2,3,4\n", DataError, r"row 1 must have 3 cells .* got 4"),
+        (
+            "label,a,b\n0,1,2\n1,x,3\n",
+            ColumnError,
+            r"'a' must hold numbers, got 'x' in r",
+        ),
+        ("label,a,b\n0,1,2\n1,,3\n", DataError, r"'a' must hold .* row 1 is null"),
+        ("label,a,b\n0,1,NaN\n", DataError, r"'b' must hold finite numbers.* row 0"),
+        ("label,a,b\n0,1,Infinity\n", DataError, r"'b' must hold finite numbers"),
+        ("label,a,b\n,1,2\n", DataError, r"'label' must hold .* row 0 is null"),
+        ('label,a,b\n0,1,"2\n', CorruptFileError, r"cut short or damaged"),
+    ],
+)
+def test_bad_cells_are_refused(tmp_path, text, error, message):
+    with pytest.raises(error, match=message):
+        load_one(write_text(tmp_path / "x.csv", text), **A_AND_B)
+
+
+def test_later_part_must_have_the_columns(tmp_path):
+    write_text(tmp_path / "a.csv", "label,a,b\n0,1,2\n")
+    write_text(tmp_path / "b.csv", "label,a,c\n0,1,2\n")
+    partition = open_path(str(tmp_path), **A_AND_B).partitions[1]
+    with pytest.raises(ColumnError, match=r"b\.csv: column 'b' must exist"):
+        partition.load()
+
+
+def test_foreign_compression_is_refused(tmp_path):
+    path = write_text(tmp_path / "x.csv.zst", WITH_HEADER)
+    with pytest.raises(DataError, match=r"must be plain, \.gz or \.bz2, got \.zst"):
+        open_path(path, format="csv", **A_AND_B)
+
+
+def test_file_without_last_line_end_is_whole_if_spark_did_not_write_it(tmp_path):
+    path = write_text(tmp_path / "x.csv", WITH_HEADER.rstrip("\n"))
+    assert load_one(path, **A_AND_B).num_examples == 2
+
+
+def test_file_of_spark_without_last_line_end_is_cut_short(tmp_path):
+    path = tmp_path / f"part-00000-{JOB}-c000.csv"
+    with pytest.raises(CorruptFileError, match=r"cut short at offset 35"):
+        load_one(write_text(path, WITH_HEADER.rstrip("\n")), **A_AND_B)

@@ -1,0 +1,55 @@
+"""Minibatches that DL4J saved."""
+
+import numpy as np
+import pytest
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.errors import CorruptFileError, OptionError
+from tests.unit.bridge.table_files import load_one, open_path
+
+
+def batch_of(rng, n_examples):
+    return DataSet(
+        rng.normal(size=(n_examples, 3)).astype("float32"), np.eye(n_examples)
+    )
+
+
+def test_each_file_is_one_minibatch(tmp_path, rng):
+    for number, n_examples in ((10, 2), (9, 4)):
+        batch_of(rng, n_examples).save(str(tmp_path / f"dataset_{number}.bin"))
+    source = open_path(str(tmp_path))
+    assert source.minibatches
+    assert [p.load().num_examples for p in source.partitions] == [4, 2]
+
+
+def test_values_come_back(tmp_path, rng):
+    batch = batch_of(rng, 5)
+    batch.save(str(tmp_path / "x.bin"))
+    found = load_one(tmp_path / "x.bin")
+    np.testing.assert_array_equal(found.features, batch.features)
+    np.testing.assert_array_equal(found.labels, batch.labels)
+
+
+def test_multi_data_sets_are_read_if_told(tmp_path, rng):
+    batch = MultiDataSet(
+        [rng.normal(size=(3, 2)), rng.normal(size=(3, 4))], [np.eye(3)]
+    )
+    batch.save(str(tmp_path / "x.bin"))
+    found = load_one(tmp_path / "x.bin", format="dl4j_multi")
+    assert [array.shape for array in found.features] == [(3, 2), (3, 4)]
+
+
+@pytest.mark.parametrize("option", ["features", "label", "key", "features_mask"])
+def test_columns_are_refused(tmp_path, rng, option):
+    batch_of(rng, 2).save(str(tmp_path / "x.bin"))
+    with pytest.raises(OptionError, match=rf"{option} must not be given"):
+        open_path(tmp_path / "x.bin", **{option: "x"})
+
+
+def test_truncated_file_is_refused_with_path_and_offset(tmp_path, rng):
+    path = tmp_path / "x.bin"
+    batch_of(rng, 2).save(str(path))
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(CorruptFileError, match=r"x\.bin: .*offset"):
+        load_one(path)

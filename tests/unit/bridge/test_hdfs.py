@@ -1,0 +1,190 @@
+"""What guards HDFS: time limits, the fork, errors by kind. No HDFS is needed here."""
+
+import io
+import multiprocessing
+import os
+import threading
+
+import pytest
+
+hdfs = pytest.importorskip("bridge.hdfs", reason="hdfs-native is not installed")
+
+from bridge.errors import (  # noqa: E402
+    StorageError,
+    StorageTimeoutError,
+    StorageUnreachableError,
+)
+from daskdl.errors import DataError, OptionError, SourceNotFoundError  # noqa: E402
+
+
+@pytest.fixture
+def release():
+    """Ends the calls that hang, so that no thread outlives its test for long."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+class HangingClient:
+    """Accepts every call and never answers."""
+
+    def __init__(self, release):
+        self._release = release
+
+    def __getattr__(self, name):
+        return lambda *arguments: self._release.wait()
+
+
+CALLS = {
+    "look up": lambda client: client.get_file_info("/x"),
+    "list": lambda client: client.list_status("/x"),
+    "measure": lambda client: client.get_content_summary("/x"),
+    "make directory": lambda client: client.mkdirs("/x"),
+    "rename": lambda client: client.rename("/x", "/y"),
+    "delete": lambda client: client.delete("/x"),
+    "touch": lambda client: client.set_times("/x", 0, 0),
+    "open": lambda client: client.read("/x"),
+    "create": lambda client: client.create("/x"),
+    "append to": lambda client: client.append("/x"),
+}
+
+
+@pytest.mark.parametrize("action", CALLS)
+def test_every_call_has_a_time_limit(action, release):
+    client = hdfs.GuardedClient(HangingClient(release), "hdfs://ns", 0.05)
+    message = rf"hdfs://ns/x: HDFS must {action} within 0.05 s"
+    with pytest.raises(StorageTimeoutError, match=message):
+        CALLS[action](client)
+
+
+def test_reading_and_writing_have_a_time_limit(release):
+    reader = hdfs.GuardedReader(HangingClient(release), "hdfs://ns/x", 0.05)
+    with pytest.raises(StorageTimeoutError, match=r"must read"):
+        reader.readinto(bytearray(3))
+    writer = hdfs.GuardedWriter(HangingClient(release), "hdfs://ns/x", 0.05)
+    with pytest.raises(StorageTimeoutError, match=r"must write"):
+        writer.write(b"abc")
+    # Broken: closing must not wait once more.
+    writer.close()
+
+
+def test_closing_has_a_time_limit(release):
+    writer = hdfs.GuardedWriter(HangingClient(release), "hdfs://ns/x", 0.05)
+    with pytest.raises(StorageTimeoutError, match=r"must close"):
+        writer.close()
+    assert writer.closed
+
+
+def test_time_out_is_what_callers_expect():
+    assert issubclass(StorageTimeoutError, TimeoutError)
+    assert issubclass(StorageTimeoutError, DataError)
+
+
+def failing(error):
+    def function():
+        raise error
+
+    return function
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected", "message"),
+    [
+        (FileNotFoundError("x"), SourceNotFoundError, r"to list it, it must exist"),
+        (FileExistsError("there"), FileExistsError, r"there"),
+        (
+            RuntimeError('RPCError("...AccessControlException", "Permission denied")'),
+            PermissionError,
+            r"hdfs://ns/x: no permission to list",
+        ),
+        (
+            OSError("Connection refused (os error 111)"),
+            StorageUnreachableError,
+            r"none accepts connections",
+        ),
+        (
+            RuntimeError('RPCError("...SafeModeException"\n"in safe mode")'),
+            StorageError,
+            r"could not list: RPCError.*SafeModeException.*in safe mode",
+        ),
+        (KeyError("own"), KeyError, r"own"),
+    ],
+)
+def test_errors_are_told_apart(raised, expected, message):
+    with pytest.raises(expected, match=message) as caught:
+        hdfs.call_within(1.0, "list", "hdfs://ns/x", failing(raised))
+    assert raised in (caught.value, caught.value.__cause__)
+
+
+def test_result_comes_back():
+    assert hdfs.call_within(1.0, "list", "hdfs://ns/x", lambda: 7) == 7
+
+
+def _use_hdfs(queue):
+    try:
+        hdfs.call_within(1.0, "list", "hdfs://ns/x", lambda: 7)
+    except StorageError as error:
+        queue.put(str(error))
+    else:
+        queue.put("no error")
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_child_forked_after_use_is_refused():
+    hdfs.refuse_after_fork("hdfs://ns/x")
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=_use_hdfs, args=(queue,))
+    child.start()
+    message = queue.get()
+    child.join()
+    assert f"process {os.getpid()} had used it" in message
+    assert "'spawn' or 'forkserver'" in message
+
+
+@pytest.mark.parametrize(
+    ("url", "path", "host", "port"),
+    [
+        ("hdfs://MyService/a/b", "/a/b", "MyService", None),
+        ("hdfs://node:8020/a", "/a", "node", 8020),
+        ("hdfs:///a", "/a", None, None),
+        ("hdfs://ns", "/", "ns", None),
+        ("hdfs://ns/a#b?c", "/a#b?c", "ns", None),
+        ("/a/b", "/a/b", None, None),
+    ],
+)
+def test_urls_are_taken_as_they_are(url, path, host, port):
+    assert hdfs.GuardedHdfs._strip_protocol(url) == path
+    if "://" in url:
+        found = hdfs.GuardedHdfs._get_kwargs_from_urls(url)
+        assert found == {"host": host, "port": port}
+
+
+def test_time_limit_must_be_positive():
+    with pytest.raises(OptionError, match=r"timeout_s must be > 0, got 0"):
+        hdfs.GuardedHdfs("ns", timeout_s=0)
+
+
+class Inner(io.BytesIO):
+    """What hdfs-native's files do: read(n) may return less, seek returns nothing."""
+
+    def seek(self, offset, whence=0):
+        super().seek(offset, whence)
+
+
+def test_reader_seeks_and_reads():
+    inner = Inner(b"0123456789")
+    file = io.BufferedReader(hdfs.GuardedReader(inner, "hdfs://ns/x", 1.0), 4)
+    assert file.seek(-3, io.SEEK_END) == 7
+    assert file.read() == b"789"
+    assert file.seek(2) == 2
+    assert file.read(5) == b"23456"
+
+
+def test_writer_hands_on_every_byte():
+    inner = Inner()
+    writer = hdfs.GuardedWriter(inner, "hdfs://ns/x", 1.0)
+    assert writer.write(memoryview(b"abc")) == 3
+    assert inner.getvalue() == b"abc"
+    writer.close()
+    assert inner.closed

@@ -1,0 +1,132 @@
+"""Bytes and images to arrays."""
+
+import io
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from bridge.readers.images import decode_binary, decode_image_structs
+from bridge.readers.place import Place
+from daskdl.errors import ColumnError, DataError, MissingExtraError
+
+PLACE = Place("part-0", "image", 5)
+
+
+def encoded(array, form="PNG"):
+    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    buffer = io.BytesIO()
+    image.fromarray(array).save(buffer, form)
+    return buffer.getvalue()
+
+
+def colours(rng, height=4, width=6, channels=3):
+    return rng.integers(0, 256, (height, width, channels), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(6)])
+def test_raw_bytes_are_uint8(kind):
+    rows = [bytes(range(6)), bytes(range(6, 12)), bytes(range(12, 18))]
+    found = decode_binary(pa.array(rows, kind).slice(1), PLACE)
+    assert found.dtype == np.uint8
+    np.testing.assert_array_equal(found, np.arange(6, 18).reshape(2, 6))
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<f8"])
+def test_raw_floats_are_told_by_the_bytes_a_feature(dtype, rng):
+    values = rng.normal(size=(3, 5)).astype(dtype)
+    column = pa.array([row.tobytes() for row in values])
+    np.testing.assert_array_equal(decode_binary(column, PLACE, 5), values)
+
+
+def test_colour_images_come_out_channels_first(rng):
+    images = [colours(rng), colours(rng)]
+    found = decode_binary(pa.array([encoded(image) for image in images]), PLACE)
+    np.testing.assert_array_equal(found, np.stack(images).transpose(0, 3, 1, 2))
+
+
+def test_grey_images_have_one_channel(rng):
+    image = colours(rng)[..., 0]
+    found = decode_binary(pa.array([encoded(image)]), PLACE)
+    np.testing.assert_array_equal(found, image[None, None])
+
+
+@pytest.mark.parametrize("form", ["JPEG", "GIF", "TIFF", "WEBP"])
+def test_other_image_formats_are_recognised(form, rng):
+    found = decode_binary(pa.array([encoded(colours(rng), form)]), PLACE)
+    assert found.shape == (1, 3, 4, 6)
+
+
+def test_images_of_different_sizes_are_refused(rng):
+    column = pa.array([encoded(colours(rng)), encoded(colours(rng, 5))])
+    with pytest.raises(
+        DataError, match=r"row 5 has \(4, 6, 3\), row 6 has \(5, 6, 3\)"
+    ):
+        decode_binary(column, PLACE)
+
+
+def test_damaged_image_is_refused_with_its_row(rng):
+    good = encoded(colours(rng))
+    with pytest.raises(DataError, match=r"row 6 cannot be decoded"):
+        decode_binary(pa.array([good, good[:30]]), PLACE)
+
+
+def test_raw_rows_of_different_sizes_are_refused():
+    with pytest.raises(DataError, match=r"row 5 has 2, row 6 has 3"):
+        decode_binary(pa.array([b"ab", b"abc"]), PLACE)
+
+
+def test_null_bytes_are_refused_with_their_row():
+    with pytest.raises(DataError, match=r"row 6 is null"):
+        decode_binary(pa.array([b"ab", None]), PLACE)
+
+
+def test_missing_pillow_is_named_with_the_command(rng, monkeypatch):
+    column = pa.array([encoded(colours(rng))])
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'daskdl\[images\]'"):
+        decode_binary(column, PLACE)
+
+
+def image_struct(image, mode, **other):
+    height, width, channels = image.shape
+    return {
+        "origin": "file:/x.png",
+        "height": height,
+        "width": width,
+        "nChannels": channels,
+        "mode": mode,
+        "data": image.tobytes(),
+        **other,
+    }
+
+
+@pytest.mark.parametrize(
+    ("mode", "stored_order"), [(0, [0]), (16, [2, 1, 0]), (24, [2, 1, 0, 3])]
+)
+def test_image_structs_come_out_in_the_order_red_green_blue(mode, stored_order, rng):
+    images = rng.integers(0, 256, (2, 4, 6, len(stored_order)), dtype=np.uint8)
+    column = pa.array([image_struct(i[..., stored_order], mode) for i in images])
+    found = decode_image_structs(column, PLACE)
+    np.testing.assert_array_equal(found, images.transpose(0, 3, 1, 2))
+
+
+def test_image_structs_of_floats_are_refused(rng):
+    column = pa.array([image_struct(colours(rng), 21)])
+    with pytest.raises(ColumnError, match=r"8-bit images .* got mode 21"):
+        decode_image_structs(column, PLACE)
+
+
+def test_image_structs_with_too_few_bytes_are_refused(rng):
+    column = pa.array([image_struct(colours(rng), 16, data=b"abc")])
+    with pytest.raises(DataError, match=r"= 72 bytes an image, got 3"):
+        decode_image_structs(column, PLACE)
+
+
+def test_image_structs_of_different_sizes_are_refused(rng):
+    column = pa.array(
+        [image_struct(colours(rng), 16), image_struct(colours(rng, 5), 16)]
+    )
+    with pytest.raises(DataError, match=r"images of one size"):
+        decode_image_structs(column, PLACE)

@@ -1,0 +1,105 @@
+"""Spark's vectors to arrays and back."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from bridge.readers.place import Place
+from bridge.readers.vectors import VECTOR, decode_vectors, encode_vectors, is_vector
+from daskdl.errors import DataError
+
+PLACE = Place("part-0", "features", 100)
+
+
+def dense(*values):
+    return {"type": 1, "size": None, "indices": None, "values": list(values)}
+
+
+def sparse(size, indices, values):
+    return {"type": 0, "size": size, "indices": indices, "values": values}
+
+
+def decode(*vectors, dtype="float32"):
+    return decode_vectors(pa.array(vectors, VECTOR), PLACE, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_dense_and_sparse_rows_in_any_mixture(dtype):
+    found = decode(
+        sparse(3, [2], [5.0]),
+        dense(1.0, 2.0, 3.0),
+        sparse(3, [], []),
+        dense(4.0, 5.0, 6.0),
+        sparse(3, [0, 1], [7.0, 8.0]),
+        dtype=dtype,
+    )
+    expected = [[0, 0, 5], [1, 2, 3], [0, 0, 0], [4, 5, 6], [7, 8, 0]]
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_only_dense_rows_are_one_reshape():
+    np.testing.assert_array_equal(decode(dense(1.0, 2.0), dense(3.0, 4.0))[1], [3, 4])
+
+
+def test_slice_of_a_column_gives_its_own_rows():
+    column = pa.array(
+        [dense(1.0, 2.0), sparse(2, [1], [9.0]), dense(3.0, 4.0)], VECTOR
+    ).slice(1)
+    found = decode_vectors(column, PLACE, "float32")
+    np.testing.assert_array_equal(found, [[0, 9], [3, 4]])
+
+
+def test_no_rows():
+    assert decode().shape == (0, 0)
+
+
+def test_written_vectors_are_read_again(rng):
+    matrix = rng.normal(size=(7, 5)).astype("float32")
+    np.testing.assert_array_equal(
+        decode_vectors(encode_vectors(matrix), PLACE, "float32"), matrix
+    )
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 0), (3, 1)])
+def test_odd_shapes_are_written(shape):
+    written = encode_vectors(np.ones(shape, "float32"))
+    assert written.type == VECTOR
+    assert [len(one["values"]) for one in written.to_pylist()] == [shape[1]] * shape[0]
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        (dense(1.0, 2.0), dense(1.0)),
+        (dense(1.0, 2.0), sparse(1, [], [])),
+        (sparse(2, [], []), dense(1.0)),
+    ],
+)
+def test_ragged_widths_are_refused_with_row_and_widths(vectors):
+    with pytest.raises(DataError, match=r"row 100 has 2, row 101 has 1"):
+        decode(*vectors)
+
+
+def test_null_is_refused_with_its_row():
+    with pytest.raises(
+        DataError, match=r"part-0: column 'features' .* row 101 is null"
+    ):
+        decode(dense(1.0), None)
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_index_outside_the_vector_is_refused(index):
+    with pytest.raises(DataError, match=rf"from 0 to 1; row 101 has {index}"):
+        decode(dense(1.0, 2.0), sparse(2, [index], [1.0]))
+
+
+def test_contradicting_lengths_are_refused():
+    with pytest.raises(DataError, match=r"row 100 has 1 and 2"):
+        decode(sparse(3, [0], [1.0, 2.0]))
+
+
+def test_only_the_struct_of_a_vector_is_one():
+    assert is_vector(VECTOR)
+    assert not is_vector(pa.struct([("type", pa.int8())]))
+    assert not is_vector(pa.float64())
