@@ -1,0 +1,84 @@
+"""What every evaluation can do: count, merge, report, and go to a file."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from daskdl.checks import did_you_mean
+from daskdl.errors import OptionError
+
+
+class Evaluable(ABC):
+    """Counts over labels and predictions; two of the same class can be merged.
+
+    Evaluations are picklable, so that a worker can return one. Merging is associative
+    and does not depend on the order, except for the rounding of sums.
+    """
+
+    #: Names of single numbers that :meth:`score_for_metric` knows, as DL4J spells them.
+    METRICS: tuple[str, ...] = ()
+
+    @abstractmethod
+    def eval(self, labels: Any, predictions: Any, mask: Any = None) -> None:
+        """Count a batch; see :func:`daskdl.evaluation.rows.unmasked_rows` for shapes.
+
+        Raises
+        ------
+        ShapeError
+            When labels, predictions, mask and earlier batches do not go together.
+        DataError
+            When a label or a prediction that counts is NaN.
+        """
+
+    @abstractmethod
+    def merge(self, other: "Evaluable") -> None:
+        """Add the counts of another evaluation, which is not changed.
+
+        Raises
+        ------
+        OptionError
+            When the other one is of another class.
+        ShapeError
+            When it has another number of outputs.
+        """
+
+    @abstractmethod
+    def new_instance(self) -> "Evaluable":
+        """Return an evaluation with the same options and no data."""
+
+    @abstractmethod
+    def stats(self) -> str:
+        """Return the report that DL4J prints."""
+
+    @abstractmethod
+    def to_json(self) -> str:
+        """Return DL4J's JSON."""
+
+    @abstractmethod
+    def score_for_metric(self, metric: str) -> float:
+        """Return one number by its DL4J name, in any case: ``F1``, ``mse``, ...
+
+        Raises
+        ------
+        OptionError
+            When the name is not in ``METRICS``.
+        """
+
+    def _check_metric(self, metric: str) -> str:
+        name = metric.upper()
+        if name not in self.METRICS:
+            raise OptionError(
+                f"{type(self).__name__}: metric must be one of "
+                f"{', '.join(self.METRICS)}, got {metric!r}."
+                f"{did_you_mean(name, self.METRICS)}"
+            )
+        return name
+
+    def _check_same_class(self, other: "Evaluable") -> None:
+        if type(other) is not type(self):
+            raise OptionError(
+                f"{type(self).__name__}: only another {type(self).__name__} can be "
+                f"merged, got {type(other).__name__}."
+            )
+
+    def __repr__(self) -> str:
+        return self.stats()
