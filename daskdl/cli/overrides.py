@@ -1,5 +1,6 @@
 """``key=value`` on the command line, put into the plain values of a job file."""
 
+import itertools
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -36,18 +37,18 @@ def apply_overrides(values: dict[str, Any], overrides: Iterable[str]) -> None:
 
 
 def _set(values: dict[str, Any], key: str, value: Any) -> None:
-    *parents, last = _parts(key)
+    parts = _parts(key)
     place: Any = values
-    for parent, below in zip(parents, [*parents[1:], last], strict=True):
-        _check_holds(place, parent, key)
-        child = place.get(parent) if isinstance(place, dict) else place[parent]
+    for part, below in itertools.pairwise(parts):
+        _check_holds(place, part, key)
+        child = place.get(part) if isinstance(place, dict) else place[part]
         if child is None and isinstance(below, str):
-            child = place[parent] = {}
+            child = place[part] = {}
         elif isinstance(child, str):
-            child = place[parent] = {"type": child}
+            child = place[part] = {"type": child}
         place = child
-    _check_holds(place, last, key)
-    place[last] = value
+    _check_holds(place, parts[-1], key)
+    place[parts[-1]] = value
 
 
 def _check_holds(place: Any, part: str | int, key: str) -> None:

@@ -1,0 +1,102 @@
+"""How commands end."""
+
+import json
+import os
+import signal
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from daskdl import errors
+from daskdl.cli.exits import debug_option, ended, json_option
+
+
+class OfDistributed(Exception):
+    pass
+
+
+OfDistributed.__module__ = "distributed.scheduler"
+
+
+class Ended(click.Group):
+    def invoke(self, ctx):
+        with ended(ctx):
+            return super().invoke(ctx)
+
+
+def result_of(error, *arguments):
+    @click.group(cls=Ended)
+    def group():
+        pass
+
+    @group.command()
+    @json_option
+    @debug_option
+    def work(as_json):
+        if isinstance(error, BaseException):
+            raise error
+        error()
+
+    return CliRunner().invoke(group, ["work", *arguments])
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.OptionError("x"), 2),
+        (errors.ShapeError("x"), 2),
+        (errors.ColumnError("x"), 2),
+        (errors.FormatError("x"), 2),
+        (errors.OutputExistsError("x"), 2),
+        (errors.MissingExtraError("x"), 2),
+        (errors.SchedulerUnreachableError("x"), 3),
+        (errors.VersionMismatchError("x"), 3),
+        (errors.WorkerLostError("x"), 3),
+        (errors.StepTimeoutError("x"), 3),
+        (OfDistributed("x"), 3),
+        (errors.StaleMessageError("x"), 1),
+        (ZeroDivisionError("x"), 1),
+        (KeyboardInterrupt(), 130),
+        (lambda: None, 0),
+        (lambda: os.kill(os.getpid(), signal.SIGTERM), 143),
+    ],
+    ids=lambda value: getattr(type(value), "__name__", None),
+)
+def test_each_error_has_its_exit_code(error, code):
+    assert result_of(error).exit_code == code
+
+
+def test_the_message_is_one_line_on_stderr():
+    result = result_of(errors.ColumnError("data: column 'x' must exist."))
+    assert result.stderr == "error: data: column 'x' must exist.\n"
+
+
+def test_nothing_is_on_stdout_after_an_error():
+    assert result_of(errors.ColumnError("x")).stdout == ""
+
+
+def test_an_error_that_is_not_ours_names_its_class():
+    assert (
+        "error: ZeroDivisionError: by zero."
+        in result_of(ZeroDivisionError("by zero")).stderr
+    )
+
+
+def test_there_is_no_traceback_without_debug():
+    assert "Traceback" not in result_of(ZeroDivisionError("x")).stderr
+
+
+def test_debug_shows_the_traceback():
+    assert "Traceback" in result_of(ZeroDivisionError("x"), "--debug").stderr
+
+
+def test_json_tells_the_error_in_the_last_line():
+    result = result_of(errors.ColumnError("no x"), "--json")
+    assert json.loads(result.stdout) == {"error": "no x", "exit_code": 2}
+
+
+def test_the_handler_of_sigterm_is_put_back():
+    before = signal.getsignal(signal.SIGTERM)
+    result_of(lambda: None)
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -1,0 +1,62 @@
+"""The figures of a run."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from daskdl.cli.figures import Figures, in_words, size_in_words, without_nan
+
+# What scripts read; further keys may come, none of these may go.
+KEYS = {
+    "accuracy",
+    "loss",
+    "examples",
+    "examples_per_s",
+    "wall_s",
+    "workers",
+    "repeated_examples",
+    "bytes_sent",
+    "lost_workers",
+    "model",
+    "predictions",
+}
+
+
+def test_the_line_has_every_key():
+    assert json.loads(Figures().to_line()).keys() == KEYS
+
+
+def test_the_line_is_one_line():
+    assert "\n" not in Figures(model="a\nb").to_line()
+
+
+def test_a_score_that_is_no_number_is_null():
+    assert json.loads(Figures(loss=float("nan")).to_line())["loss"] is None
+
+
+def test_the_table_leaves_out_what_was_not_measured():
+    stream = io.StringIO()
+    Figures(accuracy=0.975, examples=10).print_table(Console(file=stream))
+    names = [line.split("  ")[0] for line in stream.getvalue().splitlines()]
+    assert names == ["accuracy", "examples", "wall time", "workers"]
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "words"),
+    [(0, "0 B"), (1500, "1.5 kB"), (2e6, "2.0 MB"), (3e12, "3.0 TB")],
+)
+def test_sizes_have_units(n_bytes, words):
+    assert size_in_words(n_bytes) == words
+
+
+def test_no_number_is_no_text():
+    assert in_words(None) == ""
+
+
+def test_what_json_cannot_hold_becomes_null_at_any_depth():
+    assert without_nan({"a": [1.0, float("inf")], "b": (float("nan"),)}) == {
+        "a": [1.0, None],
+        "b": [None],
+    }

@@ -1,0 +1,133 @@
+"""What a job file may hold."""
+
+import re
+from dataclasses import fields
+
+import pytest
+from pydantic import ValidationError
+
+from daskdl.cli.job import Cluster, Data, Job, Training
+from daskdl.cluster.connect import ClusterOptions
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+)
+from daskdl.data.sources.source import SourceOptions
+from daskdl.nn.conf.errors import option_error
+
+
+def refusal(values):
+    """Return what the command line would say of the values."""
+    with pytest.raises(ValidationError) as caught:
+        Job.model_validate(values)
+    return str(option_error("", caught.value, Job))
+
+
+def test_a_job_is_read(job_values):
+    assert Job.model_validate(job_values).training.epochs == 2
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "message"),
+    [
+        ("training", "epoch", 3, "training.epoch: is not a known key. .*'epochs'"),
+        ("training", "epochs", 0, "training.epochs: must be greater than 0, got 0"),
+        ("training", "epochs", 1.5, "training.epochs: must be a whole number, got 1.5"),
+        ("training", "master", "avg", "training.master: must be one of 'shared'"),
+        ("data", "lable", "y", "data.lable: is not a known key. .*'label'"),
+        ("data", "features", 3, "data.features: must be text or a list of texts"),
+        ("data", "features", {"a": 3}, "data.features.a: must be text or a list"),
+        ("data", "train", [], "data.train: must be text or a list of texts"),
+        ("data", "normalize", "minmax", "data.normalize: must be one of 'none'"),
+        ("cluster", "workers", 0, "cluster.workers: must be greater than 0"),
+        ("network", "layer", [], "network.layer: is not a known key. .*'layers'"),
+    ],
+)
+def test_a_wrong_key_is_refused_with_its_path(job_values, section, key, value, message):
+    job_values[section][key] = value
+    assert re.search(message, refusal(job_values))
+
+
+def test_an_unknown_section_is_refused_with_the_nearest(job_values):
+    job_values["trainig"] = {}
+    assert "trainig: is not a known key. Did you mean 'training'?" in refusal(
+        job_values
+    )
+
+
+def test_a_wrong_key_of_a_layer_is_refused_with_its_path(job_values):
+    job_values["network"]["layers"][0]["n_uot"] = 3
+    assert "network.layers[0].n_uot: is not a known key." in refusal(job_values)
+
+
+@pytest.mark.parametrize("section", ["network", "data"])
+def test_a_missing_section_is_refused(job_values, section):
+    del job_values[section]
+    assert f"{section}: must be given." in refusal(job_values)
+
+
+def test_an_option_of_the_other_master_is_refused(job_values):
+    job_values["training"]["averaging_frequency"] = 3
+    assert "training.averaging_frequency: does not go with master 'shared'." in refusal(
+        job_values
+    )
+
+
+def test_a_wrong_threshold_algorithm_is_refused(job_values):
+    job_values["training"]["threshold_algorithm"] = {"type": "fixd"}
+    assert "Did you mean 'fixed'?" in refusal(job_values)
+
+
+def test_the_training_master_has_the_options_given(job_values):
+    job_values["training"].update(master="averaging", averaging_frequency=3)
+    master = Job.model_validate(job_values).training.training_master()
+    assert master == ParameterAveragingTrainingMaster(averaging_frequency=3)
+
+
+def test_the_training_master_keeps_its_own_defaults(job_values):
+    master = Job.model_validate(job_values).training.training_master()
+    assert master == SharedTrainingMaster()
+
+
+@pytest.mark.parametrize(
+    "master", [SharedTrainingMaster, ParameterAveragingTrainingMaster]
+)
+def test_every_option_of_a_master_can_stand_in_a_job(master):
+    assert {field.name for field in fields(master)} <= set(Training.model_fields)
+
+
+def test_every_option_of_a_source_can_stand_in_a_job():
+    decided_elsewhere = {"n_classes", "n_features", "dtype", "require_labels"}
+    options = {field.name for field in fields(SourceOptions)}
+    assert options - set(Data.model_fields) == decided_elsewhere
+
+
+def test_the_cluster_has_the_options_of_connect():
+    options = {field.name for field in fields(ClusterOptions)}
+    assert set(Cluster.model_fields) == options
+
+
+def test_a_graph_may_name_its_columns(job_values):
+    job_values["data"]["features"] = {"left": "a", "right": ["b", "c"]}
+    options = Job.model_validate(job_values).data.source_options()
+    assert options.features == {"left": "a", "right": ("b", "c")}
+
+
+def test_a_memory_limit_may_be_a_number_of_bytes(job_values):
+    job_values["cluster"]["memory_limit"] = 2_000_000_000
+    assert Job.model_validate(job_values).cluster.memory_limit == "2000000000"
+
+
+def test_the_schema_describes_every_key():
+    definitions = Job.model_json_schema()["$defs"]
+    undescribed = [
+        f"{name}.{key}"
+        for name in ("Data", "Training", "Cluster")
+        for key, schema in definitions[name]["properties"].items()
+        if not schema.get("description")
+    ]
+    assert undescribed == []
+
+
+def test_the_schema_refuses_unknown_keys():
+    assert Job.model_json_schema()["additionalProperties"] is False

@@ -1,0 +1,114 @@
+"""How a fit shows."""
+
+import io
+
+from rich.console import Console
+
+from daskdl.cli.progress import LiveView, PlainView, open_view
+from daskdl.cluster.stats import events
+
+STARTED = events.FitStarted(
+    workers=("tcp://a", "tcp://b"), examples=1437, minibatches=45, epochs=3
+)
+LOST = events.WorkerLost(
+    time_s=1.5, epoch=2, worker="tcp://b", redealt_examples=320, repeated_examples=32
+)
+DONE = events.EpochFinished(
+    time_s=2.0, epoch=2, examples=1437, score=0.25, wall_s=1.0, workers=1
+)
+
+
+def progress(examples):
+    return events.Progress(
+        time_s=1.0,
+        epoch=2,
+        examples=examples,
+        iteration=7,
+        score=0.5,
+        examples_per_s=2000.0,
+        workers=2,
+        bytes_sent=15_000,
+    )
+
+
+def console():
+    return Console(file=io.StringIO(), width=100)
+
+
+def plain_lines(*told, clock=lambda: 0.0):
+    view = PlainView(console(), clock)
+    for event in told:
+        view.on_event(event)
+    return view._console.file.getvalue().splitlines()
+
+
+def test_the_start_tells_what_is_trained():
+    assert plain_lines(STARTED) == [
+        "training 1,437 examples in 45 minibatches, 3 epochs, on 2 workers"
+    ]
+
+
+def test_progress_tells_the_figures():
+    assert plain_lines(STARTED, progress(640))[1] == (
+        "epoch 2/3  640 examples  2,000/s  score 0.5  2 workers  15.0 kB sent"
+    )
+
+
+def test_a_lost_worker_is_told_with_what_is_repeated():
+    assert plain_lines(STARTED, LOST)[1] == (
+        "epoch 2/3  lost worker tcp://b: 320 examples dealt again, of which 32 may "
+        "count twice"
+    )
+
+
+def test_the_end_of_an_epoch_is_told():
+    assert plain_lines(STARTED, DONE)[1] == "epoch 2/3  done in 1.0 s  score 0.25"
+
+
+def test_the_end_of_the_fit_is_not_told():
+    assert plain_lines(events.FitFinished(time_s=3.0)) == []
+
+
+def test_plain_progress_comes_every_few_seconds_only():
+    times = iter([0.0, 0.0, 0.0, 1.0, 4.9, 5.0, 5.0])
+    told = [progress(10), progress(20), progress(30), progress(40)]
+    lines = plain_lines(*told, clock=lambda: next(times))
+    assert [line.split()[0] for line in lines] == ["10", "40"]
+
+
+def test_plain_events_come_between_progress_at_once():
+    assert len(plain_lines(STARTED, progress(10), LOST, DONE)) == 4
+
+
+def test_a_name_in_brackets_is_no_markup():
+    view = PlainView(console())
+    view.note("reading /data/[red]x")
+    assert view._console.file.getvalue() == "reading /data/[red]x\n"
+
+
+def test_what_is_no_terminal_gets_plain_lines():
+    with open_view(console()) as view:
+        assert isinstance(view, PlainView)
+
+
+def test_a_terminal_gets_a_live_view():
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with open_view(terminal) as view:
+        assert isinstance(view, LiveView)
+
+
+def test_a_live_view_moves_its_bar():
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with LiveView(terminal) as view:
+        view.on_event(STARTED)
+        view.on_event(progress(640))
+        (task,) = view._bar.tasks
+        assert (task.completed, task.fields["epoch"]) == (640, "epoch 2/3")
+
+
+def test_a_live_view_keeps_what_happened():
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with LiveView(terminal) as view:
+        view.on_event(STARTED)
+        view.on_event(LOST)
+    assert "lost worker tcp://b" in terminal.file.getvalue()
