@@ -158,8 +158,7 @@ class NormalizerStandardize:
     def revert(self, examples: E) -> E:
         """Return the examples with the features as before `transform`.
 
-        Dropped time steps, which `transform` set to 0, are 0 again only if they were.
-        Parameters and errors are those of `transform`.
+        Dropped time steps are 0. Parameters and errors are those of `transform`.
         """
         return self._apply("revert", examples)
 
@@ -250,10 +249,9 @@ class NormalizerStandardize:
         shape[self.feature_axis] = n_features
         mean = self.means[index].reshape(shape)
         std = self.stds[index].reshape(shape)
-        if is_revert:
-            return (values * std + mean).astype(dtype)
         # In float64: a mean far from 0 costs float32 the digits that matter.
-        scaled: NDArray[Any] = ((values - mean) / std).astype(dtype)
+        exact = values * std + mean if is_revert else (values - mean) / std
+        scaled: NDArray[Any] = exact.astype(dtype)
         if mask is not None and values.ndim == 3:
             kept = np.expand_dims(np.asarray(mask, dtype=bool), self.feature_axis)
             scaled *= kept

@@ -259,7 +259,7 @@ def _as_columns(option: str, value: Any) -> Columns | dict[str, Columns] | None:
 
 
 def _one_or_more(option: str, value: Any) -> Columns:
-    if isinstance(value, str):
+    if isinstance(value, str) and value:
         return value
     if (
         isinstance(value, list | tuple)

@@ -178,6 +178,10 @@ def _opened(path: str, engine: str, options: SourceOptions) -> Iterator["xr.Data
         target, extra = _target(path, engine, options, exits)
         try:
             ds = xr.open_dataset(target, engine=engine, chunks=None, **extra)
+        except ImportError as error:
+            raise MissingExtraError(
+                f"{path}: all that {engine!r} needs must be installed, got: {error}"
+            ) from error
         except FileNotFoundError as error:
             raise SourceNotFoundError(
                 f"{path}: something must be stored there, got nothing."
