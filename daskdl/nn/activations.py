@@ -21,6 +21,7 @@ _LEAKY_SLOPE = 0.01
 _GELU_SLOPE = 1.702
 _RATIONAL_SCALE = 1.7159
 _RATIONAL_QUARTIC = 1.41645
+_RATIONAL_LIMIT = 1e4  # flat beyond in float64 too; its eighth power fits in float32
 
 
 @dataclass(frozen=True)
@@ -288,7 +289,8 @@ def _softsign_backward(
 ) -> None:
     xp = array_namespace(x)
     # From x: 1 - |y| has lost all digits of a large x.
-    xp.divide(grad, xp.square(1 + xp.abs(x)), out=out)
+    shrink = 1 / (1 + xp.abs(x))
+    xp.multiply(grad, shrink * shrink, out=out)
 
 
 def _swish(x: FloatArray, out: FloatArray) -> None:
@@ -347,7 +349,7 @@ def _cube_backward(
 
 def _rational_tanh(x: FloatArray, out: FloatArray) -> None:
     xp = array_namespace(x)
-    size = xp.abs(2 / 3 * x)
+    size = xp.minimum(xp.abs(2 / 3 * x), _RATIONAL_LIMIT)
     below = 1 + size + size**2 + _RATIONAL_QUARTIC * size**4
     xp.multiply(xp.sign(x), _RATIONAL_SCALE * (1 - 1 / below), out=out)
 
@@ -356,7 +358,7 @@ def _rational_tanh_backward(
     grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
 ) -> None:
     xp = array_namespace(x)
-    size = xp.abs(2 / 3 * x)
+    size = xp.minimum(xp.abs(2 / 3 * x), _RATIONAL_LIMIT)
     below = 1 + size + size**2 + _RATIONAL_QUARTIC * size**4
     slope = 1 + 2 * size + 4 * _RATIONAL_QUARTIC * size**3
     xp.multiply(grad, _RATIONAL_SCALE * 2 / 3 * slope / below**2, out=out)

@@ -1,0 +1,180 @@
+"""One table of layers, and what it takes to run one alone."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daskdl.arrays.flat import ParamLayout
+from daskdl.arrays.workspace import Workspace
+from daskdl.nn.conf import layers as conf
+from daskdl.nn.conf.defaults import NetworkConf
+from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
+from daskdl.nn.layers.build import build_layer
+
+ROWS = FeedForward(size=6)
+SERIES = Recurrent(size=3)
+IMAGES = Convolutional(height=6, width=5, channels=2)
+STEPS = 4
+
+
+@dataclass(frozen=True)
+class Case:
+    conf: object
+    input_type: object
+    is_masked: bool = False
+    # Batch normalization is another function with another batch.
+    mixes_examples: bool = False
+    steps: int = field(default=STEPS)
+
+
+def conv(**options):
+    return conf.Convolution2D(n_out=3, **{"kernel_size": (3, 2), **options})
+
+
+def pool(**options):
+    return conf.Subsampling(**options)
+
+
+CASES = {
+    "dense": Case(conf.Dense(n_out=4), ROWS),
+    "dense, no bias": Case(conf.Dense(n_out=4, has_bias=False), ROWS),
+    "dense, gelu": Case(conf.Dense(n_out=4, activation="gelu"), ROWS),
+    "dense, softmax": Case(conf.Dense(n_out=4, activation="softmax"), ROWS),
+    "dense, identity": Case(conf.Dense(n_out=4, activation="identity"), ROWS),
+    "dense, dropout": Case(conf.Dense(n_out=4, keep_probability=0.6), ROWS),
+    "dense on images": Case(conf.Dense(n_out=4), IMAGES),
+    "dense on images, dropout": Case(conf.Dense(n_out=4, keep_probability=0.7), IMAGES),
+    "dense on series": Case(conf.Dense(n_out=4), SERIES),
+    "dense on series, masked": Case(conf.Dense(n_out=4), SERIES, is_masked=True),
+    "dense on series, masked, swish": Case(
+        conf.Dense(n_out=4, activation="swish"), SERIES, is_masked=True
+    ),
+    "convolution": Case(conv(), IMAGES),
+    "convolution, no bias": Case(conv(has_bias=False), IMAGES),
+    "convolution, mish": Case(conv(activation="mish"), IMAGES),
+    "convolution, stride": Case(conv(stride=(2, 3)), IMAGES),
+    "convolution, padding": Case(conv(padding=(1, 2), stride=(2, 1)), IMAGES),
+    "convolution, dilation": Case(conv(dilation=(2, 2)), IMAGES),
+    "convolution, same": Case(conv(convolution_mode="same"), IMAGES),
+    "convolution, same, stride": Case(
+        conv(convolution_mode="same", stride=(2, 2), dilation=(1, 2)), IMAGES
+    ),
+    "convolution, strict": Case(conv(convolution_mode="strict"), IMAGES),
+    "convolution, dropout": Case(conv(keep_probability=0.6), IMAGES),
+    "subsampling": Case(pool(), IMAGES),
+    "subsampling, overlap": Case(pool(kernel_size=3, stride=1), IMAGES),
+    "subsampling, padding": Case(pool(kernel_size=3, padding=1), IMAGES),
+    "subsampling, dilation": Case(pool(dilation=2, stride=1), IMAGES),
+    "subsampling, same": Case(pool(kernel_size=3, convolution_mode="same"), IMAGES),
+    "subsampling, avg": Case(pool(pooling_type="avg"), IMAGES),
+    "subsampling, avg, padding": Case(
+        pool(pooling_type="avg", kernel_size=3, padding=1), IMAGES
+    ),
+    "subsampling, avg, counted padding": Case(
+        pool(pooling_type="avg", kernel_size=3, padding=1, include_padding=True), IMAGES
+    ),
+    "batch normalization": Case(conf.BatchNormalization(), ROWS, mixes_examples=True),
+    "batch normalization of images": Case(
+        conf.BatchNormalization(gamma=1.5, beta=0.3), IMAGES, mixes_examples=True
+    ),
+    "batch normalization, locked": Case(
+        conf.BatchNormalization(lock_gamma_beta=True, gamma=2.0, beta=0.5),
+        ROWS,
+        mixes_examples=True,
+    ),
+    "batch normalization, dropout": Case(
+        conf.BatchNormalization(keep_probability=0.8), ROWS, mixes_examples=True
+    ),
+    "dropout": Case(conf.Dropout(keep_probability=0.5), ROWS),
+    "dropout of images": Case(conf.Dropout(keep_probability=0.5), IMAGES),
+    "dropout of nothing": Case(conf.Dropout(keep_probability=1.0), SERIES),
+    "activation": Case(conf.Activation(activation="elu"), IMAGES),
+    "activation, softmax": Case(conf.Activation(activation="softmax"), SERIES),
+    "activation, identity": Case(conf.Activation(activation="identity"), ROWS),
+    "lstm": Case(conf.LSTM(n_out=2), SERIES),
+    "lstm, one step": Case(conf.LSTM(n_out=2), SERIES, steps=1),
+    "lstm, masked": Case(conf.LSTM(n_out=2), SERIES, is_masked=True),
+    "lstm, dropout": Case(conf.LSTM(n_out=2, keep_probability=0.7), SERIES),
+    "lstm, other functions": Case(
+        conf.LSTM(n_out=2, activation="softsign", gate_activation="hardsigmoid"), SERIES
+    ),
+    "global pooling": Case(conf.GlobalPooling(), SERIES),
+    "global pooling, masked": Case(conf.GlobalPooling(), SERIES, is_masked=True),
+    "global pooling, avg, masked": Case(
+        conf.GlobalPooling(pooling_type="avg"), SERIES, is_masked=True
+    ),
+    "global pooling, sum, masked": Case(
+        conf.GlobalPooling(pooling_type="sum"), SERIES, is_masked=True
+    ),
+    "global pooling, pnorm, masked": Case(
+        conf.GlobalPooling(pooling_type="pnorm", pnorm=3), SERIES, is_masked=True
+    ),
+    "global pooling of images": Case(conf.GlobalPooling(), IMAGES),
+    "global pooling of images, avg": Case(
+        conf.GlobalPooling(pooling_type="avg"), IMAGES
+    ),
+    "output": Case(conf.Output(n_out=3), ROWS),
+    "output on images": Case(conf.Output(n_out=3, loss="mse"), IMAGES),
+    "output, dropout": Case(
+        conf.Output(n_out=3, loss="xent", keep_probability=0.7), ROWS
+    ),
+    "rnn output": Case(conf.RnnOutput(n_out=3), SERIES),
+    "rnn output, dropout": Case(
+        conf.RnnOutput(n_out=3, loss="xent", keep_probability=0.7), SERIES
+    ),
+}
+OUTPUTS = [name for name, case in CASES.items() if case.conf.is_output]
+
+
+class Alone:
+    """A layer with parameters, gradients and a workspace of its own."""
+
+    def __init__(self, name, *, dtype="f8", seed=3):
+        self.case = CASES[name]
+        resolved = NetworkConf(activation="tanh").resolved(
+            self.case.conf, self.case.input_type, "me"
+        )
+        self.workspace = Workspace()
+        self.layer = build_layer(resolved, self.case.input_type, "me", self.workspace)
+        self.layout = ParamLayout.of(resolved.parameter_shapes(self.case.input_type))
+        self.params = np.zeros(self.layout.size, dtype)
+        self.gradients = np.full(self.layout.size, np.nan, dtype)
+        self.layer.bind(
+            self.layout.views(self.params), self.layout.views(self.gradients)
+        )
+        self.layer.initialize(np.random.default_rng(seed))
+        self.dtype = dtype
+
+    def x(self, rng, batch=3):
+        shape = [
+            self.case.steps if n is None else n for n in self.layer.input_type.shape
+        ]
+        return rng.standard_normal((batch, *shape)).astype(self.dtype)
+
+    def out_shape(self, batch=3):
+        shape = [
+            self.case.steps if n is None else n for n in self.layer.output_type.shape
+        ]
+        return (batch, *shape)
+
+    def mask(self, batch=3):
+        if not self.case.is_masked:
+            return None
+        lengths = np.arange(batch) % self.case.steps + 1
+        return (np.arange(self.case.steps) < lengths[:, None]).astype(self.dtype)
+
+    def forward(self, x, *, training=True):
+        """Run forward; dropout draws the same numbers every time."""
+        return self.layer.forward(
+            x,
+            training=training,
+            mask=self.mask(len(x)),
+            rng=np.random.default_rng(11),
+        )
+
+    def trained(self):
+        """Return the parameters that have gradients, as a boolean vector."""
+        flags = np.ones(self.layout.size, bool)
+        for name, view in self.layout.views(flags).items():
+            view[...] = name not in self.layer.running
+        return flags

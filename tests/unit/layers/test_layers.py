@@ -1,0 +1,204 @@
+"""What single layers promise beyond the contract that all share."""
+
+import numpy as np
+import pytest
+
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import OptionError, ShapeError
+from daskdl.nn.conf import layers as conf
+from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, Recurrent
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.layers.build import build_layer
+from tests.unit.layers.cases import CASES, Alone
+
+
+def test_dense_flattens_images_channel_by_channel(rng):
+    """DL4J's order (channels, height, width), so that its weights fit."""
+    alone = Alone("dense on images")
+    x = alone.x(rng)
+    weight, bias = alone.layer.params["W"], alone.layer.params["b"]
+    rows = np.stack([image.transpose(2, 0, 1).ravel() for image in x])
+    np.testing.assert_allclose(alone.forward(x), np.tanh(rows @ weight + bias))
+
+
+def test_dense_works_at_each_time_step(rng):
+    alone = Alone("dense on series")
+    x = alone.x(rng)
+    weight = alone.layer.params["W"]
+    expected = np.tanh(np.einsum("bti,io->bto", x, weight))
+    np.testing.assert_allclose(alone.forward(x), expected)
+
+
+def test_dense_gives_zero_at_masked_steps(rng):
+    alone = Alone("dense on series, masked")
+    output = alone.forward(alone.x(rng))
+    np.testing.assert_array_equal(output[alone.mask() == 0], 0)
+
+
+def test_dense_takes_a_mask_of_examples(rng):
+    alone = Alone("dense")
+    mask = np.array([[1], [0], [1.0]])
+    output = alone.layer.forward(alone.x(rng), training=False, mask=mask)
+    np.testing.assert_array_equal(output[1], 0)
+
+
+def test_dense_refuses_a_mask_of_another_size(rng):
+    alone = Alone("dense on series")
+    with pytest.raises(ShapeError, match=r"'me': the mask must have 12 entries"):
+        alone.layer.forward(alone.x(rng), training=False, mask=np.ones((3, 5)))
+
+
+@pytest.mark.parametrize("name", ["lstm", "dense on series", "dropout of nothing"])
+def test_the_mask_goes_on(name):
+    mask = np.ones((3, 4))
+    assert Alone(name).layer.feed_forward_mask(mask) is mask
+
+
+def test_the_mask_has_no_effect_inside_an_lstm(rng):
+    """As in DL4J: only what follows uses it."""
+    alone = Alone("lstm, masked")
+    x = alone.x(rng)
+    masked = alone.forward(x).copy()
+    plain = alone.layer.forward(x, training=True)
+    np.testing.assert_array_equal(masked, plain)
+
+
+def test_global_pooling_uses_the_mask_up():
+    mask = np.ones((3, 4))
+    assert Alone("global pooling").layer.feed_forward_mask(mask) is None
+
+
+def test_global_pooling_of_images_hands_a_mask_of_examples_on():
+    mask = np.ones((3, 1))
+    layer = Alone("global pooling of images").layer
+    assert layer.feed_forward_mask(mask) is mask
+
+
+def test_global_pooling_refuses_a_mask_of_other_steps(rng):
+    alone = Alone("global pooling")
+    with pytest.raises(ShapeError, match=r"'me': the mask must have shape \(3, 4\)"):
+        alone.layer.forward(alone.x(rng), training=False, mask=np.ones((3, 1)))
+
+
+def test_dropped_numbers_are_zero_and_the_others_are_scaled(rng):
+    alone = Alone("dropout")
+    x = alone.x(rng, batch=200)
+    output = alone.forward(x)
+    assert set(np.unique(np.round(output / x, 12))) == {0.0, 2.0}
+
+
+def test_the_share_that_is_kept_is_the_probability(rng):
+    alone = Alone("dropout")
+    output = alone.forward(alone.x(rng, batch=2000))
+    assert (output != 0).mean() == pytest.approx(0.5, abs=0.02)
+
+
+def test_dropout_changes_nothing_in_inference(rng):
+    alone = Alone("dropout")
+    x = alone.x(rng)
+    np.testing.assert_array_equal(alone.forward(x, training=False), x)
+
+
+def test_dropout_of_a_layer_is_on_its_input(rng):
+    alone = Alone("dense, dropout")
+    x = alone.x(rng)
+    kept = np.random.default_rng(11).random(x.shape, dtype=np.float32) < 0.6
+    expected = np.tanh(x * kept / 0.6 @ alone.layer.params["W"])
+    np.testing.assert_allclose(alone.forward(x), expected)
+
+
+def test_the_running_statistics_move_by_what_backward_leaves(rng):
+    alone = Alone("batch normalization")
+    layer = alone.layer
+    layer.params["mean"][...] = 3.0
+    layer.params["var"][...] = 2.0
+    x = alone.x(rng)
+    layer.backward(np.ones_like(alone.forward(x)))
+    for name, running, batch in (("mean", 3, x.mean(0)), ("var", 2, x.var(0))):
+        moved = layer.params[name] - layer.gradients[name]
+        np.testing.assert_allclose(moved, 0.9 * running + 0.1 * batch)
+
+
+def test_inference_normalises_by_the_running_statistics(rng):
+    alone = Alone("batch normalization, locked")
+    alone.layer.params["mean"][...] = 3.0
+    alone.layer.params["var"][...] = 4.0
+    x = alone.x(rng)
+    expected = 2.0 * (x - 3) / np.sqrt(4 + 1e-5) + 0.5
+    np.testing.assert_allclose(alone.forward(x, training=False), expected)
+
+
+def test_fresh_batch_normalization_is_the_identity_but_for_scale_and_shift():
+    params = Alone("batch normalization of images").layer.params
+    values = {name: set(view) for name, view in params.items()}
+    assert values == {"gamma": {1.5}, "beta": {0.3}, "mean": {0.0}, "var": {1.0}}
+
+
+def test_only_the_forget_gate_of_a_fresh_lstm_has_a_bias():
+    bias = Alone("lstm").layer.params["b"]
+    np.testing.assert_array_equal(bias, [0, 0, 1, 1, 0, 0, 0, 0])
+
+
+def initial_std(layer_conf, input_type, name="W"):
+    shapes = layer_conf.parameter_shapes(input_type)
+    layer = build_layer(layer_conf, input_type, "me", Workspace())
+    params = {key: np.zeros(shape) for key, shape in shapes.items()}
+    layer.bind(params, {})
+    layer.initialize(np.random.default_rng(5))
+    return params[name].std()
+
+
+RESOLVED = {"weight_init": "xavier", "bias_init": 0.5, "activation": "tanh"}
+
+
+def test_dense_weights_have_xaviers_spread():
+    dense = conf.Dense(n_out=200, **RESOLVED)
+    std = initial_std(dense, FeedForward(size=300))
+    assert std == pytest.approx(np.sqrt(2 / 500), rel=0.02)
+
+
+def test_convolution_weights_have_fans_of_the_kernel_and_the_stride():
+    convolution = conf.Convolution2D(
+        n_out=64, kernel_size=(3, 5), stride=(2, 1), **RESOLVED
+    )
+    images = CASES["convolution"].input_type.replaced(channels=32)
+    std = initial_std(convolution, images)
+    fans = 15 * 32 + 15 * 64 / 2
+    assert std == pytest.approx(np.sqrt(2 / fans), rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["W", "RW"])
+def test_lstm_weights_have_dl4js_fans(name):
+    """n_out in and n_in + n_out out, for both."""
+    lstm = conf.LSTM(n_out=60, weight_init="xavier", bias_init=0.0)
+    std = initial_std(lstm, Recurrent(size=100), name)
+    assert std == pytest.approx(np.sqrt(2 / (60 + 160)), rel=0.02)
+
+
+def test_biases_begin_at_what_the_configuration_says():
+    layer_conf = conf.Dense(n_out=3, **RESOLVED)
+    layer = build_layer(layer_conf, FeedForward(size=2), "me", Workspace())
+    params = {"W": np.zeros((2, 3)), "b": np.zeros(3)}
+    layer.bind(params, {})
+    layer.initialize(np.random.default_rng(5))
+    np.testing.assert_array_equal(params["b"], 0.5)
+
+
+def test_flattened_images_have_become_images():
+    convolution = conf.Convolution2D(n_out=2, kernel_size=2, **RESOLVED)
+    rows = ConvolutionalFlat(height=6, width=5, channels=2)
+    layer = build_layer(convolution, rows, "me", Workspace())
+    assert layer.output_type.shape == (5, 4, 2)
+
+
+def test_an_option_that_is_left_open_is_refused():
+    with pytest.raises(OptionError, match="Dense 'me': activation must be given"):
+        build_layer(conf.Dense(n_out=3), FeedForward(size=2), "me", Workspace())
+
+
+def test_a_configuration_of_an_unknown_layer_is_refused():
+    class Strange(LayerConf):
+        type: str = "strange"
+
+    with pytest.raises(OptionError, match="of 'me' must be of a known layer, got Str"):
+        build_layer(Strange(), FeedForward(size=2), "me", Workspace())

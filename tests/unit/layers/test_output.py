@@ -1,0 +1,139 @@
+"""Output layers: scores, gradients from the loss, and masks."""
+
+import numpy as np
+import pytest
+
+from daskdl.errors import OptionError, ShapeError
+from daskdl.nn.layers.layer import OutputLayer
+from tests.gradients import check_gradient
+from tests.unit.layers.cases import OUTPUTS, Alone
+
+SERIES_MASKS = {
+    "none": None,
+    "steps": np.array([[1, 1, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0.0]]),
+}
+ROW_MASKS = {
+    "none": None,
+    "rows": np.array([1, 0, 1.0]),
+    "column": np.array([[1], [0], [1.0]]),
+}
+
+
+def masks_of(name):
+    return SERIES_MASKS if name.startswith("rnn") else ROW_MASKS
+
+
+def labels_of(rng, alone):
+    labels = rng.random(alone.out_shape())
+    return labels / labels.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_it_is_an_output_layer(name):
+    assert isinstance(Alone(name).layer, OutputLayer)
+
+
+@pytest.mark.parametrize(
+    ("name", "mask"), [(name, mask) for name in OUTPUTS for mask in masks_of(name)]
+)
+def test_gradients_of_the_loss_are_central_differences(rng, name, mask):
+    alone = Alone(name)
+    x, labels = alone.x(rng), labels_of(rng, alone)
+    mask = masks_of(name)[mask]
+    n_params = alone.params.size
+
+    def loss_and_grad(vector):
+        alone.params[...] = vector[:n_params]
+        alone.forward(vector[n_params:].reshape(x.shape))
+        scores = alone.layer.score_examples(labels, mask)
+        grad_x = alone.layer.backward_loss(labels, mask)
+        grad = np.concatenate([alone.gradients, grad_x.ravel()])
+        return float(scores.sum()), grad
+
+    check_gradient(loss_and_grad, np.concatenate([alone.params, x.ravel()]))
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_there_is_one_score_for_each_example(rng, name):
+    alone = Alone(name)
+    alone.forward(alone.x(rng))
+    assert alone.layer.score_examples(labels_of(rng, alone)).shape == (3,)
+
+
+def test_scores_of_series_are_summed_over_time(rng):
+    alone = Alone("rnn output")
+    output = alone.forward(alone.x(rng))
+    labels = labels_of(rng, alone)
+    expected = -(labels * np.log(output)).sum(axis=(1, 2))
+    np.testing.assert_allclose(alone.layer.score_examples(labels), expected)
+
+
+def test_masked_steps_add_nothing_to_score_and_gradient(rng):
+    alone = Alone("rnn output")
+    alone.forward(alone.x(rng))
+    labels, mask = labels_of(rng, alone), SERIES_MASKS["steps"]
+    scores = alone.layer.score_examples(labels, mask)
+    grad_x = alone.layer.backward_loss(labels, mask).copy()
+    labels[mask == 0] = 99
+    np.testing.assert_array_equal(alone.layer.score_examples(labels, mask), scores)
+    np.testing.assert_array_equal(alone.layer.backward_loss(labels, mask), grad_x)
+    np.testing.assert_array_equal(grad_x[mask == 0], 0)
+
+
+def test_single_outputs_of_series_can_be_masked(rng):
+    alone = Alone("rnn output, dropout")  # xent, sigmoid
+    alone.forward(alone.x(rng))
+    labels = labels_of(rng, alone)
+    mask = rng.integers(0, 2, labels.shape).astype(float)
+    scores = alone.layer.score_examples(labels, mask)
+    labels[mask == 0] = 0.5
+    np.testing.assert_array_equal(alone.layer.score_examples(labels, mask), scores)
+
+
+def test_a_mask_of_the_features_counts_for_rows(rng):
+    alone = Alone("output")
+    x, labels = alone.x(rng), labels_of(rng, alone)
+    alone.layer.forward(x, training=False, mask=ROW_MASKS["column"])
+    assert alone.layer.score_examples(labels)[1] == 0
+
+
+def test_a_mask_of_the_labels_replaces_that_of_the_features(rng):
+    alone = Alone("output")
+    x, labels = alone.x(rng), labels_of(rng, alone)
+    alone.layer.forward(x, training=False, mask=ROW_MASKS["column"])
+    assert alone.layer.score_examples(labels, np.ones(3))[1] > 0
+
+
+def test_a_mask_of_the_features_does_not_count_for_series(rng):
+    """As in DL4J, whose RnnOutputLayer stores it and never reads it."""
+    alone = Alone("rnn output")
+    x, labels = alone.x(rng), labels_of(rng, alone)
+    alone.layer.forward(x, training=False)
+    expected = alone.layer.score_examples(labels)
+    alone.layer.forward(x, training=False, mask=SERIES_MASKS["steps"])
+    np.testing.assert_array_equal(alone.layer.score_examples(labels), expected)
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_labels_of_another_shape_are_refused(rng, name):
+    alone = Alone(name)
+    alone.forward(alone.x(rng))
+    with pytest.raises(ShapeError, match=r"'me': labels must have shape \(3, .*got"):
+        alone.layer.backward_loss(np.ones((3, 9)))
+
+
+def test_a_mask_that_is_not_of_the_steps_is_refused(rng):
+    alone = Alone("rnn output")
+    alone.forward(alone.x(rng))
+    with pytest.raises(
+        ShapeError, match=r"mask of the labels must have shape \(3, 4\)"
+    ):
+        alone.layer.score_examples(labels_of(rng, alone), np.ones((3, 1)))
+
+
+def test_single_outputs_of_a_softmax_cannot_be_masked(rng):
+    alone = Alone("rnn output")
+    alone.forward(alone.x(rng))
+    labels = labels_of(rng, alone)
+    with pytest.raises(OptionError, match="needs an activation other than softmax"):
+        alone.layer.score_examples(labels, np.ones(labels.shape))
