@@ -3,6 +3,7 @@
 import contextlib
 import json
 import signal
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -38,7 +39,7 @@ def ended(ctx: click.Context) -> Iterator[None]:
     -----
     click's own exceptions pass: they are its way to show help and usage errors.
     """
-    before = signal.signal(signal.SIGTERM, _on_sigterm)
+    before = _handle_sigterm(_on_sigterm)
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -48,7 +49,7 @@ def ended(ctx: click.Context) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 - the last handler of the program
         _say(ctx, error, _text(error), _exit_code(error))
     finally:
-        signal.signal(signal.SIGTERM, before)
+        _handle_sigterm(before)
 
 
 def debug_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,6 +114,13 @@ def _is_of_distributed(error: Exception) -> bool:
 def _interrupt_code(error: KeyboardInterrupt) -> int:
     number = signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
     return 128 + number
+
+
+def _handle_sigterm(handler: Any) -> Any:
+    """Set the handler and return the one before; nothing outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    return signal.signal(signal.SIGTERM, handler)
 
 
 def _on_sigterm(number: int, frame: FrameType | None) -> None:

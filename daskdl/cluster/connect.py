@@ -128,7 +128,10 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
                     processes=True,
                     host="127.0.0.1",
                     memory_limit=options.memory_limit or "auto",
-                    dashboard_address="127.0.0.1:0" if options.dashboard else None,
+                    # Not dashboard_address=None: the port of its HTTP server would then
+                    # be 8787, with a warning when somebody else has that.
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": options.dashboard},
                     # Workers that die or close are reported by the session in its own
                     # words; Dask's log of the same would tear up the progress display.
                     silence_logs=logging.CRITICAL,

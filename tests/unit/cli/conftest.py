@@ -1,6 +1,8 @@
 import copy
+import inspect
 
 import pytest
+from click.testing import CliRunner
 
 JOB = {
     "network": {
@@ -22,3 +24,11 @@ JOB = {
 def job_values():
     """A job's plain values, to be changed by the test."""
     return copy.deepcopy(JOB)
+
+
+@pytest.fixture
+def runner():
+    """A runner that keeps stdout and stderr apart, with any click."""
+    if "mix_stderr" in inspect.signature(CliRunner).parameters:
+        return CliRunner(mix_stderr=False)
+    return CliRunner()

@@ -6,7 +6,6 @@ import signal
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from daskdl import errors
 from daskdl.cli.exits import debug_option, ended, json_option
@@ -25,7 +24,17 @@ class Ended(click.Group):
             return super().invoke(ctx)
 
 
-def result_of(error, *arguments):
+@pytest.fixture
+def result_of(runner):
+    """A function that runs a command which raises, or does, what it is given."""
+
+    def run(error, *arguments):
+        return runner.invoke(command_of(error), ["work", *arguments])
+
+    return run
+
+
+def command_of(error):
     @click.group(cls=Ended)
     def group():
         pass
@@ -38,7 +47,7 @@ def result_of(error, *arguments):
             raise error
         error()
 
-    return CliRunner().invoke(group, ["work", *arguments])
+    return group
 
 
 @pytest.mark.parametrize(
@@ -63,40 +72,40 @@ def result_of(error, *arguments):
     ],
     ids=lambda value: getattr(type(value), "__name__", None),
 )
-def test_each_error_has_its_exit_code(error, code):
+def test_each_error_has_its_exit_code(result_of, error, code):
     assert result_of(error).exit_code == code
 
 
-def test_the_message_is_one_line_on_stderr():
+def test_the_message_is_one_line_on_stderr(result_of):
     result = result_of(errors.ColumnError("data: column 'x' must exist."))
     assert result.stderr == "error: data: column 'x' must exist.\n"
 
 
-def test_nothing_is_on_stdout_after_an_error():
+def test_nothing_is_on_stdout_after_an_error(result_of):
     assert result_of(errors.ColumnError("x")).stdout == ""
 
 
-def test_an_error_that_is_not_ours_names_its_class():
+def test_an_error_that_is_not_ours_names_its_class(result_of):
     assert (
         "error: ZeroDivisionError: by zero."
         in result_of(ZeroDivisionError("by zero")).stderr
     )
 
 
-def test_there_is_no_traceback_without_debug():
+def test_there_is_no_traceback_without_debug(result_of):
     assert "Traceback" not in result_of(ZeroDivisionError("x")).stderr
 
 
-def test_debug_shows_the_traceback():
+def test_debug_shows_the_traceback(result_of):
     assert "Traceback" in result_of(ZeroDivisionError("x"), "--debug").stderr
 
 
-def test_json_tells_the_error_in_the_last_line():
+def test_json_tells_the_error_in_the_last_line(result_of):
     result = result_of(errors.ColumnError("no x"), "--json")
     assert json.loads(result.stdout) == {"error": "no x", "exit_code": 2}
 
 
-def test_the_handler_of_sigterm_is_put_back():
+def test_the_handler_of_sigterm_is_put_back(result_of):
     before = signal.getsignal(signal.SIGTERM)
     result_of(lambda: None)
     assert signal.getsignal(signal.SIGTERM) is before

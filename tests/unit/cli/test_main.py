@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 from daskdl.cli.main import main
 
@@ -35,28 +34,28 @@ def test_help_imports_nothing_heavy(arguments):
     assert modules_after(*arguments).isdisjoint(HEAVY)
 
 
-def test_help_lists_every_command():
-    shown = CliRunner().invoke(main, ["--help"]).output
+def test_help_lists_every_command(runner):
+    shown = runner.invoke(main, ["--help"]).output
     assert [name for name in COMMANDS if f"  {name} " not in shown] == []
 
 
 @pytest.mark.parametrize("code", ["0", "1", "2", "3", "130", "143"])
-def test_help_tells_the_exit_codes(code):
-    shown = CliRunner().invoke(main, ["--help"]).output.partition("Exit codes")[2]
+def test_help_tells_the_exit_codes(runner, code):
+    shown = runner.invoke(main, ["--help"]).output.partition("Exit codes")[2]
     assert f"  {code} " in shown
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command):
-    assert CliRunner().invoke(main, [command, "--help"]).exit_code == 0
+def test_every_command_explains_itself(runner, command):
+    assert runner.invoke(main, [command, "--help"]).exit_code == 0
 
 
-def test_an_unknown_command_is_bad_input():
-    assert CliRunner().invoke(main, ["trian"]).exit_code == 2
+def test_an_unknown_command_is_bad_input(runner):
+    assert runner.invoke(main, ["trian"]).exit_code == 2
 
 
-def test_the_schema_is_printed_without_a_job():
-    result = CliRunner().invoke(main, ["run", "--print-schema"])
+def test_the_schema_is_printed_without_a_job(runner):
+    result = runner.invoke(main, ["run", "--print-schema"])
     assert set(json.loads(result.stdout)["properties"]) == {
         "network",
         "data",
