@@ -1,7 +1,4 @@
-"""The job of job.yaml in Python: train on two local workers, evaluate, save, predict.
-
-python examples/digits/digits.py [MODEL]
-"""
+"""The job of job.yaml in Python: train on two workers, evaluate, predict, save."""
 
 import sys
 from pathlib import Path
@@ -10,9 +7,8 @@ from distributed import Client, LocalCluster
 
 import daskdl
 
-DATA = Path(__file__).with_name("data")
+TRAIN, TEST = (str(Path(__file__).parent / "data" / name) for name in ("train", "test"))
 COLUMNS = {"features": "features", "label": "label"}
-
 NETWORK = daskdl.MultiLayerConfiguration(
     seed=12345,
     updater=daskdl.Adam(learning_rate=0.002),
@@ -27,26 +23,26 @@ NETWORK = daskdl.MultiLayerConfiguration(
 )
 
 
-def main(model: str | None = None, *, epochs: int = 20) -> daskdl.Evaluation:
+def main(model: str) -> daskdl.Evaluation:
     with (
         LocalCluster(n_workers=2, threads_per_worker=1) as cluster,
         Client(cluster) as client,
     ):
-        master = daskdl.SharedTrainingMaster()
-        scale = daskdl.NormalizerStandardize()
-        digits = daskdl.DaskMultiLayer(client, NETWORK, master, normalizer=scale)
-        digits.fit(str(DATA / "train"), epochs=epochs, batch_size=32, **COLUMNS)
-        evaluation = digits.evaluate(str(DATA / "test"), **COLUMNS)
-        print(evaluation.stats())
-        pairs = digits.feed_forward_with_key(
-            str(DATA / "test"), key="id", features="features"
+        digits = daskdl.DaskMultiLayer(
+            client,
+            NETWORK,
+            daskdl.SharedTrainingMaster(),
+            normalizer=daskdl.NormalizerStandardize(),
         )
-        for key, probabilities in pairs[:5]:
-            print(f"digit {key} is a {probabilities.argmax()}")
-        if model is not None:
-            digits.save(model)
+        digits.fit(TRAIN, epochs=20, batch_size=32, shuffle=True, **COLUMNS)
+        evaluation = digits.evaluate(TEST, **COLUMNS)
+        pairs = digits.feed_forward_with_key(TEST, key="id", features="features")
+    print(evaluation.stats())
+    for key, probabilities in pairs[:5]:
+        print(f"example {key} is a {probabilities.argmax()}")
+    digits.save(model)
     return evaluation
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[1:] or ["digits.zip"])
