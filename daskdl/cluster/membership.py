@@ -30,6 +30,11 @@ class _Share:
     seen: dict[int, int] = field(default_factory=dict)  # by each survivor's report
     finished: bool = False
 
+    @property
+    def started(self) -> int:
+        """Minibatches that are known to be trained, whoever holds the result."""
+        return min(max(self.trained, *self.seen.values(), 0), len(self.minibatches))
+
 
 class PhaseLedger:
     """Follow one phase: who was dealt what, and how far everybody came.
@@ -58,16 +63,16 @@ class PhaseLedger:
 
     @property
     def trained_examples(self) -> int:
-        """Examples trained so far, by the members' own reports."""
+        """Examples known to be trained, by a member's own reports or its peers'."""
         return sum(
-            sum(minibatch.rows for minibatch in share.minibatches[: share.trained])
+            sum(minibatch.rows for minibatch in share.minibatches[: share.started])
             for share in self._shares.values()
         )
 
     @property
     def trained_minibatches(self) -> int:
-        """Minibatches trained so far, by the members' own reports."""
-        return sum(share.trained for share in self._shares.values())
+        """Minibatches known to be trained, by a member's own reports or its peers'."""
+        return sum(share.started for share in self._shares.values())
 
     def progress(self, rank: int, trained: int) -> None:
         """Note that member `rank` has trained its first `trained` minibatches."""
@@ -96,8 +101,7 @@ class PhaseLedger:
         survivors = self._shares.keys() - self._lost
         seen = [share.seen.get(survivor, 0) for survivor in survivors] or [0]
         held = min(seen)
-        started = min(max(share.trained, max(seen)), len(share.minibatches))
-        repeated = share.minibatches[held:started]
+        repeated = share.minibatches[held : share.started]
         return Loss(
             rank,
             tuple(share.minibatches[held:]),

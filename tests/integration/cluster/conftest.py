@@ -1,5 +1,7 @@
 """A cluster of separate processes, data that a small network learns, and networks."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
@@ -13,9 +15,9 @@ from daskdl.nn.multilayer import MultiLayerNetwork
 N_FEATURES, N_CLASSES = 16, 4
 
 
-@pytest.fixture
-def cluster_of():
-    """Return a function that starts a cluster of n workers; all are closed after."""
+@contextmanager
+def clusters():
+    """Give a function that starts a cluster of n workers; close all of them after."""
     opened = []
 
     def start(workers: int) -> Client:
@@ -24,20 +26,34 @@ def cluster_of():
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=50,
         )
         client = Client(cluster, set_as_default=False)
         opened.append((client, cluster))
         return client
 
-    yield start
-    for client, cluster in opened:
-        client.close()
-        cluster.close()
+    try:
+        yield start
+    finally:
+        for client, cluster in opened:
+            client.close()
+            cluster.close()
 
 
 @pytest.fixture
+def cluster_of():
+    with clusters() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def module_cluster_of():
+    with clusters() as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
 def blobs():
     """Return a function that draws labelled points around one centre a class."""
     centres = np.random.default_rng(7).normal(0, 2.0, (N_CLASSES, N_FEATURES))
@@ -52,7 +68,7 @@ def blobs():
     return draw
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def network():
     """Return a function that makes a small network, always from the same weights."""
 

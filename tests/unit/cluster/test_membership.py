@@ -69,6 +69,14 @@ def test_a_minibatch_counts_only_when_every_survivor_holds_it():
     assert ledger.losses()[0].unfinished == (minibatches[5],)
 
 
+def test_what_a_survivor_holds_was_trained_though_its_trainer_never_said_so(shares):
+    ledger = PhaseLedger(shares)
+    ledger.progress(1, 1)
+    ledger.lost(1)
+    ledger.finished(0, {1: 3})
+    assert ledger.trained_examples == 56
+
+
 def test_reports_that_arrive_late_do_not_take_progress_back(shares):
     ledger = PhaseLedger(shares)
     ledger.progress(0, 3)
