@@ -42,8 +42,11 @@ class ParquetReader(TableReader):
             open_input(part.url, options.storage_options) as stream,
         ):
             file = pq.ParquetFile(stream)
-            groups = range(*(self.row_groups or (0, file.num_row_groups)))
             check_exist(columns, file.schema_arrow.names, part.url)
+            groups = range(*(self.row_groups or (0, file.num_row_groups)))
+            if not groups:
+                # pyarrow 18 looks for a row group all the same, and fails.
+                return file.schema_arrow.empty_table().select(columns)
             return file.read_row_groups(list(groups), columns=columns)
 
 

@@ -120,13 +120,24 @@ def _as_array(name: str, column: Any) -> Any:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     try:
-        array = column if isinstance(column, pa.Array) else pa.array(column)
+        array = column if isinstance(column, pa.Array) else _inferred(column)
         return array.cast(_writable(array.type))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise DataError(
             f"to_table: column {name!r} must hold values of one type that Spark knows: "
             f"{error}"
         ) from error
+
+
+def _inferred(values: Any) -> Any:
+    array = pa.array(values)
+    first = next((value for value in values if value is not None), None)
+    if not pa.types.is_struct(array.type) or not isinstance(first, dict):
+        return array
+    # pyarrow 18 sorts the fields by name; Spark's struct had them in this order.
+    names = [field.name for field in array.type]
+    in_order = sorted(names, key=[*first, *names].index)
+    return pa.array(values, pa.struct([array.type.field(name) for name in in_order]))
 
 
 def _writable(arrow_type: Any) -> Any:

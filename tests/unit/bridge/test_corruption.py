@@ -2,6 +2,7 @@
 
 import shutil
 
+import pyarrow as pa
 import pytest
 
 from daskdl.errors import CorruptFileError
@@ -54,8 +55,16 @@ def test_file_of_lines_that_ends_inside_a_line_is_corrupt(form, tmp_path, share)
         open_path(path, **LINES[form]).partitions[0].load()
 
 
-@pytest.mark.parametrize("form", ["parquet_vector_dense", "orc"])
-def test_overwritten_data_is_corrupt_or_gives_an_error(form, tmp_path):
+ORC_ABORTS = pytest.mark.skipif(
+    pa.__version__.startswith("18."),
+    reason="pyarrow 18 ends the process at damaged ORC data, 19 raises",
+)
+
+
+@pytest.mark.parametrize(
+    "form", ["parquet_vector_dense", pytest.param("orc", marks=ORC_ABORTS)]
+)
+def test_overwritten_data_is_corrupt(form, tmp_path):
     """The footers are whole, so only loading can find out."""
     path = truncated_copy(form, tmp_path, 1.0)
     data = bytearray(path.read_bytes())

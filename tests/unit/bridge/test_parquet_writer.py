@@ -65,7 +65,7 @@ def test_values_come_back():
         ),
         (pa.array([decimal.Decimal("1.50")]), pa.decimal128(3, 2), "decimal(3,2)"),
         (
-            pa.array([[1.0]], pa.list_(pa.float16())),
+            pa.array([[np.float16(1)]], pa.list_(pa.float16())),
             pa.list_(pa.float32()),
             {"type": "array", "elementType": "float", "containsNull": True},
         ),

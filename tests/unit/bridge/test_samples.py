@@ -57,7 +57,9 @@ def rows_of(form: str) -> Iterator[list[Any]]:
         batch = partition.load()
         for i in range(batch.num_examples):
             values: dict[str, Any] = {"features": batch.features[i].tolist()}
-            values |= dict(zip(_singles(kinds), batch.features[i].tolist()))
+            values |= dict(
+                zip(_singles(kinds), batch.features[i].tolist(), strict=False)
+            )
             if batch.labels is not None:
                 values["label"] = float(batch.labels[i, 0])
             if batch.keys is not None:
