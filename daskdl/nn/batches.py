@@ -205,7 +205,7 @@ def _axes(input_type: InputType) -> str:
     sizes = ["time" if size is None else str(size) for size in input_type.border_shape]
     shape = f"(batch, {', '.join(sizes)})"
     if isinstance(input_type, Recurrent | Convolutional):
-        return f"{shape}, {input_type.data_format},"
+        return f"{shape} ({input_type.data_format})"
     return shape
 
 

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.checks import check_positive
 from daskdl.errors import MissingExtraError, OptionError
+from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.nn.batches import Batch, minibatches
 from daskdl.nn.step import Conf, StepNetwork
 from daskdl.nn.summary import summarize
 
 N = TypeVar("N", bound="Network[Any]")
+V = TypeVar("V", bound=Evaluable)
 
 
 class Network(StepNetwork[Conf]):
@@ -123,7 +125,15 @@ class Network(StepNetwork[Conf]):
             total /= batch.num_examples
         return total + self._plan.regularization_score(self._params)
 
-    def evaluate(self, data: Batch | Iterable[Batch], evaluation: Any = None) -> Any:
+    @overload
+    def evaluate(self, data: Batch | Iterable[Batch]) -> Evaluation: ...
+
+    @overload
+    def evaluate(self, data: Batch | Iterable[Batch], evaluation: V) -> V: ...
+
+    def evaluate(
+        self, data: Batch | Iterable[Batch], evaluation: Evaluable | None = None
+    ) -> Evaluable:
         """Compare predictions with labels.
 
         Parameters
@@ -159,18 +169,11 @@ class Network(StepNetwork[Conf]):
             (labels,), (mask,) = self._border.labels(arrays)
             # Time steps are rows: what counts them needs no axis of time.
             n_out = output.shape[-1]
-            rows = None if mask is None else mask.reshape(-1)
-            evaluation.eval(labels.reshape(-1, n_out), output.reshape(-1, n_out), rows)
+            rows = output.reshape(-1, n_out)
+            if mask is not None:
+                mask = mask.reshape(len(rows), -1)
+            evaluation.eval(labels.reshape(-1, n_out), rows, mask)
         return evaluation
-
-    def clone(self: N) -> N:
-        """Return an independent copy: parameters, updater state and counters."""
-        copy = type(self)(self.conf, self._params, updater_state=self._updater_state)
-        copy.iteration_count = self.iteration_count
-        copy.epoch_count = self.epoch_count
-        copy.score = self.score
-        copy.normalizer = self.normalizer
-        return copy
 
     def summary(self) -> str:
         """Return a table: name, type, what goes in and out, parameters."""

@@ -247,6 +247,19 @@ class StepNetwork(ABC, Generic[Conf]):
         self.iteration_count += 1
         return score
 
+    def clone(self: S) -> S:
+        """Return an independent copy: parameters, updater state and counters."""
+        rebuild, arguments = self.__reduce__()
+        copy: S = rebuild(*arguments)
+        return copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle vectors and counters; layers and their views are built anew."""
+        kept = ("iteration_count", "epoch_count", "score", "normalizer")
+        values = {name: getattr(self, name) for name in kept}
+        arguments = (self.conf, self._params, self._updater_state, values)
+        return _rebuild, (type(self), *arguments)
+
     @abstractmethod
     def _build(self) -> list[tuple[Node, Layer[Any]]]:
         """Make layers (and vertices) of the nodes; return the layers in their order."""
@@ -304,6 +317,19 @@ class StepNetwork(ABC, Generic[Conf]):
                 self._output_layers(), labels, masks, strict=True
             )
         )
+
+
+def _rebuild(
+    kind: type[S],
+    conf: Any,
+    params: FloatArray,
+    updater_state: FloatArray,
+    values: dict[str, Any],
+) -> S:
+    network = kind(conf, params, updater_state=updater_state)
+    for name, value in values.items():
+        setattr(network, name, value)
+    return network
 
 
 def _stretches(

@@ -129,7 +129,7 @@ def test_the_defaults_are_those_of_dl4j():
         (
             "kernel_size: 3",
             "kernel_size: 9",
-            r"network.layers\[0\].kernel_size: must fi",
+            r"layers\[0\].kernel_size: must fit",
         ),
         ("dense,", "desne,", r"network.layers\[3\].type: .*'desne'. Did you mean 'den"),
         ("n_out: 10", "n_out: ten", r"network.layers\[4\].n_out: must be a whole numb"),
