@@ -129,12 +129,12 @@ OUTPUTS = [name for name, case in CASES.items() if case.conf.is_output]
 class Alone:
     """A layer with parameters, gradients and a workspace of its own."""
 
-    def __init__(self, name, *, dtype="f8", seed=3):
+    def __init__(self, name, *, dtype="f8", workspace=None):
         self.case = CASES[name]
         resolved = NetworkConf(activation="tanh").resolved(
             self.case.conf, self.case.input_type, "me"
         )
-        self.workspace = Workspace()
+        self.workspace = workspace or Workspace()
         self.layer = build_layer(resolved, self.case.input_type, "me", self.workspace)
         self.layout = ParamLayout.of(resolved.parameter_shapes(self.case.input_type))
         self.params = np.zeros(self.layout.size, dtype)
@@ -142,7 +142,7 @@ class Alone:
         self.layer.bind(
             self.layout.views(self.params), self.layout.views(self.gradients)
         )
-        self.layer.initialize(np.random.default_rng(seed))
+        self.layer.initialize(np.random.default_rng(3))
         self.dtype = dtype
 
     def x(self, rng, batch=3):

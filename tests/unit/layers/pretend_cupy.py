@@ -1,0 +1,143 @@
+"""A stand-in for CuPy: its strictness on NumPy's arithmetic.
+
+Like CuPy's, its arrays refuse to meet a NumPy array, to be converted to one without
+being asked, and to be handled by anything but functions that CuPy has too.
+"""
+
+import types
+from typing import ClassVar
+
+import numpy as np
+
+# What layers may call; all of it is in CuPy 13 with the arguments used here.
+NAMES = frozenset(
+    [
+        "abs",
+        "add",
+        "any",
+        "arange",
+        "argmax",
+        "asarray",
+        "bool_",
+        "clip",
+        "concatenate",
+        "copyto",
+        "divide",
+        "empty",
+        "empty_like",
+        "equal",
+        "exp",
+        "expm1",
+        "finfo",
+        "full",
+        "greater",
+        "inf",
+        "lib",
+        "log",
+        "log1p",
+        "logaddexp",
+        "matmul",
+        "max",
+        "maximum",
+        "mean",
+        "minimum",
+        "multiply",
+        "negative",
+        "ones",
+        "sign",
+        "sqrt",
+        "square",
+        "subtract",
+        "sum",
+        "tanh",
+        "where",
+    ]
+)
+
+
+class PretendArray(np.ndarray):
+    __module__ = "cupy"
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
+        refuse_host_arrays((*inputs, *out, *options.values()))
+        options = {key: plain(value) for key, value in options.items()}
+        if out:
+            options["out"] = tuple(plain(array) for array in out)
+        result = getattr(ufunc, method)(*map(plain, inputs), **options)
+        return out[0] if out else pretend(result)
+
+    def __array_function__(self, function, kinds, args, options):
+        raise TypeError(f"numpy.{function.__name__} was called on a device array")
+
+    def __array__(self, *args, **options):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    def __getitem__(self, index):
+        refuse_host_arrays(as_tuple(index))
+        return super().__getitem__(plain(index))
+
+    def __setitem__(self, index, value):
+        refuse_host_arrays((*as_tuple(index), value))
+        super().__setitem__(plain(index), plain(value))
+
+    def sum(self, **options):
+        return Namespace.sum(self, **options)
+
+    def any(self, **options):
+        return Namespace.any(self, **options)
+
+
+def as_tuple(index):
+    return index if isinstance(index, tuple) else (index,)
+
+
+def plain(value):
+    """Return what NumPy can work on."""
+    if isinstance(value, tuple | list):
+        return type(value)(plain(item) for item in value)
+    return value.view(np.ndarray) if isinstance(value, PretendArray) else value
+
+
+def pretend(value):
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    return value.view(PretendArray) if isinstance(value, np.ndarray) else value
+
+
+def refuse_host_arrays(values):
+    for value in values:
+        if isinstance(value, tuple | list):
+            refuse_host_arrays(value)
+        elif type(value) is np.ndarray:
+            raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+
+
+def wrapped(name):
+    function = getattr(np, name)
+
+    def call(*args, out=None, **options):
+        if name != "asarray":
+            refuse_host_arrays((*args, out, *options.values()))
+        if out is not None:
+            options["out"] = plain(out)
+        result = function(*plain(args), **{k: plain(v) for k, v in options.items()})
+        return pretend(result) if out is None else out
+
+    return staticmethod(call)
+
+
+class Namespace(types.SimpleNamespace):
+    """Stands where the module ``cupy`` would."""
+
+    lib: ClassVar = types.SimpleNamespace(
+        stride_tricks=types.SimpleNamespace(
+            as_strided=lambda x, *args: pretend(
+                np.lib.stride_tricks.as_strided(plain(x), *args)
+            )
+        )
+    )
+
+
+for _name in NAMES - {"lib"}:
+    _is_plain = isinstance(getattr(np, _name), type | float) or _name == "finfo"
+    setattr(Namespace, _name, getattr(np, _name) if _is_plain else wrapped(_name))

@@ -1,0 +1,94 @@
+"""Layers and vertices work on CuPy arrays by the same code, tried without a GPU."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from daskdl.arrays.workspace import Workspace
+from daskdl.nn.vertices.build import build_vertex
+from tests.unit.layers.cases import CASES, OUTPUTS
+from tests.unit.layers.cases import Alone as AloneLayer
+from tests.unit.layers.pretend_cupy import Namespace, PretendArray, plain, pretend
+from tests.unit.layers.test_vertices import MASK, VERTICES
+from tests.unit.layers.test_vertices import Alone as AloneVertex
+
+
+@pytest.fixture(autouse=True)
+def _cupy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", Namespace)
+
+
+class OnDevice(AloneLayer):
+    """A layer whose arrays all pretend to be CuPy's."""
+
+    def __init__(self, name):
+        super().__init__(name, workspace=Workspace(Namespace))
+        self.params = pretend(self.params)
+        self.gradients = pretend(self.gradients)
+        self.layer.bind(
+            self.layout.views(self.params), self.layout.views(self.gradients)
+        )
+        self.layer.initialize(np.random.default_rng(3))
+
+    def mask(self, batch=3):
+        return pretend(super().mask(batch))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", CASES)
+def test_layers_compute_the_same(rng, name, training):
+    host, device = AloneLayer(name), OnDevice(name)
+    x, grad_out = host.x(rng), rng.standard_normal(host.out_shape())
+    output = device.forward(pretend(x), training=training)
+    assert isinstance(output, PretendArray)
+    np.testing.assert_array_equal(plain(output), host.forward(x, training=training))
+    if training:
+        grad_x = device.layer.backward(pretend(grad_out))
+        np.testing.assert_array_equal(plain(grad_x), host.layer.backward(grad_out))
+        np.testing.assert_array_equal(plain(device.gradients), host.gradients)
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_losses_compute_the_same(rng, name):
+    host, device = AloneLayer(name), OnDevice(name)
+    x, labels = host.x(rng), rng.random(host.out_shape())
+    mask = np.ones(host.out_shape()[:-1])
+    host.forward(x)
+    device.forward(pretend(x))
+    scores = device.layer.score_examples(pretend(labels), pretend(mask))
+    np.testing.assert_array_equal(
+        plain(scores), host.layer.score_examples(labels, mask)
+    )
+    grad_x = device.layer.backward_loss(pretend(labels), pretend(mask))
+    np.testing.assert_array_equal(plain(grad_x), host.layer.backward_loss(labels, mask))
+
+
+@pytest.mark.parametrize("name", VERTICES)
+def test_vertices_compute_the_same(rng, name):
+    host = AloneVertex(name)
+    inputs = host.inputs(rng)
+    vertex = build_vertex(
+        VERTICES[name][0], host.input_types, "me", Workspace(Namespace)
+    )
+    output = vertex.forward(
+        [pretend(array) for array in inputs],
+        masks=[None] * len(inputs),
+        network_input=pretend(np.zeros((2, 5, 2))),
+        network_mask=pretend(MASK),
+    )
+    expected = host.forward(inputs)
+    np.testing.assert_array_equal(plain(output), expected)
+    grads = vertex.backward(pretend(np.ones(expected.shape)))
+    expected_grads = host.vertex.backward(np.ones(expected.shape))
+    np.testing.assert_equal([plain(grad) for grad in grads], expected_grads)
+
+
+def test_the_pretence_refuses_numpy_functions():
+    with pytest.raises(TypeError, match="sum was called on a device array"):
+        np.sum(pretend(np.ones(3)))
+
+
+def test_the_pretence_refuses_host_arrays():
+    with pytest.raises(TypeError, match="Unsupported type"):
+        pretend(np.ones(3)) + np.ones(3)
