@@ -1,0 +1,157 @@
+"""One connection out: to one member of one topic.
+
+Each topic has connections of its own, so that a full inbox of one topic never holds up
+another. A connection is opened when there is something to send and opened again when it
+breaks. Everything here runs on the worker's event loop.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from distributed.comm import connect
+from distributed.comm.core import CommClosedError
+
+from daskdl.cluster.bus.frames import pack
+from daskdl.cluster.bus.outbox import Outbox
+from daskdl.cluster.bus.protocol import (
+    CONNECT_TIMEOUT_S,
+    FIRST_RETRY_S,
+    LAST_RETRY_S,
+    LINK_OP,
+    NOT_HERE,
+)
+from daskdl.cluster.bus.stats import TopicStats
+
+logger = logging.getLogger(__name__)
+
+Comm = Any
+
+
+class Link:
+    """Carries an outbox to its member.
+
+    Parameters
+    ----------
+    address : str
+        Of the member's worker.
+    hello : dict
+        ``source`` and ``target``, the member ids of both ends.
+    outbox : Outbox
+        What to send.
+    stats : TopicStats
+        Where to count.
+    connection_args : dict
+        The worker's own, with its certificates.
+    on_trouble : coroutine function
+        Called between attempts. It may stop this link.
+    on_gone : coroutine function
+        Called when the other worker says that the member is not, or no longer, there.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        hello: dict[str, str],
+        outbox: Outbox,
+        stats: TopicStats,
+        *,
+        connection_args: dict[str, Any],
+        on_trouble: Callable[[], Awaitable[None]],
+        on_gone: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._outbox = outbox
+        self._address = address
+        self._hello = hello
+        self._stats = stats
+        self._connection_args = connection_args
+        self._on_trouble = on_trouble
+        self._on_gone = on_gone
+        self._awake = asyncio.Event()
+        self._acknowledged = 0
+        self._is_stopped = False
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> "asyncio.Task[None]":
+        """Begin to send; the task ends after :meth:`stop`."""
+        self._task = asyncio.create_task(self._run())
+        return self._task
+
+    def stop(self) -> None:
+        """Cut the connection."""
+        # The flag as well: asyncio.wait_for, also where Dask uses it, loses a
+        # cancellation that comes together with its result.
+        self._is_stopped = True
+        if self._task is not None:
+            self._task.cancel()
+
+    def wake(self) -> None:
+        """Look into the outbox again."""
+        self._awake.set()
+
+    async def _run(self) -> None:
+        retry_s = FIRST_RETRY_S
+        opened = 0
+        while not self._is_stopped:
+            before = self._acknowledged
+            try:
+                comm = await self._open()
+                self._stats.reconnects += opened > 0
+                opened += 1
+                await self._pump(comm)
+            except Exception as error:  # noqa: BLE001
+                # Not only OSError: ws:// breaks with AttributeError in mid-write. Every
+                # error means that this connection is gone; the rest is sent again.
+                logger.info("Link to %s broke: %r", self._address, error)
+            if self._acknowledged > before:
+                retry_s = FIRST_RETRY_S
+            await asyncio.sleep(retry_s)
+            retry_s = min(LAST_RETRY_S, 2 * retry_s)
+            await self._on_trouble()
+
+    async def _open(self) -> Comm:
+        comm = await connect(
+            self._address, timeout=CONNECT_TIMEOUT_S, **self._connection_args
+        )
+        try:
+            await comm.write({"op": LINK_OP, **self._hello})
+            answer = await asyncio.wait_for(comm.read(), CONNECT_TIMEOUT_S)
+            await self._check(answer)
+        except BaseException:
+            comm.abort()
+            raise
+        self._outbox.resume_after(answer["last"])
+        return comm
+
+    async def _check(self, answer: Any) -> None:
+        # None is Dask's answer to an operation that it does not know.
+        if isinstance(answer, dict) and answer.get("ok"):
+            return
+        if isinstance(answer, dict) and answer.get("reason") == NOT_HERE:
+            await self._on_gone()
+        raise CommClosedError(f"{self._address} refused a link: {answer!r}")
+
+    async def _pump(self, comm: Comm) -> None:
+        acks = asyncio.create_task(self._read_acks(comm))
+        acks.add_done_callback(lambda _: self._awake.set())
+        try:
+            while not acks.done() and not self._is_stopped:
+                batch = self._outbox.next_batch()
+                if batch:
+                    await comm.write(pack(batch))
+                    continue
+                self._awake.clear()
+                await self._awake.wait()
+            if acks.done():
+                acks.result()
+        finally:
+            comm.abort()
+            acks.cancel()
+            await asyncio.gather(acks, return_exceptions=True)
+
+    async def _read_acks(self, comm: Comm) -> None:
+        while True:
+            self._acknowledged = (await comm.read())["ack"]
+            self._outbox.acknowledge(self._acknowledged)
+            self._awake.set()

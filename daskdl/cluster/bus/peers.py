@@ -1,0 +1,181 @@
+"""The other members of a topic, as the worker's event loop sees them."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from daskdl.cluster.bus.control import Control
+from daskdl.cluster.bus.inlet import Inlet
+from daskdl.cluster.bus.link import Link
+from daskdl.cluster.bus.messages import Joined, Member
+from daskdl.cluster.bus.outbox import Outbox
+from daskdl.cluster.bus.payload import Parcel
+from daskdl.cluster.bus.protocol import GRACE_S, NOT_A_MEMBER
+from daskdl.cluster.bus.registry import Entry, View
+from daskdl.cluster.bus.state import TopicState
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Peer:
+    """One other member: what goes out to it and what comes in from it."""
+
+    member: Member
+    outbox: Outbox | None  # None when it does not receive
+    inlet: Inlet
+    link: Link | None = None  # made when there is something to send
+
+
+class Peers:
+    """Keeps one outgoing link and one inlet for each other member.
+
+    Parameters
+    ----------
+    state : TopicState
+        Shared with the task's thread.
+    control : Control
+        The way to the scheduler.
+    connection_args : dict
+        The worker's own, with its certificates.
+    on_lost : callable
+        Called when the scheduler no longer counts us as a member.
+    """
+
+    def __init__(
+        self,
+        state: TopicState,
+        control: Control,
+        connection_args: dict[str, Any],
+        on_lost: Callable[[], None],
+    ) -> None:
+        self.space = asyncio.Event()
+        self._state = state
+        self._on_lost = on_lost
+        self._control = control
+        self._connection_args = connection_args
+        self._epoch = 0
+        self._peers: dict[str, Peer] = {}
+        self._last_word: Parcel | None = None
+        self._is_stopped = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # Read by the publishing thread, which holds the lock.
+
+    def members(self) -> dict[str, Member]:
+        """Return the other members."""
+        return {id_: peer.member for id_, peer in self._peers.items()}
+
+    def outboxes(self) -> dict[str, Outbox]:
+        """Return the outboxes of those that receive."""
+        peers = self._peers.items()
+        return {id_: peer.outbox for id_, peer in peers if peer.outbox is not None}
+
+    def all_ended(self) -> bool:
+        """Return whether nobody who is there publishes any more."""
+        return all(peer.inlet.has_ended for peer in self._peers.values())
+
+    def end(self, last_word: Parcel) -> None:
+        """Queue the last word for everyone, newcomers included."""
+        self._last_word = last_word
+        for outbox in self.outboxes().values():
+            outbox.put(last_word)
+
+    # On the event loop.
+
+    def apply(self, view: View) -> None:
+        """Take over a view, unless a newer one was seen."""
+        with self._state.changed:
+            if view.epoch <= self._epoch or self._is_stopped:
+                return
+            self._epoch = view.epoch
+            for id_ in self._peers.keys() - view.members.keys():
+                self._part(self._peers.pop(id_))
+            for id_ in view.members.keys() - self._peers.keys() - {self._state.me}:
+                self._peers[id_] = self._welcome(id_, view.members[id_])
+            self._state.changed.notify_all()
+        self.wake()
+        if self._state.me not in view.members:
+            self._on_lost()
+
+    def wake(self) -> None:
+        """Send what is waiting."""
+        for id_, peer in self._peers.items():
+            if peer.outbox is None or not peer.outbox.backlog:
+                continue
+            if peer.link is None:
+                peer.link = self._new_link(id_, peer.member, peer.outbox)
+
+                self._track(peer.link.start())
+            peer.link.wake()
+
+    async def serve(self, comm: Any, source: str) -> None:
+        """Own a connection that a member opened."""
+        if source not in self._peers:
+            # The scheduler tells members of each other one by one: it was told first.
+            await self.refresh()
+        peer = self._peers.get(source)
+        if peer is None or self._is_stopped:
+            await comm.write({"ok": False, "reason": NOT_A_MEMBER})
+            return
+        self._track(asyncio.current_task())
+        await peer.inlet.serve(comm)
+
+    async def refresh(self) -> None:
+        """Ask the scheduler who is there, in case its news did not arrive."""
+        try:
+            self.apply(await self._control.view(self._state.name))
+        except Exception as error:  # noqa: BLE001
+            # Asked again after the next failure; the scheduler may be closing.
+            logger.info("Topic %r: no view: %r", self._state.name, error)
+
+    async def stop(self) -> None:
+        """Cut all connections and wait for their tasks."""
+        with self._state.changed:
+            self._is_stopped = True
+            peers = list(self._peers.values())
+            self._peers.clear()
+        for peer in peers:
+            peer.inlet.close()
+            if peer.link is not None:
+                peer.link.stop()
+        self._state.inbox.discard()
+        self.space.set()
+        pending = self._tasks - {asyncio.current_task()}
+        if pending:
+            await asyncio.wait(pending, timeout=GRACE_S)
+
+    def _welcome(self, id_: str, entry: Entry) -> Peer:
+        member = Member(entry.address, json.loads(entry.meta))
+        outbox = self._state.new_outbox() if entry.receives else None
+        if outbox is not None and self._last_word is not None:
+            outbox.put(self._last_word)
+        self._state.inbox.put([Joined(id_, member.address, member.meta)])
+        return Peer(member, outbox, Inlet(id_, self._state.inbox, self.space))
+
+    def _part(self, peer: Peer) -> None:
+        if peer.link is not None:
+            peer.link.stop()
+        peer.inlet.retire()
+
+    def _new_link(self, id_: str, member: Member, outbox: Outbox) -> Link:
+        async def forget() -> None:
+            await self._control.leave(self._state.name, id_)
+
+        return Link(
+            member.address,
+            {"source": self._state.me, "target": id_},
+            outbox,
+            self._state.stats,
+            connection_args=self._connection_args,
+            on_trouble=self.refresh,
+            on_gone=forget,
+        )
+
+    def _track(self, task: "asyncio.Task[Any] | None") -> None:
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,214 @@
+"""Errors stay where they happen, and what was missed is asked for."""
+
+import sys
+from unittest import mock
+
+import numpy as np
+import pytest
+from distributed.core import rpc
+
+from daskdl.cluster.bus import Left, Message, scheduler_plugin
+from daskdl.cluster.bus.protocol import JOIN_OP, LEAVE_OP, LINK_OP, PLUGIN_NAME, VIEW_OP
+from daskdl.cluster.bus.registry import Entry
+from daskdl.cluster.bus.switch_interval import OPEN_TOPIC_INTERVAL_S
+from daskdl.errors import DataError
+from tests.unit.bus.clusters import (
+    bus_cluster,
+    close_topics,
+    in_thread,
+    open_topics,
+    take,
+)
+
+
+class Unloadable:
+    """Pickles, but raises when it is unpickled."""
+
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+async def join_unheard(bus, *, deaf):
+    """Open the topic while the news of it do not reach the worker of `deaf`."""
+    with (
+        mock.patch.object(scheduler_plugin, "JOIN_TIMEOUT_S", 0.01),
+        mock.patch.object(scheduler_plugin, "TELL_AGAIN_S", ()),
+        mock.patch.dict(deaf._worker.handlers),
+    ):
+        del deaf._worker.handlers[VIEW_OP]
+        return await in_thread(bus.topic, "t")
+
+
+@bus_cluster()
+async def test_garbage_to_a_worker_hurts_only_its_connection(client, scheduler, *buses):
+    a, b = await open_topics(buses)
+    for operation in (VIEW_OP, LINK_OP):
+        async with rpc(buses[1]._worker.address) as peer:
+            with pytest.raises(TypeError, match="unexpected keyword"):
+                await getattr(peer, operation)(nonsense=1)
+    await in_thread(a.publish, "still here")
+    [message] = await take(b, Message)
+    assert message.data == "still here"
+    assert len(scheduler.workers) == 2
+    await close_topics(a, b)
+
+
+@bus_cluster()
+async def test_garbage_to_the_scheduler_hurts_only_its_connection(
+    client, scheduler, *buses
+):
+    async with rpc(scheduler.address) as peer:
+        with pytest.raises(TypeError, match="unexpected keyword"):
+            await getattr(peer, JOIN_OP)(nonsense=1)
+    assert await client.submit(sum, [1, 2], pure=False) == 3
+    assert len(scheduler.workers) == 2
+
+
+@bus_cluster()
+async def test_unknown_operation_is_answered_with_nothing(client, scheduler, *buses):
+    async with rpc(buses[0]._worker.address) as peer:
+        assert await peer.daskdl_bus_0_link(source="x", target="y") is None
+    assert len(scheduler.workers) == 2
+
+
+@bus_cluster()
+async def test_garbage_on_a_link_is_not_delivered_and_the_link_recovers(
+    client, scheduler, *buses
+):
+    a, b = await open_topics(buses)
+    await in_thread(a.publish, 1)
+    await take(b, Message)
+    link = a._peers._peers[b.me].link
+    packed = link._outbox.next_batch
+
+    def garbage_once():
+        link._outbox.next_batch = packed
+        return [(99, None)]
+
+    link._outbox.next_batch = garbage_once
+    await in_thread(a.publish, 2)
+    [message] = await take(b, Message)
+    assert message.data == 2
+    await close_topics(a, b)
+
+
+@bus_cluster()
+async def test_message_that_cannot_be_unpickled_hurts_only_its_get(
+    client, scheduler, *buses
+):
+    a, b = await open_topics(buses)
+    await in_thread(a.publish, Unloadable())
+    await in_thread(a.publish, "next")
+    with pytest.raises(DataError, match=f"message 1 of member {a.me} cannot"):
+        await take(b, Message)
+    [message] = await take(b, Message)
+    assert message.data == "next"
+    await close_topics(a, b)
+
+
+@bus_cluster(3)
+async def test_member_whose_worker_is_lost_is_left_by_all(client, scheduler, *buses):
+    a, b, c = await open_topics(buses)
+    for i in range(100):
+        await in_thread(c.publish, i)
+    await scheduler.remove_worker(buses[2]._worker.address, stimulus_id="test")
+    for topic in (a, b):
+        events = []
+        while not any(isinstance(event, Left) for event in events):
+            events.append(await in_thread(topic.get, 10))
+        lasts = [event.last for event in events if isinstance(event, Message)]
+        assert events[-1] == Left(c.me, clean=False)
+        assert lasts == list(range(1, len(lasts) + 1))
+        assert c.me not in topic.members()
+        assert topic.drain() == []
+    c.abort()
+    await close_topics(a, b, c)
+
+
+@bus_cluster()
+async def test_member_that_the_scheduler_missed_is_removed_by_who_asks_for_it(
+    client, scheduler, *buses
+):
+    """A leave that got lost must not leave a member that nobody can reach."""
+    a = await in_thread(buses[0].topic, "t")
+    registry = scheduler.plugins[PLUGIN_NAME]
+    ghost = Entry(buses[1]._worker.address, "{}", True)
+    await registry._join("t", "ghost", ghost.address, ghost.meta, ghost.receives)
+    await in_thread(a.publish, 1)
+    assert await take(a, Left) == [Left("ghost", clean=False)]
+    assert a.members() == {}
+    await close_topics(a)
+
+
+@bus_cluster()
+async def test_news_that_did_not_arrive_is_asked_for(client, scheduler, *buses):
+    """The first link of an unknown member makes a worker ask the scheduler."""
+    b = await in_thread(buses[1].topic, "t")
+    a = await join_unheard(buses[0], deaf=buses[1])
+    assert b.members() == {}
+    await in_thread(a.publish, "heard")
+    [message] = await take(b, Message)
+    assert message.source == a.me
+    assert set(b.members()) == {a.me}
+    await close_topics(a, b)
+
+
+@bus_cluster()
+async def test_member_that_comes_while_another_closes_sees_a_clean_left(
+    client, scheduler, *buses
+):
+    a = await in_thread(buses[0].topic, "t")
+    # a does not hear of b, and would leave without a last word.
+    b = await join_unheard(buses[1], deaf=buses[0])
+    await close_topics(a)
+    assert await take(b, Left) == [Left(a.me, clean=True)]
+    await close_topics(b)
+
+
+@bus_cluster()
+async def test_worker_with_a_topic_is_not_scaled_down(client, scheduler, *buses):
+    a = await in_thread(buses[0].topic, "t")
+    closing = scheduler.workers_to_close(n=2)
+    assert closing == [buses[1]._worker.address]
+    await close_topics(a)
+
+
+@bus_cluster()
+async def test_switch_interval_is_short_while_topics_are_open(
+    client, scheduler, *buses
+):
+    before = sys.getswitchinterval()
+    a, b = await open_topics(buses)
+    assert sys.getswitchinterval() == pytest.approx(OPEN_TOPIC_INTERVAL_S)
+    await close_topics(a)
+    assert sys.getswitchinterval() == pytest.approx(OPEN_TOPIC_INTERVAL_S)
+    await close_topics(b)
+    assert sys.getswitchinterval() == pytest.approx(before)
+
+
+@bus_cluster()
+async def test_counters_count_what_was_sent_and_received(client, scheduler, *buses):
+    a, b = await open_topics(buses)
+    for _ in range(10):
+        await in_thread(a.publish, np.zeros(1000))
+    await take(b, Message, 10)
+    await close_topics(a, b)
+    sent, received = a.stats, b.stats
+    assert (sent.messages_sent, received.messages_received) == (10, 10)
+    assert sent.bytes_sent == received.bytes_received > 80_000
+
+
+@bus_cluster()
+async def test_topic_closes_without_an_answer_of_the_scheduler(
+    client, scheduler, *buses
+):
+    a = await in_thread(buses[0].topic, "t")
+    plugin = scheduler.plugins[PLUGIN_NAME]
+
+    async def fail(**arguments):
+        raise OSError("lost")
+
+    scheduler.handlers[LEAVE_OP] = fail
+    assert await close_topics(a) == [False]
+    scheduler.handlers[LEAVE_OP] = plugin._leave
+    await plugin._leave("t", a.me)
