@@ -1,19 +1,27 @@
 """Evaluation of classifiers, binary and multi-class."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.checks import check_at_least, check_one_of
 from daskdl.errors import FormatError, OptionError, ShapeError
 from daskdl.evaluation import classification_json
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.rates import ConfusionRates
-from daskdl.evaluation.report import classification_report
+from daskdl.evaluation.report import classification_report, named_confusion_table
 from daskdl.evaluation.rows import unmasked_rows
+
+
+class Prediction(NamedTuple):
+    """One counted row, with what the caller said about it."""
+
+    actual: int
+    predicted: int
+    metadata: Any
 
 
 class Evaluation(ConfusionRates, Evaluable):
@@ -75,6 +83,7 @@ class Evaluation(ConfusionRates, Evaluable):
         self.cost_array = _check_costs(cost_array)
         self.top_n_correct_count = 0
         self.top_n_total_count = 0
+        self._predictions: list[Prediction] = []
         self._names = list(labels) if labels is not None else None
         self._n_classes_given = _check_n_classes(n_classes, self._names)
         self.binary_positive_class = _check_positive_class(
@@ -88,7 +97,14 @@ class Evaluation(ConfusionRates, Evaluable):
         """Names of the classes; numbers unless names were given."""
         return self._names or [str(i) for i in range(self.n_classes)]
 
-    def eval(self, labels: Any, predictions: Any, mask: Any = None) -> None:
+    def eval(
+        self,
+        labels: Any,
+        predictions: Any,
+        mask: Any = None,
+        *,
+        metadata: Sequence[Any] | None = None,
+    ) -> None:
         """Count a batch.
 
         Parameters
@@ -98,6 +114,9 @@ class Evaluation(ConfusionRates, Evaluable):
             One-hot labels and probabilities; one column holds class 1.
         mask : ndarray, optional
             One value an example or a position; 0 drops it.
+        metadata : sequence of length batch, optional
+            What :meth:`predictions` gives back, for instance keys or file names; for
+            labels of two axes. It is merged, but not written to JSON.
 
         Raises
         ------
@@ -118,6 +137,12 @@ class Evaluation(ConfusionRates, Evaluable):
         self._start_or_check(n_classes, self._names)
         predicted = self._predicted_classes(rows)
         actual = _actual_classes(label_rows)
+        if metadata is not None:
+            kept = _unmasked_metadata(metadata, labels, mask)
+            self._predictions += [
+                Prediction(*row)
+                for row in zip(actual.tolist(), predicted.tolist(), kept, strict=True)
+            ]
         pairs = actual * n_classes + predicted
         counted = np.bincount(pairs, minlength=n_classes * n_classes)
         self.confusion_matrix += counted.reshape(n_classes, n_classes)
@@ -149,6 +174,7 @@ class Evaluation(ConfusionRates, Evaluable):
         self.confusion_matrix += other.confusion_matrix
         self.top_n_correct_count += other.top_n_correct_count
         self.top_n_total_count += other.top_n_total_count
+        self._predictions += other._predictions
 
     def new_instance(self) -> "Evaluation":
         """Return an evaluation with the same options and no data."""
@@ -162,6 +188,21 @@ class Evaluation(ConfusionRates, Evaluable):
             axis=self.axis,
             max_warning_classes_to_print=self.max_warning_classes_to_print,
         )
+
+    def predictions(
+        self, *, actual: int | None = None, predicted: int | None = None
+    ) -> list[Prediction]:
+        """Return the rows that came with metadata, of these classes if given."""
+        return [
+            row
+            for row in self._predictions
+            if actual in (None, row.actual) and predicted in (None, row.predicted)
+        ]
+
+    def prediction_errors(self) -> list[Prediction]:
+        """Return the rows with metadata whose class was not predicted, by class."""
+        wrong = [row for row in self._predictions if row.actual != row.predicted]
+        return sorted(wrong, key=lambda row: (row.actual, row.predicted))
 
     def top_n_accuracy(self) -> float:
         """Return the share of rows whose class is among the most probable `top_n`.
@@ -198,6 +239,10 @@ class Evaluation(ConfusionRates, Evaluable):
             Whether the confusion matrix is in it; for up to 20 classes unless given.
         """
         return classification_report(self, warnings=warnings, confusion=confusion)
+
+    def confusion_to_string(self) -> str:
+        """Return the confusion matrix with the names of the classes, as DL4J does."""
+        return named_confusion_table(self.confusion_matrix, self.labels)
 
     def to_json(self, *, compact: bool = False) -> str:
         """Return DL4J's JSON.
@@ -272,6 +317,21 @@ def _actual_classes(label_rows: FloatArray) -> NDArray[np.intp]:
         return (label_rows[:, 0] > 0.5).astype(np.intp)
     classes: NDArray[np.intp] = label_rows.argmax(axis=1)
     return classes
+
+
+def _unmasked_metadata(
+    metadata: Sequence[Any], labels: Any, mask: Any
+) -> Sequence[Any]:
+    shape = np.shape(labels)
+    if len(shape) != 2 or len(metadata) != shape[0]:
+        raise ShapeError(
+            "Evaluation: metadata must have one entry for each row of labels of two "
+            f"axes, got {len(metadata)} for shape {shape}."
+        )
+    if mask is None:
+        return metadata
+    kept = to_host(mask).ravel() != 0
+    return [entry for entry, keep in zip(metadata, kept, strict=True) if keep]
 
 
 def _check_costs(costs: ArrayLike | None) -> NDArray[np.float32] | None:

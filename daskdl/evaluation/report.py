@@ -52,6 +52,19 @@ def confusion_table(confusion: NDArray[np.int64], labels: Sequence[str]) -> str:
     )
 
 
+def named_confusion_table(confusion: NDArray[np.int64], labels: Sequence[str]) -> str:
+    """Return the confusion matrix as text with the names before the rows."""
+    width = max([10, *(len(name) + 5 for name in labels)])
+    head = f"   {'Predicted:':{width}s}   " + "".join(
+        f"{i:7d}" for i in range(confusion.shape[0])
+    )
+    rows = [
+        f"{i:<3d}{labels[i]:{width}s} | " + "".join(f"{count:7d}" for count in row)
+        for i, row in enumerate(confusion.tolist())
+    ]
+    return "\n".join([head, "   Actual:", *rows]) + "\n"
+
+
 def _metric_lines(evaluation: "Evaluation") -> list[str]:
     lines = [
         f" # of classes:    {evaluation.n_classes}",

@@ -116,6 +116,13 @@ def test_report_is_that_of_dl4j(name):
     assert evaluated(name).stats() == text_of(name, "_stats.txt")
 
 
+@pytest.mark.parametrize("name", OPTIONS)
+def test_named_confusion_matrix_is_that_of_dl4j(name):
+    golden = json.loads(text_of(name, "_metrics.json"))
+    expected = golden["metrics"]["confusionToString"]
+    assert evaluated(name).confusion_to_string() == expected
+
+
 @pytest.mark.parametrize("name", SAME_BYTES)
 def test_json_is_that_of_dl4j_byte_for_byte(name):
     assert evaluated(name).to_json() == text_of(name, ".json")
