@@ -1,13 +1,19 @@
-"""Each example runs from a checkout, made small."""
+"""Each example runs from a checkout, and learns what it is to learn."""
 
 import importlib.util
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+DIGITS = EXAMPLES / "digits"
 
 
 @pytest.fixture
@@ -24,6 +30,30 @@ def example() -> Callable[[str], ModuleType]:
         return module
 
     return load
+
+
+def daskdl(*words: str | Path) -> dict[str, Any]:
+    """Run the command in a process of its own and return its figures."""
+    program = Path(sys.executable).with_name("daskdl")
+    done = subprocess.run(
+        [program, *words, "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("job", ["job.yaml", "job-averaging.yaml"])
+def test_digits_are_learnt_and_each_key_predicted_once(
+    job: str, tmp_path: Path
+) -> None:
+    run, predictions = tmp_path / "run", tmp_path / "predictions"
+    trained = daskdl("run", DIGITS / job, "--output", run)
+    assert trained["accuracy"] >= 0.97
+    test = DIGITS / "data" / "test"
+    daskdl("predict", run, test, "--key", "id", "--output", predictions)
+    given = pq.read_table(test, columns=["id"])["id"].to_pylist()
+    returned = pq.read_table(predictions, columns=["id"])["id"].to_pylist()
+    assert sorted(returned) == sorted(given)
 
 
 def test_digits_in_python(example: Callable[[str], ModuleType], tmp_path: Path) -> None:
