@@ -1,7 +1,7 @@
 """Partitions that carry the task graph of one chunk, and compute it where they load."""
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from daskdl.data.columns import examples_from_columns
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
+from daskdl.errors import DataError
 
-__all__ = ["ArrayChunk", "ChunkGraphs"]
+__all__ = ["ArrayChunk", "ChunkGraphs", "compute_keys"]
 
 
 class ChunkGraphs:
@@ -27,56 +28,44 @@ class ChunkGraphs:
     ----------
     collections : tuple of dask collection
         The optimised ones; their keys are those to ask for.
+
+    Raises
+    ------
+    DataError
+        If a collection was persisted on a cluster: its chunks are then futures, which
+        only a task that depends on them can read.
     """
 
     def __init__(self, collections: Iterable[Any]) -> None:
         import dask
 
         given = tuple(collections)
-        graphs = [dict(one.__dask_graph__()) for one in given]
-        # What a persisted collection holds. Optimising may leave it out of the graph.
-        self._futures = {
-            key: value
-            for graph in graphs
-            for key, value in graph.items()
-            if _is_future(value)
-        }
+        for one in given:
+            # Before optimising, which may leave futures out of the graph.
+            if any(map(_is_future, dict(one.__dask_graph__()).values())):
+                raise DataError(
+                    "DaskSources: collections must hold the tasks that compute them, "
+                    "got one that was persisted on a cluster. Pass it as it was before "
+                    "persist(); chunks that were loaded are kept anyway."
+                )
         self.collections: tuple[Any, ...] = dask.optimize(*given)
         self._graph: dict[Hashable, Any] = {}
         for one in self.collections:
             self._graph.update(one.__dask_graph__())
 
-    def of(self, keys: Iterable[Hashable]) -> "ChunkGraph":
+    def of(self, keys: Iterable[Hashable]) -> dict[Hashable, Any]:
         """Return the part of the graph that the keys need."""
         from dask.optimization import cull
 
-        wanted = list(keys)
-        held = {key: self._futures[key] for key in wanted if key in self._futures}
-        computed = [key for key in wanted if key not in held]
-        graph, dependencies = cull(self._graph, computed)
-        for needed in dependencies.values():
-            held.update({k: self._futures[k] for k in needed if k in self._futures})
-        tasks = {key: task for key, task in graph.items() if key not in held}
-        return ChunkGraph(tasks, held)
+        graph: dict[Hashable, Any] = cull(self._graph, list(keys))[0]
+        return dict(graph)
 
 
-@dataclass(frozen=True)
-class ChunkGraph:
-    """Tasks that compute some keys, and futures of what they start from."""
+def compute_keys(graph: dict[Hashable, Any], keys: Iterable[Hashable]) -> list[Any]:
+    """Compute keys of a graph in this thread, whatever scheduler is the default."""
+    import dask
 
-    tasks: dict[Hashable, Any]
-    futures: dict[Hashable, Any] = field(default_factory=dict)
-
-    def compute(self, keys: list[Hashable]) -> list[Any]:
-        """Compute the keys in this thread, whatever scheduler is the default."""
-        import dask
-
-        held = {key: future.result() for key, future in self.futures.items()}
-        wanted = [key for key in keys if key not in held]
-        if wanted:
-            results = dask.get({**self.tasks, **held}, wanted)
-            held.update(zip(wanted, results, strict=True))
-        return [held[key] for key in keys]
+    return list(dask.get(graph, list(keys)))
 
 
 @dataclass(frozen=True)
@@ -89,7 +78,7 @@ class ArrayChunk(Partition):
         What messages call it.
     rows : int or None
         None where dask does not know the size of its chunks.
-    graph : ChunkGraph
+    graph : dict
         What the chunk needs, and nothing of its neighbours.
     keys : mapping of str to key
         Column to the task that computes it.
@@ -100,14 +89,14 @@ class ArrayChunk(Partition):
 
     name: str
     rows: int | None
-    graph: ChunkGraph
+    graph: dict[Hashable, Any]
     keys: Mapping[str, Hashable]
     values: Mapping[str, NDArray[Any]]
     options: SourceOptions
 
     def load(self) -> DataSet | MultiDataSet:
         """Compute the chunk in this thread; see `Partition.load`."""
-        computed = self.graph.compute(list(self.keys.values()))
+        computed = compute_keys(self.graph, self.keys.values())
         columns = dict(zip(self.keys, map(np.asarray, computed), strict=True))
         columns.update(self.values)
         return examples_from_columns(columns.__getitem__, self.options, name=self.name)

@@ -16,7 +16,7 @@ from daskdl.checks import did_you_mean, some
 from daskdl.data.columns import check_columns_named, columns_of, examples_from_columns
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.sources.chunks import ArrayChunk, ChunkGraph, ChunkGraphs
+from daskdl.data.sources.chunks import ArrayChunk, ChunkGraphs, compute_keys
 from daskdl.data.sources.source import Partition, Source, SourceOptions
 from daskdl.errors import ColumnError, DataError, OptionError, ShapeError
 
@@ -43,7 +43,8 @@ class DaskSources:
         ColumnError
             If a data frame lacks a column.
         DataError
-            If labels are needed and there are only features.
+            If labels are needed and there are only features, or a collection was
+            persisted on a cluster.
         ShapeError
             If features and labels differ in their number of rows.
         """
@@ -66,7 +67,7 @@ class FrameChunk(Partition):
     ----------
     name : str
         What messages call it.
-    graph : ChunkGraph
+    graph : dict
         What the partition needs, and nothing of its neighbours.
     key : key
         The task that computes the pandas data frame.
@@ -74,7 +75,7 @@ class FrameChunk(Partition):
     """
 
     name: str
-    graph: ChunkGraph
+    graph: dict[Hashable, Any]
     key: Hashable
     options: SourceOptions
     # Dask does not count the rows of its partitions.
@@ -82,7 +83,7 @@ class FrameChunk(Partition):
 
     def load(self) -> DataSet | MultiDataSet:
         """Compute the partition in this thread; see `Partition.load`."""
-        (frame,) = self.graph.compute([self.key])
+        (frame,) = compute_keys(self.graph, [self.key])
 
         def read(column: str) -> NDArray[Any]:
             return _stacked(frame[column].to_numpy(), column, name=self.name)

@@ -11,6 +11,13 @@ da = pytest.importorskip("dask.array", reason="dask arrays need dask[array]")
 cloudpickle = pytest.importorskip("cloudpickle", reason="comes with dask")
 
 
+@pytest.fixture(autouse=True)
+def _lists_stay_lists():
+    """Dask would turn them into text."""
+    with dask.config.set({"dataframe.convert-string": False}):
+        yield
+
+
 def partitions(data, **options):
     return open_source(data, SourceOptions(**options)).partitions
 
@@ -27,9 +34,7 @@ def frame(columns, npartitions=2):
         # Dask 2024 warns at import that query planning needs another package.
         patch.setattr("warnings.warn", lambda *_, **__: None)
         dd = pytest.importorskip("dask.dataframe", reason="needs dask[dataframe]")
-    # Dask would turn lists into text.
-    with dask.config.set({"dataframe.convert-string": False}):
-        return dd.from_pandas(pd.DataFrame(columns), npartitions=npartitions)
+    return dd.from_pandas(pd.DataFrame(columns), npartitions=npartitions)
 
 
 def load_all(data, **options):
@@ -144,6 +149,15 @@ def test_a_value_that_is_not_finite_is_named_with_its_chunk():
 def test_what_cannot_be_opened_is_refused(data, options, error, message):
     with pytest.raises(error, match=message):
         partitions(data, **options)
+
+
+def test_a_collection_persisted_on_a_cluster_is_refused():
+    future = type("Future", (), {"__module__": "distributed.client", "result": None})
+    persisted = da.Array({("x", 0, 0): future()}, "x", ((2,), (3,)), dtype=float)
+    with pytest.raises(
+        DataError, match=r"got one that was persisted .* before persist"
+    ):
+        partitions(persisted, require_labels=False)
 
 
 def test_unknown_chunks_of_other_number_are_refused():
