@@ -5,9 +5,11 @@ and layout), ``params.npy``, ``updater_state.npy``, and ``normalizer.json`` if t
 one. Nothing in it is executed when it is read. The same network gives the same bytes.
 """
 
+import errno
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
@@ -34,6 +36,17 @@ _UPDATER_STATE = "updater_state.npy"
 _NORMALIZER = "normalizer.json"
 # The earliest time that a zip can hold: the clock must not change the bytes.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
+
+# What zip, zlib, JSON and NumPy raise on bytes that are not theirs.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 _KINDS: dict[str, Callable[[Any, FloatArray, FloatArray], Network[Any]]] = {
     "MultiLayerNetwork": lambda conf, params, state: MultiLayerNetwork(
@@ -110,12 +123,13 @@ def load(path_or_url: str) -> Network[Any]:
                 return _read(archive)
         except DaskdlError as error:
             raise FormatError(f"{path_or_url}: {error}") from error
-        # What zip, zlib, JSON and NumPy raise on bytes that are not theirs.
-        except (zipfile.BadZipFile, EOFError, KeyError, ValueError, OSError) as error:
-            raise FormatError(
-                f"{path_or_url}: must be a whole network file, got a damaged or "
-                f"truncated one ({error})."
-            ) from error
+        except OSError as error:
+            # A damaged offset makes an impossible seek; the rest is the store's matter.
+            if error.errno != errno.EINVAL:
+                raise
+            raise _damaged(path_or_url, error) from error
+        except _DAMAGE as error:
+            raise _damaged(path_or_url, error) from error
 
 
 def recognizes(stream: BinaryIO) -> bool:
@@ -129,8 +143,15 @@ def recognizes(stream: BinaryIO) -> bool:
     try:
         with zipfile.ZipFile(stream) as archive:
             return _NETWORK in archive.namelist()
-    except (zipfile.BadZipFile, OSError):
+    except zipfile.BadZipFile:
         return False
+
+
+def _damaged(path_or_url: str, error: Exception) -> FormatError:
+    return FormatError(
+        f"{path_or_url}: must be a whole network file, got a damaged or truncated one "
+        f"({error})."
+    )
 
 
 def _description(network: Network[Any]) -> dict[str, Any]:

@@ -54,8 +54,8 @@ def to_border(array: FloatArray, output_type: InputType) -> FloatArray:
     ----------
     array : ndarray of shape (batch, *output_type.shape)
         Usually in a workspace, so it is always copied.
-    output_type : InputType
-        What came out.
+    output_type : FeedForward or Recurrent
+        What an output layer gives.
 
     Returns
     -------
@@ -63,8 +63,6 @@ def to_border(array: FloatArray, output_type: InputType) -> FloatArray:
     """
     if isinstance(output_type, Recurrent) and output_type.data_format == "NCW":
         array = array.transpose(0, 2, 1)
-    if isinstance(output_type, Convolutional) and output_type.data_format == "NCHW":
-        array = array.transpose(0, 3, 1, 2)
     return np.array(array, order="C")
 
 

@@ -10,10 +10,12 @@ from daskdl.nn.conf.input_type import (
     Convolutional,
     ConvolutionalFlat,
     FeedForward,
+    Recurrent,
 )
 from daskdl.nn.conf.layers import (
     Convolution2D,
     Dense,
+    GlobalPooling,
     Output,
 )
 from daskdl.nn.conf.network import (
@@ -64,6 +66,20 @@ def test_output_is_a_new_array(data):
     before = first.copy()
     network.output(data.features + 1)
     np.testing.assert_array_equal(first, before)
+
+
+def test_output_takes_a_mask_of_the_features(rng):
+    """Only what the mask keeps counts for the mean over time."""
+    network = sequence(
+        Recurrent(size=3), GlobalPooling(pooling_type="avg"), Output(n_out=2)
+    )
+    series = rng.standard_normal((2, 3, 5))
+    mask = np.array([[1, 1, 0, 0, 0], [1, 1, 0, 0, 0]])
+    np.testing.assert_allclose(
+        network.output(series, features_mask=mask),
+        network.output(series[:, :, :2]),
+        rtol=1e-6,
+    )
 
 
 def test_features_may_be_integers():
