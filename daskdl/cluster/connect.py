@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any
 
 import dask
@@ -213,6 +214,8 @@ def _interrupts_held_back() -> Iterator[None]:
     cluster in order. A blocked signal is inherited by threads and by what they spawn;
     one that comes meanwhile is delivered to this thread when the block ends.
     """
+    # Started with the first process otherwise, and that thread's mask is then undone.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
