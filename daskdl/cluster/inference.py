@@ -140,25 +140,11 @@ def score_partitions(
     loss_sum, examples = 0.0, 0
     for _, partition in numbered:
         for batch in _batches(partition, task):
-            loss_sum += float(network.score_examples(batch).sum())
+            scores, outputs = network.score_and_output(batch)
+            loss_sum += float(scores.sum(dtype=np.float64))
             examples += batch.num_examples
-            evaluate_batch(network, batch, own)
+            _evaluate(batch, outputs[0], own)
     return Scored(own, loss_sum, examples)
-
-
-def evaluate_batch(
-    network: Network[Any], batch: Batch, evaluations: Sequence[Evaluable]
-) -> None:
-    """Show the first output of `network` for a minibatch to every evaluation."""
-    if not evaluations:
-        return
-    output = outputs_of(network, batch)[0]
-    if isinstance(batch, DataSet):
-        labels, mask = batch.labels, batch.labels_mask
-    else:
-        labels, mask = batch.labels[0], (batch.labels_masks or [None])[0]
-    for evaluation in evaluations:
-        evaluation.eval(labels, output, mask)
 
 
 def predict_partitions(
@@ -201,6 +187,17 @@ def classes_of(probabilities: NDArray[Any]) -> NDArray[np.float64]:
         return (probabilities[:, 0] > 0.5).astype(np.float64)
     classes: NDArray[np.float64] = probabilities.argmax(axis=1).astype(np.float64)
     return classes
+
+
+def _evaluate(
+    batch: Batch, output: NDArray[Any], evaluations: Sequence[Evaluable]
+) -> None:
+    if isinstance(batch, DataSet):
+        labels, mask = batch.labels, batch.labels_mask
+    else:
+        labels, mask = batch.labels[0], (batch.labels_masks or [None])[0]
+    for evaluation in evaluations:
+        evaluation.eval(labels, output, mask)
 
 
 def _predict(

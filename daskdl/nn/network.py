@@ -106,17 +106,36 @@ class Network(StepNetwork[Conf]):
         include_regularization : bool
             Add what regularization adds to the score, to each example.
         """
+        scores, _ = self.score_and_output(batch)
+        if include_regularization:
+            scores += self._plan.regularization_score(self._params)
+        return scores
+
+    def score_and_output(self, batch: Batch) -> tuple[FloatArray, list[FloatArray]]:
+        """Return losses and predictions of one forward pass, in inference mode.
+
+        Parameters
+        ----------
+        batch : DataSet or MultiDataSet
+            With labels.
+
+        Returns
+        -------
+        scores : ndarray of shape (batch,)
+            The loss of each example, without regularization.
+        outputs : list of ndarray
+            One an output, in the data format.
+        """
         arrays = self._border.checked(batch)
-        self._forward(*self._border.features(arrays), training=False, rng=None)
+        entered = self._border.features(arrays)
+        results = self._forward(*entered, training=False, rng=None)
         labels, masks = self._border.labels(arrays)
         scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
         for layer, target, mask in zip(
             self._output_layers(), labels, masks, strict=True
         ):
             scores += layer.score_examples(target, mask)
-        if include_regularization:
-            scores += self._plan.regularization_score(self._params)
-        return scores
+        return scores, self._border.leave(results)
 
     def compute_score(self, batch: Batch) -> float:
         """Return the score in inference mode, with what regularization adds."""
