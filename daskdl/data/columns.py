@@ -11,7 +11,7 @@ from daskdl.data.examples import checked_features, first_bad_row
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Columns, SourceOptions
-from daskdl.errors import ColumnError, OptionError
+from daskdl.errors import ColumnError, DataError, OptionError
 
 __all__ = ["ReadColumn", "check_columns_named", "columns_of", "examples_from_columns"]
 
@@ -141,8 +141,13 @@ def _mask(
     values = checked_features(
         read(column), name=name, column=column, dtype=options.dtype
     )
-    if not np.isin(values, (0, 1)).all():
-        raise ColumnError(f"{name}: mask column {column!r} must hold only 0 and 1.")
+    others = ~np.isin(values, (0, 1))
+    if others.any():
+        place = tuple(int(axis[0]) for axis in np.nonzero(others))
+        raise DataError(
+            f"{name}: mask column {column!r} must hold only 0 and 1, got "
+            f"{values[place]!s} in row {place[0]}."
+        )
     return values
 
 

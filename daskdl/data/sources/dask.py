@@ -5,7 +5,7 @@ opened.
 """
 
 import dataclasses
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,10 @@ from daskdl.checks import did_you_mean, some
 from daskdl.data.columns import check_columns_named, columns_of, examples_from_columns
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.sources.chunks import ArrayChunk, ChunkGraphs, compute_keys
 from daskdl.data.sources.source import Partition, Source, SourceOptions
 from daskdl.errors import ColumnError, DataError, OptionError, ShapeError
 
-__all__ = ["DaskSources", "FrameChunk", "array_chunks"]
+__all__ = ["ArrayChunk", "DaskSources", "FrameChunk", "array_chunks"]
 
 # They choose among the columns of a table; a pair of arrays is features and labels.
 _COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask")
@@ -59,7 +58,41 @@ class DaskSources:
         return Source("dask arrays", _pair_partitions(arrays, options))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class ArrayChunk(Partition):
+    """One chunk of some dask arrays along their first axis.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    rows : int or None
+        None where dask does not know the size of its chunks.
+    graph : dict
+        What the chunk needs, and nothing of its neighbours.
+    keys : mapping of str to key
+        Column to the task that computes it.
+    values : mapping of str to ndarray of shape (rows, ...)
+        Columns that are no dask arrays.
+    options : SourceOptions
+    """
+
+    name: str
+    rows: int | None
+    graph: dict[Hashable, Any]
+    keys: Mapping[str, Hashable]
+    values: Mapping[str, NDArray[Any]]
+    options: SourceOptions
+
+    def load(self) -> DataSet | MultiDataSet:
+        """Compute the chunk in this thread; see `Partition.load`."""
+        computed = _compute_keys(self.graph, self.keys.values())
+        columns = dict(zip(self.keys, map(np.asarray, computed), strict=True))
+        columns.update(self.values)
+        return examples_from_columns(columns.__getitem__, self.options, name=self.name)
+
+
+@dataclass(frozen=True, eq=False)
 class FrameChunk(Partition):
     """One partition of a dask data frame.
 
@@ -83,7 +116,7 @@ class FrameChunk(Partition):
 
     def load(self) -> DataSet | MultiDataSet:
         """Compute the partition in this thread; see `Partition.load`."""
-        (frame,) = compute_keys(self.graph, [self.key])
+        (frame,) = _compute_keys(self.graph, [self.key])
 
         def read(column: str) -> NDArray[Any]:
             return _stacked(frame[column].to_numpy(), column, name=self.name)
@@ -125,7 +158,7 @@ def array_chunks(
         for column, array in arrays.items()
     }
     _check_rows({**arrays, **values}, is_known=is_known, name=name)
-    graphs = ChunkGraphs(aligned.values())
+    graphs = _ChunkGraphs(aligned.values())
     optimised = dict(zip(aligned, graphs.collections, strict=True))
     stops = np.cumsum(sizes).tolist() if is_known else [None] * len(sizes)
     partitions = []
@@ -212,7 +245,7 @@ def _frame_partitions(frame: Any, options: SourceOptions) -> tuple[FrameChunk, .
                 f"dask data frame: columns {some(known)} are there, got {column!r}."
                 f"{did_you_mean(column, known)}"
             )
-    graphs = ChunkGraphs([frame[columns]])
+    graphs = _ChunkGraphs([frame[columns]])
     (optimised,) = graphs.collections
     return tuple(
         FrameChunk(f"dask partition {number}", graphs.of([key]), key, options)
@@ -254,3 +287,62 @@ def _is_pair(data: Any) -> bool:
 def _is_of_dask(data: Any) -> bool:
     # Before dask-expr moved in, its frames came from a package of that name.
     return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+class _ChunkGraphs:
+    """The graphs of some dask collections, cut into what each chunk needs.
+
+    Parameters
+    ----------
+    collections : iterable of dask collection
+        Optimised together, so that what they share is kept once.
+
+    Attributes
+    ----------
+    collections : tuple of dask collection
+        The optimised ones; their keys are those to ask for.
+
+    Raises
+    ------
+    DataError
+        If a collection was persisted on a cluster: its chunks are then futures, which
+        only a task that depends on them can read.
+    """
+
+    def __init__(self, collections: Iterable[Any]) -> None:
+        import dask
+
+        given = tuple(collections)
+        for one in given:
+            # Before optimising, which may leave futures out of the graph.
+            if any(map(_is_future, dict(one.__dask_graph__()).values())):
+                raise DataError(
+                    "DaskSources: collections must hold the tasks that compute them, "
+                    "got one that was persisted on a cluster. Pass it as it was before "
+                    "persist(); chunks that were loaded are kept anyway."
+                )
+        self.collections: tuple[Any, ...] = dask.optimize(*given)
+        self._graph: dict[Hashable, Any] = {}
+        for one in self.collections:
+            self._graph.update(one.__dask_graph__())
+
+    def of(self, keys: Iterable[Hashable]) -> dict[Hashable, Any]:
+        """Return the part of the graph that the keys need."""
+        from dask.optimization import cull
+
+        graph: dict[Hashable, Any] = cull(self._graph, list(keys))[0]
+        return dict(graph)
+
+
+def _compute_keys(graph: dict[Hashable, Any], keys: Iterable[Hashable]) -> list[Any]:
+    """Compute keys of a graph in this thread, whatever scheduler is the default."""
+    import dask
+
+    return list(dask.get(graph, list(keys)))
+
+
+def _is_future(value: Any) -> bool:
+    # Not by isinstance: distributed need not be installed, let alone imported.
+    return type(value).__module__.startswith("distributed.") and hasattr(
+        value, "result"
+    )

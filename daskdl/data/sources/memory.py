@@ -20,7 +20,7 @@ _Examples: TypeAlias = DataSet | MultiDataSet
 _COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask", "format")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MemoryPartition(Partition):
     """A data set that travels with its partition.
 

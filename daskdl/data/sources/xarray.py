@@ -78,7 +78,7 @@ class XarraySources:
         return Source(path, partitions)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelledPartition(Partition):
     """A labelled data set in memory, which travels with its partition."""
 
@@ -97,7 +97,7 @@ class LabelledPartition(Partition):
         return _examples(self.ds, self.dim, self.options, name=self.name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StoredPartition(Partition):
     """Rows `start` to `stop` of what is stored at a path."""
 

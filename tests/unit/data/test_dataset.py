@@ -289,5 +289,9 @@ def test_repr_shows_shapes_and_dtypes():
     assert repr(five()) == "DataSet(features=(5, 2) float64, labels=(5, 1) float64)"
 
 
+def test_len_is_the_number_of_examples():
+    assert len(five()) == five().num_examples == 5
+
+
 def test_nbytes_counts_every_array():
     assert five().nbytes == 5 * 3 * 8

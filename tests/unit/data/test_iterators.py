@@ -1,10 +1,12 @@
 import contextlib
 import threading
+import types
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from daskdl.data import iterators
 from daskdl.data.iterators import prefetch
 from daskdl.errors import OptionError
 
@@ -91,6 +93,19 @@ def test_dropping_the_generator_ends_the_thread():
     fetched = prefetch(range(100), 1)
     next(fetched)
     del fetched
+
+
+def test_an_abandoned_thread_does_not_outlive_the_main_thread(monkeypatch):
+    monkeypatch.setattr(iterators, "_LOOK_AROUND_S", 0.001)
+    fetched = prefetch(range(100), 1)
+    next(fetched)
+    (thread,) = (t for t in threading.enumerate() if t.name == "daskdl-prefetch")
+    ended = types.SimpleNamespace(is_alive=lambda: False)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading, "main_thread", lambda: ended)
+        thread.join(10)
+    assert not thread.is_alive()
+    fetched.close()
 
 
 def test_what_cannot_be_iterated_is_the_consumers_error():

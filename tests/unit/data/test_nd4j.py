@@ -83,7 +83,9 @@ def test_bfloat16_comes_as_float32():
 
 
 def test_text_is_refused():
-    with pytest.raises(DataError, match=r"^a\.bin: an array must hold numbers, got te"):
+    with pytest.raises(
+        DataError, match=r"^a\.bin: an array must hold numbers, got text"
+    ):
         read_array(io.BytesIO(array_bytes("utf8")), name="a.bin")
 
 

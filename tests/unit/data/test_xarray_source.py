@@ -105,6 +105,39 @@ def test_variables_of_many_dimensions_do_not():
         part.load()
 
 
+def series():
+    mask = np.array([[1, 1, 0], [1, 0, 0]])
+    values = np.arange(12.0).reshape(2, 2, 3)
+    return xr.Dataset({"x": (("n", "f", "t"), values), "keep": (("n", "t"), mask)})
+
+
+def test_masks_are_columns_too():
+    options = SourceOptions(
+        features="x", label="x", features_mask="keep", labels_mask="keep"
+    )
+    loaded = open_source(series(), options).partitions[0].load()
+    np.testing.assert_array_equal(loaded.features_mask, series().keep)
+    np.testing.assert_array_equal(loaded.labels_mask, series().keep)
+
+
+def test_one_mask_serves_all_inputs_of_a_multi_data_set():
+    options = SourceOptions(
+        features={"a": "x", "b": "x"},
+        features_mask="keep",
+        require_labels=False,
+    )
+    loaded = open_source(series(), options).partitions[0].load()
+    for mask in loaded.features_masks:
+        np.testing.assert_array_equal(mask, series().keep)
+
+
+def test_a_mask_of_other_values_is_refused():
+    options = SourceOptions(features="x", features_mask="keep", require_labels=False)
+    (part,) = open_source(series() * 2, options).partitions
+    with pytest.raises(DataError, match=r"mask column 'keep' must hold only 0 and 1, "):
+        part.load()
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
