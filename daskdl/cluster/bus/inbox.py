@@ -41,7 +41,7 @@ class Inbox:
     def __init__(
         self, changed: threading.Condition, stats: TopicStats, *, max_bytes: int
     ) -> None:
-        self._changed = changed
+        self.changed = changed
         self._stats = stats
         self._max_bytes = max_bytes
         self._entries: deque[Entry] = deque()
@@ -59,7 +59,7 @@ class Inbox:
 
     def put(self, entries: Iterable[Entry]) -> None:
         """Append what arrived."""
-        with self._changed:
+        with self.changed:
             if self._discards:
                 return
             for entry in entries:
@@ -71,11 +71,11 @@ class Inbox:
                     self._stats.bytes_received += entry.parcel.nbytes
             peak = max(self._stats.peak_inbox_bytes, self._nbytes)
             self._stats.peak_inbox_bytes = peak
-            self._changed.notify_all()
+            self.changed.notify_all()
 
     def take(self) -> Entry | None:
         """Remove and return the oldest event; None when there is none."""
-        with self._changed:
+        with self.changed:
             if not self._entries:
                 return None
             entry = self._entries.popleft()
@@ -85,7 +85,7 @@ class Inbox:
 
     def discard(self) -> None:
         """Forget everything and what comes from now on."""
-        with self._changed:
+        with self.changed:
             self._discards = True
             self._entries.clear()
             self._nbytes = 0

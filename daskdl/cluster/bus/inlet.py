@@ -94,6 +94,9 @@ class Inlet:
             self._say_left(clean=True)
 
     def _say_left(self, *, clean: bool) -> None:
-        if not self.has_ended:
-            self.has_ended = True
-            self._inbox.put([Left(self._source, clean)])
+        # In one step for the task's thread, which asks whether all have ended and all
+        # was taken.
+        with self._inbox.changed:
+            if not self.has_ended:
+                self.has_ended = True
+                self._inbox.put([Left(self._source, clean)])

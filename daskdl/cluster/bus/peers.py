@@ -59,6 +59,7 @@ class Peers:
         self._connection_args = connection_args
         self._epoch = 0
         self._peers: dict[str, Peer] = {}
+        self._parting: list[Inlet] = []  # of members that are gone, not yet read empty
         self._last_word: Parcel | None = None
         self._is_stopped = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -75,8 +76,9 @@ class Peers:
         return {id_: peer.outbox for id_, peer in peers if peer.outbox is not None}
 
     def all_ended(self) -> bool:
-        """Return whether nobody who is there publishes any more."""
-        return all(peer.inlet.has_ended for peer in self._peers.values())
+        """Return whether a Left of everyone who ever came is in the inbox or taken."""
+        inlets = [peer.inlet for peer in self._peers.values()]
+        return all(inlet.has_ended for inlet in [*inlets, *self._parting])
 
     def end(self, last_word: Parcel) -> None:
         """Queue the last word for everyone, newcomers included."""
@@ -108,7 +110,6 @@ class Peers:
                 continue
             if peer.link is None:
                 peer.link = self._new_link(id_, peer.member, peer.outbox)
-
                 self._track(peer.link.start())
             peer.link.wake()
 
@@ -138,6 +139,8 @@ class Peers:
             self._is_stopped = True
             peers = list(self._peers.values())
             self._peers.clear()
+        for inlet in self._parting:
+            inlet.close()
         for peer in peers:
             peer.inlet.close()
             if peer.link is not None:
@@ -159,6 +162,8 @@ class Peers:
     def _part(self, peer: Peer) -> None:
         if peer.link is not None:
             peer.link.stop()
+        self._parting = [each for each in self._parting if not each.has_ended]
+        self._parting.append(peer.inlet)
         peer.inlet.retire()
 
     def _new_link(self, id_: str, member: Member, outbox: Outbox) -> Link:
