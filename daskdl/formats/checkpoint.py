@@ -10,7 +10,8 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -37,6 +38,7 @@ _NORMALIZER = "normalizer.json"
 # The earliest time that a zip can hold: the clock must not change the bytes.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
+_MUST_BE_WHOLE = "must be a whole network file, got a damaged or truncated one"
 # What zip, zlib, JSON and NumPy raise on bytes that are not theirs.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -119,17 +121,10 @@ def load(path_or_url: str) -> Network[Any]:
     """
     with open_input(path_or_url) as stream:
         try:
-            with zipfile.ZipFile(stream) as archive:
+            with _damage_noticed(), zipfile.ZipFile(stream) as archive:
                 return _read(archive)
         except DaskdlError as error:
             raise FormatError(f"{path_or_url}: {error}") from error
-        except OSError as error:
-            # A damaged offset makes an impossible seek; the rest is the store's matter.
-            if error.errno != errno.EINVAL:
-                raise
-            raise _damaged(path_or_url, error) from error
-        except _DAMAGE as error:
-            raise _damaged(path_or_url, error) from error
 
 
 def recognizes(stream: BinaryIO) -> bool:
@@ -141,17 +136,26 @@ def recognizes(stream: BinaryIO) -> bool:
         Left anywhere.
     """
     try:
-        with zipfile.ZipFile(stream) as archive:
+        with _damage_noticed(), zipfile.ZipFile(stream) as archive:
             return _NETWORK in archive.namelist()
-    except zipfile.BadZipFile:
+    except FormatError:
         return False
 
 
-def _damaged(path_or_url: str, error: Exception) -> FormatError:
-    return FormatError(
-        f"{path_or_url}: must be a whole network file, got a damaged or truncated one "
-        f"({error})."
-    )
+@contextmanager
+def _damage_noticed() -> Iterator[None]:
+    """Turn what reading damaged bytes raises into a FormatError."""
+    try:
+        yield
+    except OSError as error:
+        # A damaged offset makes an impossible seek; the rest is the store's matter.
+        if error.errno != errno.EINVAL:
+            raise
+        raise FormatError(f"{_MUST_BE_WHOLE} ({error}).") from error
+    except _DAMAGE as error:
+        if isinstance(error, DaskdlError):
+            raise
+        raise FormatError(f"{_MUST_BE_WHOLE} ({error}).") from error
 
 
 def _description(network: Network[Any]) -> dict[str, Any]:
@@ -161,8 +165,8 @@ def _description(network: Network[Any]) -> dict[str, Any]:
         "kind": type(network).__name__,
         "iteration_count": network.iteration_count,
         "epoch_count": network.epoch_count,
-        # JSON has no NaN, which is the score before the first minibatch.
-        "score": None if np.isnan(network.score) else network.score,
+        # As text: JSON has no NaN, which is the score before the first minibatch.
+        "score": repr(float(network.score)),
         "layout": _layout(network),
         "configuration": network.conf.to_dict(),
     }
@@ -196,7 +200,7 @@ def _read(archive: zipfile.ZipFile) -> Network[Any]:
         )
     network.iteration_count = about["iteration_count"]
     network.epoch_count = about["epoch_count"]
-    network.score = float("nan") if about["score"] is None else about["score"]
+    network.score = float(about["score"])
     if _NORMALIZER in archive.namelist():
         values = _read_json(archive, _NORMALIZER)
         network.normalizer = NormalizerStandardize.from_dict(values)

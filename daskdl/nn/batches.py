@@ -35,10 +35,12 @@ class Arrays:
 
     Parameters
     ----------
-    features, features_masks : list of ndarray, list of (ndarray or None)
+    features : list of ndarray
         In the order of the inputs.
-    labels, labels_masks : list of ndarray, list of (ndarray or None)
-        In the order of the outputs; no labels are an empty list.
+    labels : list of ndarray
+        In the order of the outputs; empty if there are none.
+    features_masks, labels_masks : list of (ndarray or None)
+        In the same orders.
     """
 
     features: list[Any]

@@ -256,9 +256,13 @@ class StepNetwork(ABC, Generic[Conf]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle vectors and counters; layers and their views are built anew."""
         kept = ("iteration_count", "epoch_count", "score", "normalizer")
-        values = {name: getattr(self, name) for name in kept}
-        arguments = (self.conf, self._params, self._updater_state, values)
-        return _rebuild, (type(self), *arguments)
+        return _rebuild, (
+            type(self),
+            self.conf,
+            self._params,
+            self._updater_state,
+            {name: getattr(self, name) for name in kept},
+        )
 
     @abstractmethod
     def _build(self) -> list[tuple[Node, Layer[Any]]]:

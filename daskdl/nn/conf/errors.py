@@ -184,7 +184,9 @@ def _sentence(text: str) -> str:
 
 
 def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    # To Python 3.10 tuple[int, ...] is a type as well, but no class.
+    is_class = isinstance(annotation, type) and typing.get_origin(annotation) is None
+    return is_class and issubclass(annotation, BaseModel)
 
 
 def _resolve(location: Sequence[str | int], model: Any) -> tuple[list[str | int], Any]:

@@ -108,13 +108,15 @@ class MultiLayerConfiguration(_Exchanged):
         What an example is, e.g. ``FeedForward(size=64)``.
     layers : tuple of layer configurations
         The last one, and only it, is an output layer.
-    **options
-        As in :class:`~daskdl.nn.conf.defaults.NetworkConf`.
 
     Raises
     ------
     OptionError
         If anything is unknown, out of range, or does not fit together.
+
+    Notes
+    -----
+    The options of :class:`~daskdl.nn.conf.defaults.NetworkConf` are keywords too.
 
     Examples
     --------
@@ -160,13 +162,15 @@ class ComputationGraphConfiguration(_Exchanged):
         Each with `inputs`, the names it reads.
     outputs : tuple of str
         Output layers, in the order in which labels are given.
-    **options
-        As in :class:`~daskdl.nn.conf.defaults.NetworkConf`.
 
     Raises
     ------
     OptionError
         If anything is unknown, out of range, or does not fit together.
+
+    Notes
+    -----
+    The options of :class:`~daskdl.nn.conf.defaults.NetworkConf` are keywords too.
     """
 
     union_tag: ClassVar[str] = "vertices"
