@@ -57,7 +57,6 @@ def command(
     from daskdl.cli.saved_model import open_model
     from daskdl.cluster.connect import connect
     from daskdl.cluster.frontend import front_end
-    from daskdl.data.sinks import open_sink
 
     saved = open_model(model)
     options = saved.source_options(
@@ -65,10 +64,7 @@ def command(
     )
     source = open_for(saved.network, data, options)
     url = resolved(os.getcwd(), output)
-    # Refuses an output that exists now, not after the workers have started.
-    sink = open_sink(url, overwrite=overwrite, storage_options=options.storage_options)
-    sink.prepare()
-    sink.abort()
+    _check_output(url, overwrite=overwrite)
     with connect(cluster_from(scheduler, workers)) as client:
         n_workers = len(client.nthreads())
         front = front_end(client, saved.network, normalizer=saved.normalizer)
@@ -88,3 +84,21 @@ def command(
     figures.print_table(Console(stderr=as_json))
     if as_json:
         click.echo(figures.to_line())
+
+
+def _check_output(url: str, *, overwrite: bool) -> None:
+    """Refuse an output that exists now, not after the workers have started."""
+    from daskdl.data.sinks import open_sink
+    from daskdl.errors import OutputExistsError
+
+    sink = open_sink(url, overwrite=overwrite)
+    try:
+        sink.prepare()
+    except OutputExistsError as error:
+        if overwrite:
+            raise
+        raise OutputExistsError(
+            f"predict: --output must not exist yet, got {url}. "
+            "Choose another, or replace it with --overwrite."
+        ) from error
+    sink.abort()

@@ -11,6 +11,7 @@ import fsspec
 __all__ = ["stored_columns"]
 
 _HEAD_BYTES = 1 << 16
+_VECTOR_FIELDS = {"type", "size", "indices", "values"}
 
 
 def stored_columns(path: str) -> dict[str, str]:
@@ -64,7 +65,18 @@ def _of_schema(stream: Any, ending: str) -> dict[str, str]:
         import pyarrow.parquet
 
         schema = pyarrow.parquet.ParquetFile(stream).schema_arrow
-    return {field.name: str(field.type) for field in schema}
+    return {field.name: _type_in_words(field.type) for field in schema}
+
+
+def _type_in_words(arrow_type: Any) -> str:
+    """Return a type as text; Spark's vectors by their name, as they are four fields."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(arrow_type):
+        names = {arrow_type.field(index).name for index in range(arrow_type.num_fields)}
+        if names == _VECTOR_FIELDS:
+            return "vector"
+    return str(arrow_type)
 
 
 def _of_csv(head: bytes) -> dict[str, str]:

@@ -8,7 +8,7 @@ from html import escape
 __all__ = ["Chart", "Marker", "line_chart", "nice_ticks"]
 
 _WIDTH, _HEIGHT = 860, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 16, 14, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 30, 14, 44
 # A point a pixel is all that a screen can show.
 _MOST_POINTS = 400
 
@@ -56,10 +56,12 @@ def line_chart(chart: Chart) -> str:
     points = _thinned([(x, y) for x, y in chart.points if math.isfinite(y)])
     if not points:
         return "<p>Nothing was measured.</p>"
-    x_ticks = nice_ticks(0.0, max(x for x, _ in points))
+    x_high = max(x for x, _ in points)
+    # The data fill the width; a rounder end would leave a gap that says nothing.
+    x_ticks = [tick for tick in nice_ticks(0.0, x_high) if tick <= x_high]
     low = min(y for _, y in points)
     y_ticks = nice_ticks(0.0 if chart.from_zero else low, max(y for _, y in points))
-    scale = _Scale(x_ticks[0], x_ticks[-1], y_ticks[0], y_ticks[-1])
+    scale = _Scale(0.0, x_high or 1.0, y_ticks[0], y_ticks[-1])
     parts = [
         *_grid(scale, x_ticks, y_ticks),
         *_labels(chart),

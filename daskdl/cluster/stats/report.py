@@ -96,12 +96,11 @@ def render_report(
 
 def _score_chart(report: FitReport) -> Chart:
     starts = _epoch_starts(report)
+    epochs = [(starts[e.epoch] + e.examples, e.score) for e in report.epochs]
+    within = [(starts.get(e.epoch, 0) + e.examples, e.score) for e in report.progress]
     return Chart(
-        points=[
-            (starts.get(event.epoch, 0) + event.examples, event.score)
-            for event in report.progress
-        ]
-        or [(starts[e.epoch] + e.examples, e.score) for e in report.epochs],
+        # Epochs of a fraction of a second have no progress to tell within them.
+        points=within if len(within) > len(epochs) else epochs,
         x_label="examples",
         y_label="score",
         markers=[

@@ -32,7 +32,8 @@ thead th { color: var(--faint); font-weight: 500; position: sticky; top: 0;
 caption { caption-side: bottom; color: var(--faint); font-size: 13px; padding: 6px; }
 .matrix td { min-width: 34px; padding: 4px 6px; text-align: center;
   border: 1px solid var(--paper); background-color: var(--panel); }
-.matrix th { padding: 4px 8px; text-align: center; }
+.matrix th { padding: 4px 8px; text-align: center; font-weight: 500;
+  color: var(--faint); }
 .matrix .right { background-color: color-mix(in srgb, var(--right) var(--share),
   var(--panel)); }
 .matrix .wrong { background-color: color-mix(in srgb, var(--wrong) var(--share),

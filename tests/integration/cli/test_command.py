@@ -1,0 +1,168 @@
+"""The command with real workers, on the digits of the example."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+import daskdl
+
+DIGITS = Path(__file__).parents[3] / "examples" / "digits"
+COMMAND = [sys.executable, "-c", "from daskdl.cli.main import main; main()"]
+
+
+def daskdl_command(*arguments):
+    """Run the command in a process of its own; return its line of JSON."""
+    result = subprocess.run(
+        [*COMMAND, *map(str, arguments), "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    (line,) = result.stdout.splitlines()
+    return json.loads(line)
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory):
+    return tmp_path_factory.mktemp("digits") / "run"
+
+
+@pytest.fixture(scope="module")
+def figures(output):
+    """Figures of a run of six epochs with two workers."""
+    return daskdl_command(
+        "run", DIGITS / "job.yaml", "training.epochs=6", "--output", output
+    )
+
+
+def test_a_run_trains(figures):
+    assert figures["accuracy"] > 0.9
+
+
+def test_a_run_trains_every_example_once_an_epoch(figures):
+    assert (figures["examples"], figures["repeated_examples"]) == (6 * 1437, 0)
+
+
+def test_a_run_uses_the_workers_of_the_job(figures):
+    assert figures["workers"] == 2
+
+
+def test_a_run_leaves_a_network_that_loads(figures):
+    assert daskdl.load(figures["model"]).epoch_count == 6
+
+
+def test_evaluate_finds_the_accuracy_of_the_run(figures, output):
+    found = daskdl_command("evaluate", output, DIGITS / "data/test", "--workers", 1)
+    assert (found["accuracy"], found["examples"]) == (figures["accuracy"], 360)
+
+
+def test_predict_returns_every_key_once(figures, output, tmp_path):
+    predictions = tmp_path / "predictions"
+    daskdl_command(
+        "predict",
+        figures["model"],
+        DIGITS / "data/test",
+        "--key",
+        "id",
+        "--output",
+        predictions,
+        "--workers",
+        1,
+    )
+    given = pq.read_table(DIGITS / "data/test")["id"].to_pylist()
+    returned = pq.read_table(predictions)["id"].to_pylist()
+    assert sorted(returned) == sorted(given)
+
+
+@pytest.fixture
+def long_run(tmp_path):
+    """A run that has finished two epochs of very many; killed at the end if need be."""
+    process = subprocess.Popen(
+        [
+            *COMMAND,
+            "run",
+            str(DIGITS / "job.yaml"),
+            "training.epochs=100000",
+            "--output",
+            str(tmp_path / "run"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for line in process.stderr:
+        if line.startswith("epoch 2/100000  done"):
+            break
+    yield process
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.stdout.close()
+    process.stderr.close()
+    process.wait()
+
+
+def interrupt(process):
+    """Press Ctrl-C: the terminal tells the whole group."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("stop", "code"),
+    [(interrupt, 130), (subprocess.Popen.terminate, 143)],
+    ids=["ctrl-c", "sigterm"],
+)
+def test_a_run_that_is_stopped_releases_its_cluster(long_run, tmp_path, stop, code):
+    """Exit code, message, checkpoint and processes of one stopped run."""
+    workers = psutil.Process(long_run.pid).children(recursive=True)
+    stop(long_run)
+    _, told = long_run.communicate(timeout=30)
+    _, alive = psutil.wait_procs(workers, timeout=10)
+    checkpoint = tmp_path / "run" / "checkpoint.zip"
+    assert long_run.returncode == code
+    assert told.splitlines()[-2:] == [
+        f"checkpoint kept: {checkpoint}",
+        "error: interrupted.",
+    ]
+    assert "Traceback" not in told
+    assert daskdl.load(str(checkpoint)).epoch_count >= 1
+    assert alive == []
+
+
+def test_a_run_outlives_a_worker(tmp_path):
+    """The report names the worker that was killed; no example is left out."""
+    process = subprocess.Popen(
+        [
+            *COMMAND,
+            "run",
+            str(DIGITS / "job.yaml"),
+            "training.epochs=40",
+            "--output",
+            str(tmp_path / "run"),
+            "--json",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stderr:
+        if line.startswith("epoch 2/40  done"):
+            break
+    workers = [
+        child
+        for child in psutil.Process(process.pid).children()
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
+    workers[0].kill()
+    told, _ = process.communicate(timeout=50)
+    figures = json.loads(told)
+    assert len(figures["lost_workers"]) == 1
+    assert figures["examples"] - figures["repeated_examples"] >= 40 * 1437

@@ -1,0 +1,87 @@
+"""Clusters that are started, joined and left."""
+
+import psutil
+import pytest
+from distributed import LocalCluster
+
+from daskdl.cluster import connect as module
+from daskdl.cluster.connect import ClusterOptions, connect
+from daskdl.errors import ClusterError, VersionMismatchError
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Somebody else's cluster, with one worker."""
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as running:
+        yield running
+
+
+def environment(names):
+    import os
+
+    return {name: os.environ.get(name) for name in names}
+
+
+def test_local_workers_have_one_thread_each():
+    with connect(ClusterOptions(workers=2)) as client:
+        assert list(client.nthreads().values()) == [1, 1]
+
+
+def test_local_workers_use_one_thread_in_blas():
+    names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
+    with connect(ClusterOptions(workers=1)) as client:
+        (found,) = client.run(environment, names).values()
+    assert set(found.values()) == {"1"}
+
+
+def test_local_workers_listen_on_this_machine_only():
+    with connect(ClusterOptions(workers=1)) as client:
+        (address,) = client.nthreads()
+    assert address.startswith("tcp://127.0.0.1:")
+
+
+def test_local_workers_are_gone_after_an_error():
+    before = set(psutil.Process().children(recursive=True))
+    with pytest.raises(ZeroDivisionError), connect(ClusterOptions(workers=1)):
+        raise ZeroDivisionError
+    left = set(psutil.Process().children(recursive=True)) - before
+    assert [p for p in left if "resource_tracker" not in " ".join(p.cmdline())] == []
+
+
+def test_a_cluster_that_runs_is_joined(cluster):
+    with connect(ClusterOptions(scheduler=cluster.scheduler_address)) as client:
+        assert len(client.nthreads()) == 1
+
+
+def test_a_cluster_that_runs_is_left_running(cluster):
+    with connect(ClusterOptions(scheduler=cluster.scheduler_address)):
+        pass
+    assert cluster.status.name == "running"
+
+
+def test_too_few_workers_are_refused_in_time(cluster):
+    options = ClusterOptions(
+        scheduler=cluster.scheduler_address, workers=2, timeout_s=0.3
+    )
+    with (
+        pytest.raises(ClusterError, match=r"at least 2 workers within 0\.3 s, got 1"),
+        connect(options),
+    ):
+        pass
+
+
+def test_workers_of_another_version_are_refused(cluster, monkeypatch):
+    def other(versions):
+        for facts in versions["workers"].values():
+            facts["packages"]["distributed"] = "1.0"
+        return real(versions)
+
+    real = module.check_versions
+    monkeypatch.setattr(module, "check_versions", other)
+    with (
+        pytest.raises(VersionMismatchError, match=r"here, 1\.0 on worker tcp://"),
+        connect(ClusterOptions(scheduler=cluster.scheduler_address)),
+    ):
+        pass

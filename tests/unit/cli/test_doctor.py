@@ -1,0 +1,76 @@
+"""``daskdl doctor``."""
+
+import importlib.metadata
+import json
+
+import pytest
+
+from daskdl.cli import checkup
+from daskdl.cli.checkup import Finding
+from daskdl.cli.main import main
+
+
+@pytest.fixture
+def doctor(runner, monkeypatch):
+    """A function that runs the command with findings of our own."""
+
+    def run(*findings, arguments=("--json",)):
+        monkeypatch.setattr(checkup, "check_here", lambda: list(findings))
+        return runner.invoke(main, ["doctor", *arguments])
+
+    return run
+
+
+def test_all_well_ends_with_0(doctor):
+    assert doctor(Finding("a", "1")).exit_code == 0
+
+
+def test_what_is_needed_and_missing_ends_with_1(doctor):
+    assert doctor(Finding("a", "none", is_ok=False)).exit_code == 1
+
+
+def test_what_is_optional_and_missing_ends_with_0(doctor):
+    assert doctor(Finding("a", "none", is_ok=False, is_needed=False)).exit_code == 0
+
+
+def test_what_is_missing_is_told_how_to_get(doctor):
+    finding = Finding("a", "none", is_ok=False, to_do="pip install 'daskdl[hdfs]'")
+    assert "pip install 'daskdl[hdfs]'" in doctor(finding, arguments=()).stdout
+
+
+def test_json_is_one_line(doctor):
+    (line,) = doctor(Finding("a", "1")).stdout.splitlines()
+    assert json.loads(line) == {
+        "healthy": True,
+        "checks": {"a": {"ok": True, "found": "1"}},
+    }
+
+
+def test_every_dependency_is_looked_at(doctor):
+    found = {finding.what for finding in checkup.check_here()}
+    needed = {
+        text.partition(">")[0]
+        for text in importlib.metadata.requires("daskdl")
+        if ";" not in text
+    }
+    assert needed <= found
+
+
+def test_a_plug_in_that_does_not_load_is_a_failure(monkeypatch):
+    broken = importlib.metadata.EntryPoint("x", "no_such_module", "g")
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [broken])
+    (finding, *_) = checkup._plugins()
+    assert finding.is_failure
+    assert "x: No module named 'no_such_module'" in finding.found
+
+
+def test_a_scheduler_that_does_not_answer_is_a_failure(doctor, monkeypatch):
+    asked = []
+
+    def check_cluster(address):
+        asked.append(address)
+        return Finding("scheduler", "none", is_ok=False)
+
+    monkeypatch.setattr(checkup, "check_cluster", check_cluster)
+    result = doctor(arguments=("--scheduler", "tcp://h:1"))
+    assert (asked, result.exit_code) == (["tcp://h:1"], 1)

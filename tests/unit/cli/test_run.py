@@ -1,0 +1,271 @@
+"""``daskdl run`` without a cluster: what is refused, kept and told."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+
+from daskdl.cli import job_run
+from daskdl.cli.main import main
+from daskdl.cluster.inference import Scored
+from daskdl.cluster.stats.events import (
+    EpochFinished,
+    FitReport,
+    FitStarted,
+    WorkerLost,
+)
+from daskdl.errors import WorkerLostError
+
+
+class FakeFront:
+    """Tells the events of a fit of two epochs; raises `error` after the first."""
+
+    error: BaseException | None = None
+
+    def __init__(self, client, network, master, *, normalizer):
+        self.network = network
+        self.master = master
+        self.normalizer = normalizer
+        self.last_fit = FitReport(examples=80, wall_s=2.0, examples_per_s=40.0)
+        self.last_fit.bytes_sent = 1234
+
+    def fit(self, data, *, epochs, batch_size, shuffle, on_event, on_epoch):
+        self._tell(on_event, started())
+        for epoch in range(1, epochs + 1):
+            if epoch == 2:
+                self._tell(on_event, lost())
+            self._tell(on_event, finished(epoch))
+            on_epoch(self.network)
+            if self.error is not None:
+                raise self.error
+
+    def score_and_evaluate(self, data, evaluations):
+        (partition,) = data.partitions
+        batch = partition.load()
+        for evaluation in evaluations:
+            evaluation.eval(batch.labels, self.network.output(batch.features))
+        return Scored(evaluations, 5.0, batch.num_examples)
+
+    def _tell(self, on_event, event):
+        self.last_fit.add(event)
+        on_event(event)
+
+
+def started():
+    return FitStarted(
+        workers=("tcp://a", "tcp://b"), examples=40, minibatches=5, epochs=2
+    )
+
+
+def lost():
+    return WorkerLost(
+        time_s=1.0, epoch=2, worker="tcp://b", redealt_examples=16, repeated_examples=8
+    )
+
+
+def finished(epoch):
+    return EpochFinished(
+        time_s=1.0, epoch=epoch, examples=40, score=0.5, wall_s=1.0, workers=2
+    )
+
+
+@pytest.fixture
+def fake_cluster(monkeypatch):
+    """Instead of a cluster: a front end that trains nothing. Returns who connected."""
+    connected = []
+
+    @contextlib.contextmanager
+    def connect(options):
+        connected.append(options)
+        yield None
+
+    monkeypatch.setattr(job_run, "connect", connect)
+    monkeypatch.setattr(job_run, "front_end", FakeFront)
+    return connected
+
+
+@pytest.fixture
+def run(runner, job_path, fake_cluster):
+    """A function that runs the job with arguments."""
+    return lambda *arguments: runner.invoke(main, ["run", job_path, *arguments])
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+def test_a_run_leaves_its_files(run, out):
+    run()
+    assert {path.name for path in out.iterdir()} == {
+        "model.zip",
+        "evaluation.json",
+        "statistics.json",
+        "report.html",
+        "job.yaml",
+    }
+
+
+def test_a_run_ends_with_0(run):
+    result = run()
+    assert (result.exit_code, result.exception) == (0, None)
+
+
+def test_json_is_the_only_line_of_stdout(run):
+    (line,) = run("--json").stdout.splitlines()
+    assert json.loads(line)["examples"] == 80
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("loss", 0.25),
+        ("examples_per_s", 40.0),
+        ("workers", 2),
+        ("repeated_examples", 8),
+        ("lost_workers", ["tcp://b"]),
+        ("bytes_sent", 1234),
+    ],
+)
+def test_json_tells_the_figures(run, key, value):
+    assert json.loads(run("--json").stdout)[key] == value
+
+
+def test_json_tells_where_the_model_is(run, out):
+    assert json.loads(run("--json").stdout)["model"] == f"{out}/model.zip"
+
+
+def test_accuracy_is_that_of_the_evaluation_file(run, out):
+    from daskdl.evaluation.evaluation import Evaluation
+
+    accuracy = json.loads(run("--json").stdout)["accuracy"]
+    evaluation = Evaluation.from_json((out / "evaluation.json").read_text())
+    assert evaluation.accuracy() == accuracy
+
+
+def test_without_test_data_the_loss_is_the_last_score(run):
+    figures = json.loads(run("--json", "data.test=").stdout)
+    assert (figures["accuracy"], figures["loss"]) == (None, 0.5)
+
+
+def test_a_regression_has_no_accuracy(run):
+    figures = json.loads(
+        run(
+            "--json",
+            "network.layers.1={type: output, n_out: 1, loss: mse}",
+        ).stdout
+    )
+    assert figures["accuracy"] is None
+
+
+def test_progress_goes_to_stderr(run):
+    assert "lost worker tcp://b" in run().stderr
+
+
+def test_the_table_goes_to_stdout(run):
+    assert "repeated examples  8" in run().stdout
+
+
+def test_statistics_hold_the_report_of_the_fit(run, out):
+    run()
+    statistics = json.loads((out / "statistics.json").read_text())
+    assert statistics["repeated_examples"] == 8
+
+
+def test_the_job_as_it_ran_runs_again(run, runner, out, tmp_path):
+    run("training.epochs=3")
+    again = runner.invoke(
+        main, ["run", f"{out}/job.yaml", "--output", f"{tmp_path}/again"]
+    )
+    assert again.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["training.epoch=3"], "training.epoch: is not a known key. Did you mean"),
+        (["data.train=nowhere"], "/nowhere: the path must exist"),
+        (["data.features=z"], "column 'z' must exist, it does not"),
+        (["data.test=nowhere"], "/nowhere: the path must exist"),
+        (["network.layers[0].n_out=0"], "network.layers[0].n_out: must be greater"),
+        (["training.epochs"], "must be key=value, got 'training.epochs'"),
+        (["cluster.memory_limit=lots"], "memory_limit must be a size"),
+    ],
+)
+def test_bad_input_is_refused_before_a_worker_starts(
+    run, fake_cluster, arguments, message
+):
+    result = run(*arguments)
+    assert message in result.stderr
+    assert (result.exit_code, fake_cluster) == (2, [])
+
+
+def test_bad_input_leaves_no_output(run, out):
+    run("data.features=z")
+    assert not out.exists()
+
+
+def test_an_output_that_exists_is_refused(run, fake_cluster):
+    run()
+    result = run()
+    assert "output must not exist yet" in result.stderr
+    assert (result.exit_code, len(fake_cluster)) == (2, 1)
+
+
+def test_an_earlier_run_may_be_overwritten(run):
+    run()
+    assert run("--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KeyboardInterrupt(), 130),
+        (WorkerLostError("Session: at least one worker must be left."), 3),
+        (ZeroDivisionError("x"), 1),
+    ],
+    ids=["interrupt", "workers lost", "other"],
+)
+def test_what_ends_a_fit_keeps_the_checkpoint(run, out, monkeypatch, error, code):
+    monkeypatch.setattr(FakeFront, "error", error)
+    result = run()
+    assert f"checkpoint kept: {out}/checkpoint.zip" in result.stderr
+    assert result.exit_code == code
+    assert Path(out, "checkpoint.zip").exists()
+
+
+def test_a_kept_checkpoint_is_a_network(run, out, monkeypatch):
+    from daskdl.formats.load import load
+
+    monkeypatch.setattr(FakeFront, "error", KeyboardInterrupt())
+    run()
+    assert load(f"{out}/checkpoint.zip").n_params == 26
+
+
+def test_what_ends_a_fit_in_its_first_epoch_leaves_nothing(run, out, monkeypatch):
+    def interrupted(self, data, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FakeFront, "fit", interrupted)
+    assert run().exit_code == 130
+    assert not out.exists()
+
+
+def test_the_options_of_the_job_reach_the_fit(run, monkeypatch):
+    seen = {}
+
+    def fit(self, data, **options):
+        seen.update(options, master=self.master, normalizer=self.normalizer)
+        self.last_fit.add(finished(1))
+
+    monkeypatch.setattr(FakeFront, "fit", fit)
+    run("training.shuffle=false", "data.normalize=standardize")
+    assert (seen["epochs"], seen["batch_size"], seen["shuffle"]) == (2, 8, False)
+    assert type(seen["normalizer"]).__name__ == "NormalizerStandardize"
+    assert type(seen["master"]).__name__ == "SharedTrainingMaster"
+
+
+def test_a_scheduler_on_the_command_line_is_used(run, fake_cluster):
+    run("--scheduler", "tcp://h:8786")
+    assert fake_cluster[0].scheduler == "tcp://h:8786"

@@ -1,0 +1,70 @@
+"""Options for a cluster, and schedulers that are not there."""
+
+import socket
+
+import pytest
+
+from daskdl.cluster.connect import ClusterOptions, connect
+from daskdl.errors import OptionError, SchedulerUnreachableError
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"workers": 0}, "workers must be >= 1, got 0"),
+        ({"timeout_s": 0}, "timeout_s must be > 0, got 0"),
+        ({"memory_limit": "lots"}, "memory_limit must be a size such as '2 GiB'"),
+        ({"memory_limit": "0"}, "memory_limit must be a size"),
+        (
+            {"scheduler": "tcp://h:1", "memory_limit": "1 GiB"},
+            "memory_limit is for workers that are started here",
+        ),
+        (
+            {"scheduler": "tcp://h:1", "dashboard": True},
+            "dashboard is for a cluster that is started here",
+        ),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        ClusterOptions(**options)
+
+
+@pytest.mark.parametrize("memory_limit", [None, "auto", "2 GiB", "500MB"])
+def test_memory_limits_are_sizes(memory_limit):
+    assert ClusterOptions(memory_limit=memory_limit).memory_limit == memory_limit
+
+
+@pytest.mark.parametrize("address", ["nonsense", "foo://host:1"])
+def test_what_is_no_address_is_refused(address):
+    with (
+        pytest.raises(OptionError, match=f"an address such as .* got '{address}'"),
+        connect(ClusterOptions(scheduler=address)),
+    ):
+        pass
+
+
+def test_a_scheduler_that_is_not_there_is_refused_in_time():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+    with (
+        pytest.raises(
+            SchedulerUnreachableError, match=f"at '{address}' within 0.2 s, none did"
+        ),
+        connect(ClusterOptions(scheduler=address, timeout_s=0.2)),
+    ):
+        pass
+
+
+def test_what_listens_but_is_no_scheduler_is_refused_in_time():
+    """Dask itself waits for the greeting without end."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        with (
+            pytest.raises(SchedulerUnreachableError, match="it does not answer"),
+            connect(ClusterOptions(scheduler=address, timeout_s=0.2)),
+        ):
+            pass
