@@ -7,6 +7,7 @@ import pytest
 
 import daskdl
 from daskdl.cli import exits, job
+from daskdl.cluster import bus
 from daskdl.nn.conf import updaters
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.layers import LAYERS
@@ -73,7 +74,7 @@ def test_every_updater_is_described() -> None:
 def test_every_public_name_has_its_page() -> None:
     text = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^   ([A-Za-z]\w*)$", text, flags=re.MULTILINE))
-    assert listed == set(daskdl.__all__) - {"__version__"}
+    assert listed == {*daskdl.__all__, *bus.__all__} - {"__version__"}
 
 
 def test_every_exit_code_is_described() -> None:
