@@ -6,10 +6,11 @@ Errors by kind: it raises ``RuntimeError`` with a Java trace for most of what ca
 wrong. Only :mod:`bridge.storage` imports this module, because hdfs-native is optional.
 """
 
+import functools
 import io
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ from bridge.errors import StorageError, StorageTimeoutError, StorageUnreachableE
 from daskdl.checks import check_positive
 from daskdl.errors import SourceNotFoundError
 
-__all__ = ["GuardedHdfs", "GuardedViewfs"]
+__all__ = ["GuardedHdfs", "GuardedViewfs", "connect"]
 
 T = TypeVar("T")
 
@@ -29,6 +30,43 @@ TIMEOUT_S = 60.0
 
 # Larger pieces read no faster; smaller ones cost a thread each (see `call_within`).
 _READ_BUFFER_BYTES = 4 << 20
+
+
+def connect(url: str, options: Mapping[str, Any]) -> Any:
+    """Return the file system of an ``hdfs://`` or ``viewfs://`` URL, always the same.
+
+    Parameters
+    ----------
+    url : str
+        Its path does not matter.
+    options : mapping
+        ``timeout_s`` and settings of the Hadoop client.
+
+    Raises
+    ------
+    StorageError
+        In a child forked after its parent used HDFS.
+    """
+    refuse_after_fork(url)
+    kind = GuardedViewfs if url.startswith("viewfs:") else GuardedHdfs
+    where = kind._get_kwargs_from_urls(url)
+    configuration = os.environ.get("HADOOP_CONF_DIR")
+    settings = tuple(sorted((name, str(value)) for name, value in options.items()))
+    return _connected(kind, where["host"], where["port"], settings, configuration)
+
+
+# fsspec's own cache has a client, with threads of its own, for each thread of ours; and
+# it lets go of them in a forked child, where hdfs-native then waits for threads that the
+# fork did not copy.
+@functools.cache
+def _connected(
+    kind: Any,
+    host: str | None,
+    port: int | None,
+    settings: tuple[tuple[str, str], ...],
+    configuration: str | None,
+) -> Any:
+    return kind(host, port, skip_instance_cache=True, **dict(settings))
 
 
 class _GuardedFileSystem:
@@ -41,17 +79,18 @@ class _GuardedFileSystem:
         host: str | None = None,
         port: int | None = None,
         *args: Any,
-        timeout_s: float = TIMEOUT_S,
+        timeout_s: float | str = TIMEOUT_S,
         **configuration: Any,
     ) -> None:
-        check_positive(type(self).__name__, "timeout_s", timeout_s)
-        self.timeout_s = timeout_s
+        self.timeout_s = check_positive(
+            type(self).__name__, "timeout_s", float(timeout_s)
+        )
         root = f"{self.protocol}://{host or ''}{f':{port}' if port else ''}"
         refuse_after_fork(root)
         settings = {name: str(value) for name, value in configuration.items()}
         # The other base, which takes these, is unknown to the type checker.
         super().__init__(host, port, *args, **settings)  # type: ignore[call-arg]
-        self.client = GuardedClient(self.client, root, timeout_s)  # type: ignore[has-type]
+        self.client = GuardedClient(self.client, root, self.timeout_s)  # type: ignore[has-type]
 
     # hdfs-native parses with urlparse, which lowers the name service's case and ends a
     # path at its first '#' or '?'.

@@ -67,7 +67,7 @@ def filesystem(
     options = dict(storage_options or {})
     scheme, separator, _ = text.partition("://")
     if scheme in ("hdfs", "viewfs") and separator:
-        return _hdfs(scheme, text, options)
+        return _hdfs(text, options)
     options.pop("timeout_s", None)
     if not separator or scheme == "file":
         # Not url_to_fs: it takes '::' in a file name for a chain of file systems.
@@ -171,17 +171,16 @@ def not_found(fs: Any, path: str) -> SourceNotFoundError:
     )
 
 
-def _hdfs(scheme: str, url: str, options: dict[str, Any]) -> tuple[Any, str]:
+def _hdfs(url: str, options: dict[str, Any]) -> tuple[Any, str]:
     try:
-        from bridge.hdfs import GuardedHdfs, GuardedViewfs
+        from bridge.hdfs import connect
     except ImportError as error:
         raise MissingExtraError(
             f"{url}: the package hdfs-native must be installed to reach HDFS. "
             "Run: pip install 'daskdl[hdfs]'"
         ) from error
-    kind = GuardedHdfs if scheme == "hdfs" else GuardedViewfs
-    path = kind._strip_protocol(url)
-    return kind(**kind._get_kwargs_from_urls(url), **options), path
+    fs = connect(url, options)
+    return fs, str(fs._strip_protocol(url))
 
 
 def _matches(

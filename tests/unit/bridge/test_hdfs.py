@@ -161,7 +161,7 @@ def test_urls_are_taken_as_they_are(url, path, host, port):
 
 
 def test_time_limit_must_be_positive():
-    with pytest.raises(OptionError, match=r"timeout_s must be > 0, got 0"):
+    with pytest.raises(OptionError, match=r"timeout_s must be > 0, got 0.0"):
         hdfs.GuardedHdfs("ns", timeout_s=0)
 
 

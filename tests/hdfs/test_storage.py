@@ -1,0 +1,147 @@
+"""A real HDFS: what is listed and read, and what happens when it misbehaves."""
+
+import multiprocessing
+import os
+import uuid
+
+import numpy as np
+import pytest
+
+from bridge.errors import StorageError, StorageTimeoutError
+from bridge.listing import list_parts
+from bridge.storage import filesystem, open_input
+from daskdl.errors import SourceNotFoundError, UnfinishedJobError
+from tests.unit.bridge.sample_forms import FORMS, path_of
+from tests.unit.bridge.table_files import open_path
+
+SAMPLES = ["parquet_vector_mixed", "parquet_partitioned", "csv_gzip", "json", "orc"]
+
+
+@pytest.fixture
+def directory(hdfs):
+    """A new directory of HDFS, with a sample in it that only the first call copies."""
+    url = f"{hdfs.uri}/{uuid.uuid4().hex}"
+    filesystem(url)[0].makedirs(filesystem(url)[1])
+    return url
+
+
+def put(form, url):
+    fs, path = filesystem(f"{url}/{form}")
+    fs.put(path_of(form), path, recursive=True)
+    return f"{url}/{form}"
+
+
+def options_of(form):
+    if form == "csv_gzip":
+        return {"features": "p*"}
+    return {"key": "id"}
+
+
+@pytest.mark.parametrize("form", SAMPLES)
+def test_files_of_spark_are_read_as_from_a_local_disk(directory, form):
+    remote = open_path(put(form, directory), n_classes=10, **options_of(form))
+    local = open_path(path_of(form), n_classes=10, **options_of(form))
+    assert len(remote.partitions) == FORMS[form]["files"]
+    for ours, theirs in zip(remote.partitions, local.partitions, strict=True):
+        assert ours.name.startswith("hdfs://mini/")
+        np.testing.assert_array_equal(ours.load().features, theirs.load().features)
+
+
+def test_globs_and_names_with_odd_characters(directory):
+    put("json", directory)
+    fs, path = filesystem(directory)
+    fs.mv(f"{path}/json", f"{path}/a#b c")
+    assert len(list_parts(f"{directory}/a#b c")) == 4
+    assert len(list_parts(f"{directory}/a*")) == 4
+
+
+def test_missing_path_is_refused_with_the_nearest_name(directory):
+    put("json", directory)
+    with pytest.raises(SourceNotFoundError, match=r"/jsno: .*Did you mean 'json'\?"):
+        list_parts(f"{directory}/jsno")
+
+
+def test_missing_file_is_refused_with_the_nearest_name(directory):
+    put("json", directory)
+    with pytest.raises(SourceNotFoundError, match=r"Did you mean 'json'\?"):
+        open_input(f"{directory}/jsno")
+
+
+def test_unfinished_job_is_refused(directory):
+    with pytest.raises(UnfinishedJobError, match=r"hdfs://mini/.*_temporary"):
+        list_parts(put("parquet_unfinished", directory))
+
+
+def test_path_without_name_service_goes_to_the_default_one(directory):
+    put("json", directory)
+    path = directory.removeprefix("hdfs://mini")
+    assert len(list_parts(f"hdfs://{path}/json")) == 4
+
+
+def test_missing_permission_is_a_permission_error(directory, monkeypatch):
+    monkeypatch.setenv("HADOOP_USER_NAME", "bob")
+    # Options that no other test has: clients are kept, with the user they began with.
+    fs, path = filesystem(directory, {"timeout_s": 59.0})
+    with pytest.raises(PermissionError, match=rf"{directory}/x: no permission to make"):
+        fs.makedirs(f"{path}/x")
+
+
+def test_frozen_servers_give_a_time_out_that_names_the_path(hdfs, directory):
+    url = put("json", directory)
+    partition = open_path(url, storage_options={"timeout_s": 1.0}).partitions[0]
+    hdfs.command("pause")
+    try:
+        with pytest.raises(StorageTimeoutError, match=rf"{url}: .*within 1 s"):
+            list_parts(url, storage_options={"timeout_s": 1.0})
+        with pytest.raises(StorageTimeoutError, match=rf"{url}/part-00000.*within 1 s"):
+            partition.load()
+    finally:
+        hdfs.command("resume")
+    assert partition.load().num_examples == 50
+
+
+def test_safe_mode_is_told(hdfs, directory):
+    fs, path = filesystem(directory)
+    hdfs.command("safemode", "on")
+    try:
+        with pytest.raises(StorageError, match=r"SafeModeException"):
+            fs.makedirs(f"{path}/x")
+    finally:
+        hdfs.command("safemode", "off")
+
+
+def test_fail_over_is_not_noticed(hdfs, directory):
+    url = put("parquet_vector_mixed", directory)
+    hdfs.command("failover")
+    batches = [partition.load() for partition in open_path(url).partitions]
+    assert sum(batch.num_examples for batch in batches) == 200
+
+
+def test_nobody_at_the_address_is_told():
+    """The client itself tries for about a minute before it says so."""
+    with pytest.raises(StorageTimeoutError, match=r"Check that NameNodes .* are up"):
+        list_parts("hdfs://127.0.0.1:9/x", storage_options={"timeout_s": 1.0})
+
+
+def _list_in_child(url, queue):
+    try:
+        queue.put(str(len(list_parts(url))))
+    except Exception as error:
+        queue.put(str(error))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("method", "expected"), [("fork", "forked after process"), ("spawn", "4")]
+)
+def test_children_are_refused_if_forked_and_served_if_spawned(
+    directory, method, expected
+):
+    url = put("json", directory)
+    context = multiprocessing.get_context(method)
+    queue = context.SimpleQueue()
+    child = context.Process(target=_list_in_child, args=(url, queue))
+    child.start()
+    assert expected in queue.get()
+    child.join()
+    assert os.getpid() != child.pid
