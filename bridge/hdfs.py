@@ -55,9 +55,9 @@ def connect(url: str, options: Mapping[str, Any]) -> Any:
     return _connected(kind, where["host"], where["port"], settings, configuration)
 
 
-# fsspec's own cache has a client, with threads of its own, for each thread of ours; and
-# it lets go of them in a forked child, where hdfs-native then waits for threads that the
-# fork did not copy.
+# fsspec's own cache has a client, with threads of its own, for each thread of ours. And
+# it lets go of them in a forked child, where hdfs-native then waits for threads that
+# the fork did not copy.
 @functools.cache
 def _connected(
     kind: Any,

@@ -93,7 +93,7 @@ def dying_datanode(hdfs, monkeypatch):
 
 @pytest.mark.timeout(180)
 def test_death_of_a_datanode_in_mid_write_is_survived(url, rng, dying_datanode):
-    """Twelve MB are many blocks: the writer breaks, and the whole file is written anew."""
+    """Twelve MB are many blocks: the writer breaks, the whole file is written anew."""
     sink = PathSink(url=url)
     sink.prepare()
     part = columns(rng, 15_000, width=100)

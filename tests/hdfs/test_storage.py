@@ -126,7 +126,7 @@ def test_nobody_at_the_address_is_told():
 def _list_in_child(url, queue):
     try:
         queue.put(str(len(list_parts(url))))
-    except Exception as error:
+    except (OSError, RuntimeError) as error:
         queue.put(str(error))
 
 

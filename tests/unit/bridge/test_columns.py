@@ -84,10 +84,10 @@ def test_feature_shape_is_given_to_each_example(path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"features": "fetures"}, r"column 'fetures' must exist.*mean 'features'\?"),
+        ({"features": "featurs"}, r"column 'featurs' must exist.*mean 'features'\?"),
         ({"features": ("p0", "p7")}, r"column 'p7' must exist"),
         ({"features": "q*"}, r"column 'q\*' must exist"),
-        ({"label": "lable"}, r"column 'lable' must exist.*mean 'label'\?"),
+        ({"label": "labl"}, r"column 'labl' must exist.*mean 'label'\?"),
         ({"key": "kye"}, r"column 'kye' must exist.*mean 'key'\?"),
         ({"features_mask": "msk"}, r"column 'msk' must exist.*mean 'mask'\?"),
         ({"features": "name"}, r"column 'name' must hold numbers.*got string"),
@@ -145,7 +145,7 @@ def test_number_that_is_not_finite_is_refused_with_column_and_row(tmp_path, bad)
 def test_keys_of_any_type_come_unchanged(tmp_path):
     keys = {
         "long": pa.array([2**53 + 1, -1]),
-        "nullable": pa.array([2**53 + 1, None]),
+        "nullabl": pa.array([2**53 + 1, None]),
         "struct": pa.array([{"a": 1, "b": "x"}, {"a": 2, "b": None}]),
         "list": pa.array([[1, 2], [3, 4]]),
         "bytes": pa.array([b"a", b"b"]),

@@ -182,13 +182,13 @@ def test_different_partition_columns_are_refused(tmp_path):
 def test_missing_path_is_refused_with_the_nearest_name(tmp_path):
     make(tmp_path / "training", "part-00000")
     with pytest.raises(SourceNotFoundError, match=r"Did you mean 'training'\?"):
-        list_parts(str(tmp_path / "trianing"))
+        list_parts(str(tmp_path / "train1ng"))
 
 
 def test_missing_parent_is_refused_with_the_nearest_name(tmp_path):
     make(tmp_path / "training", "part-00000")
     with pytest.raises(SourceNotFoundError, match=r"Did you mean 'training'\?"):
-        list_parts(str(tmp_path / "trianing" / "day=1" / "x"))
+        list_parts(str(tmp_path / "train1ng" / "day=1" / "x"))
 
 
 @pytest.mark.parametrize("content", [[], ["_SUCCESS"], ["sub/_SUCCESS"]])

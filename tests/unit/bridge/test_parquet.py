@@ -52,7 +52,7 @@ def test_row_number_of_an_error_is_that_of_the_file(tmp_path, small_limit):
 
 def test_every_file_must_have_the_columns(tmp_path):
     write_parquet(tmp_path / "a.parquet", {"features": [1.0], "label": [1]})
-    write_parquet(tmp_path / "b.parquet", {"features": [1.0], "lable": [1]})
+    write_parquet(tmp_path / "b.parquet", {"features": [1.0], "labl": [1]})
     with pytest.raises(ColumnError, match=r"b\.parquet: column 'label' must exist"):
         open_path(str(tmp_path))
 
