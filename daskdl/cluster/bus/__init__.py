@@ -4,11 +4,11 @@ A client calls :func:`install` once. In a task, ``get_bus().topic(name)`` joins 
 :class:`Pub` and :class:`Sub` are the simple form. See docs/design/0003-bus.md.
 """
 
-from daskdl.cluster.bus.get_bus import get_bus
-from daskdl.cluster.bus.install import install
+from daskdl.cluster.bus.installation import install
 from daskdl.cluster.bus.messages import Event, Joined, Left, Member, Message
 from daskdl.cluster.bus.pubsub import Pub, Sub
 from daskdl.cluster.bus.stats import TopicStats
+from daskdl.cluster.bus.this_worker import get_bus
 from daskdl.cluster.bus.topic import Topic
 
 __all__ = [

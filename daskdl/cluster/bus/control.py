@@ -72,10 +72,14 @@ class Control:
                 f"{CONTROL_TIMEOUT_S:g} s, got {error!r}."
             ) from error
         # None is Dask's answer to an operation that it does not know.
-        if not isinstance(reply, dict) or not reply.get("ok"):
-            reason = "no bus is installed" if reply is None else reply
+        if not isinstance(reply, dict):
             raise ClusterError(
-                f"Bus: the scheduler must answer {operation}, got {reason!r}. "
-                "Call daskdl.cluster.bus.install(client) first."
+                f"Bus: the scheduler must have it installed, {operation} was answered "
+                f"with {reply!r}. Call daskdl.cluster.bus.install(client) first."
+            )
+        if not reply["ok"]:
+            raise ClusterError(
+                f"Bus: the scheduler must accept {operation}, "
+                f"it says {reply['reason']}."
             )
         return reply

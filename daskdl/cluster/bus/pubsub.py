@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from dask.utils import parse_timedelta
 
-from daskdl.cluster.bus.get_bus import get_bus
 from daskdl.cluster.bus.messages import Message
 from daskdl.cluster.bus.options import (
     PUBLISHER,
@@ -21,6 +20,7 @@ from daskdl.cluster.bus.options import (
     TopicOptions,
     WhenFull,
 )
+from daskdl.cluster.bus.this_worker import get_bus
 from daskdl.cluster.bus.topic import Topic
 from daskdl.errors import StepTimeoutError
 

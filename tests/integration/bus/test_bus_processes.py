@@ -59,7 +59,7 @@ def test_all_to_all_is_complete_and_in_order(client, n, nbytes, record_property)
 
 
 def test_connections_broken_on_purpose_lose_nothing(client):
-    n = 1500
+    n = 600
     futures = submit_to_each(client, all_to_all, "broken", N_WORKERS, n, 5000)
     n_broken = 0
     while not all(future.done() for future in futures.values()):

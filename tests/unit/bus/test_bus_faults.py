@@ -1,5 +1,6 @@
 """Errors stay where they happen, and what was missed is asked for."""
 
+import asyncio
 import sys
 from unittest import mock
 
@@ -11,7 +12,7 @@ from daskdl.cluster.bus import Left, Message, scheduler_plugin
 from daskdl.cluster.bus.protocol import JOIN_OP, LEAVE_OP, LINK_OP, PLUGIN_NAME, VIEW_OP
 from daskdl.cluster.bus.registry import Entry
 from daskdl.cluster.bus.switch_interval import OPEN_TOPIC_INTERVAL_S
-from daskdl.errors import DataError
+from daskdl.errors import BusClosedError, ClusterError, DataError
 from tests.unit.bus.clusters import (
     bus_cluster,
     close_topics,
@@ -212,3 +213,75 @@ async def test_topic_closes_without_an_answer_of_the_scheduler(
     assert await close_topics(a) == [False]
     scheduler.handlers[LEAVE_OP] = plugin._leave
     await plugin._leave("t", a.me)
+
+
+@bus_cluster()
+async def test_member_that_the_scheduler_gave_up_is_told_when_it_asks(
+    client, scheduler, *buses
+):
+    """A worker that was thought to be lost must not go on as if it were a member."""
+    a, b = await open_topics(buses)
+    registry = scheduler.plugins[PLUGIN_NAME]._registry
+    registry.leave("t", a.me)
+    a.drain()
+    waiting = asyncio.create_task(in_thread(a.get, 30))
+    opened = buses[0]._open[a.me]
+    await opened.peers.refresh()
+    with pytest.raises(BusClosedError, match="must be open"):
+        await waiting
+    await close_topics(a, b)
+
+
+@bus_cluster()
+async def test_stranger_cannot_open_a_link(client, scheduler, *buses):
+    a = await in_thread(buses[0].topic, "t")
+    async with rpc(buses[0]._worker.address) as peer:
+        answer = await getattr(peer, LINK_OP)(source="stranger", target=a.me)
+    assert answer == {"ok": False, "reason": "not a member"}
+    await close_topics(a)
+
+
+@bus_cluster()
+async def test_worker_that_the_scheduler_does_not_know_cannot_join(
+    client, scheduler, *buses
+):
+    with mock.patch.object(scheduler.plugins[PLUGIN_NAME], "_scheduler") as empty:
+        empty.workers = {}
+        with pytest.raises(ClusterError, match="is not a worker"):
+            await in_thread(buses[0].topic, "t")
+
+
+@bus_cluster()
+async def test_join_without_the_bus_on_the_scheduler_says_what_to_do(
+    client, scheduler, *buses
+):
+    with mock.patch.dict(scheduler.handlers):
+        del scheduler.handlers[JOIN_OP]
+        with pytest.raises(ClusterError, match=r"install\(client\) first"):
+            await in_thread(buses[0].topic, "t")
+
+
+@bus_cluster()
+async def test_worker_that_was_busy_is_told_again(client, scheduler, *buses):
+    a = await in_thread(buses[0].topic, "t")
+    take_view = buses[0]._worker.handlers[VIEW_OP]
+
+    async def fail_once(view):
+        buses[0]._worker.handlers[VIEW_OP] = take_view
+        raise RuntimeError("busy")
+
+    buses[0]._worker.handlers[VIEW_OP] = fail_once
+    b = await in_thread(buses[1].topic, "t")
+    assert set(a.members()) == {b.me}
+    await close_topics(a, b)
+
+
+@bus_cluster()
+async def test_uninstalled_worker_closes_its_topics(client, scheduler, *buses):
+    a, b = await open_topics(buses)
+    await client.unregister_worker_plugin(PLUGIN_NAME)
+    with pytest.raises(BusClosedError, match="must be open"):
+        await in_thread(a.get, 1)
+    with pytest.raises(BusClosedError, match="must be running"):
+        await in_thread(buses[0].topic, "t")
+    assert await close_topics(a, b) == [False, False]

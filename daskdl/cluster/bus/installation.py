@@ -38,7 +38,7 @@ async def _install(client: Any) -> None:
         # Nested, so that it travels as code: where daskdl is missing, a reference to a
         # function of this module could not even be loaded.
         try:
-            from daskdl.cluster.bus.install import installed_version
+            from daskdl.cluster.bus.installation import installed_version
         except ImportError as error:
             return f"not importable: {error}"
         return installed_version()
