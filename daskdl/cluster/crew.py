@@ -2,21 +2,23 @@
 
 import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 
 from distributed import Client, Future
+from distributed.comm import CommClosedError
 
 from daskdl.cluster import bus
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
-from daskdl.cluster.reports import DriverEvent, ReportQueue
+from daskdl.cluster.reports import LOOK_EVERY_S, DriverEvent, ReportQueue
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.data.plan import Minibatch
 from daskdl.data.sources.source import Partition
-from daskdl.errors import OptionError, StepTimeoutError
+from daskdl.errors import ClusterError, OptionError, StepTimeoutError
 from daskdl.training.preparation import PreparedData
 from daskdl.training.state import NetworkState
 
@@ -154,7 +156,8 @@ class Crew:
 
     def next_event(self) -> DriverEvent | None:
         """Return the next report, or None when nothing came for a moment."""
-        return self._reports.get(self.addresses.values())
+        with self._scheduler_must_answer():
+            return self._reports.get(self.addresses.values())
 
     def new_partitions(
         self, rank: int, share: Sequence[Minibatch]
@@ -177,7 +180,8 @@ class Crew:
             for rank, order in orders.items()
             if rank in self._members
         }
-        self._deliver(by_address, DELIVERY_TIMEOUT_S)
+        with self._scheduler_must_answer():
+            self._deliver(by_address, DELIVERY_TIMEOUT_S)
 
     def snapshot(self) -> NetworkState:
         """Return the network as it is on the first member that answers."""
@@ -200,6 +204,17 @@ class Crew:
                 return state
         return None
 
+    @contextmanager
+    def _scheduler_must_answer(self) -> Iterator[None]:
+        try:
+            yield
+        except CommClosedError as error:
+            raise ClusterError(
+                "Session: the scheduler must stay reachable, the connection to "
+                f"{self._client.scheduler.address} broke. Start again from the last "
+                "checkpoint."
+            ) from error
+
     def _check_wanted(self, addresses: Sequence[str]) -> None:
         if addresses:
             return
@@ -212,29 +227,45 @@ class Crew:
         orders = dict.fromkeys(self.addresses.values(), Stop(reason=reason))
         try:
             self._deliver(orders, STOP_TIMEOUT_S)
-        except (OSError, StepTimeoutError):
+        except (OSError, ClusterError):
             # The cluster is going down with us; the members give up by themselves.
             return
 
     def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> None:
-        async def deliver_all() -> None:
-            await asyncio.gather(
-                *(
-                    self._client.run(
-                        deliver,
-                        self._spec.session,
-                        order,
-                        workers=[address],
-                        on_error="ignore",
-                    )
-                    for address, order in orders.items()
-                )
+        late: set[str] = self._client.sync(self._deliver_all, orders, timeout_s)
+        if late:
+            raise StepTimeoutError(
+                f"Session: workers {sorted(late)} must take an order within "
+                f"{timeout_s:g} s, they did not."
             )
 
-        try:
-            self._client.sync(deliver_all, callback_timeout=timeout_s)
-        except (TimeoutError, asyncio.TimeoutError) as error:  # two classes before 3.11
-            raise StepTimeoutError(
-                f"Session: workers {sorted(orders)} must take an order within "
-                f"{timeout_s:g} s, they did not."
-            ) from error
+    async def _deliver_all(
+        self, orders: Mapping[str, Order], timeout_s: float
+    ) -> set[str]:
+        """Return the workers that are there and did not take their order in time.
+
+        A call to a dead worker tries to connect for 30 s; it is given up as soon as
+        the scheduler knows that the worker is gone.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        calls = {
+            address: asyncio.ensure_future(self._call(address, order))
+            for address, order in orders.items()
+        }
+        waiting = set(calls)
+        while waiting and loop.time() < deadline:
+            await asyncio.wait(
+                [calls[address] for address in waiting], timeout=LOOK_EVERY_S
+            )
+            there = await self._client.nthreads()
+            waiting = {a for a in waiting if a in there and not calls[a].done()}
+        for call in calls.values():
+            call.cancel()
+        await asyncio.gather(*calls.values(), return_exceptions=True)
+        return waiting
+
+    async def _call(self, address: str, order: Order) -> None:
+        await self._client.run(
+            deliver, self._spec.session, order, workers=[address], on_error="ignore"
+        )
