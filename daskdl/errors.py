@@ -12,6 +12,7 @@ catch it without importing this module::
     │   ├── ColumnError                    a column is missing or has the wrong type
     │   └── CorruptFileError               a file ends too early or is damaged
     ├── FormatError (ValueError)           a model or evaluation file is unreadable
+    ├── OutputError (OSError)              an output is written, but not in its place
     ├── OutputExistsError (FileExistsError)  an output is already there
     ├── MissingExtraError (ImportError)    an optional package is not installed
     ├── ClusterError (RuntimeError)        the cluster cannot do what was asked
@@ -58,6 +59,10 @@ class CorruptFileError(DataError):
 
 class FormatError(DaskdlError, ValueError):
     """A model or evaluation file cannot be read."""
+
+
+class OutputError(DaskdlError, OSError):
+    """What was written lies under a temporary name; the message says where."""
 
 
 class OutputExistsError(DaskdlError, FileExistsError):

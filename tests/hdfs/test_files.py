@@ -1,0 +1,107 @@
+"""Networks and batches on a real HDFS, through the guarded clients."""
+
+import uuid
+
+import numpy as np
+import pytest
+
+import daskdl
+from bridge.errors import StorageTimeoutError
+from bridge.storage import filesystem
+from daskdl.data.dataset import DataSet
+from daskdl.data.files import open_output
+from daskdl.errors import OutputExistsError, SourceNotFoundError
+from daskdl.nn.conf.network import configuration_from_dict
+from daskdl.nn.multilayer import MultiLayerNetwork
+
+
+@pytest.fixture
+def url(hdfs):
+    """A directory that does not exist yet."""
+    return f"{hdfs.uri}/files-{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def network(rng):
+    network = MultiLayerNetwork(
+        configuration_from_dict(
+            {
+                "input": {"type": "feed_forward", "size": 4},
+                "layers": [
+                    {"type": "dense", "n_out": 5},
+                    {"type": "output", "n_out": 2},
+                ],
+                "updater": "adam",
+            }
+        )
+    )
+    batch = DataSet(rng.random((6, 4)), np.eye(2)[[0, 1, 0, 1, 1, 0]])
+    network.fit(batch, epochs=3)
+    return network
+
+
+def names(url):
+    fs, path = filesystem(url)
+    return [name.rpartition("/")[2] for name in fs.ls(path, detail=False)]
+
+
+def test_a_network_is_saved_and_loaded(url, network):
+    network.save(f"{url}/model.zip")
+    restored = daskdl.load(f"{url}/model.zip")
+    np.testing.assert_array_equal(restored.params, network.params)
+    np.testing.assert_array_equal(restored.updater_state, network.updater_state)
+    assert names(url) == ["model.zip"]
+
+
+def test_a_network_replaces_another_only_on_request(url, network):
+    network.save(f"{url}/model.zip")
+    with pytest.raises(OutputExistsError, match=r"hdfs://mini/.*: must not exist yet"):
+        network.save(f"{url}/model.zip")
+    network.params[...] = 1
+    network.save(f"{url}/model.zip", overwrite=True)
+    assert set(daskdl.load(f"{url}/model.zip").params) == {1}
+    assert names(url) == ["model.zip"]
+
+
+def test_the_old_file_stays_until_the_new_one_is_complete(url):
+    for content in (b"old", b"new"):
+        with open_output(f"{url}/file", overwrite=True) as stream:
+            stream.write(content)
+            if content == b"new":
+                fs, path = filesystem(f"{url}/file")
+                assert fs.cat(path) == b"old"
+    assert fs.cat(path) == b"new"
+
+
+def test_the_old_file_is_never_removed(url, monkeypatch):
+    """The NameNode replaces it in one operation."""
+    from bridge.hdfs import GuardedClient
+
+    removed = []
+    monkeypatch.setattr(GuardedClient, "delete", lambda *_: removed.append(_))
+    for content in (b"old", b"new"):
+        with open_output(f"{url}/file", overwrite=True) as stream:
+            stream.write(content)
+    assert removed == []
+
+
+def test_a_batch_is_saved_and_loaded(url, rng):
+    batch = DataSet(rng.random((5, 3), dtype=np.float32))
+    batch.save(f"{url}/batch.bin")
+    found = DataSet.load(f"{url}/batch.bin")
+    np.testing.assert_array_equal(found.features, batch.features)
+
+
+def test_a_missing_file_is_named(url):
+    with pytest.raises(SourceNotFoundError, match=r"hdfs://mini/files-.*/none"):
+        daskdl.load(f"{url}/none")
+
+
+def test_a_store_that_does_not_answer_is_given_up(hdfs, url):
+    """The time limit is that of the guarded clients."""
+    hdfs.command("pause")
+    try:
+        with pytest.raises(StorageTimeoutError, match=r"within 1 s"):
+            DataSet.load(f"{url}/x", storage_options={"timeout_s": 1.0})
+    finally:
+        hdfs.command("resume")
