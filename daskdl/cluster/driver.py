@@ -7,6 +7,7 @@ a time-out.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -123,7 +124,7 @@ class Driver:
         first = network.epoch_count
         for epoch in range(first, first + epochs):
             if epoch > first:
-                self._let_join()
+                self._let_join(epoch)
             self._fit_epoch(epoch, epoch - first + 1, shuffle=shuffle)
         self._finish()
         return self._close_report()
@@ -274,9 +275,10 @@ class Driver:
                 )
             )
 
-    def _let_join(self) -> None:
+    def _let_join(self, epoch: int) -> None:
         if self._master.elastic and self._crew.newcomers():
-            self._crew.start(self._crew.snapshot())
+            # The member that answers may not have taken its EndEpoch yet.
+            self._crew.start(replace(self._crew.snapshot(), epoch_count=epoch))
             self._await_ready()
 
     def _finish(self) -> None:

@@ -1,0 +1,163 @@
+"""A stand-in for the bus, with its promises and no more than these.
+
+Messages of a pair arrive in order; Joined comes before the first message and Left after
+the last one; what is published before a member is known does not reach it; of what a
+member sent before it died, each peer gets a part of its own.
+"""
+
+import copy
+from collections import deque
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from daskdl.cluster.bus import Joined, Left, Member, Message
+from daskdl.errors import BusClosedError, StepTimeoutError
+from tests.unit.cluster.simulation_world import World
+
+
+class SimulatedBus:
+    """The topic of one session."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.topics: dict[str, SimulatedTopic] = {}
+        self.queue_length = world.rng.choice([1, 2, 32])
+        world.deliveries = self._deliveries
+
+    def open(self, rank: int, when_full: Any) -> "SimulatedTopic":
+        topic = SimulatedTopic(self, rank, when_full)
+        others = list(self.topics.values())
+        self.topics[topic.me] = topic
+        for other in others:
+            topic.hear_of(other)
+            self.world.later(lambda other=other: other.hear_of(topic))
+        # Topic.open returns when the others know the newcomer, or after a while.
+        if self.world.rng.random() < 0.8:
+            self.world.wait(
+                lambda: all(o.is_closed or topic.me in o.known for o in others)
+            )
+        return topic
+
+    def remove(self, topic: "SimulatedTopic") -> None:
+        """The scheduler removes a member: the others hear it, each in its time."""
+        self.topics.pop(topic.me, None)
+        topic.is_closed = True
+        for other in list(self.topics.values()):
+            queue = other.links.get(topic.me)
+            if queue is not None:
+                kept = self.world.rng.randint(0, len(queue))
+                other.links[topic.me] = deque(list(queue)[:kept])
+                self.world.later(lambda o=other: o.lose(topic.me, clean=False))
+
+    def _deliveries(self) -> list[Callable[[], None]]:
+        return [
+            lambda topic=topic, source=source: topic.deliver(source)
+            for topic in self.topics.values()
+            for source, queue in topic.links.items()
+            if queue
+        ]
+
+
+class SimulatedTopic:
+    """What a task sees of the bus; `links` holds what is on the way to it."""
+
+    def __init__(self, bus: SimulatedBus, rank: int, when_full: Any) -> None:
+        self.me = f"member-{rank}"
+        self.meta = {"rank": rank}
+        self.known: dict[str, SimulatedTopic] = {}
+        self.links: dict[str, deque[Any]] = {}
+        self.inbox: deque[Any] = deque()
+        self.is_closed = False
+        self.stats = SimpleNamespace(bytes_sent=0)
+        self._bus = bus
+        self._world = bus.world
+        self._when_full = when_full
+
+    # What the bus does.
+
+    def hear_of(self, other: "SimulatedTopic") -> None:
+        if other.is_closed or self.is_closed or other.me in self.known:
+            return
+        self.known[other.me] = other
+        self.links[other.me] = deque()
+        self.inbox.append(Joined(other.me, other.me, other.meta))
+
+    def deliver(self, source: str) -> None:
+        event = self.links[source].popleft()
+        self.inbox.append(event)
+
+    def lose(self, source: str, *, clean: bool) -> None:
+        self.known.pop(source, None)
+        self.links[source].append(Left(source, clean))
+
+    # What the task does.
+
+    def members(self) -> dict[str, Member]:
+        return {me: Member(me, topic.meta) for me, topic in self.known.items()}
+
+    def get(self, timeout_s: float) -> Any:
+        self._world.wait(lambda: self.inbox or self.is_closed, timeout_s)
+        self._check_open()
+        return self.inbox.popleft() if self.inbox else None
+
+    def drain(self) -> list[Any]:
+        self._world.pause()
+        self._check_open()
+        taken = list(self.inbox)
+        self.inbox.clear()
+        return taken
+
+    def publish(self, data: Any, *, timeout_s: float, on_block: Any) -> None:
+        self._world.pause()
+        self._check_open()
+        if not callable(self._when_full):
+            self._wait_for_room(timeout_s, on_block)
+        for peer in self._receivers():
+            queue = peer.links[self.me]
+            if callable(self._when_full) and len(queue) >= self._bus.queue_length:
+                self._fold(queue)
+            queue.append(Message(self.me, "", 1, 1, copy.deepcopy(data)))
+        self.stats.bytes_sent += 1
+        self._world.pause()
+
+    def close(self) -> None:
+        if self.is_closed:
+            return
+        for peer in self._receivers():
+            peer.lose(self.me, clean=True)
+        self.is_closed = True
+        self._bus.topics.pop(self.me, None)
+
+    def _receivers(self) -> list["SimulatedTopic"]:
+        known = list(self.known.values())
+        for peer in known:
+            if not peer.is_closed:
+                # A connection from a stranger makes the receiver ask who that is.
+                peer.hear_of(self)
+        return [peer for peer in known if self.me in peer.links and not peer.is_closed]
+
+    def _wait_for_room(self, timeout_s: float, on_block: Any) -> None:
+        def is_full() -> bool:
+            return any(
+                len(peer.links[self.me]) >= self._bus.queue_length
+                for peer in self._receivers()
+            )
+
+        deadline = self._world.now + timeout_s
+        while is_full():
+            on_block()
+            self._world.wait(lambda: not is_full(), 0.02)
+            self._check_open()
+            if self._world.now > deadline:
+                raise StepTimeoutError("Topic: no room.")
+
+    def _fold(self, queue: deque[Any]) -> None:
+        waiting = [event.data for event in queue]
+        if len(waiting) > 1:
+            queue.clear()
+            queue.append(Message(self.me, "", 1, 1, self._when_full(waiting)))
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise BusClosedError("Topic: closed.")

@@ -1,0 +1,383 @@
+"""A stand-in for Dask: members, their mailboxes, what the driver hears, and faults.
+
+Everything above that is the real thing: Driver, PhaseLedger, Member, Trainer, both
+exchanges and the rules of both masters.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from daskdl.cluster import driver, exchange, session
+from daskdl.cluster.mailbox import Mailbox
+from daskdl.cluster.masters.gradient_sharing import merge_waiting
+from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
+from daskdl.cluster.orders import EndEpoch, MemberGone, Order, SessionSpec, Stop
+from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
+from daskdl.cluster.stats import progress
+from daskdl.data.dataset import DataSet
+from daskdl.data.plan import plan_minibatches
+from daskdl.data.scan import PartitionFacts
+from daskdl.data.sources.source import Partition, Source
+from daskdl.training.preparation import PreparedData
+from daskdl.training.state import NetworkState, load_state, state_of
+from tests.unit.cluster.simulation_bus import SimulatedBus, SimulatedTopic
+from tests.unit.cluster.simulation_world import Actor, Killed, World
+
+
+class TallyNetwork:
+    """Counts in its parameters how often each example was trained in each epoch.
+
+    ``params[epoch * examples + example]`` is 1 where that was once.
+    """
+
+    def __init__(self, examples: int, epochs: int, dtype: Any = np.float32) -> None:
+        self.conf = SimpleNamespace(seed=1, to_dict=lambda: {"examples": examples})
+        self._examples = examples
+        self.params = np.zeros(examples * epochs, dtype)
+        self.updater_state = np.zeros(3, dtype)
+        self.iteration_count = 0
+        self.epoch_count = 0
+        self.score = 0.0
+
+    def copy(self) -> "TallyNetwork":
+        epochs = self.params.size // self._examples
+        return TallyNetwork(self._examples, epochs, self.params.dtype)
+
+    def compute_gradients(self, batch: DataSet, *, rng_stream: int) -> float:
+        self._batch = batch.features[:, 0].astype(int)
+        return 1.0
+
+    def compute_update(self) -> Any:
+        update = np.zeros_like(self.params)
+        update[self.epoch_count * self._examples + self._batch] = -1
+        return update
+
+    def apply_update(self, update: Any) -> None:
+        self.params -= update
+
+
+class NumberedRows(Partition):
+    """Examples that are their own numbers."""
+
+    def __init__(self, first: int, rows: int) -> None:
+        self.name, self.rows, self._first = f"rows from {first}", rows, first
+
+    def load(self) -> DataSet:
+        numbers = np.arange(self._first, self._first + self.rows)[:, np.newaxis]
+        return DataSet(numbers.astype(np.float64), np.zeros((self.rows, 1)))
+
+
+def numbered_data(rows: Sequence[int], batch_size: int, *, in_memory: bool) -> Any:
+    firsts = np.cumsum([0, *rows[:-1]])
+    partitions = tuple(
+        NumberedRows(int(first), n) for first, n in zip(firsts, rows, strict=True)
+    )
+    facts = PartitionFacts("rows", sum(rows), ((1,),), ((1,),))
+    source = Source("rows", partitions, in_memory=in_memory)
+    return PreparedData(source, facts, tuple(plan_minibatches(rows, batch_size)), None)
+
+
+@dataclass
+class Fate:
+    """When a worker goes, and how.
+
+    ``order`` is the number of the order after which it goes (0: before its first), and
+    ``within_steps`` how soon after. A zombie is lost to the scheduler and lives on.
+    """
+
+    order: int
+    within_steps: int
+    is_zombie: bool = False
+
+
+@dataclass
+class Worker:
+    """One worker, and its member if it has one."""
+
+    address: str
+    fate: Fate | None = None
+    from_epoch: int = 0  # when it joins the cluster
+    rank: int | None = None
+    actor: Actor | None = None
+    mailbox: "SimulatedMailbox | None" = None
+    topic: SimulatedTopic | None = None
+    network: Any = None
+    is_there: bool = True  # as the scheduler knows
+    is_dead: bool = False
+    orders: int = 0
+
+
+class SimulatedMailbox(Mailbox):
+    """The real mailbox, which waits in the simulated world."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    def get(self, timeout_s: float) -> Order:
+        self._world.wait(lambda: not self._orders.empty(), timeout_s)
+        return super().get(0)
+
+
+@dataclass
+class SimulatedCluster:
+    """Takes the place of a Client; :class:`SimulatedCrew` works on it."""
+
+    world: World
+    workers: list[Worker]
+    queue: deque[Any] = field(default_factory=deque)
+    snapshots: dict[int, dict[int, Any]] = field(default_factory=dict)
+    deaths: dict[int, set[int]] = field(default_factory=dict)
+    phase: int = -1
+    blank: Any = None  # a network as every member starts with
+
+    def __post_init__(self) -> None:
+        self.bus = SimulatedBus(self.world)
+
+    def log_event(self, topic: str, message: Mapping[str, Any]) -> None:
+        """Stand in for ``Worker.log_event``."""
+        values = dict(message)
+        rank, what = values.pop("rank"), values.pop("what")
+        worker = next(w for w in self.workers if w.rank == rank)
+        if what == "finished":
+            vectors = (worker.network.params.copy(), worker.network.iteration_count)
+            self.snapshots.setdefault(values["phase"], {})[rank] = vectors
+        if worker.is_there:
+            # What a worker sent before it died arrives before the news of its death.
+            self.queue.append(MemberReport(rank, what, values))
+
+    def strike(self, worker: Worker) -> None:
+        """Let the worker's fate happen."""
+        if worker.is_dead or not worker.is_there:
+            return
+        self.deaths.setdefault(self.phase, set()).add(worker.rank)
+        worker.is_there = False
+        # Both are told by the scheduler, over different connections.
+        self.world.later(lambda: self.queue.append(WorkerGone(worker.address)), 60)
+        if worker.fate is not None and worker.fate.is_zombie:
+            self.world.later(lambda: self._remove(worker), 200)
+        else:
+            worker.is_dead = True
+            worker.actor.is_killed = True
+            self._remove(worker)
+
+    def _remove(self, worker: Worker) -> None:
+        if worker.topic is not None:
+            self.bus.remove(worker.topic)
+        elif not worker.is_dead:
+            worker.mailbox.put(Stop(reason="the worker is closing"))
+
+    def run_member(
+        self, worker: Worker, spec: SessionSpec, state: NetworkState, network: Any
+    ) -> NetworkState:
+        """What ``run_member`` does, without Dask."""
+        self.world.pause()
+        load_state(network, state)
+        worker.network = network
+        sharing = isinstance(spec.master, SharedTrainingMaster)
+        when_full = merge_waiting(network.params.size) if sharing else "block"
+        worker.topic = topic = self.bus.open(worker.rank, when_full)
+        try:
+            peers = session._exchange(
+                spec, worker.rank, topic, worker.mailbox, network
+            )
+            member = session.Member(
+                spec, worker.rank, network, peers, worker.mailbox, topic
+            )
+            member.report("ready")
+            self.world.pause()
+            return member.run()
+        except Exception:
+            self.bus.remove(topic)
+            raise
+        finally:
+            if not worker.is_dead:
+                topic.close()
+
+
+class SimulatedCrew:
+    """The driver's view of the members, with the interface of the real Crew."""
+
+    def __init__(
+        self,
+        cluster: SimulatedCluster,
+        master: TrainingMaster,
+        data: PreparedData,
+        workers: None,
+    ) -> None:
+        self._cluster = cluster
+        self._world = cluster.world
+        self._partitions = data.source.partitions
+        self._spec = SessionSpec(session="s", master=master)
+        self._alive: dict[int, Worker] = {}
+        self._ready: set[int] = set()
+        self._known: dict[int, set[int]] = {}
+        self._started = 0
+        self._epochs = 0
+
+    def __enter__(self) -> "SimulatedCrew":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if error is not None:
+            for worker in self._alive.values():
+                worker.mailbox.put(Stop(reason=f"{error}"))
+
+    @property
+    def addresses(self) -> dict[int, str]:
+        return {rank: worker.address for rank, worker in self._alive.items()}
+
+    @property
+    def not_ready(self) -> list[str]:
+        return [w.address for r, w in self._alive.items() if r not in self._ready]
+
+    def address_of(self, rank: int) -> str:
+        return next(w.address for w in self._cluster.workers if w.rank == rank)
+
+    def newcomers(self) -> list[str]:
+        return [worker.address for worker in self._free()]
+
+    def start(self, state: NetworkState) -> None:
+        for worker in self._free():
+            worker.rank = rank = self._started
+            self._started += 1
+            self._alive[rank] = worker
+            worker.mailbox = SimulatedMailbox(self._world)
+            worker.actor = self._world.spawn(
+                worker.address, self._body(worker, state)
+            )
+            self._strike_after_order(worker)
+
+    def ready(self, rank: int) -> None:
+        self._ready.add(rank)
+
+    def lose(self, address: str) -> int | None:
+        ranks = {worker.address: rank for rank, worker in self._alive.items()}
+        if address not in ranks:
+            return None
+        del self._alive[ranks[address]]
+        self.order_all(MemberGone(rank=ranks[address]))
+        return ranks[address]
+
+    def next_event(self) -> Any:
+        queue = self._cluster.queue
+        self._world.wait(lambda: bool(queue), 0.5)
+        return queue.popleft() if queue else None
+
+    def new_partitions(self, rank: int, share: Sequence[Any]) -> dict[int, Partition]:
+        known = self._known.setdefault(rank, set())
+        needed = {piece.partition for batch in share for piece in batch.pieces} - known
+        known |= needed
+        return {number: self._partitions[number] for number in needed}
+
+    def order_all(self, order: Order) -> None:
+        self.order(dict.fromkeys(self._alive, order))
+
+    def order(self, orders: Mapping[int, Order]) -> None:
+        self._epochs += any(isinstance(order, EndEpoch) for order in orders.values())
+        for rank in self._world.rng.sample(sorted(orders), len(orders)):
+            self._world.pause()
+            worker, order = self._alive.get(rank), orders[rank]
+            self._cluster.phase = getattr(order, "phase", self._cluster.phase)
+            if worker is None or worker.is_dead:
+                continue
+            worker.mailbox.put(order)
+            if not isinstance(order, MemberGone):
+                self._strike_after_order(worker)
+
+    def snapshot(self) -> NetworkState:
+        self._world.pause()
+        return state_of(next(iter(self._alive.values())).network)
+
+    def result(self) -> NetworkState | None:
+        for worker in self._alive.values():
+            if worker.actor.result is not None and worker.is_there:
+                return worker.actor.result
+        return None
+
+    def _free(self) -> list[Worker]:
+        return [
+            worker
+            for worker in self._cluster.workers
+            if worker.rank is None
+            and worker.is_there
+            and worker.from_epoch <= self._epochs
+        ]
+
+    def _strike_after_order(self, worker: Worker) -> None:
+        fate = worker.fate
+        if fate is not None and worker.orders == fate.order:
+            self._world.later(
+                lambda: self._cluster.strike(worker), fate.within_steps
+            )
+        worker.orders += 1
+
+    def _body(self, worker: Worker, state: NetworkState) -> Any:
+        network = self._cluster.blank.copy()
+
+        def body() -> NetworkState:
+            try:
+                return self._cluster.run_member(worker, self._spec, state, network)
+            except Killed:
+                raise
+            except Exception as error:
+                if worker.is_there:
+                    self._cluster.queue.append(MemberFailed(worker.rank, error))
+                raise
+
+        return body
+
+
+@dataclass
+class Outcome:
+    """What is left of a simulated fit."""
+
+    cluster: SimulatedCluster
+    network: TallyNetwork
+    report: Any
+    error: BaseException | None
+
+    @property
+    def survivors(self) -> list[Worker]:
+        return [w for w in self.cluster.workers if w.rank is not None and w.is_there]
+
+
+def simulate(
+    monkeypatch: Any,
+    seed: int,
+    master: TrainingMaster,
+    workers: list[Worker],
+    data: PreparedData,
+    *,
+    epochs: int = 1,
+    dtype: Any = np.float32,
+) -> Outcome:
+    """Run one fit with the real driver and the real members."""
+    world = World(seed)
+    cluster = SimulatedCluster(world, workers)
+    network = TallyNetwork(data.examples, epochs, dtype)
+    cluster.blank = network
+    for module in (driver, exchange, session, progress):
+        monkeypatch.setattr(module, "time", world)
+    monkeypatch.setattr(session, "get_worker", lambda: cluster)
+    monkeypatch.setattr(session, "REPORT_EVERY_S", world.rng.choice([0.0, 0.1]))
+    monkeypatch.setattr(driver, "Crew", SimulatedCrew)
+    made = driver.Driver(cluster, network, master, data)
+
+    def fit() -> Any:
+        with made as entered:
+            return entered.fit(epochs, shuffle=world.rng.random() < 0.5)
+
+    try:
+        main = world.spawn("driver", fit)
+        world.run(lambda: main.is_done)
+        # The driver takes the first result; the others end by themselves.
+        world.run(lambda: all(w.actor.is_done for w in workers if w.actor))
+        return Outcome(cluster, network, made.report, main.error)
+    finally:
+        world.close()

@@ -1,0 +1,179 @@
+"""Whole fits in a simulated cluster: random orders of events, random deaths.
+
+A seed that fails fails again: everything random comes from it.
+"""
+
+import random
+
+import numpy as np
+import pytest
+
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+)
+from daskdl.encoding.algorithms import FixedThresholdAlgorithm
+from daskdl.encoding.residual import NoOpResidualPostProcessor
+from daskdl.errors import WorkerLostError
+from tests.unit.cluster.simulation_cluster import (
+    Fate,
+    Worker,
+    numbered_data,
+    simulate,
+)
+
+QUICK = range(30)
+MANY = range(1000, 3000)
+
+
+def averaging(rng):
+    return ParameterAveragingTrainingMaster(
+        averaging_frequency=rng.choice([1, 2, 5]),
+        save_updater=rng.random() < 0.7,
+        worker_prefetch_num_batches=0,
+    )
+
+
+def sharing(rng):
+    return SharedTrainingMaster(
+        threshold_algorithm=FixedThresholdAlgorithm(
+            threshold=rng.choice([0.25, 0.6, 2.0])
+        ),
+        residual_post_processor=NoOpResidualPostProcessor(),
+        worker_prefetch_num_batches=0,
+    )
+
+
+MASTERS = {"averaging": averaging, "sharing": sharing}
+
+
+def random_data(rng):
+    rows = [rng.randint(1, 30) for _ in range(rng.randint(2, 4))]
+    rows[0] += 64
+    return numbered_data(rows, rng.choice([1, 4, 16, 64]), in_memory=rng.random() < 0.5)
+
+
+def random_fate(rng, epochs):
+    order = rng.randint(0, 2 * epochs + 2)
+    return Fate(order, rng.choice([1, 20, 100, 300]), is_zombie=rng.random() < 0.2)
+
+
+def healthy_fit(monkeypatch, seed, make_master, **options):
+    rng = random.Random(seed)
+    epochs = rng.randint(1, 3)
+    workers = [Worker(f"w{number}") for number in range(rng.randint(1, 5))]
+    workers += [
+        Worker(f"late{n}", from_epoch=rng.randint(1, 2))
+        for n in range(rng.randint(0, 2))
+    ]
+    return simulate(
+        monkeypatch,
+        seed,
+        make_master(rng),
+        workers,
+        random_data(rng),
+        epochs=epochs,
+        **options,
+    )
+
+
+def disturbed_fit(monkeypatch, seed, make_master):
+    """A fit in which some workers go at random, but at least one stays."""
+    rng = random.Random(seed)
+    epochs = rng.randint(1, 3)
+    workers = [Worker(f"w{number}") for number in range(rng.randint(2, 5))]
+    for worker in rng.sample(workers, rng.randint(1, len(workers) - 1)):
+        worker.fate = random_fate(rng, epochs)
+    for number in range(rng.randint(0, 2)):
+        fate = random_fate(rng, epochs) if rng.random() < 0.5 else None
+        workers.append(Worker(f"late{number}", fate, from_epoch=rng.randint(1, 2)))
+    return simulate(
+        monkeypatch, seed, make_master(rng), workers, random_data(rng), epochs=epochs
+    )
+
+
+def assert_fit_is_right(outcome):
+    """What must hold whoever died when."""
+    if outcome.error is not None:
+        raise outcome.error
+    counts = [outcome.network, *(w.actor.result for w in outcome.survivors)]
+    for trained in counts:
+        assert np.all(trained.params > 0), "an example reached no survivor"
+    report = outcome.report
+    assert report.examples - report.repeated_examples == outcome.network.params.size
+
+
+def assert_epochs_are_counted(outcome, epochs):
+    for worker in outcome.survivors:
+        assert worker.actor.result.epoch_count == epochs
+
+
+def assert_phases_end_equal(outcome):
+    """Averaging: bit for bit, in each phase in which nobody died, and at the end."""
+    cluster = outcome.cluster
+    for phase, vectors in cluster.snapshots.items():
+        if phase not in cluster.deaths:
+            assert len({(params.tobytes(), at) for params, at in vectors.values()}) == 1
+    results = [worker.actor.result for worker in outcome.survivors]
+    assert len({result.params.tobytes() for result in results}) == 1
+
+
+@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize("master", MASTERS)
+def test_a_healthy_fit_trains_every_example(monkeypatch, seed, master):
+    outcome = healthy_fit(monkeypatch, seed, MASTERS[master])
+    assert_fit_is_right(outcome)
+    assert_epochs_are_counted(outcome, len(outcome.report.epochs))
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_healthy_averaging_ends_each_phase_with_equal_bits(monkeypatch, seed):
+    outcome = healthy_fit(monkeypatch, seed, averaging)
+    assert outcome.error is None
+    assert_phases_end_equal(outcome)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("seed", QUICK)
+def test_healthy_sharing_trains_every_example_exactly_once(monkeypatch, seed, dtype):
+    """Thresholds, merged messages and residuals add up to what was trained."""
+    outcome = healthy_fit(monkeypatch, seed, sharing, dtype=dtype)
+    assert outcome.error is None
+    for worker in outcome.survivors:
+        np.testing.assert_allclose(worker.actor.result.params, 1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize("master", MASTERS)
+def test_whoever_dies_every_example_is_trained(monkeypatch, seed, master):
+    outcome = disturbed_fit(monkeypatch, seed, MASTERS[master])
+    assert_fit_is_right(outcome)
+    assert_epochs_are_counted(outcome, len(outcome.report.epochs))
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_survivors_of_averaging_end_with_equal_bits(monkeypatch, seed):
+    outcome = disturbed_fit(monkeypatch, seed, averaging)
+    assert outcome.error is None
+    assert_phases_end_equal(outcome)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("master", MASTERS)
+def test_thousands_of_disturbed_fits(monkeypatch, master):
+    for seed in MANY:
+        outcome = disturbed_fit(monkeypatch, seed, MASTERS[master])
+        assert_fit_is_right(outcome)
+        if master == "averaging":
+            assert_phases_end_equal(outcome)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("master", MASTERS)
+def test_when_all_die_the_fit_says_so(monkeypatch, seed, master):
+    rng = random.Random(seed)
+    workers = [Worker(f"w{n}", Fate(1, 40)) for n in range(3)]
+    data = numbered_data([400], 4, in_memory=True)
+    outcome = simulate(monkeypatch, seed, MASTERS[master](rng), workers, data)
+    assert isinstance(outcome.error, WorkerLostError)
