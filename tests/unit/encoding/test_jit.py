@@ -104,9 +104,7 @@ def test_no_writable_folder_at_all_is_one_warning(fresh, tmp_path):
     for variable in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         fresh.setenv(variable, str(tmp_path / "file"))
     fresh.setattr(tempfile, "tempdir", str(tmp_path / "file"))
-    with pytest.warns(
-        RuntimeWarning, match="no folder is writable"
-    ):
+    with pytest.warns(RuntimeWarning, match="no folder is writable"):
         assert cache_directory() is None
     assert cache_directory() is None
     assert jit(lambda x: x + 1)(1) == 2
