@@ -80,6 +80,7 @@ class Driver:
         self._on_event = on_event
         self._on_epoch = on_epoch
         self._crew = Crew(client, master, data, workers)
+        self._epoch = 0  # of this fit, from 1
         self._phase = 0
         self._start_s = time.monotonic()
         self._noticed: dict[int, float] = {}
@@ -131,6 +132,7 @@ class Driver:
 
     def _fit_epoch(self, epoch: int, number: int, *, shuffle: bool) -> None:
         start_s = time.monotonic()
+        self._epoch = number
         self._meter.begin_epoch(number)
         ranks = sorted(self._crew.addresses)
         blocks = self._data.epoch(
@@ -141,7 +143,7 @@ class Driver:
         )
         while any(shares.values()):
             losses = self._run_phase(shares, epoch)
-            self._tell_losses(losses, number)
+            self._tell_losses(losses)
             shares = deal_again(losses, sorted(self._crew.addresses))
         self._crew.order_all(EndEpoch())
         self._tell(
@@ -248,6 +250,9 @@ class Driver:
         self._noticed[rank] = time.monotonic() - self._start_s
         if ledger is not None:
             ledger.lost(rank)
+        elif self._epoch:
+            # Between two phases: everything that was dealt to it is done.
+            self._tell_losses([Loss(rank, (), 0)])
         if not self._crew.addresses:
             raise WorkerLostError(
                 f"Session: at least one worker must be left, got none after {address} "
@@ -263,12 +268,12 @@ class Driver:
             f"{event.error!r}."
         ) from event.error
 
-    def _tell_losses(self, losses: Sequence[Loss], epoch: int) -> None:
+    def _tell_losses(self, losses: Sequence[Loss]) -> None:
         for loss in losses:
             self._tell(
                 WorkerLost(
                     time_s=self._noticed[loss.rank],
-                    epoch=epoch,
+                    epoch=self._epoch,
                     worker=self._crew.address_of(loss.rank),
                     redealt_examples=loss.redealt_examples,
                     repeated_examples=loss.repeated_examples,

@@ -110,6 +110,7 @@ class Worker:
     is_there: bool = True  # as the scheduler knows
     is_dead: bool = False
     orders: int = 0
+    unsent: list[Any] = field(default_factory=list)  # residuals, by reference
 
 
 class SimulatedMailbox(Mailbox):
@@ -134,6 +135,7 @@ class SimulatedCluster:
     snapshots: dict[int, dict[int, Any]] = field(default_factory=dict)
     deaths: dict[int, set[int]] = field(default_factory=dict)
     phase: int = -1
+    lost: list[str] = field(default_factory=list)  # that the driver took note of
     blank: Any = None  # a network as every member starts with
 
     def __post_init__(self) -> None:
@@ -147,6 +149,8 @@ class SimulatedCluster:
         if what == "finished":
             vectors = (worker.network.params.copy(), worker.network.iteration_count)
             self.snapshots.setdefault(values["phase"], {})[rank] = vectors
+            # Whoever dies while it hands its residual over may not reach everybody.
+            worker.unsent += [vector.copy() for vector in worker.unsent[:1]]
         if worker.is_there:
             # What a worker sent before it died arrives before the news of its death.
             self.queue.append(MemberReport(rank, what, values))
@@ -189,6 +193,8 @@ class SimulatedCluster:
             member = session.Member(
                 spec, worker.rank, network, peers, worker.mailbox, topic
             )
+            if sharing:
+                worker.unsent = [peers._peer.residual]
             member.report("ready")
             self.world.pause()
             return member.run()
@@ -261,6 +267,7 @@ class SimulatedCrew:
         if address not in ranks:
             return None
         del self._alive[ranks[address]]
+        self._cluster.lost.append(address)
         self.order_all(MemberGone(rank=ranks[address]))
         return ranks[address]
 

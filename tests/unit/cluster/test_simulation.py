@@ -96,9 +96,12 @@ def assert_fit_is_right(outcome):
     """What must hold whoever died when."""
     if outcome.error is not None:
         raise outcome.error
-    counts = [outcome.network, *(w.actor.result for w in outcome.survivors)]
-    for trained in counts:
-        assert np.all(trained.params > 0), "an example reached no survivor"
+    # Sharing: what a dead worker had not sent is lost with it.
+    gone = [w for w in outcome.cluster.workers if not w.is_there]
+    unsent = sum(abs(vector) for worker in gone for vector in worker.unsent)
+    results = [outcome.network, *(w.actor.result for w in outcome.survivors)]
+    for result in results:
+        assert np.all(result.params + unsent > 0), "an example reached no survivor"
     report = outcome.report
     assert report.examples - report.repeated_examples == outcome.network.params.size
 
@@ -149,6 +152,15 @@ def test_whoever_dies_every_example_is_trained(monkeypatch, seed, master):
     outcome = disturbed_fit(monkeypatch, seed, MASTERS[master])
     assert_fit_is_right(outcome)
     assert_epochs_are_counted(outcome, len(outcome.report.epochs))
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_every_worker_that_the_driver_misses_is_told(monkeypatch, seed):
+    outcome = disturbed_fit(monkeypatch, seed, averaging)
+    told = [event.worker for event in outcome.report.lost]
+    before_the_start = set(outcome.cluster.lost) - set(outcome.report.workers)
+    missed = [w for w in outcome.cluster.lost if w in outcome.report.workers]
+    assert sorted(set(told) - before_the_start) == sorted(missed)
 
 
 @pytest.mark.parametrize("seed", QUICK)
