@@ -9,22 +9,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-import numpy as np
 from distributed import Client
-from numpy.typing import NDArray
 
 from daskdl.checks import check_at_least
 from daskdl.cluster.camel_case import answers_to_camel_case
 from daskdl.cluster.driver import Driver, OnEpoch
 from daskdl.cluster.inference import (
     InferenceTask,
-    Predicted,
     Scored,
     predict_source,
     scan_on,
     score_source,
 )
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
+from daskdl.cluster.results import (
+    are_pairs,
+    dataset_of_pairs,
+    is_labelled,
+    labelled,
+    pairs_of,
+)
 from daskdl.cluster.stats.events import FitReport, OnEvent
 from daskdl.data.normalizers import NormalizerStandardize
 from daskdl.data.sinks import open_sink
@@ -258,7 +262,8 @@ class ClusterNetwork(Generic[N]):
         data
             ``(key, features)`` pairs, or what :meth:`fit` takes.
         key : str, optional
-            Column of the keys; not for pairs and for DataSets that have theirs.
+            Column of the keys. Pairs and DataSets bring theirs; labelled data keep
+            their coordinates and need none.
         output : str, optional
             Directory to write Parquet part files to, which Spark reads with
             ``probability`` as a vector column. Must not exist unless `overwrite`.
@@ -267,22 +272,30 @@ class ClusterNetwork(Generic[N]):
 
         Returns
         -------
-        list of (key, ndarray), or int
-            The predictions of a network with several outputs are tuples of arrays. With
-            `output` the number of rows written.
+        list of (key, ndarray), xarray.Dataset, or int
+            The form in which `data` came: labelled data give labelled predictions, all
+            others pairs, in which a network with several outputs has a tuple of arrays.
+            With `output` the number of rows written.
+
+        Raises
+        ------
+        OptionError
+            When the examples have no keys.
         """
         check_at_least(type(self).__name__, "batch_size", batch_size, 1)
-        data = _from_pairs(data) if _are_pairs(data) else data
-        chosen = replace(
-            _options(options, source_options), key=key, require_labels=False
-        )
-        source = self._open(data, chosen)
-        task = InferenceTask(self.normalizer, batch_size, key or "key")
-        if output is None:
-            return _to_pairs(
-                predict_source(self._client, self.network, source, None, task)
-            )
-        return self._write(source, output, task, chosen, overwrite=overwrite)
+        given = dataset_of_pairs(data) if are_pairs(data) else data
+        chosen = replace(_options(options, source_options), require_labels=False)
+        chosen = replace(chosen, key=key if key is not None else chosen.key)
+        source = self._open(given, chosen)
+        if output is not None or not is_labelled(data):
+            _check_keys(source, chosen)
+        task = InferenceTask(self.normalizer, batch_size, chosen.key or "key")
+        if output is not None:
+            return self._write(source, output, task, chosen, overwrite=overwrite)
+        predicted = predict_source(self._client, self.network, source, None, task)
+        if is_labelled(data):
+            return labelled(data, predicted, chosen)
+        return pairs_of(predicted)
 
     def save(self, path_or_url: str, *, overwrite: bool = False) -> None:
         """Save the network together with its normalizer."""
@@ -357,34 +370,14 @@ def _options(options: SourceOptions | None, changes: dict[str, Any]) -> SourceOp
         ) from error
 
 
-def _are_pairs(data: Any) -> bool:
-    return (
-        isinstance(data, list)
-        and bool(data)
-        and all(isinstance(item, tuple) and len(item) == 2 for item in data)
-        and not isinstance(data[0][1], str)
+def _check_keys(source: Source, options: SourceOptions) -> None:
+    if options.key is not None:
+        return
+    if source.in_memory and all(
+        partition.load().keys is not None for partition in source.partitions
+    ):
+        return
+    raise OptionError(
+        f"feed_forward_with_key: key must name the column of {source.name} that holds "
+        "the keys, got None. DataSets and pairs bring their own."
     )
-
-
-def _from_pairs(pairs: list[tuple[Any, Any]]) -> Any:
-    from daskdl.data.dataset import DataSet
-
-    keys = np.empty(len(pairs), object)
-    keys[:] = [key for key, _ in pairs]
-    return DataSet(np.stack([features for _, features in pairs]), keys=keys)
-
-
-def _to_pairs(predicted: list[Predicted]) -> list[tuple[Any, Any]]:
-    pairs: list[tuple[Any, Any]] = []
-    for entry in predicted:
-        if not entry.rows:
-            continue
-        keys = _as_list(entry.keys)
-        for row, key in enumerate(keys):
-            outputs: tuple[NDArray[Any], ...] = tuple(o[row] for o in entry.outputs)
-            pairs.append((key, outputs[0] if len(outputs) == 1 else outputs))
-    return pairs
-
-
-def _as_list(keys: Any) -> list[Any]:
-    return list(keys.to_pylist() if hasattr(keys, "to_pylist") else keys)

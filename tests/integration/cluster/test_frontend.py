@@ -2,16 +2,22 @@
 
 import numpy as np
 import pytest
-from daskdl.evaluation.evaluation import Evaluation
+import xarray as xr
 
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
 from daskdl.data.dataset import DataSet
 from daskdl.errors import OptionError, ShapeError
+from daskdl.evaluation.evaluation import Evaluation
+
+
+@pytest.fixture(scope="module")
+def client(module_cluster_of):
+    return module_cluster_of(2)
 
 
 @pytest.fixture
-def front(cluster_of, network):
-    return DaskMultiLayer(cluster_of(2), network())
+def front(client, network):
+    return DaskMultiLayer(client, network())
 
 
 def test_evaluation_on_the_cluster_equals_that_of_the_network(front, blobs):
@@ -52,13 +58,29 @@ def test_every_key_comes_back_once(front, blobs):
     assert sorted(key for key, _ in answered) == list(range(203))
 
 
+def test_labelled_data_give_labelled_predictions(front, blobs):
+    features = blobs(60).features
+    series = xr.Dataset(
+        {"x": (("day", "feature"), features)}, coords={"day": np.arange(60) * 2}
+    ).chunk({"day": 25})
+    answered = front.feed_forward_with_key(series, features="x")
+    np.testing.assert_allclose(
+        answered.prediction.sel(day=14), front.network.output(features)[7], rtol=1e-5
+    )
+
+
+def test_examples_without_keys_are_refused(front, blobs):
+    with pytest.raises(OptionError, match="key must name the column of DataSet"):
+        front.feed_forward_with_key(blobs(10))
+
+
 def test_camel_case_names_answer_too(front, blobs):
     assert front.doEvaluation(blobs(50), [Evaluation()])[0].accuracy() >= 0
 
 
-def test_a_network_of_the_wrong_kind_is_refused(cluster_of, network):
+def test_a_network_of_the_wrong_kind_is_refused(client, network):
     with pytest.raises(OptionError, match="must be a ComputationGraph"):
-        DaskComputationGraph(cluster_of(1), network())
+        DaskComputationGraph(client, network())
 
 
 def test_wrong_width_is_refused_before_a_worker_trains(front):

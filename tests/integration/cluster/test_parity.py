@@ -1,5 +1,7 @@
 """What a cluster computes is what one process computes."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -19,35 +21,41 @@ MASTERS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def clients(module_cluster_of):
+    """Return a function that gives a cluster of n workers; each is started once."""
+    return functools.cache(module_cluster_of)
+
+
 @pytest.mark.parametrize("master", MASTERS)
 def test_one_worker_gives_bit_for_bit_what_one_process_gives(
-    cluster_of, blobs, network, master
+    clients, blobs, network, master
 ):
     options = {"epochs": 2, "batch_size": 32, "shuffle": True}
     alone = fit(network(dropout=0.8, batch_norm=True), blobs(500), **options)
-    front = DaskMultiLayer(cluster_of(1), network(dropout=0.8, batch_norm=True), master)
+    front = DaskMultiLayer(clients(1), network(dropout=0.8, batch_norm=True), master)
     front.fit(blobs(500), **options)
     np.testing.assert_array_equal(front.network.params, alone.params)
 
 
 @pytest.mark.parametrize("master", MASTERS)
 def test_one_worker_leaves_the_updater_state_of_one_process(
-    cluster_of, blobs, network, master
+    clients, blobs, network, master
 ):
     alone = fit(network(), blobs(300), epochs=1, batch_size=32)
-    front = DaskMultiLayer(cluster_of(1), network(), master)
+    front = DaskMultiLayer(clients(1), network(), master)
     front.fit(blobs(300), epochs=1, batch_size=32)
     np.testing.assert_array_equal(front.network.updater_state, alone.updater_state)
 
 
-def test_averaging_every_iteration_equals_twice_the_batch(cluster_of, blobs, network):
+def test_averaging_every_iteration_equals_twice_the_batch(clients, blobs, network):
     """Plain SGD, two workers: the mean of two steps is the step of both batches."""
     updater = Sgd(learning_rate=0.1)
     alone = fit(
         network(updater=updater, dtype="float64"), blobs(480), epochs=2, batch_size=64
     )
     front = DaskMultiLayer(
-        cluster_of(2),
+        clients(2),
         network(updater=updater, dtype="float64"),
         ParameterAveragingTrainingMaster(averaging_frequency=1),
     )
@@ -56,10 +64,8 @@ def test_averaging_every_iteration_equals_twice_the_batch(cluster_of, blobs, net
 
 
 @pytest.mark.parametrize("master", MASTERS)
-def test_the_counters_go_on_where_the_last_fit_ended(
-    cluster_of, blobs, network, master
-):
-    front = DaskMultiLayer(cluster_of(1), network(), master)
+def test_the_counters_go_on_where_the_last_fit_ended(clients, blobs, network, master):
+    front = DaskMultiLayer(clients(1), network(), master)
     front.fit(blobs(96), epochs=2, batch_size=32)
     front.fit(blobs(96), epochs=1, batch_size=32)
     counters = (front.network.iteration_count, front.network.epoch_count)
@@ -67,17 +73,17 @@ def test_the_counters_go_on_where_the_last_fit_ended(
 
 
 @pytest.mark.parametrize("master", MASTERS)
-def test_two_workers_learn_as_well_as_one_process(cluster_of, blobs, network, master):
+def test_two_workers_learn_as_well_as_one_process(clients, blobs, network, master):
     options = {"epochs": 4, "batch_size": 16, "shuffle": True}
     test = blobs(500, seed=1)
     alone = fit(network(), blobs(2000), **options).evaluate(test).accuracy()
-    front = DaskMultiLayer(cluster_of(2), network(), master)
+    front = DaskMultiLayer(clients(2), network(), master)
     front.fit(blobs(2000), **options)
     assert front.evaluate(test).accuracy() > alone - 0.02
 
 
 @pytest.mark.parametrize("master", MASTERS)
-def test_every_example_is_trained_once_an_epoch(cluster_of, blobs, network, master):
-    front = DaskMultiLayer(cluster_of(2), network(), master)
+def test_every_example_is_trained_once_an_epoch(clients, blobs, network, master):
+    front = DaskMultiLayer(clients(2), network(), master)
     front.fit(blobs(333), epochs=3, batch_size=10)
     assert (front.last_fit.examples, front.last_fit.repeated_examples) == (999, 0)

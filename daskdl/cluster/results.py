@@ -1,0 +1,88 @@
+"""Predictions in the form in which they were asked for."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.cluster.inference import Predicted
+from daskdl.data.dataset import DataSet
+from daskdl.data.sources.source import SourceOptions
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def are_pairs(data: Any) -> bool:
+    """Whether `data` is a list of ``(key, features)`` pairs."""
+    return (
+        isinstance(data, list)
+        and bool(data)
+        and all(isinstance(item, tuple) and len(item) == 2 for item in data)
+        and not isinstance(data[0][1], str)
+    )
+
+
+def dataset_of_pairs(pairs: Sequence[tuple[Any, Any]]) -> DataSet:
+    """Return a data set of the features, in order, with the keys beside them."""
+    keys = np.empty(len(pairs), object)
+    keys[:] = [key for key, _ in pairs]
+    return DataSet(np.stack([features for _, features in pairs]), keys=keys)
+
+
+def pairs_of(predicted: Sequence[Predicted]) -> list[tuple[Any, Any]]:
+    """Return ``(key, prediction)`` pairs; several outputs come as a tuple of arrays."""
+    pairs: list[tuple[Any, Any]] = []
+    for entry in predicted:
+        if not entry.rows:
+            continue
+        for row, key in enumerate(_as_list(entry.keys)):
+            outputs: tuple[NDArray[Any], ...] = tuple(o[row] for o in entry.outputs)
+            pairs.append((key, outputs[0] if len(outputs) == 1 else outputs))
+    return pairs
+
+
+def is_labelled(data: Any) -> "TypeGuard[xr.Dataset]":
+    """Whether `data` is an xarray data set, without importing xarray."""
+    kind = type(data)
+    return kind.__module__.startswith("xarray.") and kind.__name__ == "Dataset"
+
+
+def labelled(
+    data: "xr.Dataset", predicted: Sequence[Predicted], options: SourceOptions
+) -> "xr.Dataset":
+    """Return predictions as variables along the sample dimension of `data`.
+
+    The variables are ``prediction``, ``prediction_1``, ... one an output; the
+    coordinates of the sample dimension come along.
+    """
+    import xarray as xr
+
+    sample_dim = options.sample_dim or data[_first_feature(options)].dims[0]
+    n_outputs = max((len(entry.outputs) for entry in predicted), default=0)
+    variables = {}
+    for number in range(n_outputs):
+        parts = [entry.outputs[number] for entry in predicted if entry.rows]
+        values = np.concatenate(parts)
+        axes = [f"output_{axis}" for axis in range(1, values.ndim)]
+        name = f"prediction_{number}" if number else "prediction"
+        variables[name] = ((sample_dim, *axes), values)
+    coordinates = {
+        name: coordinate
+        for name, coordinate in data.coords.items()
+        if coordinate.dims == (sample_dim,)
+    }
+    return xr.Dataset(variables, coords=coordinates)
+
+
+def _first_feature(options: SourceOptions) -> str:
+    features = options.features
+    if isinstance(features, dict):
+        features = next(iter(features.values()))
+    name: str = features if isinstance(features, str) else (features or ("",))[0]
+    return name
+
+
+def _as_list(keys: Any) -> list[Any]:
+    return list(keys.to_pylist() if hasattr(keys, "to_pylist") else keys)
