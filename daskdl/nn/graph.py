@@ -95,14 +95,18 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
         )
         arrived: dict[str, FloatArray] = {}
         for node, part in reversed(self._parts):
+            grads: Sequence[FloatArray | None]
             if isinstance(part, OutputLayer):
                 grads = [part.backward_loss(*targets[node.name])]
+            elif node.name not in self._learning:
+                continue
             elif isinstance(part, Layer):
                 grads = [part.backward(arrived[node.name])]
             else:
                 grads = part.backward(arrived[node.name])
             for name, grad in zip(node.inputs, grads, strict=True):
-                self._accumulate(arrived, name, grad)
+                if grad is not None and name in self._learning:
+                    self._accumulate(arrived, name, grad)
 
     def _accumulate(
         self, arrived: dict[str, FloatArray], name: str, grad: FloatArray
@@ -112,8 +116,6 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
         The sum has a buffer of its own: what a part returns stays as it is, because
         a vertex may hand the same array on.
         """
-        if name in self.conf.inputs:
-            return
         if name not in arrived:
             arrived[name] = grad
             return

@@ -79,4 +79,6 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
         (output,) = self._output_layers()
         grad = output.backward_loss(labels[0], masks[0])
         for _, layer in reversed(self._layers[:-1]):
+            if grad is None:
+                return
             grad = layer.backward(grad)

@@ -19,7 +19,7 @@ from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
-from daskdl.nn.conf.topology import Node
+from daskdl.nn.conf.topology import Node, learning_nodes
 from daskdl.nn.layers.layer import Layer, OutputLayer
 from daskdl.nn.update_plan import LayerStretch, UpdatePlan, plan_layer
 
@@ -78,6 +78,9 @@ class StepNetwork(ABC, Generic[Conf]):
         self._nodes = conf.nodes()
         self._workspace = Workspace()
         self._layers = self._build()
+        self._learning = learning_nodes(self._nodes)
+        for node, layer in self._layers:
+            layer.needs_grad_x = not self._learning.isdisjoint(node.inputs)
         self.layout = ParamLayout.of(
             {
                 f"{node.key}_{name}": shape

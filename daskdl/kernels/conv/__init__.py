@@ -49,8 +49,8 @@ def convolution_backward(
     *,
     grad_weight: FloatArray,
     grad_bias: FloatArray | None,
-    grad_x: FloatArray,
-) -> FloatArray:
+    grad_x: FloatArray | None,
+) -> FloatArray | None:
     """Compute the gradients of :func:`convolution_forward`.
 
     Parameters
@@ -63,13 +63,13 @@ def convolution_backward(
         C-contiguous. Overwritten with the sum over images and windows.
     grad_bias : ndarray of shape (n_out,), same dtype, or None
         Overwritten likewise.
-    grad_x : ndarray like x
-        Overwritten.
+    grad_x : ndarray like x, or None
+        Overwritten. None where nobody reads it: then it is not computed.
 
     Returns
     -------
-    grad_x : ndarray
-        The array that was given.
+    grad_x : ndarray or None
+        What was given.
     """
     return reference.convolution_backward(
         grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x

@@ -46,8 +46,8 @@ def convolution_backward(
     workspace: Workspace,
     grad_weight: FloatArray,
     grad_bias: FloatArray | None,
-    grad_x: FloatArray,
-) -> FloatArray:
+    grad_x: FloatArray | None,
+) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.conv.convolution_backward` says."""
     xp = array_namespace(x)
     n_out = weight.shape[-1]
@@ -60,9 +60,10 @@ def convolution_backward(
         columns = _columns(x[block], window, workspace)
         xp.matmul(columns.T, grad_rows, out=product)
         grad_matrix += product
-        # The columns are used up: their scratch takes the columns' gradient.
-        xp.matmul(grad_rows, matrix.T, out=columns)
-        _add_columns(columns, window, workspace, grad_x[block])
+        if grad_x is not None:
+            # The columns are used up: their scratch takes the columns' gradient.
+            xp.matmul(grad_rows, matrix.T, out=columns)
+            _add_columns(columns, window, workspace, grad_x[block])
     if grad_bias is not None:
         xp.sum(grad_out.reshape(-1, n_out), axis=0, out=grad_bias)
     return grad_x

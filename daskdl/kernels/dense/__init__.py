@@ -35,8 +35,8 @@ def dense_backward(
     *,
     grad_weight: FloatArray,
     grad_bias: FloatArray | None,
-    grad_x: FloatArray,
-) -> FloatArray:
+    grad_x: FloatArray | None,
+) -> FloatArray | None:
     """Compute the gradients of :func:`dense_forward`.
 
     Parameters
@@ -49,12 +49,12 @@ def dense_backward(
         Overwritten with the sum over the rows. Usually a view of the flat gradient.
     grad_bias : ndarray of shape (n_out,), same dtype, or None
         Overwritten likewise. None where there is no bias.
-    grad_x : ndarray of shape (rows, n_in), same dtype
-        Overwritten.
+    grad_x : ndarray of shape (rows, n_in), same dtype, or None
+        Overwritten. None where nobody reads it: then it is not computed.
 
     Returns
     -------
-    grad_x : ndarray
-        The array that was given.
+    grad_x : ndarray or None
+        What was given.
     """
     return reference.dense_backward(grad_out, x, weight, grad_weight, grad_bias, grad_x)

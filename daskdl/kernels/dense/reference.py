@@ -19,12 +19,13 @@ def dense_backward(
     weight: FloatArray,
     grad_weight: FloatArray,
     grad_bias: FloatArray | None,
-    grad_x: FloatArray,
-) -> FloatArray:
+    grad_x: FloatArray | None,
+) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.dense.dense_backward` says."""
     xp = array_namespace(x)
     xp.matmul(x.T, grad_out, out=grad_weight)
     if grad_bias is not None:
         xp.sum(grad_out, axis=0, out=grad_bias)
-    xp.matmul(grad_out, weight.T, out=grad_x)
+    if grad_x is not None:
+        xp.matmul(grad_out, weight.T, out=grad_x)
     return grad_x

@@ -87,8 +87,8 @@ def lstm_backward(
     grad_weight: FloatArray,
     grad_recurrent_weight: FloatArray,
     grad_bias: FloatArray,
-    grad_x: FloatArray,
-) -> FloatArray:
+    grad_x: FloatArray | None,
+) -> FloatArray | None:
     """Compute the gradients of :func:`lstm_forward` through all time steps.
 
     Parameters
@@ -99,13 +99,13 @@ def lstm_backward(
         As in the forward pass. Not changed.
     grad_weight, grad_recurrent_weight, grad_bias : ndarray like the parameters
         Overwritten with the sums over examples and time steps.
-    grad_x : ndarray of shape (batch, time, n_in), same dtype
-        Overwritten.
+    grad_x : ndarray of shape (batch, time, n_in), same dtype, or None
+        Overwritten. None where nobody reads it: then it is not computed.
 
     Returns
     -------
-    grad_x : ndarray
-        The array that was given.
+    grad_x : ndarray or None
+        What was given.
     """
     return reference.lstm_backward(
         grad_out,

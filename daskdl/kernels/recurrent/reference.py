@@ -50,8 +50,8 @@ def lstm_backward(
     grad_weight: FloatArray,
     grad_recurrent_weight: FloatArray,
     grad_bias: FloatArray,
-    grad_x: FloatArray,
-) -> FloatArray:
+    grad_x: FloatArray | None,
+) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_backward` says."""
     xp = array_namespace(grad_out)
     n_steps = grad_out.shape[1]
@@ -81,6 +81,8 @@ def lstm_backward(
         _rows(trace.hidden[:-1]).T, _rows(grad_preout[1:]), out=grad_recurrent_weight
     )
     xp.sum(_rows(grad_preout), axis=0, out=grad_bias)
+    if grad_x is None:
+        return None
     grad_steps = workspace.take("lstm.grad_x", trace.x.shape, dtype)
     xp.matmul(_rows(grad_preout), weight.T, out=_rows(grad_steps))
     xp.copyto(grad_x, grad_steps.transpose(1, 0, 2))

@@ -42,6 +42,29 @@ class Node:
     output_type: InputType
 
 
+def learning_nodes(nodes: Iterable[Node]) -> frozenset[str]:
+    """Return the names of the nodes that a gradient has to reach.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+        In topological order.
+
+    Returns
+    -------
+    frozenset of str
+        Nodes that have parameters or read, at first or second hand, one that has.
+    """
+    names: set[str] = set()
+    for node in nodes:
+        has_parameters = isinstance(node.conf, LayerConf) and bool(
+            node.conf.parameter_shapes(node.input_types[0])
+        )
+        if has_parameters or not names.isdisjoint(node.inputs):
+            names.add(node.name)
+    return frozenset(names)
+
+
 def sequence(
     network: NetworkConf, layers: Sequence[LayerConf], input_type: InputType
 ) -> list[Node]:

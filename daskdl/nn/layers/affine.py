@@ -60,15 +60,17 @@ class AffineLayer(Layer[A]):
         preout = self._buffer("preout", shape, x.dtype)
         return dense_forward(self._rows, weight, self.params.get("b"), out=preout)
 
-    def _affine_backward(self, grad_preout: FloatArray) -> FloatArray:
+    def _affine_backward(self, grad_preout: FloatArray) -> FloatArray | None:
         grad_rows = dense_backward(
             grad_preout,
             self._rows,
             self.params["W"],
             grad_weight=self.gradients["W"],
             grad_bias=self.gradients.get("b"),
-            grad_x=self._like("grad_rows", self._rows),
+            grad_x=self._like("grad_rows", self._rows) if self.needs_grad_x else None,
         )
+        if grad_rows is None:
+            return None
         return self._dropout.backward(self._from_rows(grad_rows))
 
     def _activated(self, preout: FloatArray) -> FloatArray:

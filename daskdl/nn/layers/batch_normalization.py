@@ -94,7 +94,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         )
         return output
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of a forward pass in training.
 
         The views ``mean`` and ``var`` are overwritten with their updates.
@@ -114,7 +114,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         share = 1 - self.conf.decay
         self.gradients["mean"][...] = share * (self.params["mean"] - self._mean)
         self.gradients["var"][...] = share * (self.params["var"] - self._variance)
-        return self._dropout.backward(grad_x)
+        return self._dropout.backward(grad_x) if self.needs_grad_x else None
 
     @staticmethod
     def _rows(x: FloatArray) -> FloatArray:

@@ -79,7 +79,7 @@ class ConvolutionLayer(Layer[Convolution2D]):
         self._output = self._activation.forward(self._preout, out=out)
         return self._output
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
         grad_preout = self._activation.backward(
             grad_out,
@@ -95,6 +95,6 @@ class ConvolutionLayer(Layer[Convolution2D]):
             self._workspace,
             grad_weight=self.gradients["W"],
             grad_bias=self.gradients.get("b"),
-            grad_x=self._like("grad_x", self._x),
+            grad_x=self._like("grad_x", self._x) if self.needs_grad_x else None,
         )
-        return self._dropout.backward(grad_x)
+        return None if grad_x is None else self._dropout.backward(grad_x)

@@ -31,7 +31,7 @@ class DenseLayer(AffineLayer[Dense]):
             self._output *= self._column
         return self._output.reshape(*self._row_axes(), n_out)
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
         xp = array_namespace(grad_out)
         grad = grad_out.reshape(self._output.shape)

@@ -39,6 +39,10 @@ class Layer(ABC, Generic[C]):
     regularized, biases, running : frozenset of str
         Parameters that l1, l2 and weight decay apply to; those that have the options
         for biases; and running statistics, whose gradient is already the update.
+    needs_grad_x : bool
+        Whether anybody reads the gradient in the input. The network says no where
+        nothing in front of the layer has parameters; to compute it costs as much there
+        as the gradient of the weights.
     """
 
     regularized: ClassVar[frozenset[str]] = frozenset()
@@ -54,6 +58,7 @@ class Layer(ABC, Generic[C]):
         self.name = name
         self.params: dict[str, FloatArray] = {}
         self.gradients: dict[str, FloatArray] = {}
+        self.needs_grad_x = True
         self._workspace = workspace
 
     def bind(
@@ -109,7 +114,7 @@ class Layer(ABC, Generic[C]):
         """
 
     @abstractmethod
-    def backward(self, grad_out: FloatArray) -> FloatArray:
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of the last forward pass.
 
         Gradient views are overwritten with sums over examples and time steps.
@@ -121,9 +126,9 @@ class Layer(ABC, Generic[C]):
 
         Returns
         -------
-        grad_x : ndarray like x
+        grad_x : ndarray like x, or None
             A buffer of this layer, or `grad_out` itself; valid until the next backward
-            pass.
+            pass. None if a layer with parameters has `needs_grad_x` False.
         """
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
@@ -198,7 +203,7 @@ class OutputLayer(Layer[C]):
     @abstractmethod
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
-    ) -> FloatArray:
+    ) -> FloatArray | None:
         """Compute the gradients of the summed scores: :meth:`backward` from the loss.
 
         Parameters
@@ -208,8 +213,8 @@ class OutputLayer(Layer[C]):
 
         Returns
         -------
-        grad_x : ndarray like x
-            A buffer of this layer, valid until the next backward pass.
+        grad_x : ndarray like x, or None
+            As for :meth:`backward`.
 
         Raises
         ------

@@ -76,8 +76,11 @@ class LstmLayer(Layer[LSTM]):
             out=self._buffer("output", (*x.shape[:2], n_out), x.dtype),
         )
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients through all time steps; see :meth:`Layer.backward`."""
+        grad_x = None
+        if self.needs_grad_x:
+            grad_x = self._buffer("grad_x", self._x_shape, grad_out.dtype)
         grad_x = lstm_backward(
             grad_out,
             self.params["W"],
@@ -89,6 +92,6 @@ class LstmLayer(Layer[LSTM]):
             grad_weight=self.gradients["W"],
             grad_recurrent_weight=self.gradients["RW"],
             grad_bias=self.gradients["b"],
-            grad_x=self._buffer("grad_x", self._x_shape, grad_out.dtype),
+            grad_x=grad_x,
         )
-        return self._dropout.backward(grad_x)
+        return None if grad_x is None else self._dropout.backward(grad_x)

@@ -40,7 +40,7 @@ class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
         n_axes = len(self.output_type.shape)
         return self._output.reshape(*self._x_shape[:n_axes], -1)
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of the output, the loss left out."""
         grad_preout = self._like("grad_preout", self._output)
         self._activation.backward(
@@ -67,7 +67,7 @@ class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
-    ) -> FloatArray:
+    ) -> FloatArray | None:
         """Compute the gradients of the loss; see :class:`OutputLayer`."""
         grad_preout = self._loss.gradient(
             self._label_rows(labels),

@@ -75,6 +75,21 @@ def test_backward_writes_every_gradient(rng, name):
 
 
 @every_layer
+def test_gradients_of_parameters_need_no_gradient_of_the_input(rng, name):
+    """A layer with parameters whose input nobody asks about does not answer."""
+    alone = Alone(name)
+    grad_out = rng.standard_normal(alone.out_shape())
+    alone.forward(alone.x(rng))
+    alone.layer.backward(grad_out)
+    expected = alone.gradients.copy()
+    alone.gradients.fill(7)
+    alone.layer.needs_grad_x = False
+    grad_x = alone.layer.backward(grad_out)
+    np.testing.assert_array_equal(alone.gradients, expected)
+    assert grad_x is None or not alone.layer.params
+
+
+@every_layer
 def test_what_is_given_is_not_changed(rng, name):
     alone = Alone(name)
     x, grad_out = alone.x(rng), rng.standard_normal(alone.out_shape())
