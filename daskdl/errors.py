@@ -22,6 +22,9 @@ catch it without importing this module::
     │   ├── StepTimeoutError (TimeoutError)  no answer in time
     │   └── BusClosedError                 the topic or the bus was closed
     └── StaleMessageError (ValueError)     a message of an older round: drop it
+
+Where two bases are built-ins, the one that is an OSError comes first: an OSError has
+fields of its own, and only in this order can Dask unpickle the error at the client.
 """
 
 
@@ -41,7 +44,7 @@ class DataError(DaskdlError, ValueError):
     """Data cannot be used as they are; the message names path, column and row."""
 
 
-class SourceNotFoundError(DataError, FileNotFoundError):
+class SourceNotFoundError(FileNotFoundError, DataError):
     """Nothing is stored at the path."""
 
 
@@ -77,7 +80,7 @@ class ClusterError(DaskdlError, RuntimeError):
     """The cluster cannot do what was asked."""
 
 
-class SchedulerUnreachableError(ClusterError, TimeoutError):
+class SchedulerUnreachableError(TimeoutError, ClusterError):
     """No scheduler answered at the address in time."""
 
 
@@ -89,7 +92,7 @@ class WorkerLostError(ClusterError):
     """Too few workers are left to go on."""
 
 
-class StepTimeoutError(ClusterError, TimeoutError):
+class StepTimeoutError(TimeoutError, ClusterError):
     """A wait inside a training session took longer than its limit."""
 
 

@@ -1,0 +1,23 @@
+"""Errors of a worker reach the client as they are: the same class, the same message."""
+
+import pytest
+from distributed.protocol import pickle
+
+from daskdl import errors
+
+CLASSES = [
+    each
+    for each in vars(errors).values()
+    if isinstance(each, type) and issubclass(each, errors.DaskdlError)
+]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_an_error_survives_the_way_from_worker_to_client(kind):
+    """Dask pickles with tblib, which looks up ``__new__`` along the bases."""
+    try:
+        raise kind("who: what, got what.")
+    except kind as error:
+        travelled = pickle.loads(pickle.dumps(error))
+    assert type(travelled) is kind
+    assert str(travelled) == "who: what, got what."
