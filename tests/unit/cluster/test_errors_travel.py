@@ -1,7 +1,7 @@
 """Errors of a worker reach the client as they are: the same class, the same message."""
 
 import pytest
-from distributed.protocol import pickle
+from distributed.core import clean_exception, error_message
 
 from daskdl import errors
 
@@ -18,6 +18,7 @@ def test_an_error_survives_the_way_from_worker_to_client(kind):
     try:
         raise kind("who: what, got what.")
     except kind as error:
-        travelled = pickle.loads(pickle.dumps(error))
+        sent = error_message(error)
+    _, travelled, _ = clean_exception(sent["exception"].data, sent["traceback"].data)
     assert type(travelled) is kind
     assert str(travelled) == "who: what, got what."
