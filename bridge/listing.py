@@ -198,9 +198,13 @@ def _modified(entry: Mapping[str, Any]) -> float:
 
 def _check_finished(fs: Any, path: str, root: str, parts: list[Part]) -> None:
     directory = root if len(root) < len(path) else path
-    if fs.exists(f"{directory}/_SUCCESS"):
+    # A job can also have written right into a `column=value` directory.
+    if any(fs.exists(f"{place}/_SUCCESS") for place in (directory, path)):
         return
-    how = "Give require_success=False (require_success: false) to read it all the same."
+    how = (
+        "Give require_success=False (in a job require_success: false, on the command "
+        "line --unfinished) to read it all the same."
+    )
     if fs.exists(f"{directory}/_temporary"):
         raise UnfinishedJobError(
             f"{url_of(fs, directory)}: a finished job leaves _SUCCESS; here is "

@@ -9,7 +9,7 @@ from bridge.storage import open_input
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
-from daskdl.errors import OptionError
+from daskdl.errors import CorruptFileError, OptionError, ShapeError
 
 __all__ = ["MinibatchPartition", "open_dataset_parts", "open_multi_dataset_parts"]
 
@@ -51,7 +51,13 @@ class MinibatchPartition(Partition):
             reading(self.name, "DL4J"),
             open_input(self.name, self.options.storage_options) as stream,
         ):
-            return kind.read_from(stream, name=self.name)
+            try:
+                return kind.read_from(stream, name=self.name)
+            except ShapeError as error:
+                # What was read bears no name: a damaged number of rows, say.
+                raise CorruptFileError(
+                    f"{self.name}: must be a whole DL4J file, it is damaged: {error}"
+                ) from error
 
 
 def open_dataset_parts(

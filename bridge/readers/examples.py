@@ -22,7 +22,7 @@ from bridge.readers.place import Place
 from bridge.readers.vectors import decode_vectors, is_vector
 from daskdl.checks import some
 from daskdl.data.dataset import DataSet
-from daskdl.data.examples import checked_features
+from daskdl.data.examples import checked_features, checked_mask
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
@@ -104,7 +104,10 @@ class TablePartition(Partition):
     def _examples(self, table: Any) -> DataSet | MultiDataSet:
         columns = self.columns
         features = [self._features(table, group) for group in columns.features]
-        labels = [self._labels(table, group) for group in columns.labels]
+        labels = [
+            self._labels(table, group, self.options.classes_of(index))
+            for index, group in enumerate(columns.labels)
+        ]
         keys = None if columns.key is None else _keys(_column(table, columns.key))
         if columns.is_multi:
             return MultiDataSet(features, labels, keys=keys)
@@ -140,14 +143,16 @@ class TablePartition(Partition):
             first_row=self.first_row,
         )
 
-    def _labels(self, table: Any, names: tuple[str, ...]) -> NDArray[Any]:
+    def _labels(
+        self, table: Any, names: tuple[str, ...], n_classes: int | None
+    ) -> NDArray[Any]:
         options = self.options
         if not table.num_rows:
-            return np.zeros((0, options.n_classes or len(names)), dtype=options.dtype)
+            return np.zeros((0, n_classes or len(names)), dtype=options.dtype)
         blocks = [self._decoded(table, name, np.float64) for name in names]
         return labels_of(
             blocks[0] if len(blocks) == 1 else _side_by_side(blocks),
-            options.n_classes,
+            n_classes,
             name=self.part.url,
             column=_joined(names),
             dtype=options.dtype,
@@ -157,8 +162,13 @@ class TablePartition(Partition):
     def _mask(self, table: Any, name: str | None) -> NDArray[Any] | None:
         if name is None:
             return None
-        mask = self._decoded(table, name, self.options.dtype)
-        return mask[:, None] if mask.ndim == 1 else mask
+        return checked_mask(
+            self._decoded(table, name, self.options.dtype),
+            name=self.part.url,
+            column=name,
+            dtype=self.options.dtype,
+            first_row=self.first_row,
+        )
 
     def _decoded(
         self, table: Any, name: str, dtype: DTypeLike, *, is_alone: bool = False

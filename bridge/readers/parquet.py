@@ -41,7 +41,9 @@ class ParquetReader(TableReader):
             reading(part.url, "Parquet"),
             open_input(part.url, options.storage_options) as stream,
         ):
-            file = pq.ParquetFile(stream)
+            # Spark writes a checksum a page. Without it one bit that flipped in a page
+            # that is not compressed, or only by Snappy, would be trained on.
+            file = pq.ParquetFile(stream, page_checksum_verification=True)
             check_exist(columns, file.schema_arrow.names, part.url)
             groups = range(*(self.row_groups or (0, file.num_row_groups)))
             if not groups:

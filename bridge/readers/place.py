@@ -78,10 +78,18 @@ def reading(url: Location, form: str) -> Iterator[None]:
             f"{url}: pyarrow {pa.__version__} must be able to read the {form} file, "
             f"it is not: {error}"
         ) from error
-    except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
+    except (
+        pa.ArrowException,
+        EOFError,
+        zlib.error,
+        OSError,
+        # Names of columns, in footers that have no checksum.
+        UnicodeDecodeError,
+    ) as error:
         # An error number comes from the operating system, which blames no bytes.
         if isinstance(error, OSError) and error.errno is not None:
             raise
+        reason = " ".join(str(error).split())  # Thrift's messages are of several lines
         raise CorruptFileError(
-            f"{url}: must be a whole {form} file, it is cut short or damaged: {error}"
+            f"{url}: must be a whole {form} file, it is cut short or damaged: {reason}"
         ) from error

@@ -22,6 +22,12 @@ _OPTIONS = (
         help="parquet, csv, json, ...; found out if not given.",
     ),
     click.option(
+        "--unfinished",
+        is_flag=True,
+        help="Read a directory without _SUCCESS too; the job that writes it may not be "
+        "done.",
+    ),
+    click.option(
         "--scheduler",
         metavar="ADDRESS",
         help="Work on the cluster of this scheduler instead of on this machine.",

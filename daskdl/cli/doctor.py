@@ -2,16 +2,14 @@
 
 import click
 
-from daskdl.cli.exits import debug_option
+from daskdl.cli.exits import debug_option, json_option
 
 __all__ = ["command"]
 
 
 @click.command("doctor")
 @click.option("--scheduler", metavar="ADDRESS", help="Also ask this scheduler.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="End with one machine-readable line."
-)
+@json_option
 @debug_option
 @click.pass_context
 def command(ctx: click.Context, scheduler: str | None, as_json: bool) -> None:

@@ -29,6 +29,7 @@ def command(
     label: tuple[str, ...],
     features: tuple[str, ...],
     data_format: str | None,
+    unfinished: bool,
     scheduler: str | None,
     workers: int | None,
     as_json: bool,
@@ -50,7 +51,7 @@ def command(
 
     saved = open_model(model)
     options = saved.source_options(
-        features=features, label=label, data_format=data_format
+        features=features, label=label, data_format=data_format, unfinished=unfinished
     )
     source = open_for(saved.network, data, options)
     with connect(cluster_from(scheduler, workers)) as client:

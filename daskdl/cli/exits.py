@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import signal
 import threading
 import traceback
@@ -40,6 +41,7 @@ def ended(ctx: click.Context) -> Iterator[None]:
     click's own exceptions pass: they are its way to show help and usage errors.
     """
     before = _handle_sigterm(_on_sigterm)
+    logging.getLogger("asyncio").addFilter(_is_news)
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -50,6 +52,7 @@ def ended(ctx: click.Context) -> Iterator[None]:
         _say(ctx, error, _text(error), _exit_code(error))
     finally:
         _handle_sigterm(before)
+        logging.getLogger("asyncio").removeFilter(_is_news)
 
 
 def debug_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,10 +89,17 @@ def _say(ctx: click.Context, error: BaseException, text: str, code: int) -> None
     meta = ctx.find_root().meta
     if meta.get("daskdl.debug"):
         click.echo("".join(traceback.format_exception(error)), err=True)
-    click.secho(f"error: {text}", fg="red", err=True)
+    # A job file is told all that is wrong with it, a line each.
+    for line in text.splitlines():
+        click.secho(f"error: {line}", fg="red", err=True)
     if meta.get("daskdl.json"):
         click.echo(json.dumps({"error": text, "exit_code": code}))
     ctx.exit(code)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Drop what asyncio says of tasks that an interrupt left behind: six lines each."""
+    return "was never retrieved" not in record.getMessage()
 
 
 def _text(error: Exception) -> str:

@@ -2,16 +2,14 @@
 
 import click
 
-from daskdl.cli.exits import debug_option
+from daskdl.cli.exits import debug_option, json_option
 
 __all__ = ["command"]
 
 
 @click.command("inspect")
 @click.argument("path")
-@click.option(
-    "--json", "as_json", is_flag=True, help="End with one machine-readable line."
-)
+@json_option
 @debug_option
 def command(path: str, as_json: bool) -> None:
     """Tell what is at PATH: a job file, a saved network, a run, or data.

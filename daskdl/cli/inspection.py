@@ -4,13 +4,12 @@ import posixpath
 from dataclasses import dataclass, field
 from typing import Any
 
-import fsspec
-
 from daskdl.cli.job_file import load_job
 from daskdl.cli.opening import open_for
 from daskdl.cli.run_directory import MODEL, STATISTICS
 from daskdl.cli.saved_model import open_model
 from daskdl.cli.stored_columns import stored_columns
+from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import DaskdlError, SourceNotFoundError
 from daskdl.nn.build import build_network
@@ -51,7 +50,7 @@ def inspect_path(path: str) -> Inspection:
         If what is there is wrong, as the command that uses it would say.
     """
     path = path.rstrip("/")
-    fs, inside = fsspec.core.url_to_fs(path)
+    fs, inside = filesystem(path)
     if not fs.exists(inside):
         raise SourceNotFoundError(f"{path}: must exist, nothing is there.")
     if path.endswith(_JOB_ENDINGS):

@@ -27,6 +27,8 @@ __all__ = ["Cluster", "Data", "Job", "Training"]
 
 def _texts(value: Any) -> Any:
     """Take one text or several: what pydantic's own unions refuse in three lines."""
+    if value == "":
+        raise PathError("must not be empty.")
     if isinstance(value, str):
         return value
     if isinstance(value, list | tuple) and value and all(map(_is_text, value)):
@@ -49,7 +51,14 @@ def _texts_at(name: str, value: Any) -> Any:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    return isinstance(value, str) and value != ""
+
+
+def _type_with_options(value: Any) -> Any:
+    """Take the name of a type, or a mapping with `type` and its options."""
+    if value is None or isinstance(value, str | dict):
+        return value
+    raise PathError(f"must be text or a mapping with a `type`, got {got(value)}.")
 
 
 def _size(value: Any) -> Any:
@@ -72,6 +81,11 @@ _NAMED = {
 
 Texts = Annotated[Any, BeforeValidator(_texts), WithJsonSchema(_ONE_OR_MORE)]
 NamedTexts = Annotated[Any, BeforeValidator(_named_texts), WithJsonSchema(_NAMED)]
+TypeWithOptions = Annotated[
+    Any,
+    BeforeValidator(_type_with_options),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+]
 Size = Annotated[str, BeforeValidator(_size)]
 
 
@@ -190,14 +204,14 @@ class Training(Conf):
         bool, Field(description="Deal the minibatches in a new order every epoch.")
     ] = True
     threshold_algorithm: Annotated[
-        str | dict[str, Any] | None,
+        TypeWithOptions | None,
         Field(
             description="shared: how the threshold of a message is chosen: adaptive, "
             "target_sparsity or fixed, or a mapping with that `type` and its options."
         ),
     ] = None
     residual_post_processor: Annotated[
-        str | dict[str, Any] | None,
+        TypeWithOptions | None,
         Field(
             description="shared: what happens to what was not sent: clipping or none, "
             "or a mapping with that `type` and its options."

@@ -1,6 +1,8 @@
 """``daskdl predict``: predictions of a saved network, with the keys of the examples."""
 
 import os
+import posixpath
+import re
 import time
 
 import click
@@ -38,6 +40,7 @@ def command(
     overwrite: bool,
     features: tuple[str, ...],
     data_format: str | None,
+    unfinished: bool,
     scheduler: str | None,
     workers: int | None,
     as_json: bool,
@@ -60,10 +63,16 @@ def command(
 
     saved = open_model(model)
     options = saved.source_options(
-        features=features, data_format=data_format, key=key, require_labels=False
+        features=features,
+        data_format=data_format,
+        unfinished=unfinished,
+        key=key,
+        require_labels=False,
     )
+    _check_key(key)
     source = open_for(saved.network, data, options)
     url = resolved(os.getcwd(), output)
+    _check_apart(url, resolved(os.getcwd(), data))
     _check_output(url, overwrite=overwrite)
     with connect(cluster_from(scheduler, workers)) as client:
         n_workers = len(client.nthreads())
@@ -86,10 +95,33 @@ def command(
         click.echo(figures.to_line())
 
 
+def _check_key(key: str) -> None:
+    """Refuse a key whose column the predictions would take."""
+    from daskdl.errors import OptionError
+
+    # Further outputs of a graph have a number behind it.
+    if re.fullmatch(r"(prediction|probability)(_\d+)?", key):
+        raise OptionError(
+            f"predict: --key must differ from the columns of the predictions, got "
+            f"{key!r}. Rename the column."
+        )
+
+
+def _check_apart(url: str, data: str) -> None:
+    """Refuse to replace the data by their predictions."""
+    from daskdl.errors import OptionError
+
+    places = [f"{posixpath.normpath(place)}/" for place in (url, data)]
+    if places[0].startswith(places[1]) or places[1].startswith(places[0]):
+        raise OptionError(
+            f"predict: --output must lie apart from the data {data}, got {url}."
+        )
+
+
 def _check_output(url: str, *, overwrite: bool) -> None:
     """Refuse an output that exists now, not after the workers have started."""
     from daskdl.data.sinks import open_sink
-    from daskdl.errors import OutputExistsError
+    from daskdl.errors import DaskdlError, OptionError, OutputExistsError
 
     sink = open_sink(url, overwrite=overwrite)
     try:
@@ -100,5 +132,12 @@ def _check_output(url: str, *, overwrite: bool) -> None:
         raise OutputExistsError(
             f"predict: --output must not exist yet, got {url}. "
             "Choose another, or replace it with --overwrite."
+        ) from error
+    except OSError as error:
+        if isinstance(error, DaskdlError):
+            raise
+        raise OptionError(
+            "predict: --output must be a directory that can be made and written, got "
+            f"{url} ({error.strerror or error})."
         ) from error
     sink.abort()

@@ -3,10 +3,9 @@
 import contextlib
 from typing import Any
 
-import fsspec
-
 from daskdl.data.files import open_output
-from daskdl.errors import OutputExistsError
+from daskdl.data.filesystems import filesystem
+from daskdl.errors import OptionError, OutputExistsError
 
 __all__ = ["RunDirectory"]
 
@@ -30,7 +29,7 @@ class RunDirectory:
         self._overwrite = overwrite
         self._made = False
         self._kept: list[str] = []
-        self._fs, self._path = fsspec.core.url_to_fs(self.url)
+        self._fs, self._path = filesystem(self.url)
 
     def path(self, name: str) -> str:
         """Return the path or URL of a file in here."""
@@ -59,11 +58,23 @@ class RunDirectory:
             )
 
     def make(self) -> None:
-        """Make the directory and remove the results of an earlier run."""
-        self._made = not self._fs.exists(self._path)
-        self._fs.makedirs(self._path, exist_ok=True)
-        for name in (MODEL, CHECKPOINT, EVALUATION, STATISTICS, REPORT):
-            self.remove(name)
+        """Make the directory and remove the results of an earlier run.
+
+        Raises
+        ------
+        OptionError
+            If the store does not let it be made, or written.
+        """
+        try:
+            self._made = not self._fs.exists(self._path)
+            self._fs.makedirs(self._path, exist_ok=True)
+            for name in (MODEL, CHECKPOINT, EVALUATION, STATISTICS, REPORT):
+                self.remove(name)
+        except OSError as error:
+            raise OptionError(
+                f"run: output must be a directory that can be made and written, got "
+                f"{self.url} ({error.strerror or error})."
+            ) from error
 
     def write(self, name: str, text: str) -> None:
         """Write a text file; it appears whole or not at all."""

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import fsspec
-
 from daskdl.cli.job_file import load_job
 from daskdl.cli.run_directory import JOB, MODEL
+from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError, SourceNotFoundError
 from daskdl.formats.load import load
@@ -46,6 +45,7 @@ class SavedModel:
         features: Sequence[str] = (),
         label: Sequence[str] = (),
         data_format: str | None = None,
+        unfinished: bool = False,
         **changes: Any,
     ) -> SourceOptions:
         """Return the options of the training with those of the command line put over.
@@ -57,9 +57,13 @@ class SavedModel:
         data_format : str, optional
             Stored form of the data. The training's is not taken over: other data may
             be stored otherwise, and what they are is found out.
+        unfinished : bool
+            Read directories without ``_SUCCESS``, whatever the training did.
         **changes
             Further options.
         """
+        if unfinished:
+            changes["require_success"] = False
         options = replace(self.options, format=data_format, **changes)
         if features:
             options = replace(options, features=columns_of("features", features))
@@ -116,7 +120,7 @@ def columns_of(option: str, names: Sequence[str]) -> Any:
 
 def _place(path: str) -> tuple[str, str]:
     """Return folder and file name of the model that `path` means."""
-    fs, inside = fsspec.core.url_to_fs(path)
+    fs, inside = filesystem(path)
     if not fs.exists(inside):
         raise SourceNotFoundError(
             f"{path}: must be a model file or a run directory, nothing is there."
@@ -132,5 +136,5 @@ def _place(path: str) -> tuple[str, str]:
 
 
 def _exists(path: str) -> bool:
-    fs, inside = fsspec.core.url_to_fs(path)
+    fs, inside = filesystem(path)
     return bool(fs.exists(inside))

@@ -6,7 +6,7 @@ import json
 import posixpath
 from typing import Any
 
-import fsspec
+from daskdl.data.filesystems import filesystem
 
 __all__ = ["stored_columns"]
 
@@ -28,7 +28,7 @@ def stored_columns(path: str) -> dict[str, str]:
         Empty if the form has no columns, or does not tell them. Types of CSV and JSON
         are not told.
     """
-    fs, inside = fsspec.core.url_to_fs(path)
+    fs, inside = filesystem(path)
     first = _first_file(fs, inside)
     if first is None:
         return {}

@@ -18,6 +18,7 @@ import dask
 from dask.utils import parse_bytes
 from distributed import Client, LocalCluster, Security
 from distributed.comm import connect as open_comm
+from distributed.comm import get_address_host_port
 
 from daskdl.checks import check_at_least, check_positive
 from daskdl.cluster.versions import check_versions
@@ -158,17 +159,36 @@ def _join(options: ClusterOptions) -> Client:
             options.scheduler, timeout=options.timeout_s, set_as_default=False
         )
     except (OSError, asyncio.TimeoutError) as error:  # two classes before 3.11
-        raise SchedulerUnreachableError(
-            f"connect: a scheduler must answer at {options.scheduler!r} within "
-            f"{options.timeout_s:g} s, none did ({_reason(error)}). "
-            "Start one with `dask scheduler`, or leave the scheduler out to use this "
-            "machine."
-        ) from error
+        raise _no_answer(options, _reason(error)) from error
     except ValueError as error:
+        if _is_host_and_port(options.scheduler):
+            # What came over the wire could not be decoded.
+            raise _no_answer(options, "what listens there is no scheduler") from error
         raise OptionError(
             "ClusterOptions: scheduler must be an address such as "
             f"'tcp://host:8786', got {options.scheduler!r} ({error})."
         ) from error
+    except TypeError as error:
+        raise OptionError(
+            f"ClusterOptions: scheduler {options.scheduler!r} must go with Dask's own "
+            f"configuration, it does not: {error}. Set distributed.comm.tls there."
+        ) from error
+
+
+def _no_answer(options: ClusterOptions, reason: str) -> SchedulerUnreachableError:
+    return SchedulerUnreachableError(
+        f"connect: a scheduler must answer at {options.scheduler!r} within "
+        f"{options.timeout_s:g} s, none did ({reason}). Start one with `dask "
+        "scheduler`, or leave the scheduler out to use this machine."
+    )
+
+
+def _is_host_and_port(address: str | None) -> bool:
+    try:
+        get_address_host_port(address)
+    except ValueError:
+        return False
+    return True
 
 
 async def _knock(options: ClusterOptions) -> None:

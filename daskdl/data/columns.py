@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.examples import checked_features, first_bad_row
+from daskdl.data.examples import checked_features, checked_mask, first_bad_row
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Columns, SourceOptions
-from daskdl.errors import ColumnError, DataError, OptionError
+from daskdl.errors import ColumnError, OptionError
 
 __all__ = ["ReadColumn", "check_columns_named", "columns_of", "examples_from_columns"]
 
@@ -84,7 +84,7 @@ def examples_from_columns(
     if not isinstance(options.features, dict):
         return DataSet(
             _features(read, options.features, options, name=name),
-            _labels(read, options.label, options, name=name),
+            _labels(read, options.label, options, options.classes_of(0), name=name),
             *masks,
             keys=keys,
         )
@@ -95,8 +95,8 @@ def examples_from_columns(
     label = options.label
     outputs = list(label.values()) if isinstance(label, dict) else [label]
     labels = [
-        _labels(read, columns, options, name=name)
-        for columns in outputs
+        _labels(read, columns, options, options.classes_of(index), name=name)
+        for index, columns in enumerate(outputs)
         if columns is not None
     ]
     return MultiDataSet(
@@ -122,13 +122,18 @@ def _features(
 
 
 def _labels(
-    read: ReadColumn, columns: Any, options: SourceOptions, *, name: str
+    read: ReadColumn,
+    columns: Any,
+    options: SourceOptions,
+    n_classes: int | None,
+    *,
+    name: str,
 ) -> NDArray[Any] | None:
     if columns is None:
         return None
     return labels_of(
         _side_by_side(read, columns, options.dtype, name=name),
-        options.n_classes,
+        n_classes,
         name=name,
         column=", ".join(_names(columns)),
         dtype=options.dtype,
@@ -138,17 +143,7 @@ def _labels(
 def _mask(
     read: ReadColumn, column: str, options: SourceOptions, *, name: str
 ) -> NDArray[Any]:
-    values = checked_features(
-        read(column), name=name, column=column, dtype=options.dtype
-    )
-    others = ~np.isin(values, (0, 1))
-    if others.any():
-        place = tuple(int(axis[0]) for axis in np.nonzero(others))
-        raise DataError(
-            f"{name}: mask column {column!r} must hold only 0 and 1, got "
-            f"{values[place]!s} in row {place[0]}."
-        )
-    return values
+    return checked_mask(read(column), name=name, column=column, dtype=options.dtype)
 
 
 def _side_by_side(

@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from daskdl.errors import ColumnError, DataError
 
-__all__ = ["checked_features", "first_bad_row"]
+__all__ = ["checked_features", "checked_mask", "first_bad_row"]
 
 
 def checked_features(
@@ -68,6 +68,44 @@ def checked_features(
         )
     shape = values.shape[1:] if feature_shape is None else feature_shape
     return values.astype(dtype, copy=False).reshape(len(values), *shape)
+
+
+def checked_mask(
+    values: NDArray[Any],
+    *,
+    name: str,
+    column: str,
+    dtype: DTypeLike = np.float32,
+    first_row: int = 0,
+) -> NDArray[Any]:
+    """Return a mask of ones and zeros.
+
+    Parameters
+    ----------
+    values : ndarray of shape (batch,) or (batch, time)
+    name, column, dtype, first_row
+        As in `checked_features`.
+
+    Returns
+    -------
+    ndarray of shape (batch, 1) or (batch, time)
+
+    Raises
+    ------
+    DataError
+        If a value is neither 0 nor 1; with the first such row.
+    """
+    mask = checked_features(
+        values, name=name, column=column, dtype=dtype, first_row=first_row
+    )
+    others = ~np.isin(mask, (0, 1))
+    if others.any():
+        place = tuple(int(axis[0]) for axis in np.nonzero(others))
+        raise DataError(
+            f"{name}: mask column {column!r} must hold only 0 and 1, got "
+            f"{mask[place]!s} in row {first_row + place[0]}."
+        )
+    return mask
 
 
 def first_bad_row(

@@ -6,6 +6,8 @@ from typing import Any
 
 import fsspec
 
+from daskdl.errors import MissingExtraError, OptionError
+
 __all__ = ["filesystem"]
 
 GROUP = "daskdl.filesystems"
@@ -28,6 +30,13 @@ def filesystem(
     fs : fsspec.AbstractFileSystem
     path : str
 
+    Raises
+    ------
+    OptionError
+        If the URL's scheme is unknown.
+    MissingExtraError
+        If the package for its kind of store is not installed.
+
     Notes
     -----
     An entry point of the group ``daskdl.filesystems`` whose name is the URL's scheme is
@@ -39,5 +48,12 @@ def filesystem(
     for entry_point in plugged_in if separator else ():
         fs, path = entry_point.load()(url, storage_options)
         return fs, path
-    fs, path = fsspec.core.url_to_fs(url, **(storage_options or {}))
+    try:
+        fs, path = fsspec.core.url_to_fs(url, **(storage_options or {}))
+    except ImportError as error:
+        raise MissingExtraError(f"{url}: {error}") from error
+    except ValueError as error:
+        raise OptionError(
+            f"{url}: the scheme must be one that fsspec knows, got {scheme!r}."
+        ) from error
     return fs, path

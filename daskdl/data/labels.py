@@ -157,4 +157,7 @@ def _as_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 def _plain(value: Any) -> str:
     if value is None:
         return "null"
-    return repr(value.item() if isinstance(value, np.generic) else value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    # Readers hand integers over as floats: 10 is what is stored, not 10.0.
+    is_whole = isinstance(plain, float) and plain.is_integer()
+    return repr(int(plain) if is_whole else plain)

@@ -20,6 +20,7 @@ from daskdl.errors import DataError, OptionError, ShapeError
 __all__ = ["PartitionFacts", "merge_facts", "scan_partition"]
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
+MaskShapes: TypeAlias = tuple[tuple[int, ...] | None, ...]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class PartitionFacts:
         longest one where time series differ in length. Empty labels: there are none.
     statistics : tuple of FeatureStatistics or None
         Of each input, if asked for and there are rows.
+    features_masks, labels_masks : tuple of (tuple of int or None)
+        Shape of the mask of one example of each input and output, None where there is
+        none; empty where no input, or output, has one.
     """
 
     name: str
@@ -44,6 +48,8 @@ class PartitionFacts:
     features: Shapes
     labels: Shapes
     statistics: tuple[FeatureStatistics, ...] | None = None
+    features_masks: MaskShapes = ()
+    labels_masks: MaskShapes = ()
 
 
 def scan_partition(
@@ -84,6 +90,8 @@ def scan_partition(
         tuple(array.shape[1:] for array in examples.features),
         tuple(array.shape[1:] for array in examples.labels),
         collected,
+        _mask_shapes(examples.features_masks),
+        _mask_shapes(examples.labels_masks),
     )
 
 
@@ -114,6 +122,8 @@ def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
             _merge_shapes("features", merged, one),
             _merge_shapes("labels", merged, one),
             _merge_statistics(merged.statistics, one.statistics),
+            _merge_masks(merged.features_masks, one.features_masks),
+            _merge_masks(merged.labels_masks, one.labels_masks),
         )
     return merged
 
@@ -143,6 +153,17 @@ def _merge_shapes(group: str, merged: PartitionFacts, one: PartitionFacts) -> Sh
     return tuple(
         tuple(np.maximum(a, b).tolist()) for a, b in zip(first, second, strict=True)
     )
+
+
+def _mask_shapes(masks: Sequence[NDArray[Any] | None] | None) -> MaskShapes:
+    return tuple(None if mask is None else mask.shape[1:] for mask in masks or ())
+
+
+def _merge_masks(first: MaskShapes, second: MaskShapes) -> MaskShapes:
+    """Return the longer of two masks of each array; those that are there."""
+    longer = max(len(first), len(second))
+    pairs = zip(first or (None,) * longer, second or (None,) * longer, strict=True)
+    return tuple(max(a or (), b or ()) or None for a, b in pairs)
 
 
 def _merge_statistics(

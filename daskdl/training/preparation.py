@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.checks import check_positive
+from daskdl.checks import check_positive, did_you_mean, some
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers import NormalizerStandardize
 from daskdl.data.plan import Minibatch, deal, plan_given, plan_minibatches, shuffle
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
-from daskdl.errors import DataError, OptionError
+from daskdl.errors import DataError, OptionError, ShapeError
+from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.network import Network
 from daskdl.training.trainer import Minibatch as Batch
 
@@ -138,7 +139,7 @@ def prepare(
     facts = merge_facts(each)
     if not facts.rows:
         raise DataError(f"{source.name}: must hold at least one example, got none.")
-    network.check_batch(_sample(facts))
+    _check_fits(network, source, facts)
     if unfitted is not None:
         unfitted.fit_statistics(facts.statistics or ())
     rows = [entry.rows for entry in each]
@@ -151,16 +152,25 @@ def prepare(
 def options_for(
     network: Network[Any], options: SourceOptions | None, data: Any
 ) -> SourceOptions:
-    """Return `options` with what the network knows filled in."""
+    """Return `options` with what the network knows filled in.
+
+    Columns that are named by input or output are brought into the network's order.
+
+    Raises
+    ------
+    OptionError
+        If the names are not those of the network's inputs and outputs.
+    """
     options = options if options is not None else SourceOptions()
-    changes: dict[str, Any] = {"dtype": str(network.dtype)}
+    options = replace(_columns_in_order(network, options), dtype=str(network.dtype))
     first = data[0] if isinstance(data, list) and data else data
-    if network.n_outputs > 1 or len(network.inputs) > 1:
-        return replace(options, **changes)
     if isinstance(first, MultiDataSet):
-        return replace(options, **changes)
+        return options
+    changes: dict[str, Any] = {}
     if options.n_classes is None and is_classifier(network):
-        changes["n_classes"] = network.output_layer_n_out[0]
+        changes["n_classes"] = _n_classes(network)
+    if isinstance(options.features, dict) or len(network.inputs) > 1:
+        return replace(options, **changes)
     shape = network.inputs[0].type.border_shape
     if options.n_features is None and len(shape) == 1:
         changes["n_features"] = shape[0]
@@ -193,9 +203,93 @@ def _check_batch_size(source: Source, batch_size: int | None) -> None:
         )
 
 
+def _columns_in_order(network: Network[Any], options: SourceOptions) -> SourceOptions:
+    """Hold the names of inputs and outputs against the network's own."""
+    if not isinstance(network, ComputationGraph):
+        for option, columns in (
+            ("features", options.features),
+            ("label", options.label),
+        ):
+            if isinstance(columns, dict):
+                raise OptionError(
+                    f"{type(network).__name__}: {option} must be columns, not a "
+                    f"mapping, since there is one input and output, got {columns!r}."
+                )
+        return options
+    names = {"features": list(network.conf.inputs), "label": list(network.conf.outputs)}
+    changes = {
+        option: _in_order(option, getattr(options, option), wanted)
+        for option, wanted in names.items()
+        # Predictions read no labels.
+        if option == "features" or options.require_labels
+    }
+    if all(len(wanted) == 1 for wanted in names.values()):
+        # One input and one output make plain data sets.
+        for option, columns in changes.items():
+            if isinstance(columns, dict):
+                (changes[option],) = columns.values()
+    if "label" not in changes:
+        changes["label"] = None
+    return replace(options, **changes)
+
+
+def _in_order(option: str, columns: Any, names: list[str]) -> Any:
+    what = "input" if option == "features" else "output"
+    if not isinstance(columns, dict):
+        if columns is not None and len(names) > 1:
+            raise OptionError(
+                f"ComputationGraph: {option} must map each {what} to its columns, "
+                f"{some(names)}, got {columns!r}."
+            )
+        return columns
+    for name in columns:
+        if name not in names:
+            raise OptionError(
+                f"ComputationGraph: {option} must name its {what}s, {some(names)}, got "
+                f"{name!r}.{did_you_mean(name, names)}"
+            )
+    for name in names:
+        if name not in columns:
+            raise OptionError(
+                f"ComputationGraph: {option} must name the columns of every {what}, "
+                f"got none for {name!r}."
+            )
+    return {name: columns[name] for name in names}
+
+
+def _n_classes(network: Network[Any]) -> int | tuple[int, ...]:
+    widths = network.output_layer_n_out
+    for width in widths:
+        if width < 2:
+            raise OptionError(
+                f"{type(network).__name__}: n_out of an output with loss "
+                f"{network.output_losses[0]!r} must be at least 2, one for each class, "
+                f"got {width}. For two classes in one number use loss 'xent' with "
+                "activation 'sigmoid'."
+            )
+    return widths[0] if len(widths) == 1 else tuple(widths)
+
+
+def _check_fits(network: Network[Any], source: Source, facts: PartitionFacts) -> None:
+    try:
+        network.check_batch(_sample(facts))
+    except ShapeError as error:
+        raise ShapeError(f"{source.name}: {error}") from error
+
+
 def _sample(facts: PartitionFacts) -> DataSet | MultiDataSet:
+    """Return one example, of zeros, with the shapes that were found."""
     features = [np.zeros((1, *shape), np.float32) for shape in facts.features]
     labels = [np.zeros((1, *shape), np.float32) for shape in facts.labels]
+    masks = [
+        [
+            None if shape is None else np.ones((1, *shape), np.float32)
+            for shape in shapes
+        ]
+        or None
+        for shapes in (facts.features_masks, facts.labels_masks)
+    ]
     if len(features) == 1 and len(labels) <= 1:
-        return DataSet(features[0], labels[0] if labels else None)
-    return MultiDataSet(features, labels)
+        firsts = [None if mask is None else mask[0] for mask in masks]
+        return DataSet(features[0], labels[0] if labels else None, *firsts)
+    return MultiDataSet(features, labels, *masks)

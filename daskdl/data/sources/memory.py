@@ -165,11 +165,10 @@ def _shaped(examples: DataSet, options: SourceOptions, *, name: str) -> DataSet:
             feature_shape=options.feature_shape,
             dtype=features.dtype,
         )
-    if labels is not None and options.n_classes is not None and labels.ndim <= 2:
+    n_classes = options.classes_of(0)
+    if labels is not None and n_classes is not None and labels.ndim <= 2:
         dtype = labels.dtype if labels.dtype.kind == "f" else options.dtype
-        labels = labels_of(
-            labels, options.n_classes, name=name, column="labels", dtype=dtype
-        )
+        labels = labels_of(labels, n_classes, name=name, column="labels", dtype=dtype)
     return DataSet(
         features,
         labels,

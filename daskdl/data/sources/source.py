@@ -48,9 +48,9 @@ class SourceOptions:
         Stored format; None lets the source find out.
     features_mask, labels_mask : str, optional
         Columns with a mask of time steps, 1 keeps and 0 drops.
-    n_classes : int, optional
+    n_classes : int or tuple of int, optional
         The label column holds integers from 0 to n_classes - 1 and becomes one-hot
-        rows; anything else is refused.
+        rows; anything else is refused. Several: one an output, in their order.
     n_features : int, optional
         Expected number of features an example; another is refused.
     feature_shape : tuple of int, optional
@@ -83,7 +83,7 @@ class SourceOptions:
     format: str | None = None
     features_mask: str | None = None
     labels_mask: str | None = None
-    n_classes: int | None = None
+    n_classes: int | tuple[int, ...] | None = None
     n_features: int | None = None
     feature_shape: tuple[int, ...] | None = None
     dtype: str = "float32"
@@ -104,11 +104,22 @@ class SourceOptions:
         self._check_numbers()
         self._check_combinations()
 
+    def classes_of(self, output: int) -> int | None:
+        """Return the number of classes of an output; None if it has none."""
+        if isinstance(self.n_classes, tuple):
+            return self.n_classes[output]
+        return self.n_classes
+
+    def _n_outputs(self) -> int:
+        return len(self.n_classes) if isinstance(self.n_classes, tuple) else 1
+
     def _check_numbers(self) -> None:
-        if self.n_classes is not None and self.n_classes < 2:
-            raise OptionError(
-                f"SourceOptions: n_classes must be >= 2, got {self.n_classes!r}."
-            )
+        for output in range(self._n_outputs()):
+            n_classes = self.classes_of(output)
+            if n_classes is not None and n_classes < 2:
+                raise OptionError(
+                    f"SourceOptions: n_classes must be >= 2, got {self.n_classes!r}."
+                )
         if self.n_features is not None:
             check_positive("SourceOptions", "n_features", self.n_features)
         for size in self.feature_shape or ():
@@ -124,6 +135,13 @@ class SourceOptions:
             raise OptionError(
                 "SourceOptions: label names several outputs, so features must be a "
                 f"dict of input names too, got {self.features!r}."
+            )
+        n_labels = len(self.label) if isinstance(self.label, dict) else 1
+        is_given = self.label is not None and isinstance(self.n_classes, tuple)
+        if is_given and n_labels != self._n_outputs():
+            raise OptionError(
+                "SourceOptions: n_classes must hold a number for each output that "
+                f"label names, {n_labels}, got {self.n_classes!r}."
             )
         if isinstance(self.features, dict) and self.feature_shape is not None:
             raise OptionError(

@@ -56,7 +56,8 @@ def load_yaml(text: str, source: str = "YAML") -> Any:
             f"{source}: must be valid YAML, got at {where}: {error.problem}."
         ) from error
     except yaml.YAMLError as error:
-        raise OptionError(f"{source}: must be valid YAML, got {error}.") from error
+        reason = " ".join(str(error).split())
+        raise OptionError(f"{source}: must be valid YAML, got {reason}.") from error
 
 
 def dump_yaml(value: Any) -> str:

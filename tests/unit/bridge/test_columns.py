@@ -19,6 +19,7 @@ def path(tmp_path):
         "p1": [4.0, 5.0, 6.0],
         "name": ["x", "y", "z"],
         "mask": [[1.0], [0.0], [1.0]],
+        "bit": [1, 0, 0],
     }
     return write_parquet(tmp_path / "x.parquet", columns)
 
@@ -54,9 +55,15 @@ def test_keys_come_along(path):
 
 
 def test_masks_come_along(path):
-    batch = load_one(path, features_mask="mask", labels_mask="p0")
+    batch = load_one(path, features_mask="mask", labels_mask="bit")
     np.testing.assert_array_equal(batch.features_mask, [[1], [0], [1]])
-    np.testing.assert_array_equal(batch.labels_mask, [[1], [2], [3]])
+    np.testing.assert_array_equal(batch.labels_mask, [[1], [0], [0]])
+
+
+@pytest.mark.parametrize("option", ["features_mask", "labels_mask"])
+def test_a_mask_of_other_numbers_is_refused_with_its_row(path, option):
+    with pytest.raises(DataError, match=r"'p0' must hold only 0 and 1, got 2.0 in row"):
+        load_one(path, **{option: "p0"})
 
 
 def test_predictions_need_no_labels(path):
@@ -130,7 +137,7 @@ def test_missing_default_column_is_an_option_to_give(tmp_path, option):
 
 
 def test_label_outside_the_classes_is_refused_with_its_row(path):
-    with pytest.raises(DataError, match=r"integers from 0 to 1, got 2.0 in row 1"):
+    with pytest.raises(DataError, match=r"integers from 0 to 1, got 2 in row 1"):
         load_one(path, n_classes=2)
 
 

@@ -5,6 +5,7 @@ import shutil
 import pyarrow as pa
 import pytest
 
+from bridge.readers.place import reading
 from daskdl.errors import CorruptFileError
 from tests.unit.bridge.sample_forms import first_file
 from tests.unit.bridge.table_files import open_path
@@ -88,3 +89,29 @@ def test_file_that_went_away_is_said_to_be_gone(tmp_path):
     path.unlink()
     with pytest.raises(FileNotFoundError, match=path.name):
         partition.load()
+
+
+def test_a_bit_that_flipped_in_a_page_is_refused(tmp_path):
+    """Snappy's copies would decode; the checksum that Spark wrote tells."""
+    original = first_file("parquet_vector_sparse")
+    path = tmp_path / original.name
+    data = bytearray(original.read_bytes())
+    data[1324] ^= 0x10
+    path.write_bytes(data)
+    with pytest.raises(CorruptFileError, match=path.name):
+        open_path(path).partitions[0].load()
+
+
+@pytest.mark.parametrize("error", ["two\n lines\n", UnicodeDecodeError])
+def test_damage_is_told_in_one_line(error):
+    cause = (
+        UnicodeDecodeError("utf-8", b"e\xec", 1, 2, "invalid continuation byte")
+        if error is UnicodeDecodeError
+        else pa.ArrowInvalid(error)
+    )
+    with (
+        pytest.raises(CorruptFileError, match=r"^x: must be a whole ORC") as caught,
+        reading("x", "ORC"),
+    ):
+        raise cause
+    assert "\n" not in str(caught.value)

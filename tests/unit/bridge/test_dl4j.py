@@ -53,3 +53,12 @@ def test_truncated_file_is_refused_with_path_and_offset(tmp_path, rng):
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(CorruptFileError, match=r"x\.bin: .*offset"):
         load_one(path)
+
+
+def test_arrays_that_do_not_go_together_are_damage_of_the_file(tmp_path, rng):
+    path = tmp_path / "x.bin"
+    batch_of(rng, 4).save(str(path))
+    four, three = ((4).to_bytes(8, "big"), (3).to_bytes(8, "big"))
+    path.write_bytes(path.read_bytes().replace(four + three, three + four, 1))
+    with pytest.raises(CorruptFileError, match=r"x\.bin: must be a whole DL4J file"):
+        load_one(path)

@@ -222,3 +222,9 @@ def test_copy_below_a_name_with_equals_sign_in_a_file(tmp_path):
     url = make(tmp_path, "a=b.csv")
     shutil.copy(f"{url}/a=b.csv", f"{url}/c.csv")
     assert [part.values for part in list_parts(url)] == [{}, {}]
+
+
+def test_job_that_wrote_right_into_a_partition_directory_is_finished(tmp_path):
+    names = [f"day=3/part-00000-{JOB}-c000.csv", "day=3/_SUCCESS"]
+    (part,) = list_parts(make(tmp_path, *names) + "/day=3")
+    assert part.values == {"day": 3}

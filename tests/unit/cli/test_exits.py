@@ -1,6 +1,7 @@
 """How commands end."""
 
 import json
+import logging
 import os
 import signal
 
@@ -109,3 +110,17 @@ def test_the_handler_of_sigterm_is_put_back(result_of):
     before = signal.getsignal(signal.SIGTERM)
     result_of(lambda: None)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_several_refusals_are_a_line_each(result_of):
+    result = result_of(errors.OptionError("a: x.\nb: y."))
+    assert result.stderr == "error: a: x.\nerror: b: y.\n"
+
+
+def test_tasks_that_an_interrupt_left_behind_are_not_told(result_of, caplog):
+    def leave():
+        logging.getLogger("asyncio").error("Task exception was never retrieved")
+        logging.getLogger("asyncio").error("something else")
+
+    result_of(leave)
+    assert caplog.messages == ["something else"]

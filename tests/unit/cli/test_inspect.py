@@ -103,3 +103,7 @@ def test_markers_are_not_data(tmp_path):
 
 def test_an_empty_directory_has_no_columns(tmp_path):
     assert stored_columns(str(tmp_path)) == {}
+
+
+def test_json_tells_of_a_path_without_anything(facts_of, tmp_path):
+    assert facts_of(tmp_path / "no")["exit_code"] == 2

@@ -31,7 +31,13 @@ PREDICT = ["predict", "model.zip", "test"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*PREDICT, "--key", "id", "--output", "test"], "--output must not exist yet"),
+        ([*PREDICT, "--key", "id", "--output", "train"], "--output must not exist yet"),
+        ([*PREDICT, "--key", "id", "--output", "test"], "must lie apart from the data"),
+        ([*PREDICT, "--key", "id", "--output", "test/x"], "must lie apart from the da"),
+        ([*PREDICT, "--key", "id", "--output", "job.yaml/x"], "(Not a directory)"),
+        ([*PREDICT, "--key", "id", "--output", "foo://x"], "one that fsspec knows"),
+        ([*PREDICT, "--key", "prediction", "--output", "o"], "--key must differ"),
+        ([*PREDICT, "--key", "probability_1", "--output", "o"], "--key must differ"),
         ([*PREDICT, "--key", "ids", "--output", "o"], "column 'ids' must exist"),
         ([*PREDICT, "--key", "id"], "Missing option '--output'"),
         ([*PREDICT, "--output", "o"], "Missing option '--key'"),

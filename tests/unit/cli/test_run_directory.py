@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from daskdl.cli.run_directory import CHECKPOINT, JOB, MODEL, RunDirectory
-from daskdl.errors import OutputExistsError
+from daskdl.errors import OptionError, OutputExistsError
 
 
 class Net:
@@ -106,3 +106,9 @@ def test_any_file_system_of_fsspec_will_do():
     directory.write(JOB, "x: 1")
     with pytest.raises(OutputExistsError, match="memory://runs/one"):
         RunDirectory("memory://runs/one").check()
+
+
+def test_a_place_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OptionError, match=r"output must be .*file/run \(Not a direct"):
+        RunDirectory(f"{tmp_path}/file/run").make()

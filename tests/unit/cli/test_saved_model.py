@@ -78,3 +78,8 @@ def test_columns_are_read(names, columns):
 def test_named_and_unnamed_columns_do_not_mix():
     with pytest.raises(OptionError, match="--label: either all must be INPUT=COLUMN"):
         columns_of("label", ["a=x", "y"])
+
+
+def test_unfinished_directories_are_read_when_told_to(run_folder):
+    options = open_model(str(run_folder)).source_options(unfinished=True)
+    assert options.require_success is False

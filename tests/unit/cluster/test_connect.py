@@ -1,6 +1,7 @@
 """Options for a cluster, and schedulers that are not there."""
 
 import socket
+import threading
 
 import pytest
 
@@ -68,3 +69,32 @@ def test_what_listens_but_is_no_scheduler_is_refused_in_time():
             connect(ClusterOptions(scheduler=address, timeout_s=0.2)),
         ):
             pass
+
+
+def test_what_answers_in_another_tongue_is_no_scheduler():
+    def babble(listener):
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"\xff" * 100)
+            connection.recv(1 << 16)
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        thread = threading.Thread(target=babble, args=(listener,), daemon=True)
+        thread.start()
+        with (
+            pytest.raises(SchedulerUnreachableError, match="what listens there is no"),
+            connect(ClusterOptions(scheduler=address, timeout_s=5)),
+        ):
+            pass
+        thread.join()
+
+
+def test_tls_without_certificates_is_refused_with_the_setting():
+    with (
+        pytest.raises(OptionError, match=r"Set distributed\.comm\.tls there"),
+        connect(ClusterOptions(scheduler="tls://127.0.0.1:1")),
+    ):
+        pass

@@ -8,6 +8,7 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.filesystems import filesystem
+from daskdl.errors import OptionError
 
 ENTRY_POINTS = importlib.metadata.entry_points
 
@@ -63,3 +64,8 @@ def test_a_plain_path_is_no_scheme(plugged_in, tmp_path):
 def test_hadoop_schemes_go_to_the_bridge(scheme):
     (found,) = ENTRY_POINTS(group="daskdl.filesystems", name=scheme)
     assert found.value == "bridge.storage:filesystem"
+
+
+def test_an_unknown_scheme_is_an_option_to_mend():
+    with pytest.raises(OptionError, match=r"foo://x: the scheme must .*, got 'foo'"):
+        filesystem("foo://x")

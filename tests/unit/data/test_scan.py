@@ -52,6 +52,13 @@ def test_merged_shapes_are_those_of_the_longest_time_series():
     assert merge_facts(scan(DataSet(long), DataSet(short))).features == ((3, 6),)
 
 
+def test_merged_masks_are_those_of_the_longest_time_series():
+    short, long = np.zeros((1, 3, 4)), np.zeros((1, 3, 6))
+    masked = DataSet(long, None, np.ones((1, 6)))
+    facts = merge_facts(scan(DataSet(short), masked, DataSet(short)))
+    assert (facts.features_masks, facts.labels_masks) == (((6,),), ())
+
+
 def test_statistics_are_not_merged_with_none(rng):
     batches = [DataSet(rng.normal(size=(2, 3))) for _ in range(2)]
     facts = [scan(batches[0], statistics=True)[0], scan(batches[1])[0]]

@@ -1,14 +1,21 @@
 """Whatever cannot be trained is refused before anything is."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers import NormalizerStandardize
-from daskdl.data.sources.source import Source
+from daskdl.data.sources.source import Source, SourceOptions
 from daskdl.errors import DataError, OptionError, ShapeError
-from daskdl.training.preparation import prepare
+from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.conf.layers import Output
+from daskdl.nn.conf.network import MultiLayerConfiguration, configuration_from_dict
+from daskdl.nn.graph import ComputationGraph
+from daskdl.nn.multilayer import MultiLayerNetwork
+from daskdl.training.preparation import options_for, prepare
 
 
 def test_class_labels_become_rows_of_the_networks_width(network, examples):
@@ -111,3 +118,94 @@ def test_several_inputs_for_a_network_with_one_are_refused(network):
     )
     with pytest.raises((DataError, ShapeError, OptionError), match="2"):
         prepare(network, [data])
+
+
+def test_shapes_that_do_not_fit_are_told_with_the_source(network):
+    data = DataSet(np.zeros((3, 1, 5), np.float32), np.array([0, 1, 2]))
+    with pytest.raises(ShapeError, match=r"^DataSet: MultiLayerNetwork layer0 \(Den"):
+        prepare(network, data, batch_size=2)
+
+
+def test_a_mask_for_examples_without_time_is_refused(network, examples):
+    data = examples(4)
+    data.features_mask = np.ones((4, 1), np.float32)
+    with pytest.raises(ShapeError, match="features_mask must be left out"):
+        prepare(network, data, batch_size=2)
+
+
+def test_a_single_class_is_refused_by_the_networks_output():
+    conf = MultiLayerConfiguration(input=FeedForward(size=5), layers=[Output(n_out=1)])
+    with pytest.raises(OptionError, match=r"'mcxent' must be at least 2.*, got 1"):
+        options_for(MultiLayerNetwork(conf), None, "path")
+
+
+def test_columns_by_name_need_a_network_with_names(network):
+    options = SourceOptions(features={"a": "x"})
+    with pytest.raises(OptionError, match="features must be columns, not a mapping"):
+        options_for(network, options, "path")
+
+
+@pytest.fixture
+def graph():
+    """Two inputs, `left` and `right`, and two outputs, `kind` and `size`."""
+    vertices = {
+        "join": {"type": "merge", "inputs": ["left", "right"]},
+        "kind": {"type": "output", "n_out": 3, "inputs": ["join"]},
+        "size": {"type": "output", "n_out": 4, "inputs": ["join"]},
+    }
+    side = {"type": "feed_forward", "size": 2}
+    return ComputationGraph(
+        configuration_from_dict(
+            {
+                "inputs": {"left": side, "right": side},
+                "vertices": vertices,
+                "outputs": ["kind", "size"],
+            }
+        )
+    )
+
+
+def test_columns_of_a_graph_come_into_its_order(graph):
+    options = SourceOptions(
+        features={"right": "b", "left": "a"}, label={"size": "s", "kind": "k"}
+    )
+    found = options_for(graph, options, "path")
+    assert [list(found.features.items()), list(found.label.items())] == [
+        [("left", ("a")), ("right", ("b"))],
+        [("kind", ("k")), ("size", ("s"))],
+    ]
+
+
+def test_each_output_of_a_graph_has_its_classes(graph):
+    found = options_for(graph, SourceOptions(), "path")
+    assert found.n_classes == (3, 4)
+
+
+def test_integer_labels_of_a_graph_become_rows(graph, tmp_path):
+    columns = {"x": [[1.0, 2.0]] * 4, "k": [0, 1, 2, 0], "s": [3, 2, 1, 0]}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    prepared = prepare(
+        graph,
+        str(tmp_path / "x.parquet"),
+        SourceOptions(
+            features={"left": "x", "right": "x"}, label={"kind": "k", "size": "s"}
+        ),
+        batch_size=2,
+    )
+    assert prepared.facts.labels == ((3,), (4,))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"features": "x"}, "features must map each input to its columns"),
+        ({"features": {"left": "x"}}, "columns of every input, got none for 'right'"),
+        (
+            {"features": {"left": "x", "rigth": "x"}},
+            "got 'rigth'. Did you mean 'right'",
+        ),
+    ],
+)
+def test_names_that_are_not_the_graphs_are_refused(graph, columns, message):
+    with pytest.raises(OptionError, match=message):
+        options_for(graph, SourceOptions(**columns), "path")
