@@ -6,6 +6,7 @@ blocks the loop. Everything hangs on a session id, so that two fits can share a 
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,8 @@ from daskdl.errors import BusClosedError, StepTimeoutError
 from daskdl.nn.network import Network
 
 PLUGIN_NAME = "daskdl-sessions-1"  # ends with the protocol's version
+# Sessions that were stopped before their task began; it begins within seconds or never.
+REMEMBERED_STOPS = 64
 
 
 class Mailbox:
@@ -83,6 +86,7 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     def setup(self, worker: Any) -> None:
         """Start with no session."""
         self._mailboxes: dict[str, Mailbox] = {}
+        self._stopped: deque[tuple[str, Stop]] = deque(maxlen=REMEMBERED_STOPS)
         self._lock = threading.Lock()
 
     def teardown(self, worker: Any) -> None:
@@ -94,7 +98,9 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
     def mailbox(self, session: str) -> Mailbox:
         """Return the mailbox of a session, made at the first call."""
         with self._lock:
-            return self._mailboxes.setdefault(session, Mailbox())
+            if session not in self._mailboxes:
+                self._mailboxes[session] = self._new_mailbox(session)
+            return self._mailboxes[session]
 
     @contextmanager
     def open(self, session: str) -> Iterator[Mailbox]:
@@ -109,8 +115,18 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         """Put an order into an open mailbox; drop it if the task is over."""
         with self._lock:
             mailbox = self._mailboxes.get(session)
+            if mailbox is None and isinstance(order, Stop):
+                # Its task may be about to start, and can no longer be cancelled.
+                self._stopped.append((session, order))
         if mailbox is not None:
             mailbox.put(order)
+
+    def _new_mailbox(self, session: str) -> Mailbox:
+        mailbox = Mailbox()
+        for stopped, stop in self._stopped:
+            if stopped == session:
+                mailbox.put(stop)
+        return mailbox
 
 
 def deliver(session: str, order: Order, dask_worker: Any) -> None:
