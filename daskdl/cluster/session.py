@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping
 from contextlib import closing
 from typing import Any
 
-from distributed import get_worker
+from distributed import get_worker, secede
 from threadpoolctl import threadpool_limits
 
 from daskdl.cluster.bus import Topic, get_bus
@@ -76,6 +76,9 @@ def run_member(
             f"Session worker {rank}: the task must run on {address}, got "
             f"{worker.address}. Was the worker restarted?"
         )
+    # The task lasts as long as the fit. Evaluations between two epochs, and a second
+    # fit, need the thread of the pool that it would hold: they would wait for ever.
+    secede()
     network = network_from_state(state)
     sharing = isinstance(spec.master, SharedTrainingMaster)
     when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
