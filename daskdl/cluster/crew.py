@@ -1,13 +1,15 @@
 """The members of a session as the driver sees them: tasks, addresses, orders."""
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Any
 
-from distributed import Client, Future
+from distributed import CancelledError, Client, Future
 from distributed.comm import CommClosedError
 
 from daskdl.cluster import bus
@@ -22,8 +24,12 @@ from daskdl.errors import ClusterError, OptionError, StepTimeoutError
 from daskdl.training.preparation import PreparedData
 from daskdl.training.state import NetworkState
 
+logger = logging.getLogger(__name__)
+
 DELIVERY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 5.0
+# What a call to a worker that went ends with, on every Python.
+_GONE = (OSError, asyncio.TimeoutError)
 # Above tasks of other users that came later: a session waits for all its members.
 PRIORITY = 10
 
@@ -198,10 +204,19 @@ class Crew:
 
     def result(self) -> NetworkState | None:
         """Return the trained network once a member has returned it."""
-        for _, member in sorted(self._members.items()):
-            if member.future.status == "finished":
-                state: NetworkState = member.future.result(timeout=DELIVERY_TIMEOUT_S)
-                return state
+        done = [m for m in self._members.values() if m.future.status == "finished"]
+        if not done:
+            return None
+        with self._scheduler_must_answer():
+            there = self._client.nthreads()
+        for member in done:
+            if member.address in there:
+                try:
+                    state: NetworkState = member.future.result(DELIVERY_TIMEOUT_S)
+                    return state
+                except (asyncio.TimeoutError, CancelledError):
+                    # It went with its worker. The others return the same network.
+                    logger.info("Session: no result from %s", member.address)
         return None
 
     @contextmanager
@@ -232,7 +247,7 @@ class Crew:
             return
 
     def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> None:
-        late: set[str] = self._client.sync(self._deliver_all, orders, timeout_s)
+        late = self._client.sync(self._deliver_all, orders, timeout_s)
         if late:
             raise StepTimeoutError(
                 f"Session: workers {sorted(late)} must take an order within "
@@ -244,6 +259,13 @@ class Crew:
     ) -> set[str]:
         """Return the workers that are there and did not take their order in time.
 
+        Raises
+        ------
+        ClusterError
+            When a worker cannot take its order, for instance not unpickle it.
+
+        Notes
+        -----
         A call to a dead worker tries to connect for 30 s; it is given up as soon as
         the scheduler knows that the worker is gone.
         """
@@ -262,10 +284,16 @@ class Crew:
             waiting = {a for a in waiting if a in there and not calls[a].done()}
         for call in calls.values():
             call.cancel()
-        await asyncio.gather(*calls.values(), return_exceptions=True)
+        ends = await asyncio.gather(*calls.values(), return_exceptions=True)
+        for address, error in zip(calls, ends, strict=True):
+            if isinstance(error, Exception) and not isinstance(error, _GONE):
+                raise ClusterError(
+                    f"Session: {address} must take its order, it failed with {error!r}."
+                ) from error
         return waiting
 
-    async def _call(self, address: str, order: Order) -> None:
-        await self._client.run(
-            deliver, self._spec.session, order, workers=[address], on_error="ignore"
+    async def _call(self, address: str, order: Order) -> Any:
+        answers = await self._client.run(
+            deliver, self._spec.session, order, workers=[address], on_error="return"
         )
+        return answers.get(address)

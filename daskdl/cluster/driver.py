@@ -37,7 +37,7 @@ from daskdl.errors import (
 )
 from daskdl.nn.network import Network
 from daskdl.training.preparation import PreparedData
-from daskdl.training.state import load_state, state_of
+from daskdl.training.state import NetworkState, load_state, state_of
 
 OnEpoch = Callable[[Network[Any]], None]
 
@@ -289,10 +289,16 @@ class Driver:
     def _finish(self) -> None:
         members = frozenset(self._crew.addresses)
         self._crew.order_all(Finish(phase=self._phase, members=members))
-        self._await(lambda: self._crew.result() is None, None)
-        result = self._crew.result()
-        if result is not None:
-            load_state(self._network, result)
+        results: list[NetworkState] = []
+
+        def is_waiting() -> bool:
+            result = self._crew.result()
+            if result is not None:
+                results.append(result)
+            return result is None
+
+        self._await(is_waiting, None)
+        load_state(self._network, results[0])
 
     def _close_report(self) -> FitReport:
         wall_s = time.monotonic() - self._start_s

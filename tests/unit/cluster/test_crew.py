@@ -1,0 +1,282 @@
+"""The crew and the mailboxes, against fakes that answer like Dask."""
+
+import asyncio
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from distributed import CancelledError
+from distributed.comm import CommClosedError
+
+from daskdl.cluster.crew import Crew
+from daskdl.cluster.mailbox import Mailbox, SessionPlugin
+from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.cluster.orders import EndEpoch, MemberGone, Stop, TrainPhase
+from daskdl.data.plan import plan_minibatches
+from daskdl.errors import (
+    BusClosedError,
+    ClusterError,
+    OptionError,
+    StepTimeoutError,
+)
+from daskdl.training.state import NetworkState
+
+STATE = NetworkState(
+    configuration={},
+    params=np.zeros(3, np.float32),
+    updater_state=np.zeros(0, np.float32),
+    iteration_count=0,
+    epoch_count=0,
+    score=0.0,
+)
+
+
+class FakeFuture:
+    """A member's task that the test ends."""
+
+    def __init__(self):
+        self.status = "pending"
+        self.outcome = None
+
+    def add_done_callback(self, callback):
+        self.callback = callback
+
+    def finish(self, outcome):
+        self.status, self.outcome = "finished", outcome
+
+    def result(self, timeout):
+        if isinstance(self.outcome, BaseException):
+            raise self.outcome
+        return self.outcome
+
+
+class FakeClient:
+    """Workers are names; a call is answered by what the test put into `answers`."""
+
+    def __init__(self, *workers, asynchronous=False):
+        self.asynchronous = asynchronous
+        self.workers = list(workers)
+        self.scheduler = SimpleNamespace(address="tcp://scheduler")
+        self.futures = []
+        self.delivered = []
+        self.answers = {}
+        self.cancelled = []
+        self._in_loop = False
+
+    def nthreads(self):
+        there = dict.fromkeys(self.workers, 1)
+        if not self._in_loop:
+            return there
+
+        async def answer():
+            return there
+
+        return answer()
+
+    def sync(self, function, *args):
+        self._in_loop = True
+        try:
+            return asyncio.run(function(*args))
+        finally:
+            self._in_loop = False
+
+    async def run(self, function, session, order, *, workers, on_error):
+        (address,) = workers
+        answer = self.answers.get(address)
+        if answer == "never":
+            await asyncio.sleep(3600)
+        if isinstance(answer, Exception):
+            return {address: answer}
+        self.delivered.append((address, order))
+        return {address: None}
+
+    def scatter(self, state, **options):
+        return state
+
+    def submit(self, function, spec, rank, address, state, **options):
+        self.futures.append(FakeFuture())
+        return self.futures[-1]
+
+    def cancel(self, futures):
+        self.cancelled += futures
+
+
+def crew_on(client, workers=None):
+    source = SimpleNamespace(partitions=("p0", "p1", "p2"))
+    data = SimpleNamespace(source=source, normalizer=None)
+    return Crew(client, SharedTrainingMaster(), data, workers)
+
+
+@pytest.fixture
+def client():
+    return FakeClient("a", "b", "c")
+
+
+@pytest.fixture
+def crew(client):
+    started = crew_on(client)
+    started.start(STATE)
+    return started
+
+
+def test_an_asynchronous_client_is_refused():
+    with pytest.raises(OptionError, match="client must be synchronous"):
+        crew_on(FakeClient("a", asynchronous=True))
+
+
+def test_workers_that_the_cluster_has_not_are_refused(client):
+    with pytest.raises(OptionError, match=r"must name workers of the cluster, got \["):
+        crew_on(client, ["elsewhere"]).start(STATE)
+
+
+def test_as_many_workers_start_as_were_asked_for(client):
+    crew = crew_on(client, 2)
+    crew.start(STATE)
+    assert sorted(crew.addresses.values()) == ["a", "b"]
+
+
+def test_a_newcomer_takes_the_place_of_a_lost_worker(client):
+    crew = crew_on(client, 2)
+    crew.start(STATE)
+    client.workers.remove("a")
+    crew.lose("a")
+    assert crew.newcomers() == ["c"]
+
+
+def test_ranks_are_never_used_twice(crew, client):
+    crew.lose("c")
+    crew.start(STATE)
+    assert sorted(crew.addresses) == [0, 1, 3]
+
+
+def test_a_lost_member_is_told_to_the_others(crew, client):
+    crew.lose("b")
+    assert client.delivered == [
+        ("a", MemberGone(rank=1)),
+        ("c", MemberGone(rank=1)),
+    ]
+
+
+def test_the_task_of_a_lost_member_is_cancelled(crew, client):
+    crew.lose("b")
+    assert client.cancelled == [client.futures[1]]
+
+
+def test_the_address_of_a_lost_member_stays_known(crew):
+    crew.lose("b")
+    assert crew.address_of(1) == "b"
+
+
+def test_a_stranger_is_not_lost(crew):
+    assert crew.lose("elsewhere") is None
+
+
+def test_each_member_gets_each_partition_once(crew):
+    first, second = plan_minibatches([4, 4], 4)
+    crew.new_partitions(0, [first])
+    assert crew.new_partitions(0, [first, second]) == {1: "p1"}
+
+
+def test_an_order_that_a_worker_cannot_take_ends_the_fit(crew, client):
+    """For instance when it cannot unpickle a partition."""
+    client.answers["b"] = ModuleNotFoundError("No module named 'mine'")
+    with pytest.raises(ClusterError, match="b must take its order, it failed with Mod"):
+        crew.order_all(EndEpoch())
+
+
+def test_a_connection_that_breaks_is_no_failure(crew, client):
+    client.answers["b"] = CommClosedError("gone")
+    crew.order_all(EndEpoch())
+    assert [address for address, _ in client.delivered] == ["a", "c"]
+
+
+def test_a_worker_that_takes_no_order_is_named(crew, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.crew.DELIVERY_TIMEOUT_S", 0.01)
+    client.answers["c"] = "never"
+    with pytest.raises(StepTimeoutError, match=r"workers \['c'\] must take an order"):
+        crew.order_all(EndEpoch())
+
+
+def test_nobody_waits_for_a_worker_that_went_meanwhile(crew, client):
+    client.answers["c"] = "never"
+    client.workers.remove("c")
+    crew.order_all(EndEpoch())
+    assert [address for address, _ in client.delivered] == ["a", "b"]
+
+
+def test_a_scheduler_that_is_gone_is_named(crew, client, monkeypatch):
+    def broken(function, *args):
+        raise CommClosedError("gone")
+
+    monkeypatch.setattr(client, "sync", broken)
+    with pytest.raises(ClusterError, match="the scheduler must stay reachable"):
+        crew.order_all(EndEpoch())
+
+
+def test_there_is_no_result_before_a_member_returned_it(crew):
+    assert crew.result() is None
+
+
+@pytest.mark.parametrize("error", [asyncio.TimeoutError(), CancelledError("c")])
+def test_a_result_that_went_with_its_worker_comes_from_another(crew, client, error):
+    client.futures[0].finish(error)
+    client.futures[2].finish(STATE)
+    assert crew.result() is STATE
+
+
+def test_the_result_of_a_worker_that_went_is_not_asked_for(crew, client):
+    client.futures[0].finish(AssertionError("asked"))
+    client.workers.remove("a")
+    assert crew.result() is None
+
+
+def test_a_stop_overtakes_the_orders_before_it():
+    mailbox = Mailbox()
+    mailbox.put(EndEpoch())
+    mailbox.put(Stop(reason="enough"))
+    with pytest.raises(BusClosedError, match="Session: stopped, enough"):
+        mailbox.get(1.0)
+
+
+def test_a_client_that_gives_no_order_is_asked_after():
+    with pytest.raises(StepTimeoutError, match=r"give an order within 0\.01 s"):
+        Mailbox().get(0.01)
+
+
+@pytest.fixture
+def plugin():
+    made = SessionPlugin()
+    made.setup(None)
+    return made
+
+
+def test_orders_for_a_session_that_is_over_are_dropped(plugin):
+    with plugin.open("s"):
+        pass
+    plugin.deliver("s", EndEpoch())
+    assert plugin._mailboxes == {}
+
+
+def test_a_session_that_was_stopped_before_its_task_began_does_not_begin(plugin):
+    plugin.deliver("s", Stop(reason="interrupted"))
+    with plugin.open("s") as mailbox, pytest.raises(BusClosedError, match="interrupt"):
+        mailbox.check_stop()
+
+
+def test_a_stop_is_for_its_own_session(plugin):
+    plugin.deliver("s", Stop(reason="interrupted"))
+    with plugin.open("other") as mailbox:
+        mailbox.put(EndEpoch())
+        assert mailbox.get(1.0) == EndEpoch()
+
+
+def test_a_worker_that_closes_stops_its_sessions(plugin):
+    with plugin.open("s") as mailbox:
+        plugin.teardown(None)
+        with pytest.raises(BusClosedError, match="the worker is closing"):
+            mailbox.check_stop()
+
+
+def test_a_phase_gives_no_partitions_unless_told():
+    phase = TrainPhase(phase=0, epoch=0, members=frozenset(), minibatches=())
+    assert phase.partitions == {}
