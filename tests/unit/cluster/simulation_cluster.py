@@ -110,6 +110,7 @@ class Worker:
     is_there: bool = True  # as the scheduler knows
     is_dead: bool = False
     orders: int = 0
+    went_in: int = -1  # which phase
     unsent: list[Any] = field(default_factory=list)  # residuals, by reference
 
 
@@ -133,7 +134,7 @@ class SimulatedCluster:
     workers: list[Worker]
     queue: deque[Any] = field(default_factory=deque)
     snapshots: dict[int, dict[int, Any]] = field(default_factory=dict)
-    deaths: dict[int, set[int]] = field(default_factory=dict)
+    disturbed: set[int] = field(default_factory=set)  # phases in which somebody went
     phase: int = -1
     lost: list[str] = field(default_factory=list)  # that the driver took note of
     blank: Any = None  # a network as every member starts with
@@ -159,8 +160,9 @@ class SimulatedCluster:
         """Let the worker's fate happen."""
         if worker.is_dead or not worker.is_there:
             return
-        self.deaths.setdefault(self.phase, set()).add(worker.rank)
         worker.is_there = False
+        worker.went_in = self.phase
+        self.disturbed.add(self.phase)
         # Both are told by the scheduler, over different connections.
         self.world.later(lambda: self.queue.append(WorkerGone(worker.address)), 60)
         if worker.fate is not None and worker.fate.is_zombie:
@@ -187,9 +189,7 @@ class SimulatedCluster:
         when_full = merge_waiting(network.params.size) if sharing else "block"
         worker.topic = topic = self.bus.open(worker.rank, when_full)
         try:
-            peers = session._exchange(
-                spec, worker.rank, topic, worker.mailbox, network
-            )
+            peers = session._exchange(spec, worker.rank, topic, worker.mailbox, network)
             member = session.Member(
                 spec, worker.rank, network, peers, worker.mailbox, topic
             )
@@ -254,9 +254,7 @@ class SimulatedCrew:
             self._started += 1
             self._alive[rank] = worker
             worker.mailbox = SimulatedMailbox(self._world)
-            worker.actor = self._world.spawn(
-                worker.address, self._body(worker, state)
-            )
+            worker.actor = self._world.spawn(worker.address, self._body(worker, state))
             self._strike_after_order(worker)
 
     def ready(self, rank: int) -> None:
@@ -266,8 +264,10 @@ class SimulatedCrew:
         ranks = {worker.address: rank for rank, worker in self._alive.items()}
         if address not in ranks:
             return None
-        del self._alive[ranks[address]]
+        lost = self._alive.pop(ranks[address])
         self._cluster.lost.append(address)
+        # It may have been dealt its part of phases that began before this news came.
+        self._cluster.disturbed.update(range(lost.went_in, self._cluster.phase + 1))
         self.order_all(MemberGone(rank=ranks[address]))
         return ranks[address]
 
@@ -319,9 +319,7 @@ class SimulatedCrew:
     def _strike_after_order(self, worker: Worker) -> None:
         fate = worker.fate
         if fate is not None and worker.orders == fate.order:
-            self._world.later(
-                lambda: self._cluster.strike(worker), fate.within_steps
-            )
+            self._world.later(lambda: self._cluster.strike(worker), fate.within_steps)
         worker.orders += 1
 
     def _body(self, worker: Worker, state: NetworkState) -> Any:

@@ -66,7 +66,8 @@ class Actor:
         try:
             if not self.is_killed:
                 self.result = self._body()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001
+            # Killed as well: the world must get its turn back.
             self.error = error
         self.is_done = True
         self._world.turn_over.release()
