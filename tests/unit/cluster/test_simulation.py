@@ -4,6 +4,7 @@ A seed that fails fails again: everything random comes from it.
 """
 
 import random
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -92,6 +93,14 @@ def disturbed_fit(monkeypatch, seed, make_master):
     )
 
 
+@contextmanager
+def naming(seed):
+    try:
+        yield
+    except Exception as error:
+        raise AssertionError(f"seed {seed}") from error
+
+
 def assert_fit_is_right(outcome):
     """What must hold whoever died when."""
     if outcome.error is not None:
@@ -175,13 +184,11 @@ def test_survivors_of_averaging_end_with_equal_bits(monkeypatch, seed):
 @pytest.mark.parametrize("master", MASTERS)
 def test_thousands_of_disturbed_fits(monkeypatch, master):
     for seed in MANY:
-        try:
+        with naming(seed):
             outcome = disturbed_fit(monkeypatch, seed, MASTERS[master])
             assert_fit_is_right(outcome)
             if master == "averaging":
                 assert_phases_end_equal(outcome)
-        except Exception as error:
-            raise AssertionError(f"seed {seed}") from error
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,0 +1,232 @@
+"""The driver against a crew whose events are written down, and its refusals."""
+
+from collections import deque
+
+import pytest
+
+from daskdl.cluster import driver as driver_module
+from daskdl.cluster.driver import Driver
+from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.cluster.orders import EndEpoch, Finish
+from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
+from daskdl.cluster.stats.events import EpochFinished, FitFinished, FitStarted
+from daskdl.errors import (
+    ClusterError,
+    DataError,
+    StepTimeoutError,
+    WorkerLostError,
+)
+from daskdl.training.state import state_of
+from tests.unit.cluster.simulation_cluster import TallyNetwork, numbered_data
+
+
+class ScriptedCrew:
+    """Members that obey at once, unless the test says what happens instead."""
+
+    def __init__(self, client, master, data, workers):
+        self.addresses = {0: "a", 1: "b"}
+        self.events = deque()
+        self.orders = []
+        self.not_ready = []
+        self.late = []
+        self.silent = False
+        self.network = client
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def start(self, state):
+        self.orders.append("start")
+
+    def ready(self, rank):
+        self.not_ready.clear()
+
+    def newcomers(self):
+        return self.late
+
+    def next_event(self):
+        return self.events.popleft() if self.events else None
+
+    def address_of(self, rank):
+        return "ab"[rank]
+
+    def new_partitions(self, rank, share):
+        return {}
+
+    def lose(self, address):
+        for rank, member in self.addresses.items():
+            if member == address:
+                del self.addresses[rank]
+                return rank
+        return None
+
+    def order_all(self, order):
+        self.orders.append(order)
+
+    def order(self, orders):
+        self.orders.append(orders)
+        for rank, order in orders.items():
+            if not self.silent:
+                self.finish(rank, order)
+
+    def finish(self, rank, order):
+        at = {str(peer): 0 for peer in order.members - {rank}}
+        values = {"phase": order.phase, "positions": at, "peak_bytes": 7}
+        self.events.append(MemberReport(rank, "finished", values))
+
+    def snapshot(self):
+        return state_of(self.network)
+
+    def result(self):
+        return None if self.silent else state_of(self.network)
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    monkeypatch.setattr(driver_module, "Crew", ScriptedCrew)
+    network = TallyNetwork(16, 1)
+    master = SharedTrainingMaster(peer_timeout_s=0.01, start_timeout_s=0.01)
+    return Driver(network, network, master, numbered_data([16], 4, in_memory=True))
+
+
+def events_of(driver):
+    told = []
+    driver._on_event = told.append
+    return told
+
+
+def test_a_fit_trains_ends_the_epoch_and_finishes(driver):
+    driver.fit(1, shuffle=False)
+    kinds = [type(order) for order in driver._crew.orders]
+    assert kinds == [str, dict, EndEpoch, Finish]
+
+
+def test_a_fit_tells_its_start_its_epochs_and_its_end(driver):
+    told = events_of(driver)
+    driver.fit(2, shuffle=False)
+    kinds = [type(event) for event in told]
+    assert kinds == [FitStarted, EpochFinished, EpochFinished, FitFinished]
+
+
+def test_every_minibatch_is_dealt_once(driver):
+    driver.fit(1, shuffle=False)
+    dealt = [m.index for o in driver._crew.orders[1].values() for m in o.minibatches]
+    assert sorted(dealt) == [0, 1, 2, 3]
+
+
+def test_what_a_lost_worker_left_is_a_further_phase(driver):
+    crew = driver._crew
+    crew.events.append(WorkerGone("b"))
+    driver.fit(1, shuffle=False)
+    phases = [o for o in crew.orders if isinstance(o, dict)]
+    assert [sorted(o.minibatches[0].index for o in p.values()) for p in phases] == [
+        [0, 1],
+        [1],
+    ]
+
+
+def test_phases_are_never_used_twice(driver):
+    driver.fit(3, shuffle=False)
+    phases = [o for o in driver._crew.orders if isinstance(o, dict)]
+    numbers = [order.phase for phase in phases for order in phase.values()]
+    assert numbers == [0, 0, 1, 1, 2, 2]
+
+
+def test_the_peak_memory_of_a_worker_is_reported(driver):
+    assert driver.fit(1, shuffle=False).peak_worker_bytes == 7
+
+
+def test_a_newcomer_starts_with_the_number_of_the_epoch(driver, monkeypatch):
+    """Whoever gives the snapshot may not have counted the epoch yet."""
+    started = []
+    driver._crew.late = ["c"]
+    driver._crew.start = started.append
+    driver.fit(2, shuffle=False)
+    assert [state.epoch_count for state in started] == [0, 1]
+
+
+def test_nobody_joins_unless_the_master_is_elastic(driver):
+    driver._master = SharedTrainingMaster(elastic=False)
+    driver._crew.late = ["c"]
+    driver.fit(2, shuffle=False)
+    assert driver._crew.orders.count("start") == 1
+
+
+def test_a_worker_that_goes_before_its_member_started_is_not_waited_for(driver):
+    crew = driver._crew
+    crew.not_ready = ["b"]
+    crew.events += [WorkerGone("b"), MemberReport(0, "ready", {})]
+    driver.fit(1, shuffle=False)
+    assert driver.report.workers == ("a",)
+
+
+def test_a_worker_that_goes_between_phases_is_told(driver):
+    def lose_one(network):
+        driver._crew.events.append(WorkerGone("b"))
+
+    driver._on_epoch = lose_one
+    driver._crew.result = iter([None, None, state_of(driver._network)]).__next__
+    driver.fit(1, shuffle=False)
+    assert [(lost.worker, lost.epoch) for lost in driver.report.lost] == [("b", 1)]
+
+
+def test_members_that_do_not_start_are_named(driver):
+    driver._crew.not_ready = ["b"]
+    with pytest.raises(StepTimeoutError, match=r"workers \['b'\] must start within"):
+        driver.fit(1, shuffle=False)
+
+
+def test_silence_of_all_members_ends_the_fit(driver):
+    driver._crew.silent = True
+    with pytest.raises(
+        StepTimeoutError, match=r"\['a', 'b'\] must report within 0\.02"
+    ):
+        driver.fit(1, shuffle=False)
+
+
+def test_the_last_worker_that_goes_ends_the_fit(driver):
+    driver._crew.events += [WorkerGone("b"), WorkerGone("a")]
+    with pytest.raises(WorkerLostError, match="got none after a went"):
+        driver.fit(1, shuffle=False)
+
+
+def test_an_error_of_ours_comes_out_as_it_is(driver):
+    error = DataError("data.csv: must hold numbers, got 'x'.")
+    driver._crew.events.append(MemberFailed(1, error))
+    with pytest.raises(DataError) as raised:
+        driver.fit(1, shuffle=False)
+    assert raised.value is error
+
+
+def test_any_other_error_names_its_worker(driver):
+    error = MemoryError("no more")
+    driver._crew.events.append(MemberFailed(1, error))
+    with pytest.raises(
+        ClusterError, match=r"on b must end in order, .*no more"
+    ) as told:
+        driver.fit(1, shuffle=False)
+    assert told.value.__cause__ is error
+
+
+def test_an_error_of_a_lost_member_is_no_failure(driver):
+    gone = MemberFailed(1, ClusterError("its worker is closing"))
+    driver._crew.events += [WorkerGone("b"), gone]
+    driver.fit(1, shuffle=False)
+    assert [lost.worker for lost in driver.report.lost] == ["b"]
+
+
+def test_reports_of_an_older_phase_change_nothing(driver):
+    late = {"phase": -1, "trained": 9, "score_sum": 0.0, "scores": 0, "bytes_sent": 0}
+    driver._crew.events.append(MemberReport(0, "progress", late))
+    assert driver.fit(1, shuffle=False).examples == 16
+
+
+def test_the_network_that_a_member_returned_is_taken_over(driver):
+    trained = TallyNetwork(16, 1)
+    trained.params += 5
+    driver._crew.network = trained
+    driver.fit(1, shuffle=False)
+    assert driver._network.params[0] == 5
