@@ -27,7 +27,8 @@ def array_namespace(x: Any) -> ModuleType:
     module
         ``cupy`` for a CuPy array, ``numpy`` for everything else.
     """
-    if type(x).__module__.partition(".")[0] == "cupy":
+    module = type(x).__module__
+    if module != "numpy" and module.partition(".")[0] == "cupy":
         # Whoever made the array has imported the module.
         return sys.modules["cupy"]
     return np

@@ -86,7 +86,8 @@ class ActivationFunction:
         -------
         out : ndarray
         """
-        out = array_namespace(output).empty_like(grad_output) if out is None else out
+        if out is None:
+            out = array_namespace(output).empty_like(grad_output)
         self._backward(grad_output, preout, output, out)
         return out
 
@@ -204,7 +205,9 @@ def _sigmoid(x: FloatArray, out: FloatArray) -> None:
 def _sigmoid_backward(
     grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
 ) -> None:
-    array_namespace(y).multiply(grad, y * (1 - y), out=out)
+    slope = 1 - y
+    slope *= y
+    array_namespace(y).multiply(grad, slope, out=out)
 
 
 def _tanh(x: FloatArray, out: FloatArray) -> None:

@@ -37,8 +37,8 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
     """
     if isinstance(input_type, ConvolutionalFlat):
         # A flattened image is channel by channel, DL4J's order.
-        inside = input_type.inside
-        shape = (len(array), inside.channels, inside.height, inside.width)
+        size = (input_type.channels, input_type.height, input_type.width)
+        shape = (len(array), *size)
         return _contiguous(array.reshape(shape).transpose(0, 2, 3, 1), dtype)
     if isinstance(input_type, Recurrent) and input_type.data_format == "NCW":
         return _contiguous(array.transpose(0, 2, 1), dtype)

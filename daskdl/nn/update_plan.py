@@ -95,9 +95,10 @@ class UpdatePlan:
     def __init__(self, layout: ParamLayout, stretches: Sequence[LayerStretch]) -> None:
         self._layout = layout
         self._stretches = tuple(stretches)
-        self._roles = [role for stretch in stretches for role in stretch.roles]
-        self.blocks = _join_blocks(self._roles)
-        self._averaged = _join_averaged(self._roles)
+        roles = [role for stretch in stretches for role in stretch.roles]
+        self.blocks = _join_blocks(roles)
+        self._averaged = _join_averaged(roles)
+        self._penalized = [role for role in roles if role.penalty != Penalty()]
 
     @property
     def state_size(self) -> int:
@@ -140,7 +141,7 @@ class UpdatePlan:
         """
         for stretch in self._stretches:
             _normalize(stretch, gradients)
-        for role in self._roles:
+        for role in self._penalized:
             if role.penalty.l1 or role.penalty.l2:
                 _by_pieces(role, gradients, params, workspace, before_updater=True)
         for block in self.blocks:
@@ -151,7 +152,7 @@ class UpdatePlan:
                 iteration=iteration,
                 workspace=workspace,
             )
-        for role in self._roles:
+        for role in self._penalized:
             if role.penalty.weight_decay:
                 _by_pieces(role, gradients, params, workspace, before_updater=False)
 
@@ -159,7 +160,7 @@ class UpdatePlan:
         """Return what L1, L2 and weight decay add to the score."""
         return sum(
             score_term(role.penalty, params[role.slot.offset : role.slot.stop])
-            for role in self._roles
+            for role in self._penalized
         )
 
 

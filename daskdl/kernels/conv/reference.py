@@ -3,11 +3,10 @@
 In (batch, height, width, channels) the columns of a window are runs of kernel width x
 channels values, so that one strided copy fills them for all windows.
 
-Images go through in blocks whose columns fill at most `COLUMNS_BYTES`: the columns of
-a whole batch can need gigabytes (32 images of 56 x 56 x 64 under a 3 x 3 kernel take
-231 MB), and 4 to 32 images a product ran as fast as all 64 of a LeNet batch. Small
-networks have one block. The columns are made again in the backward pass: the copy took
-a quarter or less of the product's time from 20 channels up.
+Images go through in blocks whose columns fill at most `COLUMNS_BYTES`, and are still in
+a level-2 cache when the product reads them: 16 times as many cost a fifth more time
+(see design 0005), and the columns of a whole batch can need gigabytes. They are made
+again in the backward pass: the copy takes a quarter of the product's time.
 """
 
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.window import Window
 
-COLUMNS_BYTES = 16 * 2**20
+COLUMNS_BYTES = 2**20
 
 
 def convolution_forward(
@@ -32,9 +31,10 @@ def convolution_forward(
     matrix = weight.reshape(-1, weight.shape[-1])
     for block in _blocks(x, window):
         columns = _columns(x[block], window, workspace)
-        xp.matmul(columns, matrix, out=out[block].reshape(-1, matrix.shape[1]))
-    if bias is not None:
-        out += bias
+        rows = out[block].reshape(-1, matrix.shape[1])
+        xp.matmul(columns, matrix, out=rows)
+        if bias is not None:
+            rows += bias
     return out
 
 
@@ -62,10 +62,13 @@ def convolution_backward(
         grad_matrix += product
         if grad_x is not None:
             # The columns are used up: their scratch takes the columns' gradient.
-            xp.matmul(grad_rows, matrix.T, out=columns)
-            _add_columns(columns, window, workspace, grad_x[block])
+            grad_columns = workspace.take("conv.columns", columns.shape, columns.dtype)
+            xp.matmul(grad_rows, matrix.T, out=grad_columns)
+            _add_columns(grad_columns, window, workspace, grad_x[block])
     if grad_bias is not None:
-        xp.sum(grad_out.reshape(-1, n_out), axis=0, out=grad_bias)
+        # Images first: sums of long rows take a fifth of the time of short ones.
+        of_places = xp.sum(grad_out.reshape(grad_out.shape[0], -1), axis=0)
+        xp.sum(of_places.reshape(-1, n_out), axis=0, out=grad_bias)
     return grad_x
 
 
@@ -77,7 +80,11 @@ def _blocks(x: FloatArray, window: Window) -> Iterator[slice]:
 
 
 def _columns(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
-    """Return the rows (image, window row, window column) x (kernel cell, channel)."""
+    """Return the rows (image, window row, window column) x (kernel cell, channel).
+
+    In the order of memory that has the longer runs to copy: a kernel row with its
+    channels, or a window row.
+    """
     xp = array_namespace(x)
     rows, columns = window.height, window.width
     source = _padded(x, window, workspace) if window.is_padded else x
@@ -95,9 +102,15 @@ def _columns(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
             channel,
         ),
     )
-    scratch: FloatArray = workspace.take("conv.columns", shape, x.dtype)
-    xp.copyto(scratch, windows)
-    return scratch.reshape(-1, window.n_cells * x.shape[3])
+    n_cells = window.n_cells * x.shape[3]
+    if columns.kernel * x.shape[3] >= columns.out:
+        scratch: FloatArray = workspace.take("conv.columns", shape, x.dtype)
+        xp.copyto(scratch, windows)
+        return scratch.reshape(-1, n_cells)
+    cells_first = (*shape[3:], *shape[:3])
+    scratch = workspace.take("conv.columns", cells_first, x.dtype)
+    xp.copyto(scratch, windows.transpose(3, 4, 5, 0, 1, 2))
+    return scratch.reshape(n_cells, -1).T
 
 
 def _padded(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:

@@ -20,13 +20,21 @@ def max_pool_forward(
     xp = array_namespace(x)
     out.fill(-xp.inf)
     winner.fill(0)
+    # Operations on strided images and with `where` take several times as long as on
+    # contiguous arrays, so that a copy first pays.
+    candidate = workspace.take("pooling.candidate", out.shape, out.dtype)
     better = workspace.take("pooling.better", out.shape, xp.bool_)
+    number = workspace.take("pooling.number", out.shape, winner.dtype)
     for cell, (inside, windows) in enumerate(window.positions()):
-        candidate, best = x[inside], out[windows]
-        xp.greater(candidate, best, out=better[windows])
-        xp.copyto(winner[windows], cell, where=better[windows])
+        xp.copyto(candidate[windows], x[inside])
+        xp.greater(candidate[windows], out[windows], out=better[windows])
         # maximum, not the comparison above, so that a NaN is not lost.
-        xp.maximum(best, candidate, out=best)
+        xp.maximum(out[windows], candidate[windows], out=out[windows])
+        xp.multiply(
+            better.view(xp.uint8)[windows], winner.dtype.type(cell), out=number[windows]
+        )
+        # A later cell has a greater number.
+        xp.maximum(winner[windows], number[windows], out=winner[windows])
     return out
 
 
@@ -43,12 +51,14 @@ def max_pool_backward(
     share = workspace.take("pooling.share", grad_out.shape, grad_out.dtype)
     grad_x.fill(0)
     for cell, (inside, windows) in enumerate(window.positions()):
-        xp.equal(winner[windows], cell, out=won[windows])
-        if not window.overlaps:
-            xp.multiply(grad_out[windows], won[windows], out=grad_x[inside])
-            continue
-        xp.multiply(grad_out[windows], won[windows], out=share[windows])
-        grad_x[inside] += share[windows]
+        xp.equal(winner[windows], winner.dtype.type(cell), out=won[windows])
+        # Copied first: a product of numbers and booleans converts in small pieces.
+        xp.copyto(share[windows], won[windows])
+        xp.multiply(share[windows], grad_out[windows], out=share[windows])
+        if window.overlaps:
+            grad_x[inside] += share[windows]
+        else:
+            xp.copyto(grad_x[inside], share[windows])
     return grad_x
 
 

@@ -37,7 +37,8 @@ class LstmTrace:
     ----------
     x : ndarray of shape (time, batch, n_in)
     preout, gates : ndarray of shape (time, batch, 4 n)
-        Before and after the gates' activations.
+        Before and after the gates' activations. One array where their gradients do not
+        read what was before.
     cells, active_cells, hidden : ndarray of shape (time, batch, n)
         c, activation(c) and h.
     """
@@ -56,8 +57,26 @@ def take_trace(
     x_shape: tuple[int, ...],
     n_out: int,
     dtype: DTypeLike,
+    *,
+    keeps_preout: bool,
 ) -> LstmTrace:
-    """Return the trace of `owner` for input of shape (batch, time, n_in)."""
+    """Return the trace of `owner` for input of shape (batch, time, n_in).
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Lends the arrays.
+    owner : hashable
+        Their key.
+    x_shape : tuple of int
+        (batch, time, n_in).
+    n_out : int
+        Width of the output.
+    dtype : dtype
+        Of all arrays.
+    keeps_preout : bool
+        Whether the gradient of an activation is computed from what was before it.
+    """
     batch, steps, n_in = x_shape
 
     def take(name: str, width: int) -> FloatArray:
@@ -66,10 +85,11 @@ def take_trace(
         )
         return array
 
+    gates = take("gates", 4 * n_out)
     return LstmTrace(
         x=take("x", n_in),
-        preout=take("preout", 4 * n_out),
-        gates=take("gates", 4 * n_out),
+        preout=take("preout", 4 * n_out) if keeps_preout else gates,
+        gates=gates,
         cells=take("cells", n_out),
         active_cells=take("active_cells", n_out),
         hidden=take("hidden", n_out),

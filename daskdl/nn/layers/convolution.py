@@ -81,12 +81,14 @@ class ConvolutionLayer(Layer[Convolution2D]):
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
-        grad_preout = self._activation.backward(
-            grad_out,
-            self._preout,
-            self._output,
-            out=self._like("grad_preout", self._output),
-        )
+        grad_preout = grad_out
+        if self._activation.name != "identity":
+            grad_preout = self._activation.backward(
+                grad_out,
+                self._preout,
+                self._output,
+                out=self._like("grad_preout", self._output),
+            )
         grad_x = convolution_backward(
             grad_preout,
             self._x,

@@ -63,7 +63,15 @@ class LstmLayer(Layer[LSTM]):
         x = self._dropout.forward(x, training=training, rng=rng)
         n_out = self.conf.n_out
         self._x_shape = x.shape
-        self._trace = take_trace(self._workspace, self.name, x.shape, n_out, x.dtype)
+        self._trace = take_trace(
+            self._workspace,
+            self.name,
+            x.shape,
+            n_out,
+            x.dtype,
+            keeps_preout=self._activation.reads_preout
+            or self._gate_activation.reads_preout,
+        )
         return lstm_forward(
             x,
             self.params["W"],

@@ -22,8 +22,11 @@ def shapes(batch, steps):
 def run(parts, workspace, target, activation="tanh", gate="sigmoid"):
     """Return the output and the gradients of sum(output * target)."""
     x, weight, recurrent_weight, bias = parts
-    trace = take_trace(workspace, "lstm", x.shape, N_OUT, x.dtype)
     functions = ACTIVATIONS[activation], ACTIVATIONS[gate]
+    keeps_preout = any(function.reads_preout for function in functions)
+    trace = take_trace(
+        workspace, "lstm", x.shape, N_OUT, x.dtype, keeps_preout=keeps_preout
+    )
     out = lstm_forward(
         x,
         weight,

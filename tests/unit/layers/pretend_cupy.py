@@ -50,6 +50,7 @@ NAMES = frozenset(
         "subtract",
         "sum",
         "tanh",
+        "uint8",
         "where",
     ]
 )
