@@ -14,7 +14,7 @@ from daskdl.errors import DataError
 __all__ = ["StorageError", "StorageTimeoutError", "StorageUnreachableError"]
 
 
-class StorageError(DataError, OSError):
+class StorageError(OSError, DataError):
     """A store refused an operation or broke it off; the message names the path."""
 
 

@@ -12,7 +12,12 @@ from typing import Any
 
 import click
 
-from daskdl.errors import ClusterError, DaskdlError, StaleMessageError
+from daskdl.errors import (
+    ClusterError,
+    DaskdlError,
+    OutputError,
+    StaleMessageError,
+)
 
 __all__ = ["EXIT_CODES", "Terminated", "debug_option", "ended", "json_option"]
 
@@ -93,7 +98,9 @@ def _say(ctx: click.Context, error: BaseException, text: str, code: int) -> None
     for line in text.splitlines():
         click.secho(f"error: {line}", fg="red", err=True)
     if meta.get("daskdl.json"):
-        click.echo(json.dumps({"error": text, "exit_code": code}))
+        # Where stdout is what failed, the exit code has to do.
+        with contextlib.suppress(OSError):
+            click.echo(json.dumps({"error": text, "exit_code": code}))
     ctx.exit(code)
 
 
@@ -109,7 +116,7 @@ def _text(error: Exception) -> str:
 
 
 def _exit_code(error: Exception) -> int:
-    if isinstance(error, StaleMessageError):
+    if isinstance(error, StaleMessageError | OutputError):
         return _FAILED
     if isinstance(error, ClusterError) or _is_of_distributed(error):
         return _CLUSTER

@@ -60,7 +60,8 @@ class Figures:
 
         table = Table(show_header=False, box=None, pad_edge=False)
         table.add_column(style="bold")
-        table.add_column()
+        # A path that is cut off cannot be copied.
+        table.add_column(overflow="fold")
         for name, text in self._rows():
             table.add_row(name, text)
         console.print(table)

@@ -65,16 +65,16 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
     test = open_for(network, job.data.test, options) if job.data.test else None
     cluster = cluster_options(job.cluster)
     directory.make()
-    directory.write(JOB, job_text(job))
     try:
+        directory.write(JOB, job_text(job))
         with connect(cluster) as client:
             front = _front_end(client, network, job)
             model = _train(front, train, job, directory, view)
             scored = _evaluate(front, test, view)
     except BaseException:
         # Also what Ctrl-C and SIGTERM raise.
-        if directory.checkpoint is not None:
-            view.note(f"checkpoint kept: {directory.checkpoint}")
+        if directory.kept is not None:
+            view.note(directory.kept)
         raise
     finally:
         directory.discard_if_empty()

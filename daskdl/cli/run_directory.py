@@ -1,11 +1,12 @@
 """The directory that a run leaves: on disk, or wherever fsspec reaches."""
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from daskdl.data.files import open_output
 from daskdl.data.filesystems import filesystem
-from daskdl.errors import OptionError, OutputExistsError
+from daskdl.errors import DaskdlError, OptionError, OutputError, OutputExistsError
 
 __all__ = ["RunDirectory"]
 
@@ -28,7 +29,7 @@ class RunDirectory:
         self.url = url.rstrip("/")
         self._overwrite = overwrite
         self._made = False
-        self._kept: list[str] = []
+        self._kept: set[str] = set()
         self._fs, self._path = filesystem(self.url)
 
     def path(self, name: str) -> str:
@@ -78,26 +79,44 @@ class RunDirectory:
 
     def write(self, name: str, text: str) -> None:
         """Write a text file; it appears whole or not at all."""
-        with open_output(self.path(name), overwrite=True) as stream:
-            stream.write(text.encode())
+        with self._writing(name), open_output(self.path(name), overwrite=True) as out:
+            # A path that is no text in this locale stands in some files.
+            out.write(text.encode(errors="surrogateescape"))
 
     def save(self, name: str, network: Any, *, normalizer: Any = None) -> str:
         """Save a network and return its path or URL."""
-        network.save(self.path(name), normalizer=normalizer, overwrite=True)
-        self._kept.append(name)
+        with self._writing(name):
+            network.save(self.path(name), normalizer=normalizer, overwrite=True)
+        self._kept.add(name)
         return self.path(name)
 
     def remove(self, name: str) -> None:
         """Remove a file if it is there."""
         with contextlib.suppress(FileNotFoundError):
             self._fs.rm(f"{self._path}/{name}")
-        if name in self._kept:
-            self._kept.remove(name)
+        self._kept.discard(name)
 
     @property
-    def checkpoint(self) -> str | None:
-        """Path or URL of the last checkpoint, if there is one."""
-        return self.path(CHECKPOINT) if CHECKPOINT in self._kept else None
+    def kept(self) -> str | None:
+        """In words: the network that is here, or the last checkpoint; None if none."""
+        if MODEL in self._kept:
+            return f"model kept: {self.path(MODEL)}"
+        if CHECKPOINT in self._kept:
+            return f"checkpoint kept: {self.path(CHECKPOINT)}"
+        return None
+
+    @contextlib.contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        """Say which file it was that the store did not take."""
+        try:
+            yield
+        except DaskdlError:
+            raise
+        except OSError as error:
+            raise OutputError(
+                f"run: {self.path(name)} must be written, the store does not take it: "
+                f"{error.strerror or error}."
+            ) from error
 
     def discard_if_empty(self) -> None:
         """Remove the directory again if it was made here and holds no network.

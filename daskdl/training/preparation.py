@@ -167,7 +167,7 @@ def options_for(
     if isinstance(first, MultiDataSet):
         return options
     changes: dict[str, Any] = {}
-    if options.n_classes is None and is_classifier(network):
+    if options.n_classes is None:
         changes["n_classes"] = _n_classes(network)
     if isinstance(options.features, dict) or len(network.inputs) > 1:
         return replace(options, **changes)
@@ -257,17 +257,18 @@ def _in_order(option: str, columns: Any, names: list[str]) -> Any:
     return {name: columns[name] for name in names}
 
 
-def _n_classes(network: Network[Any]) -> int | tuple[int, ...]:
-    widths = network.output_layer_n_out
-    for width in widths:
-        if width < 2:
+def _n_classes(network: Network[Any]) -> int | tuple[int | None, ...] | None:
+    """Return the number of classes of each output, None where there are none."""
+    outputs = list(zip(network.output_losses, network.output_layer_n_out, strict=True))
+    for loss, n_out in outputs:
+        if loss in _CLASS_LOSSES and n_out < 2:
             raise OptionError(
-                f"{type(network).__name__}: n_out of an output with loss "
-                f"{network.output_losses[0]!r} must be at least 2, one for each class, "
-                f"got {width}. For two classes in one number use loss 'xent' with "
-                "activation 'sigmoid'."
+                f"{type(network).__name__}: n_out of an output with loss {loss!r} must "
+                f"be at least 2, one for each class, got {n_out}. For two classes in "
+                "one number use loss 'xent' with activation 'sigmoid'."
             )
-    return widths[0] if len(widths) == 1 else tuple(widths)
+    classes = tuple(n_out if loss in _CLASS_LOSSES else None for loss, n_out in outputs)
+    return classes[0] if len(classes) == 1 else classes
 
 
 def _check_fits(network: Network[Any], source: Source, facts: PartitionFacts) -> None:

@@ -48,7 +48,7 @@ class SourceOptions:
         Stored format; None lets the source find out.
     features_mask, labels_mask : str, optional
         Columns with a mask of time steps, 1 keeps and 0 drops.
-    n_classes : int or tuple of int, optional
+    n_classes : int or tuple of (int or None), optional
         The label column holds integers from 0 to n_classes - 1 and becomes one-hot
         rows; anything else is refused. Several: one an output, in their order.
     n_features : int, optional
@@ -83,7 +83,7 @@ class SourceOptions:
     format: str | None = None
     features_mask: str | None = None
     labels_mask: str | None = None
-    n_classes: int | tuple[int, ...] | None = None
+    n_classes: int | tuple[int | None, ...] | None = None
     n_features: int | None = None
     feature_shape: tuple[int, ...] | None = None
     dtype: str = "float32"

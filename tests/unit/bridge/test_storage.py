@@ -4,7 +4,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from distributed.protocol.pickle import dumps, loads
 
+from bridge.errors import (
+    StorageError,
+    StorageTimeoutError,
+    StorageUnreachableError,
+)
 from bridge.storage import (
     expand_locations,
     filesystem,
@@ -129,3 +135,15 @@ def test_hidden_names(name, hidden):
 
 def test_names_are_joined_with_one_slash():
     assert join_url("hdfs://ns/x/", "a", "b") == "hdfs://ns/x/a/b"
+
+
+@pytest.mark.parametrize(
+    "kind", [StorageError, StorageTimeoutError, StorageUnreachableError]
+)
+def test_errors_of_stores_come_back_from_a_worker_as_they_are(kind):
+    """Dask's pickle makes exceptions in a way that asks the first base."""
+    try:
+        raise kind("x") from OSError(28, "full")
+    except kind as error:
+        found = loads(dumps(error))
+    assert (type(found), str(found)) == (kind, "x")

@@ -66,6 +66,7 @@ def command_of(error):
         (errors.StepTimeoutError("x"), 3),
         (OfDistributed("x"), 3),
         (errors.StaleMessageError("x"), 1),
+        (errors.OutputError("x"), 1),
         (ZeroDivisionError("x"), 1),
         (KeyboardInterrupt(), 130),
         (lambda: None, 0),
@@ -124,3 +125,12 @@ def test_tasks_that_an_interrupt_left_behind_are_not_told(result_of, caplog):
 
     result_of(leave)
     assert caplog.messages == ["something else"]
+
+
+def test_a_full_stdout_does_not_hide_the_exit_code(result_of, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(click, "echo", full)
+    monkeypatch.setattr(click, "secho", lambda *args, **kwargs: None)
+    assert result_of(errors.ColumnError("x"), "--json").exit_code == 2

@@ -60,3 +60,10 @@ def test_what_json_cannot_hold_becomes_null_at_any_depth():
         "a": [1.0, None],
         "b": [None],
     }
+
+
+def test_a_path_is_whole_on_a_narrow_terminal():
+    text = io.StringIO()
+    path = "/a/long/path/to/a/model.zip"
+    Figures(model=path).print_table(Console(file=text, width=20))
+    assert path in "".join(line[10:].strip() for line in text.getvalue().splitlines())

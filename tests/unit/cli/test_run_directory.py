@@ -1,11 +1,12 @@
 """The directory that a run leaves."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
 from daskdl.cli.run_directory import CHECKPOINT, JOB, MODEL, RunDirectory
-from daskdl.errors import OptionError, OutputExistsError
+from daskdl.errors import OptionError, OutputError, OutputExistsError
 
 
 class Net:
@@ -61,15 +62,6 @@ def test_overwriting_removes_old_results_only(directory, tmp_path):
     }
 
 
-def test_there_is_no_checkpoint_before_one_is_saved(directory):
-    assert directory.checkpoint is None
-
-
-def test_a_saved_checkpoint_is_known(directory):
-    directory.save(CHECKPOINT, Net())
-    assert directory.checkpoint == f"{directory.url}/{CHECKPOINT}"
-
-
 def test_a_removed_checkpoint_is_gone(directory):
     directory.save(CHECKPOINT, Net())
     directory.remove(CHECKPOINT)
@@ -112,3 +104,38 @@ def test_a_place_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OptionError, match=r"output must be .*file/run \(Not a direct"):
         RunDirectory(f"{tmp_path}/file/run").make()
+
+
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        ([], None),
+        ([CHECKPOINT, CHECKPOINT], "checkpoint kept: "),
+        ([CHECKPOINT, MODEL], "model kept: "),
+    ],
+)
+def test_what_is_kept_is_told(directory, names, kept):
+    for name in names:
+        directory.save(name, Net())
+    assert directory.kept == (kept and f"{kept}{directory.path(names[-1])}")
+
+
+def test_a_checkpoint_that_was_removed_is_not_kept(directory):
+    for _ in range(2):
+        directory.save(CHECKPOINT, Net())
+    directory.remove(CHECKPOINT)
+    assert directory.kept is None
+
+
+def test_a_file_that_the_store_does_not_take_is_named(directory, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Net, "save", full)
+    with pytest.raises(OutputError, match=r"model\.zip must be written, .*: No space"):
+        directory.save(MODEL, Net())
+
+
+def test_a_path_that_is_no_text_here_is_written_as_its_bytes(directory):
+    directory.write("report.html", b"\xc3\xb6".decode("ascii", "surrogateescape"))
+    assert Path(directory.path("report.html")).read_text() == "ö"

@@ -181,6 +181,13 @@ def test_each_output_of_a_graph_has_its_classes(graph):
     assert found.n_classes == (3, 4)
 
 
+def test_an_output_that_is_no_class_has_no_classes(graph):
+    conf = graph.conf.to_dict()
+    conf["vertices"]["size"].update(loss="mse", activation="identity")
+    mixed = ComputationGraph(configuration_from_dict(conf))
+    assert options_for(mixed, SourceOptions(), "path").n_classes == (3, None)
+
+
 def test_integer_labels_of_a_graph_become_rows(graph, tmp_path):
     columns = {"x": [[1.0, 2.0]] * 4, "k": [0, 1, 2, 0], "s": [3, 2, 1, 0]}
     pq.write_table(pa.table(columns), tmp_path / "x.parquet")
