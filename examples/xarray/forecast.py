@@ -55,9 +55,10 @@ def main(days: int = 1460, *, epochs: int = 20) -> xr.Dataset:
             label="tomorrow",
             **columns,
         )
-        pairs = network.feed_forward_with_key(test, key="day", **columns)
+        predicted = network.feed_forward_with_key(test, **columns)
+    # xarray matches the predictions with the truth by their labels, the days.
     forecast = test[["tomorrow"]].assign(
-        forecast=("day", np.array([float(values[0]) for _, values in pairs])),
+        forecast=predicted["prediction"].squeeze("output_1"),
         persistence=test["hours"].sel(variable="temperature").mean("hour"),
     )
     for name in ("forecast", "persistence"):
