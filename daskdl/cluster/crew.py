@@ -4,7 +4,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -89,10 +89,16 @@ class Crew:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._reports.__exit__(kind, error, traceback)
-        if error is not None and self._members:
-            self._stop(f"{type(error).__name__}: {error}")
-        self._client.cancel([member.future for member in self._members.values()])
+        try:
+            if error is not None and self._members:
+                self._stop(f"{type(error).__name__}: {error}")
+            self._reports.__exit__(kind, error, traceback)
+            self._client.cancel([member.future for member in self._members.values()])
+        except (*_GONE, RuntimeError):
+            # The cluster or the client is closed, and the members give up by
+            # themselves; what is told is why the fit ended.
+            if error is None:
+                raise
         self._members.clear()
 
     @property
@@ -240,11 +246,9 @@ class Crew:
 
     def _stop(self, reason: str) -> None:
         orders = dict.fromkeys(self.addresses.values(), Stop(reason=reason))
-        try:
+        with suppress(ClusterError):
+            # Whoever does not answer gives up by itself.
             self._deliver(orders, STOP_TIMEOUT_S)
-        except (OSError, ClusterError):
-            # The cluster is going down with us; the members give up by themselves.
-            return
 
     def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> None:
         late = self._client.sync(self._deliver_all, orders, timeout_s)
@@ -276,15 +280,17 @@ class Crew:
             for address, order in orders.items()
         }
         waiting = set(calls)
-        while waiting and loop.time() < deadline:
-            await asyncio.wait(
-                [calls[address] for address in waiting], timeout=LOOK_EVERY_S
-            )
-            there = await self._client.nthreads()
-            waiting = {a for a in waiting if a in there and not calls[a].done()}
-        for call in calls.values():
-            call.cancel()
-        ends = await asyncio.gather(*calls.values(), return_exceptions=True)
+        try:
+            while waiting and loop.time() < deadline:
+                await asyncio.wait(
+                    [calls[address] for address in waiting], timeout=LOOK_EVERY_S
+                )
+                there = await self._client.nthreads()
+                waiting = {a for a in waiting if a in there and not calls[a].done()}
+        finally:
+            for call in calls.values():
+                call.cancel()
+            ends = await asyncio.gather(*calls.values(), return_exceptions=True)
         for address, error in zip(calls, ends, strict=True):
             if isinstance(error, Exception) and not isinstance(error, _GONE):
                 raise ClusterError(

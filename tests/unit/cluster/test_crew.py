@@ -16,6 +16,7 @@ from daskdl.data.plan import plan_minibatches
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
+    DataError,
     OptionError,
     StepTimeoutError,
 )
@@ -211,6 +212,33 @@ def test_a_scheduler_that_is_gone_is_named(crew, client, monkeypatch):
     monkeypatch.setattr(client, "sync", broken)
     with pytest.raises(ClusterError, match="the scheduler must stay reachable"):
         crew.order_all(EndEpoch())
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("ConnectionPool is closed"), CommClosedError("gone")]
+)
+def test_a_client_that_is_closed_does_not_hide_why_the_fit_ended(
+    crew, client, monkeypatch, error
+):
+    def broken(*args):
+        raise error
+
+    monkeypatch.setattr(client, "sync", broken)
+    monkeypatch.setattr(client, "unsubscribe_topic", broken, raising=False)
+    cause = DataError("why")
+    assert crew.__exit__(DataError, cause, None) is None
+
+
+def test_a_fit_that_fails_stops_its_members(crew, client, monkeypatch):
+    monkeypatch.setattr(client, "unsubscribe_topic", lambda topic: None, raising=False)
+    crew.__exit__(DataError, DataError("why"), None)
+    assert client.delivered[0] == ("a", Stop(reason="DataError: why"))
+
+
+def test_leaving_cancels_every_task(crew, client, monkeypatch):
+    monkeypatch.setattr(client, "unsubscribe_topic", lambda topic: None, raising=False)
+    crew.__exit__(None, None, None)
+    assert client.cancelled == client.futures
 
 
 def test_there_is_no_result_before_a_member_returned_it(crew):
