@@ -136,7 +136,7 @@ def check_features(
     _check_count(who, "features", len(inputs), len(features))
     for port, array, mask in zip(inputs, features, masks, strict=True):
         _check_shape(port, "features", array)
-        _check_mask(port, "features_mask", array, mask)
+        _check_features_mask(port, array, mask)
 
 
 def check_labels(
@@ -171,15 +171,8 @@ def check_labels(
         _check_shape(port, "labels", array)
         if is_sequence:
             _check_length(port, arrays.features[0], array)
-        if isinstance(port.type, Recurrent) or mask is None:
-            _check_mask(port, "labels_mask", array, mask)
-            continue
-        allowed = [(len(array),), (len(array), 1), array.shape]
-        if mask.shape not in allowed:
-            raise ShapeError(
-                f"{port.who}: labels_mask must have shape {allowed[1]} or "
-                f"{allowed[2]}, got {mask.shape}."
-            )
+        if mask is not None:
+            _check_labels_mask(port, array, mask)
 
 
 def _check_count(who: str, what: str, expected: int, came: int) -> None:
@@ -211,18 +204,31 @@ def _axes(input_type: InputType) -> str:
     return shape
 
 
-def _check_mask(port: Port, what: str, array: Any, mask: Any) -> None:
+def _check_labels_mask(port: Port, labels: Any, mask: Any) -> None:
+    """Refuse a mask that is neither of examples or steps nor of single outputs."""
+    size = len(labels)
+    allowed = [(size, 1), labels.shape, (size,)]
+    if isinstance(port.type, Recurrent):
+        allowed = [(size, time_steps(port.type, labels)), labels.shape]
+    if mask.shape not in allowed:
+        raise ShapeError(
+            f"{port.who}: labels_mask must have shape {allowed[0]} or {allowed[1]}, "
+            f"got {mask.shape}."
+        )
+
+
+def _check_features_mask(port: Port, array: Any, mask: Any) -> None:
     if mask is None:
         return
     if not isinstance(port.type, Recurrent):
         raise ShapeError(
-            f"{port.who}: {what} must be left out because examples have no time "
+            f"{port.who}: features_mask must be left out because examples have no time "
             f"steps, got shape {mask.shape}."
         )
     expected = (len(array), time_steps(port.type, array))
     if mask.shape != expected:
         raise ShapeError(
-            f"{port.who}: {what} must have shape (batch, time) = {expected}, "
+            f"{port.who}: features_mask must have shape (batch, time) = {expected}, "
             f"got {mask.shape}."
         )
 

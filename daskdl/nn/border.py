@@ -94,7 +94,13 @@ class Border:
             to_inside(array, port.type, self._dtype)
             for array, port in zip(arrays.labels, self._outputs, strict=True)
         ]
-        return labels, self._masks(arrays.labels_masks)
+        masks = self._masks(arrays.labels_masks)
+        return labels, [
+            mask
+            if mask is None or mask.ndim < 3
+            else to_inside(mask, port.type, self._dtype)
+            for mask, port in zip(masks, self._outputs, strict=True)
+        ]
 
     def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Return outputs as new arrays in the data format of the caller."""

@@ -98,6 +98,7 @@ class UpdatePlan:
         roles = [role for stretch in stretches for role in stretch.roles]
         self.blocks = _join_blocks(roles)
         self._averaged = _join_averaged(roles)
+        self.running = tuple(role.slot for role in roles if role.is_running)
         self._penalized = [role for role in roles if role.penalty != Penalty()]
 
     @property

@@ -103,8 +103,9 @@ def _columns(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
         ),
     )
     n_cells = window.n_cells * x.shape[3]
+    scratch: FloatArray
     if columns.kernel * x.shape[3] >= columns.out:
-        scratch: FloatArray = workspace.take("conv.columns", shape, x.dtype)
+        scratch = workspace.take("conv.columns", shape, x.dtype)
         xp.copyto(scratch, windows)
         return scratch.reshape(-1, n_cells)
     cells_first = (*shape[3:], *shape[:3])
