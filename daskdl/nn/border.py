@@ -95,12 +95,11 @@ class Border:
             for array, port in zip(arrays.labels, self._outputs, strict=True)
         ]
         masks = self._masks(arrays.labels_masks)
-        return labels, [
-            mask
-            if mask is None or mask.ndim < 3
-            else to_inside(mask, port.type, self._dtype)
-            for mask, port in zip(masks, self._outputs, strict=True)
-        ]
+        for i, (mask, port) in enumerate(zip(masks, self._outputs, strict=True)):
+            # One of single outputs of time series has the axes of the labels.
+            if mask is not None and mask.ndim == 3:
+                masks[i] = to_inside(mask, port.type, self._dtype)
+        return labels, masks
 
     def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Return outputs as new arrays in the data format of the caller."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from daskdl.arrays.flat import ParamLayout
+from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.random import stream
 from daskdl.arrays.workspace import Workspace
@@ -124,6 +124,11 @@ class StepNetwork(ABC, Generic[Conf]):
     def updater_state(self) -> FloatArray:
         """The state of all updaters, shape (n_state,)."""
         return self._updater_state
+
+    @property
+    def running_slots(self) -> tuple[Slot, ...]:
+        """Where running statistics lie in :attr:`params`."""
+        return self._plan.running
 
     @property
     def n_params(self) -> int:

@@ -111,7 +111,8 @@ def _columns(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
     cells_first = (*shape[3:], *shape[:3])
     scratch = workspace.take("conv.columns", cells_first, x.dtype)
     xp.copyto(scratch, windows.transpose(3, 4, 5, 0, 1, 2))
-    return scratch.reshape(n_cells, -1).T
+    transposed: FloatArray = scratch.reshape(n_cells, -1).T
+    return transposed
 
 
 def _padded(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:

@@ -92,6 +92,39 @@ def test_training_goes_on_bit_for_bit_after_loading(make, rng, tmp_path):
     assert restored.updater_state.tobytes() == network.updater_state.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "updater", ["sgd", "nesterovs", "adam", "ada_grad", "rms_prop", "no_op"]
+)
+def test_every_updater_goes_on_after_loading(rng, tmp_path, updater, dtype):
+    conf = MultiLayerConfiguration(
+        input=FeedForward(size=4),
+        layers=[Dense(n_out=5), BatchNormalization(), Output(n_out=3)],
+        updater=updater,
+        l2=0.01,
+        dtype=dtype,
+    )
+    labels = np.eye(3)[rng.integers(0, 3, 8)]
+    data = DataSet(rng.standard_normal((8, 4)), labels)
+    network = MultiLayerNetwork(conf).fit(data, epochs=3)
+    network.save(tmp_path / "model")
+    restored = load(tmp_path / "model")
+    assert restored.dtype == dtype
+    network.fit(data, epochs=3)
+    restored.fit(data, epochs=3)
+    assert restored.params.tobytes() == network.params.tobytes()
+    assert restored.updater_state.tobytes() == network.updater_state.tobytes()
+
+
+def test_running_statistics_are_loaded(saved):
+    network, data, path = saved
+    restored = load(path)
+    assert restored.param_table()["1_mean"].any()
+    np.testing.assert_array_equal(
+        restored.output(data.features), network.output(data.features)
+    )
+
+
 @pytest.mark.parametrize("make", [mlp, rnn, graph])
 def test_a_loaded_network_is_what_was_saved(make, rng, tmp_path):
     network, data = make(rng)
