@@ -134,6 +134,7 @@ def check_features(
         Naming the input or its first layer, and the shape it needs.
     """
     _check_count(who, "features", len(inputs), len(features))
+    _check_count(who, "features masks", len(inputs), len(masks))
     for port, array, mask in zip(inputs, features, masks, strict=True):
         _check_shape(port, "features", array)
         _check_features_mask(port, array, mask)

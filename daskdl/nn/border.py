@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.data.batch_arrays import as_batch_array
+from daskdl.errors import DataError
 from daskdl.nn.batches import (
     Arrays,
     Batch,
@@ -57,10 +59,12 @@ class Border:
         ShapeError
             If features, labels or masks do not fit, naming the layer.
         DataError
-            If it is no data set, or has no labels.
+            If it is no data set, or has no examples or no labels.
         """
         arrays = as_arrays(self._who, batch)
         self._check_features(arrays)
+        if arrays.num_examples == 0:
+            raise DataError(f"{self._who}: a minibatch must hold an example, got none.")
         check_labels(self._who, self._outputs, arrays, is_sequence=self._is_sequence)
         return arrays
 
@@ -71,11 +75,18 @@ class Border:
         ------
         ShapeError
             If they do not fit.
+        DataError
+            If they do not hold real numbers.
         """
-        arrays = [np.asarray(array) for array in _as_list(features)]
-        masks = [None] * len(arrays)
+        arrays = [
+            as_batch_array(self._who, "features", array) for array in _as_list(features)
+        ]
+        masks: list[Any] = [None] * len(arrays)
         if features_mask is not None:
-            masks = _as_list(features_mask)
+            masks = [
+                None if mask is None else as_batch_array(self._who, "mask", mask)
+                for mask in _as_list(features_mask)
+            ]
         unlabelled = Arrays(arrays, [], masks, [])
         self._check_features(unlabelled)
         return unlabelled

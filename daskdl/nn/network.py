@@ -88,6 +88,8 @@ class Network(StepNetwork[Conf]):
         ------
         ShapeError
             If features or masks do not fit.
+        DataError
+            If they do not hold real numbers.
         """
         arrays = self._border.unlabelled(features, features_mask)
         entered = self._border.features(arrays)

@@ -87,7 +87,7 @@ class AffineLayer(Layer[A]):
         batch, height, width, channels = x.shape
         rows = self._buffer("rows", (batch, channels, height, width), x.dtype)
         rows[...] = x.transpose(0, 3, 1, 2)
-        flat: FloatArray = rows.reshape(batch, -1)
+        flat: FloatArray = rows.reshape(batch, channels * height * width)
         return flat
 
     def _from_rows(self, grad_rows: FloatArray) -> FloatArray:

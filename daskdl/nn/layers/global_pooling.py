@@ -1,5 +1,7 @@
 """The layer that pools over all time steps, or over height and width."""
 
+import math
+
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
@@ -74,4 +76,4 @@ class GlobalPoolingLayer(Layer[GlobalPooling]):
 
     @staticmethod
     def _cells(x: FloatArray) -> FloatArray:
-        return x.reshape(x.shape[0], -1, x.shape[-1])
+        return x.reshape(x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1])

@@ -38,7 +38,7 @@ class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
         self._output = self._activated(self._preout)
         self._features_mask = mask
         n_axes = len(self.output_type.shape)
-        return self._output.reshape(*self._x_shape[:n_axes], -1)
+        return self._output.reshape(*self._x_shape[:n_axes], self.conf.n_out)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of the output, the loss left out."""
@@ -62,7 +62,10 @@ class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
             self._loss_mask(mask),
             output=self._output,
         )
-        scores: FloatArray = rows.reshape(self._x_shape[0], -1).sum(axis=1)
+        n_axes = len(self.output_type.shape)
+        if n_axes == 1:
+            return rows
+        scores: FloatArray = rows.reshape(self._x_shape[:n_axes]).sum(axis=1)
         return scores
 
     def backward_loss(

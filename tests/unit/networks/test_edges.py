@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from daskdl.data.dataset import DataSet
+from daskdl.errors import DataError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.conf.layers import (
     LSTM,
@@ -144,6 +145,35 @@ def test_predicting_changes_nothing_of_training(rng, name):
     np.testing.assert_array_equal(asked.params, calm.params)
     np.testing.assert_array_equal(asked.updater_state, calm.updater_state)
     assert asked.score == calm.score
+
+
+@every_network
+def test_no_examples_have_no_predictions(rng, name):
+    """An empty part of a data set is no mistake."""
+    network, batch = make(name), data(rng, name, 2)
+    expected = (0, *network.output(batch.features).shape[1:])
+    assert network.output(batch.features[:0]).shape == expected
+
+
+@every_network
+def test_nothing_can_be_learned_from_no_examples(rng, name):
+    network, batch = make(name), data(rng, name, 2)
+    empty = DataSet(batch.features[:0], batch.labels[:0])
+    with pytest.raises(DataError, match=r"a minibatch must hold an example, got none"):
+        network.fit(empty)
+
+
+@pytest.mark.parametrize("features", [np.array([["a"] * 4]), np.full((1, 4), 1j)])
+def test_features_that_are_no_numbers_are_refused(features):
+    with pytest.raises(DataError, match=r"features must hold real numbers, got dtype"):
+        make("dense").output(features)
+
+
+def test_a_mask_too_many_is_refused(rng):
+    features = data(rng, "recurrent", 2).features
+    masks = [np.ones((2, 5)), None]
+    with pytest.raises(ShapeError, match=r"features masks must be 1 arrays, got 2"):
+        make("recurrent").output(features, features_mask=masks)
 
 
 @every_network
