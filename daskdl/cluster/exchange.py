@@ -7,9 +7,10 @@ alive has ended it, and ``finish`` the session.
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from daskdl.arrays.flat import Slot
 from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.bus import Joined, Left, Message, Topic
 from daskdl.cluster.mailbox import Mailbox
@@ -147,9 +148,10 @@ class GradientSharingExchange(ClusterExchange):
         mailbox: Mailbox,
         master: SharedTrainingMaster,
         params: FloatArray,
+        running_slots: Sequence[Slot] = (),
     ) -> None:
         super().__init__(rank, topic, mailbox, master)
-        self._peer = GradientSharingPeer(master, params)
+        self._peer = GradientSharingPeer(master, params, running_slots)
 
     @property
     def positions(self) -> dict[int, int]:
@@ -178,7 +180,7 @@ class GradientSharingExchange(ClusterExchange):
         if not self._peer.is_alone:
             self._publish(self._peer.end(self._trained).to_wire())
         self._wait("end", lambda: self._peer.waiting_for)
-        self._peer.settle()
+        self._peer.conclude(self._trained)
 
     def finish(
         self, network: Network[Any], phase: int, members: frozenset[int]

@@ -106,7 +106,9 @@ def _exchange(
 ) -> ClusterExchange:
     master = spec.master
     if isinstance(master, SharedTrainingMaster):
-        return GradientSharingExchange(rank, topic, mailbox, master, network.params)
+        return GradientSharingExchange(
+            rank, topic, mailbox, master, network.params, network.running_slots
+        )
     if isinstance(master, ParameterAveragingTrainingMaster):
         return ParameterAveragingExchange(
             rank, topic, mailbox, master, network.updater_state

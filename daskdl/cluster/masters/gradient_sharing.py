@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from daskdl.arrays.flat import Slot
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.cluster.masters.running_statistics import RunningStatistics
 from daskdl.encoding.handler import EncodingHandler, decode_add, merge
 from daskdl.errors import StaleMessageError
 
@@ -34,20 +36,24 @@ class SharedUpdate:
     data : ndarray or None
         An encoded message (int32) or a dense update (float) of the size of the
         parameters; ``None`` when there is nothing but the position to tell.
+    statistics : ndarray or None
+        The sender's running statistics, with its last message of a phase.
     """
 
     phase: int
     position: int
     ends: bool
     data: Any
+    statistics: Any = None
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the message as plain values and one array."""
+        """Return the message as plain values and arrays."""
         return {
             "phase": self.phase,
             "position": self.position,
             "ends": self.ends,
             "data": self.data,
+            "statistics": self.statistics,
         }
 
 
@@ -66,6 +72,7 @@ def merge_waiting(size: int) -> Any:
             "position": last["position"],
             "ends": last["ends"],
             "data": merge(updates, size) if updates else None,
+            "statistics": last["statistics"],
         }
 
     return fold
@@ -80,10 +87,18 @@ class GradientSharingPeer:
         The options.
     params : ndarray of shape (n,), float32 or float64
         The flat parameters; written through.
+    running_slots : sequence of Slot
+        Where running statistics lie in them; see :class:`RunningStatistics`.
     """
 
-    def __init__(self, master: SharedTrainingMaster, params: FloatArray) -> None:
+    def __init__(
+        self,
+        master: SharedTrainingMaster,
+        params: FloatArray,
+        running_slots: Sequence[Slot] = (),
+    ) -> None:
         self._params = params
+        self._statistics = RunningStatistics(params, running_slots)
         self._handler = EncodingHandler(
             params.size,
             algorithm=master.threshold_algorithm,
@@ -123,6 +138,7 @@ class GradientSharingPeer:
         self._peers = set(peers)
         self._waiting_for = set(peers)
         self.positions = dict.fromkeys(peers, 0)
+        self._statistics.begin()
         if self.is_alone:
             self._keep_residual()
 
@@ -134,7 +150,8 @@ class GradientSharingPeer:
         Parameters
         ----------
         update : ndarray of shape (n,)
-            What the updater made of the gradient; not changed.
+            What the updater made of the gradient; its running statistics are taken
+            out of it, the rest is not changed.
         iteration, epoch : int
             The network's counters; the threshold and the clipping depend on them.
         position : int
@@ -143,6 +160,7 @@ class GradientSharingPeer:
         if self.is_alone:
             self._params -= update
             return None
+        self._statistics.take(update)
         message = self._handler.encode(update, iteration, epoch)
         if message is None:
             return None
@@ -167,6 +185,8 @@ class GradientSharingPeer:
             self.positions[rank] = max(self.positions[rank], message.position)
             if message.ends:
                 self._waiting_for.discard(rank)
+            if message.statistics is not None:
+                self._statistics.receive(rank, message.position, message.statistics)
         elif message.phase > self._phase:
             raise StaleMessageError(
                 f"GradientSharingPeer: a message must belong to phase {self._phase} "
@@ -190,7 +210,18 @@ class GradientSharingPeer:
 
     def end(self, position: int) -> SharedUpdate:
         """Return the last message of a phase."""
-        return SharedUpdate(phase=self._phase, position=position, ends=True, data=None)
+        return SharedUpdate(
+            phase=self._phase,
+            position=position,
+            ends=True,
+            data=None,
+            statistics=self._statistics.values(),
+        )
+
+    def conclude(self, position: int) -> None:
+        """End the phase, now that every peer has ended it."""
+        self.settle()
+        self._statistics.average(position)
 
     def hand_over(self) -> SharedUpdate:
         """Return the residual as a dense update, having taken it in ourselves."""

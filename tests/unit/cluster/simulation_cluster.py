@@ -35,6 +35,8 @@ class TallyNetwork:
     ``params[epoch * examples + example]`` is 1 where that was once.
     """
 
+    running_slots = ()
+
     def __init__(self, examples: int, epochs: int, dtype: Any = np.float32) -> None:
         self.conf = SimpleNamespace(seed=1, to_dict=lambda: {"examples": examples})
         self._examples = examples

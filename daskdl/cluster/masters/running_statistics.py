@@ -1,0 +1,76 @@
+"""Running means and variances in gradient sharing: kept by each worker, then averaged.
+
+They cannot go the way of the updates. A threshold message takes a fixed quantum off an
+element, and every worker sends one for the same movement, so that a small variance
+became negative within one epoch of two workers, and the network's output NaN. So each
+worker follows its own minibatches, and the end of a phase averages.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.arrays.flat import Slot
+from daskdl.arrays.namespace import FloatArray, to_device, to_host
+
+Statistics = NDArray[np.floating]
+
+
+class RunningStatistics:
+    """The running statistics of one replica. Pure.
+
+    Parameters
+    ----------
+    params : ndarray of shape (n,)
+        The flat parameters; written through.
+    slots : sequence of Slot
+        Where the running statistics lie; there may be none.
+    """
+
+    def __init__(self, params: FloatArray, slots: Sequence[Slot] = ()) -> None:
+        self._params = params
+        self._spans = [slice(slot.offset, slot.stop) for slot in slots]
+        self._received: dict[int, tuple[int, Statistics]] = {}
+
+    def begin(self) -> None:
+        """Start a phase: forget what peers brought to the last one."""
+        self._received.clear()
+
+    def take(self, update: FloatArray) -> None:
+        """Subtract the statistics' part of an own update, and set it to 0 there."""
+        for span in self._spans:
+            self._params[span] -= update[span]
+            update[span] = 0
+
+    def values(self) -> Statistics | None:
+        """Return a copy of all statistics, one behind the other; None if none."""
+        if not self._spans:
+            return None
+        return np.concatenate([to_host(self._params[span]) for span in self._spans])
+
+    def receive(self, rank: int, weight: int, values: Statistics) -> None:
+        """Keep what a peer brought to the end of the phase."""
+        self._received[rank] = (weight, values)
+
+    def average(self, weight: int) -> None:
+        """Take over the mean of all replicas.
+
+        Parameters
+        ----------
+        weight : int
+            Minibatches that we trained in this phase; peers said theirs. A replica
+            that trained none has nothing to tell.
+        """
+        own = self.values()
+        total = weight + sum(weight for weight, _ in self._received.values())
+        if own is None or not total:
+            return
+        mean = own * (weight / total)
+        for _, (peer_weight, values) in sorted(self._received.items()):
+            mean += values * (peer_weight / total)
+        start = 0
+        for span in self._spans:
+            stop = start + span.stop - span.start
+            self._params[span] = to_device(mean[start:stop], self._params)
+            start = stop
