@@ -8,6 +8,7 @@ is used.
 
 import difflib
 from collections.abc import Iterable
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from daskdl.errors import OptionError
@@ -17,14 +18,14 @@ T = TypeVar("T")
 
 def check_positive(who: str, option: str, value: float) -> float:
     """Refuse a number that is not greater than 0."""
-    if isinstance(value, bool) or not value > 0:
+    if not _is_number(value) or not value > 0:
         raise OptionError(f"{who}: {option} must be > 0, got {value!r}.")
     return value
 
 
 def check_at_least(who: str, option: str, value: float, least: float) -> float:
     """Refuse a number below `least`."""
-    if isinstance(value, bool) or not value >= least:
+    if not _is_number(value) or not value >= least:
         raise OptionError(f"{who}: {option} must be >= {least!r}, got {value!r}.")
     return value
 
@@ -33,11 +34,18 @@ def check_between(
     who: str, option: str, value: float, low: float, high: float
 ) -> float:
     """Refuse a number outside the closed interval from `low` to `high`."""
-    if isinstance(value, bool) or not low <= value <= high:
+    if not _is_number(value) or not low <= value <= high:
         raise OptionError(
             f"{who}: {option} must be from {low!r} to {high!r}, got {value!r}."
         )
     return value
+
+
+def check_count(who: str, option: str, value: Any) -> int:
+    """Refuse what is not a whole number greater than 0."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise OptionError(f"{who}: {option} must be a whole number > 0, got {value!r}.")
+    return int(value)
 
 
 def check_one_of(who: str, option: str, value: T, allowed: Iterable[T]) -> T:
@@ -50,6 +58,10 @@ def check_one_of(who: str, option: str, value: T, allowed: Iterable[T]) -> T:
         f"{who}: {option} must be one of {names}, got {value!r}."
         f"{did_you_mean(value, known)}"
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def did_you_mean(name: Any, known: Iterable[Any]) -> str:

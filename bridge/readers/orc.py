@@ -54,21 +54,21 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If a file is cut short or damaged, as far as its footer tells.
     """
 
-    def footer(part: Part) -> tuple[int, Any]:
+    def footer(part: Part) -> tuple[int, Mapping[str, Any]]:
         with (
             reading(part.url, "ORC"),
             open_input(part.url, options.storage_options) as stream,
         ):
             file = orc.ORCFile(stream)
-            return file.nrows, file.schema
+            # In here, since names are decoded only now and may be damaged.
+            return file.nrows, {field.name: field.type for field in file.schema}
 
     with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
         footers = list(pool.map(footer, parts))
-    available = [*footers[0][1].names, *parts[0].values]
+    available = [*footers[0][1], *parts[0].values]
     columns = resolve_columns(options, available, parts[0].url)
     partitions = []
-    for part, (rows, schema) in zip(parts, footers, strict=True):
-        types: Mapping[str, Any] = {field.name: field.type for field in schema}
+    for part, (rows, types) in zip(parts, footers, strict=True):
         check_exist(columns.all(), [*types, *part.values], part.url)
         check_types(columns, types, part.url)
         partitions.append(

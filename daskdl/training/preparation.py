@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.checks import check_positive, did_you_mean, some
+from daskdl.checks import check_count, did_you_mean, some
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers import NormalizerStandardize
@@ -195,7 +195,7 @@ def is_classifier(network: Network[Any]) -> bool:
 
 def _check_batch_size(source: Source, batch_size: int | None) -> None:
     if batch_size is not None:
-        check_positive("fit", "batch_size", batch_size)
+        check_count("fit", "batch_size", batch_size)
     elif not source.minibatches:
         raise OptionError(
             f"fit: batch_size must be given for {source.name}, got None. Only DataSets "

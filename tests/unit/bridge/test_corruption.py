@@ -3,6 +3,7 @@
 import shutil
 
 import pyarrow as pa
+import pyarrow.orc as orc
 import pytest
 
 from bridge.readers.place import reading
@@ -115,3 +116,11 @@ def test_damage_is_told_in_one_line(error):
     ):
         raise cause
     assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_column_name_is_damage_of_the_file(tmp_path):
+    path = tmp_path / "x.orc"
+    orc.write_table(pa.table({"features": [1.0]}), path, compression="uncompressed")
+    path.write_bytes(path.read_bytes().replace(b"features", b"feat\xf5res"))
+    with pytest.raises(CorruptFileError, match=r"x\.orc: must be a whole ORC file"):
+        open_path(str(path))

@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daskdl.data.dataset import DataSet
@@ -88,6 +88,7 @@ def test_merge_fills_time_series_as_dl4j_does(golden):
         np.testing.assert_array_equal(getattr(merged, part), expected[part])
 
 
+@settings(deadline=None)  # files are written through to the disk
 @given(
     st.integers(1, 6),
     st.lists(st.integers(1, 4), min_size=0, max_size=3),

@@ -57,9 +57,9 @@ def test_data_sets_in_a_list_are_cut_anew_when_asked(network, examples):
     assert [minibatch.rows for minibatch in prepared.minibatches] == [5, 5, 1]
 
 
-@pytest.mark.parametrize("batch_size", [0, -3])
+@pytest.mark.parametrize("batch_size", [0, -3, 1.5, "4", True])
 def test_an_illegal_batch_size_is_refused(network, examples, batch_size):
-    with pytest.raises(OptionError, match="batch_size must be > 0"):
+    with pytest.raises(OptionError, match="batch_size must be a whole number > 0"):
         prepare(network, examples(10), batch_size=batch_size)
 
 
