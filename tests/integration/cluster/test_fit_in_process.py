@@ -1,0 +1,264 @@
+"""Whole fits on a cluster whose workers are threads: what stays, and what is left."""
+
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from daskdl.cluster.bus.protocol import PLUGIN_NAME as BUS
+from daskdl.cluster.driver import Driver
+from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
+from daskdl.cluster.mailbox import PLUGIN_NAME as SESSIONS
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+)
+from daskdl.cluster.stats.events import EpochFinished, FitStarted, Progress
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.errors import ClusterError, SourceNotFoundError
+from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.conf.layers import BatchNormalization, Dense, Output
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
+)
+from daskdl.nn.graph import ComputationGraph
+from daskdl.nn.multilayer import MultiLayerNetwork
+
+MASTERS = {
+    "averaging": ParameterAveragingTrainingMaster(start_timeout_s=20),
+    "sharing": SharedTrainingMaster(start_timeout_s=20),
+}
+CENTRES = np.random.default_rng(7).normal(0, 2.0, (3, 8))
+LEFT_WITHIN_S = 5
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        dashboard_address=None,
+        silence_logs=50,
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def client(cluster):
+    with Client(cluster, set_as_default=False) as opened:
+        yield opened
+
+
+@pytest.fixture(params=MASTERS)
+def master(request):
+    return MASTERS[request.param]
+
+
+def blobs(examples, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 3, examples)
+    features = CENTRES[classes] + rng.normal(0, 1.0, (examples, 8))
+    labels = np.eye(3, dtype=np.float32)[classes]
+    return DataSet((scale * features).astype(np.float32), labels)
+
+
+def network(*first, dtype="float32"):
+    return MultiLayerNetwork(
+        MultiLayerConfiguration(
+            layers=[
+                *first,
+                Dense(n_out=8, activation="relu"),
+                Output(n_out=3, loss="mcxent"),
+            ],
+            input=FeedForward(size=8),
+            updater={"type": "adam", "learning_rate": 0.02},
+            seed=3,
+            dtype=dtype,
+        )
+    ).init()
+
+
+def left_on(client):
+    """Sessions, tasks and topics that are on the workers."""
+
+    def look(dask_worker):
+        sessions = list(dask_worker.plugins[SESSIONS]._mailboxes)
+        topics = list(dask_worker.plugins[BUS]._open)
+        return sessions + topics + list(dask_worker.state.tasks)
+
+    return [item for items in client.run(look).values() for item in items]
+
+
+def assert_nothing_is_left(client):
+    """Tasks end within a poll of their mailbox; they cannot be waited for."""
+    deadline = time.monotonic() + LEFT_WITHIN_S
+    while left_on(client) and time.monotonic() < deadline:
+        threading.Event().wait(0.05)
+    assert left_on(client) == []
+
+
+def test_a_fit_leaves_nothing_on_the_workers(client, master):
+    DaskMultiLayer(client, network(), master).fit(blobs(100), batch_size=10)
+    assert_nothing_is_left(client)
+
+
+def test_a_second_fit_goes_on_where_the_first_ended(client, master):
+    front = DaskMultiLayer(client, network(), master)
+    front.fit(blobs(100), batch_size=10, epochs=2)
+    front.fit(blobs(100), batch_size=10, epochs=2)
+    assert front.network.epoch_count == 4
+
+
+@pytest.mark.parametrize("moment", [FitStarted, Progress, EpochFinished])
+def test_an_interrupt_leaves_nothing_on_the_workers(client, master, moment):
+    def interrupt(event):
+        if isinstance(event, moment):
+            raise KeyboardInterrupt
+
+    front = DaskMultiLayer(client, network(), master)
+    with pytest.raises(KeyboardInterrupt):
+        front.fit(blobs(2000), batch_size=4, epochs=3, on_event=interrupt)
+    assert_nothing_is_left(client)
+
+
+def test_an_interrupt_before_the_members_are_ready_leaves_nothing(client, monkeypatch):
+    def interrupt(driver):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Driver, "_await_ready", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        DaskMultiLayer(client, network()).fit(blobs(100), batch_size=10)
+    assert_nothing_is_left(client)
+
+
+def test_the_cluster_evaluates_between_two_epochs(client, master):
+    """The members must not hold the only thread of their workers."""
+    front = DaskMultiLayer(client, network(), master)
+    seen = []
+    front.fit(
+        blobs(100),
+        batch_size=10,
+        epochs=2,
+        on_epoch=lambda _: seen.append(front.evaluate(blobs(50)).accuracy()),
+    )
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("own_client", [False, True])
+def test_two_fits_at_once_do_not_disturb_each_other(cluster, client, own_client):
+    with Client(cluster, set_as_default=False) as second:
+        clients = [client, second if own_client else client]
+        fronts = [
+            DaskMultiLayer(each, network(), master)
+            for each, master in zip(clients, MASTERS.values(), strict=True)
+        ]
+        threads = [
+            threading.Thread(
+                target=front.fit, args=(blobs(400),), kwargs={"batch_size": 8}
+            )
+            for front in fronts
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert [front.last_fit.examples for front in fronts] == [400, 400]
+
+
+def test_an_error_of_a_member_reaches_the_caller_as_it_is(client, master, tmp_path):
+    paths = [tmp_path / f"{number}.bin" for number in range(6)]
+    for path, part in zip(paths, blobs(120).batches(20), strict=True):
+        part.save(str(path))
+
+    def take_away(event):
+        if isinstance(event, FitStarted):
+            for path in paths:
+                path.unlink()
+
+    front = DaskMultiLayer(client, network(), master)
+    with pytest.raises(SourceNotFoundError, match=r"\.bin: the path must exist"):
+        front.fit(str(tmp_path), batch_size=10, on_event=take_away)
+    assert_nothing_is_left(client)
+
+
+def test_any_other_error_of_a_member_names_its_worker(client, master, monkeypatch):
+    def fail(self, batch, **options):
+        raise MemoryError("too large")
+
+    monkeypatch.setattr(MultiLayerNetwork, "compute_gradients", fail)
+    front = DaskMultiLayer(client, network(), master)
+    with pytest.raises(ClusterError, match=r"inproc://.* MemoryError\('too large'\)"):
+        front.fit(blobs(40), batch_size=10)
+
+
+def test_batch_normalization_of_small_numbers_is_trained(client, master):
+    front = DaskMultiLayer(client, network(BatchNormalization()), master)
+    front.fit(blobs(1000, scale=0.005), batch_size=10, epochs=2)
+    test = blobs(300, seed=1, scale=0.005)
+    assert front.network.evaluate(test).accuracy() > 0.9
+
+
+def test_a_network_of_doubles_is_trained(client, master):
+    front = DaskMultiLayer(client, network(dtype="float64"), master)
+    front.fit(blobs(1000), batch_size=10, epochs=2)
+    assert front.network.params.dtype == np.float64
+    assert front.network.evaluate(blobs(300, seed=1)).accuracy() > 0.9
+
+
+def test_a_graph_is_trained_on_several_inputs_and_outputs(client, master):
+    graph = ComputationGraph(
+        ComputationGraphConfiguration(
+            inputs={"left": FeedForward(size=4), "right": FeedForward(size=4)},
+            vertices={
+                "both": {"type": "merge", "inputs": ["left", "right"]},
+                "hidden": {"type": "dense", "n_out": 8, "inputs": ["both"]},
+                "kind": {
+                    "type": "output",
+                    "n_out": 3,
+                    "loss": "mcxent",
+                    "inputs": ["hidden"],
+                },
+                "first": {
+                    "type": "output",
+                    "n_out": 1,
+                    "loss": "mse",
+                    "activation": "identity",
+                    "inputs": ["hidden"],
+                },
+            },
+            outputs=["kind", "first"],
+            updater={"type": "adam", "learning_rate": 0.02},
+            seed=3,
+        )
+    ).init()
+    part = blobs(600)
+    x = part.features
+    data = MultiDataSet([x[:, :4], x[:, 4:]], [part.labels, x[:, :1]])
+    before = graph.compute_score(data)
+    DaskComputationGraph(client, graph, master).fit(data, batch_size=10, epochs=2)
+    assert graph.compute_score(data) < before / 2
+
+
+def test_every_example_is_trained_when_a_worker_is_retired(client, cluster, master):
+    """One more worker comes for this test, and goes."""
+    cluster.scale(3)
+    client.wait_for_workers(3)
+    extra = sorted(client.nthreads())[-1]
+    state = SimpleNamespace(is_gone=False)
+
+    def go(event):
+        if isinstance(event, Progress) and not state.is_gone:
+            state.is_gone = True
+            client.retire_workers([extra], close_workers=True)
+
+    front = DaskMultiLayer(client, network(), master)
+    front.fit(blobs(4000), batch_size=4, epochs=2, on_event=go)
+    report = front.last_fit
+    assert report.examples - report.repeated_examples == 8000
+    cluster.scale(2)
