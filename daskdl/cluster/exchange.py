@@ -185,12 +185,22 @@ class GradientSharingExchange(ClusterExchange):
     def finish(
         self, network: Network[Any], phase: int, members: frozenset[int]
     ) -> None:
-        """Share the residuals, so that nothing that was trained is lost."""
+        """Average the updater states; the parameters are equal already.
+
+        Notes
+        -----
+        What is left in the residuals stays there. It is less than the threshold in
+        almost every parameter, and it was never part of the network whose score went
+        down: adding it at the end lowered the loss a little in most fits and, once in
+        about forty, raised it tenfold (see design 0002).
+        """
         self.begin(network, phase, members, 0)
         if not self._peer.is_alone:
-            self._publish(self._peer.hand_over().to_wire())
+            last = self._peer.end(0, updater_state=network.updater_state)
+            self._publish(last.to_wire())
         self._wait("finish", lambda: self._peer.waiting_for)
         self._peer.settle()
+        self._peer.average_states_into(self._rank, network.updater_state)
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
         self._peer.begin(self._phase, peers)

@@ -38,23 +38,20 @@ class SharedUpdate:
         parameters; ``None`` when there is nothing but the position to tell.
     statistics : ndarray or None
         The sender's running statistics, with its last message of a phase.
+    updater_state : ndarray or None
+        The sender's updater state, with its last message of a session.
     """
 
     phase: int
     position: int
     ends: bool
-    data: Any
+    data: Any = None
     statistics: Any = None
+    updater_state: Any = None
 
     def to_wire(self) -> dict[str, Any]:
         """Return the message as plain values and arrays."""
-        return {
-            "phase": self.phase,
-            "position": self.position,
-            "ends": self.ends,
-            "data": self.data,
-            "statistics": self.statistics,
-        }
+        return dict(self.__dict__)
 
 
 def merge_waiting(size: int) -> Any:
@@ -66,14 +63,7 @@ def merge_waiting(size: int) -> Any:
 
     def fold(waiting: Sequence[dict[str, Any]]) -> dict[str, Any]:
         updates = [item["data"] for item in waiting if item["data"] is not None]
-        last = waiting[-1]
-        return {
-            "phase": last["phase"],
-            "position": last["position"],
-            "ends": last["ends"],
-            "data": merge(updates, size) if updates else None,
-            "statistics": last["statistics"],
-        }
+        return {**waiting[-1], "data": merge(updates, size) if updates else None}
 
     return fold
 
@@ -110,6 +100,7 @@ class GradientSharingPeer:
         self._phase = -1
         self._waiting_for: set[int] = set()
         self._peers: set[int] = set()
+        self._updater_states: dict[int, FloatArray] = {}
         self.positions: dict[int, int] = {}
 
     @property
@@ -181,6 +172,8 @@ class GradientSharingPeer:
         if message.data is not None:
             decode_add(np.asarray(message.data), self._incoming)
             self._anything = True
+        if message.updater_state is not None:
+            self._updater_states[rank] = np.asarray(message.updater_state)
         if message.phase == self._phase and rank in self.positions:
             self.positions[rank] = max(self.positions[rank], message.position)
             if message.ends:
@@ -208,14 +201,16 @@ class GradientSharingPeer:
         if self.is_alone and not was_alone:
             self._keep_residual()
 
-    def end(self, position: int) -> SharedUpdate:
-        """Return the last message of a phase."""
+    def end(
+        self, position: int, *, updater_state: FloatArray | None = None
+    ) -> SharedUpdate:
+        """Return the last message of a phase, or with a state that of the session."""
         return SharedUpdate(
             phase=self._phase,
             position=position,
             ends=True,
-            data=None,
             statistics=self._statistics.values(),
+            updater_state=updater_state,
         )
 
     def conclude(self, position: int) -> None:
@@ -223,11 +218,19 @@ class GradientSharingPeer:
         self.settle()
         self._statistics.average(position)
 
-    def hand_over(self) -> SharedUpdate:
-        """Return the residual as a dense update, having taken it in ourselves."""
-        residual = self.residual.copy()
-        self._keep_residual()
-        return SharedUpdate(phase=self._phase, position=0, ends=True, data=residual)
+    def average_states_into(self, rank: int, updater_state: FloatArray) -> None:
+        """Overwrite our updater state with the mean of all that came and our own.
+
+        Notes
+        -----
+        Each worker's moments come from its own gradients only; the network that is
+        returned takes their mean, as DL4J does. Summed in rank order, so that every
+        member computes the same bits.
+        """
+        states = {**self._updater_states, rank: updater_state.copy()}
+        if len(states) > 1:
+            vectors = [states[key] for key in sorted(states)]
+            updater_state[...] = sum(vectors[1:], start=vectors[0]) / len(vectors)
 
     def _keep_residual(self) -> None:
         self._params -= self.residual

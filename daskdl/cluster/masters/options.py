@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from daskdl.checks import check_at_least, check_one_of, check_positive, did_you_mean
+from daskdl.checks import (
+    check_at_least,
+    check_count,
+    check_one_of,
+    check_positive,
+    did_you_mean,
+)
 from daskdl.encoding.algorithms import (
     AdaptiveThresholdAlgorithm,
     FixedThresholdAlgorithm,
@@ -77,7 +83,7 @@ class SharedTrainingMaster(TrainingMaster):
     ----------
     Strom, "Scalable distributed DNN training using commodity GPU cloud computing",
     2015; DL4J's SharedTrainingMaster. Where we differ: no quantum is lost when the
-    encoding changes, and the residual is shared at the end instead of dropped.
+    encoding changes, and residuals last as long as the fit, not only for an epoch.
     """
 
     threshold_algorithm: ThresholdAlgorithm = field(
@@ -112,8 +118,8 @@ class ParameterAveragingTrainingMaster(TrainingMaster):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least(
-            type(self).__name__, "averaging_frequency", self.averaging_frequency, 1
+        check_count(
+            type(self).__name__, "averaging_frequency", self.averaging_frequency
         )
 
 

@@ -203,17 +203,15 @@ def test_a_peer_that_leaves_does_not_hold_the_phase_up():
     assert exchange.positions == {1: 0}
 
 
-def test_the_residual_of_a_peer_reaches_us_at_the_finish():
+def test_the_updater_states_are_averaged_at_the_finish():
     network = Network()
-    residual = np.full(4, 0.5, np.float32)
-    topic = ScriptedTopic(
-        Message(
-            "m1", "t", 1, 1, {"phase": 3, "position": 0, "ends": True, "data": residual}
-        )
-    )
-    exchange = sharing(topic, network)
+    network.updater_state = np.full(2, 1.0, np.float32)
+    wire = {"phase": 3, "position": 0, "ends": True}
+    state = np.full(2, 3.0, np.float32)
+    message = Message("m1", "t", 1, 1, {**wire, "updater_state": state})
+    exchange = sharing(ScriptedTopic(message), network)
     exchange.finish(network, 3, frozenset({0, 1}))
-    np.testing.assert_allclose(network.params, -0.5)
+    np.testing.assert_array_equal(network.updater_state, 2.0)
 
 
 def test_a_sole_member_shares_nothing():

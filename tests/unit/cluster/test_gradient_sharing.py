@@ -63,17 +63,19 @@ def test_nothing_is_lost_residuals_hold_what_was_not_sent(master, rng):
     np.testing.assert_allclose(held, total, atol=1e-5)
 
 
-def test_handing_the_residuals_over_completes_the_sum(master, rng):
-    peers, vectors = make_peers(master, 2)
-    total = np.zeros(N)
-    for position in range(1, 10):
-        updates = rng.normal(0, 0.02, (2, N)).astype(np.float32)
-        total += updates.sum(axis=0)
-        step(peers, updates, position)
-    last = [peer.hand_over() for peer in peers]
-    peers[0].receive(1, last[1])
-    peers[0].settle()
-    np.testing.assert_allclose(-vectors[0], total, atol=1e-5)
+def test_updater_states_are_averaged_at_the_end(master):
+    peers, _ = make_peers(master, 2)
+    own, other = np.array([1.0, 3.0]), np.array([3.0, 5.0])
+    peers[0].receive(1, peers[1].end(0, updater_state=other))
+    peers[0].average_states_into(0, own)
+    np.testing.assert_array_equal(own, [2.0, 4.0])
+
+
+def test_alone_the_updater_state_stays(master):
+    (peer,), _ = make_peers(master, 1)
+    own = np.array([1.0, 3.0])
+    peer.average_states_into(0, own)
+    np.testing.assert_array_equal(own, [1.0, 3.0])
 
 
 def test_alone_the_update_is_subtracted_whole(master, rng):
