@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from distributed import Client
 
-from daskdl.checks import check_at_least
+from daskdl.checks import check_count
 from daskdl.cluster.camel_case import answers_to_camel_case
 from daskdl.cluster.driver import Driver, OnEpoch
 from daskdl.cluster.inference import (
@@ -148,7 +148,7 @@ class ClusterNetwork(Generic[N]):
         WorkerLostError
             When no worker is left.
         """
-        check_at_least(type(self).__name__, "epochs", epochs, 1)
+        check_count(type(self).__name__, "epochs", epochs)
         prepared = prepare(
             self.network,
             data,
@@ -236,7 +236,7 @@ class ClusterNetwork(Generic[N]):
         **source_options: Any,
     ) -> Scored:
         """Return loss and evaluations of one pass over the data."""
-        check_at_least(type(self).__name__, "batch_size", batch_size, 1)
+        check_count(type(self).__name__, "batch_size", batch_size)
         source = self._open(data, _options(options, source_options))
         task = InferenceTask(self.normalizer, batch_size)
         scored = score_source(self._client, self.network, source, evaluations, task)
@@ -282,7 +282,7 @@ class ClusterNetwork(Generic[N]):
         OptionError
             When the examples have no keys.
         """
-        check_at_least(type(self).__name__, "batch_size", batch_size, 1)
+        check_count(type(self).__name__, "batch_size", batch_size)
         given = dataset_of_pairs(data) if are_pairs(data) else data
         chosen = replace(_options(options, source_options), require_labels=False)
         chosen = replace(chosen, key=key if key is not None else chosen.key)

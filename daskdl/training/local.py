@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from daskdl.checks import check_at_least
+from daskdl.checks import check_count
 from daskdl.data.normalizers import NormalizerStandardize
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
@@ -48,7 +48,7 @@ def fit(
     OptionError, DataError, ShapeError
         Before anything is trained, when options, data and network do not go together.
     """
-    check_at_least("fit", "epochs", epochs, 1)
+    check_count("fit", "epochs", epochs)
     prepared = prepare(
         network, data, options, batch_size=batch_size, normalizer=normalizer
     )

@@ -51,7 +51,7 @@ def test_a_normalizer_is_applied(network, examples):
 
 @pytest.mark.parametrize("epochs", [0, -1])
 def test_an_illegal_number_of_epochs_is_refused(network, examples, epochs):
-    with pytest.raises(OptionError, match="epochs must be >= 1"):
+    with pytest.raises(OptionError, match="epochs must be a whole number > 0"):
         fit(network, examples(10), epochs=epochs, batch_size=5)
 
 

@@ -1,0 +1,135 @@
+"""What the front ends refuse, and what they do without a cluster's help."""
+
+import numpy as np
+import pytest
+
+from daskdl.cluster.frontend import (
+    DaskComputationGraph,
+    DaskMultiLayer,
+    front_end,
+)
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+)
+from daskdl.data.dataset import DataSet
+from daskdl.errors import OptionError
+from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.conf.layers import Output
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
+)
+from daskdl.nn.graph import ComputationGraph
+from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.unit.cluster.inline_client import InlineClient
+
+SEQUENCE = MultiLayerConfiguration(
+    layers=[Output(n_out=3, loss="mcxent")], input=FeedForward(size=5)
+)
+GRAPH = ComputationGraphConfiguration(
+    inputs={"in": FeedForward(size=5)},
+    vertices={
+        "out": {"type": "output", "n_out": 3, "loss": "mcxent", "inputs": ["in"]}
+    },
+    outputs=["out"],
+)
+
+
+@pytest.fixture
+def front():
+    return DaskMultiLayer(InlineClient(), SEQUENCE)
+
+
+@pytest.fixture
+def data(rng):
+    labels = np.eye(3, dtype=np.float32)[rng.integers(0, 3, 20)]
+    return DataSet(rng.normal(size=(20, 5)).astype(np.float32), labels)
+
+
+def test_a_configuration_is_initialised():
+    assert DaskMultiLayer(InlineClient(), SEQUENCE).network.params.any()
+
+
+def test_a_network_is_taken_as_it_is():
+    network = MultiLayerNetwork(SEQUENCE).init()
+    assert DaskMultiLayer(InlineClient(), network).network is network
+
+
+def test_a_sequence_is_no_graph():
+    with pytest.raises(OptionError, match="DaskComputationGraph: network must be"):
+        DaskComputationGraph(InlineClient(), SEQUENCE)
+
+
+def test_a_graph_is_no_sequence():
+    with pytest.raises(OptionError, match="DaskMultiLayer: network must be a MultiLay"):
+        DaskMultiLayer(InlineClient(), GRAPH)
+
+
+def test_the_front_end_fits_the_kind_of_network():
+    network = ComputationGraph(GRAPH).init()
+    assert isinstance(front_end(InlineClient(), network), DaskComputationGraph)
+
+
+def test_there_is_no_front_end_for_anything_else():
+    with pytest.raises(OptionError, match=r"front_end: network must be .* got str"):
+        front_end(InlineClient(), "network")
+
+
+def test_gradient_sharing_is_what_is_done_unless_told(front):
+    assert front._master == SharedTrainingMaster()
+
+
+@pytest.mark.parametrize("epochs", [0, -1, 1.5])
+def test_epochs_must_be_a_count(front, data, epochs):
+    with pytest.raises(OptionError, match="DaskMultiLayer: epochs must be a whole"):
+        front.fit(data, epochs=epochs, batch_size=4)
+
+
+def test_data_that_are_no_minibatches_need_a_batch_size(front, data):
+    with pytest.raises(OptionError, match="batch_size must be given for"):
+        front.fit((data.features, data.labels))
+
+
+def test_a_batch_size_of_nothing_is_refused(front, data):
+    with pytest.raises(OptionError, match="DaskMultiLayer: batch_size must be a whole"):
+        front.evaluate(data, batch_size=0)
+
+
+def test_options_that_no_source_has_are_named(front, data):
+    with pytest.raises(OptionError, match=r"got \['fetures'\]"):
+        front.evaluate(data, fetures="x")
+
+
+def test_evaluation_is_that_of_the_network(front, data):
+    np.testing.assert_array_equal(
+        front.evaluate(data).confusion_matrix,
+        front.network.evaluate(data).confusion_matrix,
+    )
+
+
+def test_the_score_is_the_mean_loss_of_an_example(front, data):
+    expected = front.network.score_examples(data).mean()
+    assert front.score(data) == pytest.approx(expected, rel=1e-5)
+
+
+def test_pairs_come_back_as_pairs(front, data):
+    pairs = [(f"key {row}", data.features[row]) for row in range(20)]
+    answered = dict(front.feed_forward_with_key(pairs))
+    expected = front.network.output(data.features)
+    np.testing.assert_allclose(answered["key 7"], expected[7], rtol=1e-6)
+
+
+def test_camel_case_names_answer_too(front, data):
+    assert front.doEvaluation(data, []) == []
+
+
+def test_a_batch_size_must_be_whole(front, data):
+    with pytest.raises(OptionError, match="fit: batch_size must be a whole number"):
+        front.fit((data.features, data.labels), batch_size=2.5)
+
+
+def test_half_a_minibatch_is_no_averaging_frequency():
+    """The count of minibatches would never equal it, and no round would come."""
+    with pytest.raises(OptionError, match="averaging_frequency must be a whole number"):
+        ParameterAveragingTrainingMaster(averaging_frequency=2.5)

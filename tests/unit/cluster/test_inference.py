@@ -1,0 +1,145 @@
+"""Evaluation and predictions with tasks that run where they are submitted."""
+
+import numpy as np
+import pytest
+
+from daskdl.cluster.inference import (
+    InferenceTask,
+    classes_of,
+    predict_source,
+    prediction_columns,
+    scan_on,
+    score_source,
+)
+from daskdl.data.dataset import DataSet
+from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.errors import DataError
+from daskdl.evaluation.evaluation import Evaluation
+from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.conf.layers import Output
+from daskdl.nn.conf.network import MultiLayerConfiguration
+from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.unit.cluster.inline_client import InlineClient
+
+TASK = InferenceTask(normalizer=None, batch_size=4)
+
+
+@pytest.fixture
+def network():
+    return MultiLayerNetwork(
+        MultiLayerConfiguration(
+            layers=[Output(n_out=3, loss="mcxent")], input=FeedForward(size=5)
+        )
+    ).init()
+
+
+@pytest.fixture
+def whole(rng):
+    features = rng.normal(size=(30, 5)).astype(np.float32)
+    labels = np.eye(3, dtype=np.float32)[rng.integers(0, 3, 30)]
+    return DataSet(features, labels, keys=np.arange(30))
+
+
+@pytest.fixture
+def source(whole):
+    return open_source(list(whole.batches(7)), SourceOptions())
+
+
+class RecordingSink:
+    """Keeps what is written."""
+
+    def __init__(self):
+        self.parts = {}
+
+    def write_part(self, index, columns):
+        self.parts[index] = columns
+        return f"part {index}"
+
+
+def test_every_partition_is_predicted_in_its_order(network, source, whole):
+    predicted = predict_source(InlineClient(), network, source, None, TASK)
+    keys = np.concatenate([entry.keys for entry in predicted])
+    np.testing.assert_array_equal(keys, whole.keys)
+
+
+def test_predictions_are_those_of_the_network(network, source, whole):
+    predicted = predict_source(InlineClient(), network, source, None, TASK)
+    outputs = np.concatenate([entry.outputs[0] for entry in predicted])
+    np.testing.assert_allclose(outputs, network.output(whole.features), rtol=1e-6)
+
+
+def test_a_sink_gets_one_part_a_partition(network, source):
+    sink = RecordingSink()
+    predicted = predict_source(InlineClient(), network, source, sink, TASK)
+    assert [entry.path for entry in predicted] == [f"part {n}" for n in range(5)]
+    assert sorted(sink.parts) == [0, 1, 2, 3, 4]
+
+
+def test_what_was_written_is_not_sent_back_as_well(network, source):
+    predicted = predict_source(InlineClient(), network, source, RecordingSink(), TASK)
+    assert all(entry.outputs == () for entry in predicted)
+
+
+def test_a_partition_that_is_missing_or_double_is_refused(network, source):
+    client = InlineClient(answer=lambda results: [*results, results[0]])
+    with pytest.raises(DataError, match=r"predicted once, got 6 results for 5 partit"):
+        predict_source(client, network, source, None, TASK)
+
+
+def test_the_evaluation_is_that_of_one_process(network, source, whole):
+    scored = score_source(InlineClient(), network, source, [Evaluation()], TASK)
+    np.testing.assert_array_equal(
+        scored.evaluations[0].confusion_matrix,
+        network.evaluate(whole).confusion_matrix,
+    )
+
+
+def test_the_loss_is_the_sum_over_all_examples(network, source, whole):
+    scored = score_source(InlineClient(), network, source, [], TASK)
+    expected = network.score_examples(whole).sum()
+    assert scored.loss_sum == pytest.approx(expected, rel=1e-5)
+    assert scored.examples == 30
+
+
+def test_the_callers_evaluations_stay_empty(network, source):
+    given = Evaluation(3)
+    score_source(InlineClient(), network, source, [given], TASK)
+    assert given.confusion_matrix.sum() == 0
+
+
+def test_a_scan_has_one_task_a_partition(source):
+    client = InlineClient()
+    facts = scan_on(client)(source.partitions, None)
+    assert [entry.rows for entry in facts] == [7, 7, 7, 7, 2]
+    assert client.submitted == 5
+
+
+def test_few_partitions_make_few_tasks(network, whole):
+    client = InlineClient()
+    predict_source(client, network, open_source([whole], SourceOptions()), None, TASK)
+    assert client.submitted == 1
+
+
+def test_the_class_of_one_output_is_whether_it_exceeds_a_half():
+    np.testing.assert_array_equal(classes_of(np.array([[0.4], [0.6]])), [0.0, 1.0])
+
+
+def test_the_class_of_several_outputs_is_the_largest():
+    np.testing.assert_array_equal(classes_of(np.array([[0.1, 0.7, 0.2]])), [1.0])
+
+
+def test_further_outputs_have_a_number():
+    output = np.array([[0.3, 0.7]])
+    columns = prediction_columns("id", ["a"], [output, output], is_class=True)
+    assert list(columns) == [
+        "id",
+        "prediction",
+        "probability",
+        "prediction_1",
+        "probability_1",
+    ]
+
+
+def test_a_regression_of_one_number_is_one_column():
+    columns = prediction_columns("id", ["a"], [np.array([[2.5]])], is_class=False)
+    np.testing.assert_array_equal(columns["prediction"], [2.5])
