@@ -152,7 +152,7 @@ class SimulatedCluster:
         if what == "finished":
             vectors = (worker.network.params.copy(), worker.network.iteration_count)
             self.snapshots.setdefault(values["phase"], {})[rank] = vectors
-            # Whoever becomes the last one there takes its residual in, and may die then.
+            # The last one there takes its residual in, and may die then.
             worker.unsent += [vector.copy() for vector in worker.unsent[:1]]
         if worker.is_there:
             # What a worker sent before it died arrives before the news of its death.
