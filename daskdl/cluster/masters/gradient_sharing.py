@@ -98,6 +98,7 @@ class GradientSharingPeer:
         self._incoming = array_namespace(params).zeros_like(params)
         self._anything = False
         self._phase = -1
+        self._is_last_phase = False
         self._waiting_for: set[int] = set()
         self._peers: set[int] = set()
         self._updater_states: dict[int, FloatArray] = {}
@@ -194,17 +195,22 @@ class GradientSharingPeer:
             self._anything = False
 
     def left(self, rank: int) -> None:
-        """Go on without a peer; the last one to go leaves the residual to us."""
+        """Go on without a peer; the last one to go leaves the residual to us.
+
+        Not when the session ends: peers that returned have left as well, with a network
+        that must be ours.
+        """
         self._waiting_for.discard(rank)
         was_alone = self.is_alone
         self._peers.discard(rank)
-        if self.is_alone and not was_alone:
+        if self.is_alone and not was_alone and not self._is_last_phase:
             self._keep_residual()
 
     def end(
         self, position: int, *, updater_state: FloatArray | None = None
     ) -> SharedUpdate:
         """Return the last message of a phase, or with a state that of the session."""
+        self._is_last_phase = updater_state is not None
         return SharedUpdate(
             phase=self._phase,
             position=position,

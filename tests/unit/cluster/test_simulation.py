@@ -170,6 +170,13 @@ def test_whoever_dies_every_example_is_trained(monkeypatch, seed, master):
     assert_epochs_are_counted(outcome, len(outcome.report.epochs))
 
 
+def test_a_death_during_the_finish_changes_no_survivor(monkeypatch):
+    """The one that hears of it after the others returned is not the last survivor."""
+    outcome = disturbed_fit(monkeypatch, 1001, sharing)
+    first, second = (worker.actor.result.params for worker in outcome.survivors)
+    np.testing.assert_allclose(first, second, rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", QUICK)
 def test_every_worker_that_the_driver_misses_is_told(monkeypatch, seed):
     outcome = disturbed_fit(monkeypatch, seed, averaging)
