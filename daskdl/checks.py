@@ -48,6 +48,15 @@ def check_count(who: str, option: str, value: Any) -> int:
     return int(value)
 
 
+def check_type(who: str, option: str, value: Any, *kinds: type) -> None:
+    """Refuse a value that is of none of these types."""
+    if not isinstance(value, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise OptionError(
+            f"{who}: {option} must be a {names}, got {type(value).__name__}."
+        )
+
+
 def check_one_of(who: str, option: str, value: T, allowed: Iterable[T]) -> T:
     """Refuse a value that is not among `allowed`; suggest the nearest name."""
     known = list(allowed)

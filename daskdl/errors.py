@@ -21,6 +21,7 @@ catch it without importing this module::
     │   ├── WorkerLostError                too many workers went: retry
     │   ├── StepTimeoutError (TimeoutError)  no answer in time
     │   └── BusClosedError                 the topic or the bus was closed
+    ├── DivergedError (ArithmeticError)    training gave a score that is no number
     └── StaleMessageError (ValueError)     a message of an older round: drop it
 
 Where two bases are built-ins, the one that is an OSError comes first: an OSError has
@@ -98,6 +99,10 @@ class StepTimeoutError(TimeoutError, ClusterError):
 
 class BusClosedError(ClusterError):
     """The topic, or the bus below it, was closed."""
+
+
+class DivergedError(DaskdlError, ArithmeticError):
+    """Training gave a score that is no number: the steps are too large."""
 
 
 class StaleMessageError(DaskdlError, ValueError):

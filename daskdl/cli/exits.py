@@ -15,6 +15,7 @@ import click
 from daskdl.errors import (
     ClusterError,
     DaskdlError,
+    DivergedError,
     OutputError,
     StaleMessageError,
 )
@@ -116,7 +117,7 @@ def _text(error: Exception) -> str:
 
 
 def _exit_code(error: Exception) -> int:
-    if isinstance(error, StaleMessageError | OutputError):
+    if isinstance(error, StaleMessageError | OutputError | DivergedError):
         return _FAILED
     if isinstance(error, ClusterError) or _is_of_distributed(error):
         return _CLUSTER

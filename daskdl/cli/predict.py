@@ -1,8 +1,6 @@
 """``daskdl predict``: predictions of a saved network, with the keys of the examples."""
 
 import os
-import posixpath
-import re
 import time
 
 import click
@@ -60,6 +58,7 @@ def command(
     from daskdl.cli.saved_model import open_model
     from daskdl.cluster.connect import connect
     from daskdl.cluster.frontend import front_end
+    from daskdl.cluster.results import check_apart, check_key
 
     saved = open_model(model)
     options = saved.source_options(
@@ -69,10 +68,10 @@ def command(
         key=key,
         require_labels=False,
     )
-    _check_key(key)
+    check_key("predict", "--key", key)
     source = open_for(saved.network, data, options)
     url = resolved(os.getcwd(), output)
-    _check_apart(url, resolved(os.getcwd(), data))
+    check_apart("predict", "--output", url, resolved(os.getcwd(), data))
     _check_output(url, overwrite=overwrite)
     with connect(cluster_from(scheduler, workers)) as client:
         n_workers = len(client.nthreads())
@@ -93,29 +92,6 @@ def command(
     figures.print_table(Console(stderr=as_json))
     if as_json:
         click.echo(figures.to_line())
-
-
-def _check_key(key: str) -> None:
-    """Refuse a key whose column the predictions would take."""
-    from daskdl.errors import OptionError
-
-    # Further outputs of a graph have a number behind it.
-    if re.fullmatch(r"(prediction|probability)(_\d+)?", key):
-        raise OptionError(
-            f"predict: --key must differ from the columns of the predictions, got "
-            f"{key!r}. Rename the column."
-        )
-
-
-def _check_apart(url: str, data: str) -> None:
-    """Refuse to replace the data by their predictions."""
-    from daskdl.errors import OptionError
-
-    places = [f"{posixpath.normpath(place)}/" for place in (url, data)]
-    if places[0].startswith(places[1]) or places[1].startswith(places[0]):
-        raise OptionError(
-            f"predict: --output must lie apart from the data {data}, got {url}."
-        )
 
 
 def _check_output(url: str, *, overwrite: bool) -> None:

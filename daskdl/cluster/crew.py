@@ -12,6 +12,7 @@ from typing import Any
 from distributed import CancelledError, Client, Future
 from distributed.comm import CommClosedError
 
+from daskdl.checks import some
 from daskdl.cluster import bus
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
@@ -237,12 +238,15 @@ class Crew:
             ) from error
 
     def _check_wanted(self, addresses: Sequence[str]) -> None:
-        if addresses:
-            return
-        raise OptionError(
-            f"Session: workers must name workers of the cluster, got {self._wanted!r}; "
-            f"it has {sorted(self._client.nthreads())}."
-        )
+        there = sorted(self._client.nthreads())
+        if not addresses or (isinstance(self._wanted, int) and not self._members):
+            n_wanted = self._wanted if isinstance(self._wanted, int) else 1
+            if len(addresses) >= n_wanted:
+                return
+            raise OptionError(
+                f"Session: workers must be workers of the cluster, got "
+                f"{self._wanted!r}; it has {len(there)}: {some(there)}."
+            )
 
     def _stop(self, reason: str) -> None:
         orders = dict.fromkeys(self.addresses.values(), Stop(reason=reason))

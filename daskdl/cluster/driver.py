@@ -146,20 +146,20 @@ class Driver:
             self._tell_losses(losses)
             shares = deal_again(losses, sorted(self._crew.addresses))
         self._crew.order_all(EndEpoch())
-        self._tell(
-            EpochFinished(
-                time_s=time.monotonic() - self._start_s,
-                epoch=number,
-                examples=self._data.examples,
-                score=self._meter.epoch_score,
-                wall_s=time.monotonic() - start_s,
-                workers=len(self._crew.addresses),
-            )
+        finished = EpochFinished(
+            time_s=time.monotonic() - self._start_s,
+            epoch=number,
+            examples=self._data.examples,
+            score=self._meter.epoch_score,
+            wall_s=time.monotonic() - start_s,
+            workers=len(self._crew.addresses),
         )
         if self._on_epoch is not None:
             load_state(self._network, self._crew.snapshot())
             self._network.epoch_count = epoch + 1
             self._on_epoch(self._network)
+        # Last: whoever reads that the epoch is done may count on its checkpoint.
+        self._tell(finished)
 
     def _run_phase(
         self, shares: Mapping[int, Sequence[Minibatch]], epoch: int

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from distributed import Client
 
-from daskdl.checks import check_count
+from daskdl.checks import check_count, check_type
 from daskdl.cluster.camel_case import answers_to_camel_case
 from daskdl.cluster.driver import Driver, OnEpoch
 from daskdl.cluster.inference import (
@@ -24,6 +24,8 @@ from daskdl.cluster.inference import (
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
 from daskdl.cluster.results import (
     are_pairs,
+    check_apart,
+    check_key,
     dataset_of_pairs,
     is_labelled,
     labelled,
@@ -84,6 +86,15 @@ class ClusterNetwork(Generic[N]):
         normalizer: NormalizerStandardize | None = None,
     ) -> None:
         who = type(self).__name__
+        if not hasattr(client, "submit"):
+            raise OptionError(
+                f"{who}: client must be a distributed.Client, got "
+                f"{type(client).__name__}."
+            )
+        if training_master is not None:
+            check_type(who, "training_master", training_master, TrainingMaster)
+        if normalizer is not None:
+            check_type(who, "normalizer", normalizer, NormalizerStandardize)
         built = (
             network
             if isinstance(network, MultiLayerNetwork | ComputationGraph)
@@ -148,7 +159,10 @@ class ClusterNetwork(Generic[N]):
         WorkerLostError
             When no worker is left.
         """
-        check_count(type(self).__name__, "epochs", epochs)
+        who = type(self).__name__
+        check_count(who, "epochs", epochs)
+        _check_callable(who, "on_event", on_event)
+        _check_callable(who, "on_epoch", on_epoch)
         prepared = prepare(
             self.network,
             data,
@@ -287,6 +301,9 @@ class ClusterNetwork(Generic[N]):
         chosen = replace(_options(options, source_options), require_labels=False)
         chosen = replace(chosen, key=key if key is not None else chosen.key)
         source = self._open(given, chosen)
+        if output is not None:
+            check_key("feed_forward_with_key", "key", chosen.key)
+            check_apart("feed_forward_with_key", "output", output, data)
         if output is not None or not is_labelled(data):
             _check_keys(source, chosen)
         task = InferenceTask(self.normalizer, batch_size, chosen.key or "key")
@@ -381,3 +398,10 @@ def _check_keys(source: Source, options: SourceOptions) -> None:
         f"feed_forward_with_key: key must name the column of {source.name} that holds "
         "the keys, got None. DataSets and pairs bring their own."
     )
+
+
+def _check_callable(who: str, option: str, value: Any) -> None:
+    if value is not None and not callable(value):
+        raise OptionError(
+            f"{who}: {option} must be callable, got {type(value).__name__}."
+        )

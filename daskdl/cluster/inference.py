@@ -139,7 +139,7 @@ def score_partitions(
     own = [evaluation.new_instance() for evaluation in evaluations]
     loss_sum, examples = 0.0, 0
     for _, partition in numbered:
-        for batch in _batches(partition, task):
+        for batch in _batches(partition.load(), task):
             scores, outputs = network.score_and_output(batch)
             loss_sum += float(scores.sum(dtype=np.float64))
             examples += batch.num_examples
@@ -208,13 +208,17 @@ def _predict(
     task: InferenceTask,
 ) -> Predicted:
     keys, parts = [], []
-    for batch in _batches(partition, task):
+    loaded = partition.load()
+    for batch in _batches(loaded, task):
         keys.append(batch.keys)
         parts.append(outputs_of(network, batch))
-    if not parts:
-        return Predicted(index, 0)
-    outputs = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
-    joined = merge_keys(partition.name, keys)
+    if parts:
+        outputs = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+        joined = merge_keys(partition.name, keys)
+    else:
+        # A file without rows still tells Spark the columns.
+        outputs = tuple(np.zeros((0, n)) for n in network.output_layer_n_out)
+        joined = loaded.keys
     rows = len(outputs[0])
     if sink is None:
         return Predicted(index, rows, keys=joined, outputs=outputs)
@@ -253,7 +257,6 @@ def _run(
     return list(client.gather(futures))
 
 
-def _batches(partition: Partition, task: InferenceTask) -> Iterator[Batch]:
-    loaded = partition.load()
+def _batches(loaded: Batch, task: InferenceTask) -> Iterator[Batch]:
     for batch in loaded.batches(task.batch_size):
         yield normalized(batch, task.normalizer)

@@ -1,5 +1,8 @@
 """Predictions in the form in which they were asked for."""
 
+import os
+import posixpath
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -9,9 +12,38 @@ from numpy.typing import NDArray
 from daskdl.cluster.inference import Predicted
 from daskdl.data.dataset import DataSet
 from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import OptionError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+def check_key(who: str, option: str, key: str | None) -> None:
+    """Refuse a key whose column the predictions would take."""
+    # Further outputs of a graph have a number behind it.
+    if key is not None and re.fullmatch(r"(prediction|probability)(_\d+)?", key):
+        raise OptionError(
+            f"{who}: {option} must differ from the columns of the predictions, got "
+            f"{key!r}. Rename the column."
+        )
+
+
+def check_apart(who: str, option: str, output: str, data: Any) -> None:
+    """Refuse to replace the data by their predictions."""
+    for place in data if isinstance(data, list | tuple) else [data]:
+        if not isinstance(place, str | os.PathLike):
+            continue
+        first, second = _folder(output), _folder(os.fspath(place))
+        if first.startswith(second) or second.startswith(first):
+            raise OptionError(
+                f"{who}: {option} must lie apart from the data {os.fspath(place)}, got "
+                f"{output}."
+            )
+
+
+def _folder(path: str) -> str:
+    whole = path if "://" in path else os.path.abspath(path)
+    return f"{posixpath.normpath(whole)}/"
 
 
 def are_pairs(data: Any) -> bool:

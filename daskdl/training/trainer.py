@@ -5,12 +5,14 @@ is the business of its :class:`Exchange`: alone it is subtracted from the parame
 on a cluster it also goes to the peers. There is no second trainer.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Any, Protocol
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.errors import DivergedError
 from daskdl.nn.network import Network
 
 Minibatch = DataSet | MultiDataSet
@@ -63,9 +65,21 @@ class Trainer:
         self.rng_stream = rng_stream
 
     def fit_minibatch(self, batch: Minibatch) -> float:
-        """Run one iteration and return its score (before the update)."""
+        """Run one iteration and return its score (before the update).
+
+        Raises
+        ------
+        DivergedError
+            When the score is no number; the parameters would be none either.
+        """
         network = self.network
         score = network.compute_gradients(batch, rng_stream=self.rng_stream)
+        if not math.isfinite(score):
+            raise DivergedError(
+                f"Trainer: the score must be a number, got {score} in iteration "
+                f"{network.iteration_count}. Lower the learning rate, or normalize the "
+                "features."
+            )
         self.exchange.apply(network, network.compute_update())
         network.iteration_count += 1
         self.exchange.iteration_done(network, batch.num_examples)

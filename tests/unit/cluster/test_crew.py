@@ -126,8 +126,13 @@ def test_an_asynchronous_client_is_refused():
 
 
 def test_workers_that_the_cluster_has_not_are_refused(client):
-    with pytest.raises(OptionError, match=r"must name workers of the cluster, got \["):
+    with pytest.raises(OptionError, match=r"must be workers of the cluster, got \["):
         crew_on(client, ["elsewhere"]).start(STATE)
+
+
+def test_more_workers_than_there_are_are_refused(client):
+    with pytest.raises(OptionError, match="must be workers of the cluster, got 9; it"):
+        crew_on(client, 9).start(STATE)
 
 
 def test_as_many_workers_start_as_were_asked_for(client):

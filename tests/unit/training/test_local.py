@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from daskdl.data.normalizers import NormalizerStandardize
-from daskdl.errors import OptionError
+from daskdl.errors import DivergedError, OptionError
 from daskdl.training.local import fit
 from daskdl.training.state import network_from_state, state_of
 from daskdl.training.trainer import Trainer
@@ -104,3 +104,9 @@ def _loss(network, data):
     labels = np.eye(3, dtype=np.float32)[data.labels]
     probabilities = network.output(data.features)
     return -np.log((probabilities * labels).sum(axis=1)).mean()
+
+
+def test_a_score_that_is_no_number_ends_training(network, examples):
+    network.params[...] = np.nan
+    with pytest.raises(DivergedError, match="score must be a number, got nan in iter"):
+        fit(network, examples(10), batch_size=5)
