@@ -206,16 +206,33 @@ class GradientSharingPeer:
         if self.is_alone and not was_alone and not self._is_last_phase:
             self._keep_residual()
 
-    def end(
-        self, position: int, *, updater_state: FloatArray | None = None
-    ) -> SharedUpdate:
-        """Return the last message of a phase, or with a state that of the session."""
-        self._is_last_phase = updater_state is not None
+    def end(self, position: int) -> SharedUpdate:
+        """Return the last message of a phase."""
         return SharedUpdate(
             phase=self._phase,
             position=position,
             ends=True,
             statistics=self._statistics.values(),
+        )
+
+    def finish(self, updater_state: FloatArray) -> SharedUpdate:
+        """Return the last message of the session.
+
+        It carries, as a dense update, what the encoder would still send: the whole
+        quanta in the residual. What is below the threshold stays.
+        """
+        self._is_last_phase = True
+        whole = self.residual / self.threshold
+        quanta = array_namespace(whole).trunc(whole, out=whole)
+        quanta *= self.threshold
+        self.residual[...] -= quanta
+        decode_add(quanta, self._incoming)
+        self._anything = True
+        return SharedUpdate(
+            phase=self._phase,
+            position=0,
+            ends=True,
+            data=quanta,
             updater_state=updater_state,
         )
 

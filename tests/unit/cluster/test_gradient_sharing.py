@@ -66,9 +66,26 @@ def test_nothing_is_lost_residuals_hold_what_was_not_sent(master, rng):
 def test_updater_states_are_averaged_at_the_end(master):
     peers, _ = make_peers(master, 2)
     own, other = np.array([1.0, 3.0]), np.array([3.0, 5.0])
-    peers[0].receive(1, peers[1].end(0, updater_state=other))
+    peers[0].receive(1, peers[1].finish(other))
     peers[0].average_states_into(0, own)
     np.testing.assert_array_equal(own, [2.0, 4.0])
+
+
+def test_at_the_end_whole_quanta_are_shared_and_the_rest_stays(master):
+    peers, vectors = make_peers(master, 2)
+    peers[1].share(np.full(N, 0.034, np.float32), iteration=1, epoch=0, position=1)
+    peers[1].settle()
+    peers[0].receive(1, peers[1].finish(np.zeros(0)))
+    peers[0].settle()
+    # The message of the iteration carried one quantum of 0.01; two more are due.
+    np.testing.assert_allclose(vectors[0], -0.02, rtol=1e-5)
+
+
+def test_what_is_below_the_threshold_stays_in_the_residual(master):
+    peers, _ = make_peers(master, 2)
+    peers[1].share(np.full(N, 0.034, np.float32), iteration=1, epoch=0, position=1)
+    peers[1].finish(np.zeros(0))
+    np.testing.assert_allclose(peers[1].residual, 0.004, rtol=1e-4)
 
 
 def test_alone_the_updater_state_stays(master):
