@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import fsspec
 import pytest
 
 import daskdl
+from daskdl.data.filesystems import filesystem
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 
@@ -29,7 +29,7 @@ def daskdl_command(*arguments):
 def home(hdfs):
     """URL of a directory with the digits and a job."""
     url = f"{hdfs.uri}/digits"
-    fs, path = fsspec.core.url_to_fs(url)
+    fs, path = filesystem(url)
     for name in ("train", "test"):
         fs.makedirs(f"{path}/data/{name}", exist_ok=True)
         for file in (DIGITS / "data" / name).iterdir():
@@ -57,7 +57,7 @@ def test_the_model_is_on_hdfs(figures, home):
 
 
 def test_the_run_directory_is_complete(figures, home):
-    fs, path = fsspec.core.url_to_fs(f"{home}/run")
+    fs, path = filesystem(f"{home}/run")
     assert {Path(entry).name for entry in fs.ls(path, detail=False)} == {
         "model.zip",
         "evaluation.json",
@@ -78,7 +78,7 @@ def test_predictions_are_written_to_hdfs(figures, home):
         f"{home}/predictions",
     )
     assert (code, found["examples"]) == (0, 360), told
-    fs, path = fsspec.core.url_to_fs(f"{home}/predictions")
+    fs, path = filesystem(f"{home}/predictions")
     assert fs.exists(f"{path}/_SUCCESS")
 
 
@@ -92,6 +92,6 @@ def test_a_refused_job_leaves_nothing_on_hdfs(home):
     code, _, _ = daskdl_command(
         "run", f"{home}/job.yaml", "data.label=id", "output=refused"
     )
-    fs, path = fsspec.core.url_to_fs(home)
+    fs, path = filesystem(home)
     assert code == 2
     assert not fs.exists(f"{path}/refused")

@@ -108,7 +108,7 @@ def bitmap_decode_add(words, tau, half, target):
     """Add what the two-bit codes stand for."""
     # By code: sign bit above magnitude bit.
     steps = np.empty(4, target.dtype)
-    steps[0] = 0
+    steps[0] = -0.0  # changes no bit; 0 would turn -0 into 0
     steps[1] = tau
     steps[2] = -half
     steps[3] = -tau

@@ -66,7 +66,9 @@ def bitmap_decode_add(
     codes = words.view(np.uint32)[:, None]
     magnitude = ((codes >> shifts) & 1).ravel()[: target.size].astype(bool)
     signed = ((codes >> (shifts + _WORD)) & 1).ravel()[: target.size].astype(bool)
-    target += _steps(namespace, magnitude, signed, tau, half)
+    steps = _steps(namespace, magnitude, signed, tau, half)
+    # Where there is no code: adding -0 changes no bit, adding 0 turns -0 into 0.
+    target += namespace.where(magnitude | signed, steps, -(tau - tau))
 
 
 def _steps(
