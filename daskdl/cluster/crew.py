@@ -75,6 +75,7 @@ class Crew:
             session=uuid.uuid4().hex, master=master, normalizer=data.normalizer
         )
         self._members: dict[int, _Member] = {}
+        self._dismissed: set[str] = set()
         self._addresses_ever: dict[int, str] = {}
         self._reports = ReportQueue(client, self._spec.topic)
 
@@ -118,10 +119,10 @@ class Crew:
 
     def newcomers(self) -> list[str]:
         """Return workers that may join: asked for, there, and not yet taken."""
-        taken = set(self.addresses.values())
+        taken = set(self.addresses.values()) | self._dismissed
         free = sorted(set(self._client.nthreads()) - taken)
         if isinstance(self._wanted, int):
-            return free[: max(0, self._wanted - len(taken))]
+            return free[: max(0, self._wanted - len(self._members))]
         if self._wanted is not None:
             return [address for address in free if address in self._wanted]
         return free
@@ -156,6 +157,14 @@ class Crew:
         """Note that the task of a member has started."""
         if rank in self._members:
             self._members[rank].is_ready = True
+
+    def dismiss_late(self) -> None:
+        """Go on without the members whose task has not started."""
+        late = {rank for rank, m in self._members.items() if not m.is_ready}
+        self.order(dict.fromkeys(late, Stop(reason="it started too late")))
+        members = [self._members.pop(rank) for rank in late]
+        self._dismissed.update(member.address for member in members)
+        self._client.cancel([member.future for member in members])
 
     def lose(self, address: str) -> int | None:
         """Forget the member at `address`; return its rank, None if there is none."""

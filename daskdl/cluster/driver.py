@@ -5,6 +5,7 @@ again what a dead worker left, and brings the network back. It waits for nothing
 a time-out.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -38,6 +39,8 @@ from daskdl.errors import (
 from daskdl.nn.network import Network
 from daskdl.training.preparation import PreparedData
 from daskdl.training.state import NetworkState, load_state, state_of
+
+logger = logging.getLogger(__name__)
 
 OnEpoch = Callable[[Network[Any]], None]
 
@@ -284,7 +287,12 @@ class Driver:
         if self._master.elastic and self._crew.newcomers():
             # The member that answers may not have taken its EndEpoch yet.
             self._crew.start(replace(self._crew.snapshot(), epoch_count=epoch))
-            self._await_ready()
+            try:
+                self._await_ready()
+            except StepTimeoutError as error:
+                # Whoever is busy with other tasks does not hold up the others.
+                logger.warning("%s The fit goes on without them.", error)
+                self._crew.dismiss_late()
 
     def _finish(self) -> None:
         members = frozenset(self._crew.addresses)

@@ -120,6 +120,13 @@ def crew(client):
     return started
 
 
+def test_a_worker_that_did_not_start_is_not_asked_again(crew, client):
+    for rank in (0, 1):
+        crew.ready(rank)
+    crew.dismiss_late()
+    assert (sorted(crew.addresses.values()), crew.newcomers()) == (["a", "b"], [])
+
+
 def test_an_asynchronous_client_is_refused():
     with pytest.raises(OptionError, match="client must be synchronous"):
         crew_on(FakeClient("a", asynchronous=True))

@@ -47,6 +47,10 @@ class ScriptedCrew:
     def newcomers(self):
         return self.late
 
+    def dismiss_late(self):
+        self.orders.append("dismiss")
+        self.not_ready.clear()
+
     def next_event(self):
         return self.events.popleft() if self.events else None
 
@@ -137,6 +141,14 @@ def test_phases_are_never_used_twice(driver):
 
 def test_the_peak_memory_of_a_worker_is_reported(driver):
     assert driver.fit(1, shuffle=False).peak_worker_bytes == 7
+
+
+def test_a_newcomer_that_does_not_start_is_left_out(driver):
+    driver._master = SharedTrainingMaster(start_timeout_s=0.01)
+    driver._crew.late = ["c"]
+    driver._crew.not_ready = ["c"]
+    driver._let_join(1)
+    assert driver._crew.orders == ["start", "dismiss"]
 
 
 def test_a_newcomer_starts_with_the_number_of_the_epoch(driver, monkeypatch):
