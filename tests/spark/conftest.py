@@ -22,6 +22,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.session.timeZone": "UTC",
+        # Also when another test has pointed HADOOP_CONF_DIR to a mini HDFS before.
+        "spark.hadoop.fs.defaultFS": "file:///",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
     with pytest.MonkeyPatch.context() as patch:
