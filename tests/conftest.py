@@ -6,8 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
+
+# No test asserts a time, nor does Hypothesis. CI sees the same examples every time; what
+# others find on their machines is a test of its own before it is mended.
+settings.register_profile(
+    "daskdl",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("daskdl")
 
 # The folder below tests/ gives the marker, so that no test can forget it.
 MARKED_FOLDERS = frozenset({"integration", "spark", "hdfs", "gpu"})
