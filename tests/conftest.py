@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 
-# No test asserts a time, nor does Hypothesis. CI sees the same examples every time; what
-# others find on their machines is a test of its own before it is mended.
+# No test asserts a time, nor does Hypothesis. CI sees the same examples every time;
+# what others find on their machines becomes a test of its own.
 settings.register_profile(
     "daskdl",
     deadline=None,
