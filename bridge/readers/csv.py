@@ -15,7 +15,7 @@ import pyarrow.csv as pacsv
 
 from bridge.listing import Part
 from bridge.readers.columns import ExampleColumns, check_exist, resolve_columns
-from bridge.readers.examples import TablePartition, TableReader
+from bridge.readers.examples import TablePartition, TableReader, whole_files
 from bridge.readers.lines import read_head, read_lines
 from bridge.readers.place import Place, reading
 from daskdl.data.sources.source import SourceOptions
@@ -131,17 +131,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     available = [*names, *part.values]
     columns = resolve_columns(options, available, part.url)
     reader = CsvReader(tuple(names), has_header, _text_columns(columns))
-    return [
-        TablePartition(
-            name=one.url,
-            rows=0 if one.size == 0 else None,
-            part=one,
-            reader=reader,
-            columns=columns,
-            options=options,
-        )
-        for one in parts
-    ]
+    return whole_files(parts, reader, columns, options)
 
 
 def _first_with_rows(

@@ -1,7 +1,7 @@
 """From a table of stored columns to a data set, whatever form it was stored in."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
 from daskdl.errors import ColumnError
 
-__all__ = ["TablePartition", "TableReader"]
+__all__ = ["TablePartition", "TableReader", "whole_files"]
 
 
 class TableReader(ABC):
@@ -182,6 +182,26 @@ class TablePartition(Partition):
         if self.options.feature_shape is not None:
             return int(np.prod(self.options.feature_shape))
         return self.options.n_features
+
+
+def whole_files(
+    parts: Sequence[Part],
+    reader: TableReader,
+    columns: ExampleColumns,
+    options: SourceOptions,
+) -> list[TablePartition]:
+    """Make a partition of each file of a form that does not tell its number of rows."""
+    return [
+        TablePartition(
+            name=part.url,
+            rows=0 if part.size == 0 else None,
+            part=part,
+            reader=reader,
+            columns=columns,
+            options=options,
+        )
+        for part in parts
+    ]
 
 
 def _decode(

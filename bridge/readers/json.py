@@ -16,7 +16,7 @@ import pyarrow.json as pajson
 
 from bridge.listing import Part
 from bridge.readers.columns import ExampleColumns, check_types, resolve_columns
-from bridge.readers.examples import TablePartition, TableReader
+from bridge.readers.examples import TablePartition, TableReader, whole_files
 from bridge.readers.lines import read_head, read_lines
 from bridge.readers.vectors import VECTOR
 from daskdl.data.sources.source import SourceOptions
@@ -83,17 +83,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     part, columns, types = _resolved(parts, options)
     check_types(columns, types, part.url)
     reader = JsonReader(tuple((n, types[n]) for n in columns.all() if n in types))
-    return [
-        TablePartition(
-            name=one.url,
-            rows=0 if one.size == 0 else None,
-            part=one,
-            reader=reader,
-            columns=columns,
-            options=options,
-        )
-        for one in parts
-    ]
+    return whole_files(parts, reader, columns, options)
 
 
 def _resolved(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bridge.listing import Part
 from bridge.readers.columns import resolve_columns
-from bridge.readers.examples import TablePartition, TableReader
+from bridge.readers.examples import TablePartition, TableReader, whole_files
 from bridge.readers.lines import read_lines
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError
@@ -64,17 +64,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     available = ["label", "features", *parts[0].values]
     columns = resolve_columns(options, available, parts[0].url)
     width = options.n_features or _width(parts, options)
-    return [
-        TablePartition(
-            name=part.url,
-            rows=0 if part.size == 0 else None,
-            part=part,
-            reader=LibsvmReader(width),
-            columns=columns,
-            options=options,
-        )
-        for part in parts
-    ]
+    return whole_files(parts, LibsvmReader(width), columns, options)
 
 
 def _width(parts: Sequence[Part], options: SourceOptions) -> int:
