@@ -136,16 +136,14 @@ class AdaptiveThresholdAlgorithm(ThresholdAlgorithm):
         self, state: ThresholdState, last: LastEncoding | None
     ) -> tuple[float, ThresholdState]:
         """Return the threshold, changed if the last message was out of range."""
-        if last is None and math.isnan(state.threshold):
-            return self.initial_threshold, ThresholdState(
-                threshold=self.initial_threshold, sparsity=state.sparsity
-            )
-        start, sparsity = _where_it_stands(state, last)
-        if sparsity < self.min_target_sparsity:
-            start *= self.decay_rate
-        elif sparsity > self.max_target_sparsity:
-            start /= self.decay_rate
-        return start, ThresholdState(threshold=start, sparsity=sparsity)
+        return _steered(
+            state,
+            last,
+            initial=self.initial_threshold,
+            low=self.min_target_sparsity,
+            high=self.max_target_sparsity,
+            decay=self.decay_rate,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,16 +179,34 @@ class TargetSparsityThresholdAlgorithm(ThresholdAlgorithm):
         self, state: ThresholdState, last: LastEncoding | None
     ) -> tuple[float, ThresholdState]:
         """Return the threshold, changed unless the last message hit the target."""
-        if last is None and math.isnan(state.threshold):
-            return self.initial_threshold, ThresholdState(
-                threshold=self.initial_threshold, sparsity=state.sparsity
-            )
-        start, sparsity = _where_it_stands(state, last)
-        if sparsity < self.sparsity_target:
-            start *= self.decay_rate
-        elif sparsity > self.sparsity_target:
-            start /= self.decay_rate
-        return start, ThresholdState(threshold=start, sparsity=sparsity)
+        return _steered(
+            state,
+            last,
+            initial=self.initial_threshold,
+            low=self.sparsity_target,
+            high=self.sparsity_target,
+            decay=self.decay_rate,
+        )
+
+
+def _steered(
+    state: ThresholdState,
+    last: LastEncoding | None,
+    *,
+    initial: float,
+    low: float,
+    high: float,
+    decay: float,
+) -> tuple[float, ThresholdState]:
+    """Lower the threshold if the last message was too sparse, raise it if too dense."""
+    if last is None and math.isnan(state.threshold):
+        return initial, ThresholdState(threshold=initial, sparsity=state.sparsity)
+    threshold, sparsity = _where_it_stands(state, last)
+    if sparsity < low:
+        threshold *= decay
+    elif sparsity > high:
+        threshold /= decay
+    return threshold, ThresholdState(threshold=threshold, sparsity=sparsity)
 
 
 def _mean(values: Iterable[float]) -> float:
