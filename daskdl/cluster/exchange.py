@@ -266,6 +266,8 @@ class ParameterAveragingExchange(ClusterExchange):
         self._round = 0
         self._peers = set(peers)
         self._positions = dict.fromkeys(peers, 0)
+        # Those of rounds that were given up would hold their vectors for ever.
+        self._early = [entry for entry in self._early if entry[1].phase >= self._phase]
         # Not known before the first round; anything but 0 makes that round happen.
         self._remaining = dict.fromkeys(peers, 1)
 
