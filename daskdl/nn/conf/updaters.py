@@ -1,45 +1,88 @@
 """Which rule turns gradients into updates, and its constants. Values only.
 
-The names and defaults are DL4J's; :mod:`daskdl.nn.updaters` holds the arithmetic.
+The names and defaults are DL4J's; :mod:`daskdl.nn.updaters` holds the arithmetic. A
+learning rate is a number or a schedule.
 """
 
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
-from daskdl.nn.conf.values import Conf, Fraction, NonNegative, Positive, tagged
+from daskdl.nn.conf.schedules import FractionSchedule, NonNegativeSchedule
+from daskdl.nn.conf.values import Conf, Fraction, Positive, tagged
 
 
 class Sgd(Conf):
     """Plain gradient descent: ``update = learning_rate * gradient``."""
 
     type: Literal["sgd"] = "sgd"
-    learning_rate: NonNegative = 1e-3
+    learning_rate: NonNegativeSchedule = 1e-3
 
 
 class Nesterovs(Conf):
-    """Gradient descent with Nesterov's momentum."""
+    """Gradient descent with Nesterov's momentum, which may be a schedule too."""
 
     type: Literal["nesterovs"] = "nesterovs"
-    learning_rate: NonNegative = 0.1
-    momentum: Fraction = 0.9
+    learning_rate: NonNegativeSchedule = 0.1
+    momentum: FractionSchedule = 0.9
 
 
-class Adam(Conf):
-    """Adam; `epsilon` is added to the root of the uncorrected second moment."""
+class _Moments(Conf):
+    """What the relatives of Adam share: decay rates of the first and second moment."""
 
-    type: Literal["adam"] = "adam"
-    learning_rate: NonNegative = 1e-3
+    learning_rate: NonNegativeSchedule = 1e-3
     beta1: Fraction = 0.9
     beta2: Fraction = 0.999
     epsilon: Positive = 1e-8
+
+
+class Adam(_Moments):
+    """Adam; `epsilon` is added to the root of the uncorrected second moment."""
+
+    type: Literal["adam"] = "adam"
+
+
+class AMSGrad(_Moments):
+    """Adam with the largest second moment so far."""
+
+    type: Literal["amsgrad"] = "amsgrad"
+
+
+class Nadam(_Moments):
+    """Adam with Nesterov's momentum; the second moment is not corrected."""
+
+    type: Literal["nadam"] = "nadam"
+
+
+class AdaMax(_Moments):
+    """Adam with the largest gradient in place of the second moment.
+
+    `epsilon` is kept for DL4J's files; the rule does not use it.
+    """
+
+    type: Literal["adamax"] = "adamax"
+
+
+class AdaBelief(_Moments):
+    """Adam with the squared distance of the gradient from its mean."""
+
+    type: Literal["adabelief"] = "adabelief"
+    epsilon: Positive = 1e-14
 
 
 class AdaGrad(Conf):
     """AdaGrad; its sums of squares begin at 1e-6 whatever `epsilon` is."""
 
     type: Literal["adagrad"] = "adagrad"
-    learning_rate: NonNegative = 0.1
+    learning_rate: NonNegativeSchedule = 0.1
+    epsilon: Positive = 1e-6
+
+
+class AdaDelta(Conf):
+    """AdaDelta, which has no learning rate."""
+
+    type: Literal["adadelta"] = "adadelta"
+    rho: Fraction = 0.95
     epsilon: Positive = 1e-6
 
 
@@ -47,7 +90,7 @@ class RmsProp(Conf):
     """RMSProp; its mean squares begin at `epsilon`."""
 
     type: Literal["rmsprop"] = "rmsprop"
-    learning_rate: NonNegative = 0.1
+    learning_rate: NonNegativeSchedule = 0.1
     decay: Fraction = 0.95
     epsilon: Positive = 1e-8
 
@@ -58,10 +101,33 @@ class NoOp(Conf):
     type: Literal["noop"] = "noop"
 
 
-Updater: TypeAlias = Sgd | Nesterovs | Adam | AdaGrad | RmsProp | NoOp
+Updater: TypeAlias = (
+    Sgd
+    | Nesterovs
+    | Adam
+    | AMSGrad
+    | Nadam
+    | AdaMax
+    | AdaBelief
+    | AdaGrad
+    | AdaDelta
+    | RmsProp
+    | NoOp
+)
+UPDATERS: tuple[type[Updater], ...] = (
+    Sgd,
+    Nesterovs,
+    Adam,
+    AMSGrad,
+    Nadam,
+    AdaMax,
+    AdaBelief,
+    AdaGrad,
+    AdaDelta,
+    RmsProp,
+    NoOp,
+)
 
 AnyUpdater = Annotated[
-    Updater,
-    Field(discriminator="type"),
-    BeforeValidator(tagged(Sgd, Nesterovs, Adam, AdaGrad, RmsProp, NoOp)),
+    Updater, Field(discriminator="type"), BeforeValidator(tagged(*UPDATERS))
 ]

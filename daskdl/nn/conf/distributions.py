@@ -1,0 +1,112 @@
+"""Probability distributions, for initial weights and for weight noise. Values only.
+
+Names and options are DL4J's; :func:`daskdl.nn.distributions.sample` draws from them.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.values import Conf, Count, NonNegative, Real, plain, tagged
+
+_Chance = Annotated[float, BeforeValidator(plain), Field(ge=0, le=1)]
+
+
+class NormalDistribution(Conf):
+    """The normal distribution with this mean and standard deviation."""
+
+    type: Literal["normal"] = "normal"
+    mean: Real = 0.0
+    std: NonNegative = 1.0
+
+
+class GaussianDistribution(Conf):
+    """The normal distribution under its older name, which some files of DL4J keep."""
+
+    type: Literal["gaussian"] = "gaussian"
+    mean: Real = 0.0
+    std: NonNegative = 1.0
+
+
+class LogNormalDistribution(Conf):
+    """The exponential of a normal variable with this mean and standard deviation."""
+
+    type: Literal["log_normal"] = "log_normal"
+    mean: Real = 0.0
+    std: NonNegative = 1.0
+
+
+class TruncatedNormalDistribution(Conf):
+    """The normal distribution without what is over two standard deviations away."""
+
+    type: Literal["truncated_normal"] = "truncated_normal"
+    mean: Real = 0.0
+    std: NonNegative = 1.0
+
+
+class UniformDistribution(Conf):
+    """Every number from `lower` up to `upper` alike."""
+
+    type: Literal["uniform"] = "uniform"
+    lower: Real
+    upper: Real
+
+    @model_validator(mode="after")
+    def _check_order(self) -> "UniformDistribution":
+        if self.upper <= self.lower:
+            raise PathError(
+                f"must be greater than lower ({self.lower:g}), got {self.upper:g}.",
+                "upper",
+            )
+        return self
+
+
+class ConstantDistribution(Conf):
+    """Always `value`."""
+
+    type: Literal["constant"] = "constant"
+    value: Real
+
+
+class OrthogonalDistribution(Conf):
+    """A random matrix with orthonormal rows or columns, times `gain`."""
+
+    type: Literal["orthogonal"] = "orthogonal"
+    gain: Real = 1.0
+
+
+class BinomialDistribution(Conf):
+    """The number of successes in some trials."""
+
+    type: Literal["binomial"] = "binomial"
+    number_of_trials: Count
+    probability_of_success: _Chance
+
+
+Distribution: TypeAlias = (
+    NormalDistribution
+    | GaussianDistribution
+    | LogNormalDistribution
+    | TruncatedNormalDistribution
+    | UniformDistribution
+    | ConstantDistribution
+    | OrthogonalDistribution
+    | BinomialDistribution
+)
+DISTRIBUTIONS: tuple[type[Distribution], ...] = (
+    NormalDistribution,
+    GaussianDistribution,
+    LogNormalDistribution,
+    TruncatedNormalDistribution,
+    UniformDistribution,
+    ConstantDistribution,
+    OrthogonalDistribution,
+    BinomialDistribution,
+)
+
+AnyDistribution = Annotated[
+    Distribution,
+    Field(discriminator="type"),
+    BeforeValidator(tagged(*DISTRIBUTIONS, suffix="distribution")),
+]

@@ -1,0 +1,327 @@
+"""Numbers that change from iteration to iteration or from epoch to epoch.
+
+Where a :data:`AnySchedule` is asked for, a number stays a number; anything else is one
+of the models here. Names and formulas are those of DL4J's ``ISchedule`` classes.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
+
+from daskdl.nn.conf.errors import PathError, got
+from daskdl.nn.conf.values import (
+    Conf,
+    Count,
+    Fraction,
+    Index,
+    NonNegative,
+    Positive,
+    Real,
+    canonical,
+    tagged,
+)
+
+ScheduleTypeLiteral = Literal["iteration", "epoch"]
+ScheduleType = Annotated[
+    ScheduleTypeLiteral, BeforeValidator(canonical(ScheduleTypeLiteral))
+]
+
+
+def _count(key: Any) -> Any:
+    """Take text for the number it says: keys of JSON are text."""
+    return int(key) if isinstance(key, str) and key.isdecimal() else key
+
+
+_Key = Annotated[Index, BeforeValidator(_count)]
+
+
+class _Counted(Conf):
+    """A schedule on one count, of iterations or of epochs; both begin at 0.
+
+    Parameters
+    ----------
+    schedule_type : {"iteration", "epoch"}
+        Which count is ``i`` in the formula.
+    """
+
+    schedule_type: ScheduleType = "iteration"
+
+    def value_at(self, iteration: int, epoch: int) -> float:
+        """Return the value at these counts."""
+        return self._at(iteration if self.schedule_type == "iteration" else epoch)
+
+    def _at(self, i: int) -> float:
+        raise NotImplementedError
+
+
+class FixedSchedule(Conf):
+    """Always `value`."""
+
+    type: Literal["fixed"] = "fixed"
+    value: Real
+
+    def value_at(self, iteration: int, epoch: int) -> float:
+        """Return `value`."""
+        return self.value
+
+
+class ExponentialSchedule(_Counted):
+    """``initial_value * gamma**i``."""
+
+    type: Literal["exponential"] = "exponential"
+    initial_value: Real
+    gamma: Real
+
+    def _at(self, i: int) -> float:
+        return self.initial_value * self.gamma**i
+
+
+class InverseSchedule(_Counted):
+    """``initial_value / (1 + gamma * i)**power``."""
+
+    type: Literal["inverse"] = "inverse"
+    initial_value: Real
+    gamma: NonNegative
+    power: Real
+
+    def _at(self, i: int) -> float:
+        return self.initial_value / math.pow(1 + self.gamma * i, self.power)
+
+
+class PolySchedule(_Counted):
+    """``initial_value * (1 + i / max_iter)**power``, and 0 from `max_iter` on."""
+
+    type: Literal["poly"] = "poly"
+    initial_value: Real
+    power: Real
+    max_iter: Count
+
+    def _at(self, i: int) -> float:
+        if i >= self.max_iter:
+            return 0.0
+        # DL4J adds where the literature subtracts: the value grows, and then is 0.
+        return self.initial_value * math.pow(1 + i / self.max_iter, self.power)
+
+
+class SigmoidSchedule(_Counted):
+    """``initial_value / (1 + exp(-gamma * (i - step_size)))``."""
+
+    type: Literal["sigmoid"] = "sigmoid"
+    initial_value: Real
+    gamma: Real
+    step_size: Index
+
+    def _at(self, i: int) -> float:
+        exponent = -self.gamma * (i - self.step_size)
+        # Beyond this the quotient is 0 in any case, and math.exp refuses.
+        if exponent > 709:
+            return 0.0
+        return self.initial_value / (1 + math.exp(exponent))
+
+
+class StepSchedule(_Counted):
+    """``initial_value * decay_rate**floor(i / step)``."""
+
+    type: Literal["step"] = "step"
+    initial_value: Real
+    decay_rate: Real
+    step: Positive
+
+    def _at(self, i: int) -> float:
+        return self.initial_value * self.decay_rate ** math.floor(i / self.step)
+
+
+class MapSchedule(_Counted):
+    """The value at the largest key that has been reached; there must be a key 0."""
+
+    type: Literal["map"] = "map"
+    values: dict[_Key, Real]
+
+    @model_validator(mode="after")
+    def _check_beginning(self) -> "MapSchedule":
+        if 0 not in self.values:
+            raise PathError(
+                f"must have the key 0, where it begins, got {got(self.values)}.",
+                "values",
+            )
+        return self
+
+    def _at(self, i: int) -> float:
+        return self.values[max(key for key in self.values if key <= i)]
+
+
+class CycleSchedule(_Counted):
+    """Up from the initial to the maximal value, down again, and a fall at the end.
+
+    Parameters
+    ----------
+    initial_learning_rate, max_learning_rate : float
+        Lower and upper end of the ramps.
+    cycle_length : int
+        After which the cycle begins anew.
+    annealing_length : int
+        How much of it, at the end, is for the fall; what remains must leave at least
+        one count for each ramp.
+    annealing_decay : float
+        The factor of each count in the fall, counted from the end.
+
+    References
+    ----------
+    L. N. Smith, "A disciplined approach to neural network hyper-parameters",
+    https://arxiv.org/abs/1803.09820, as in DL4J's ``CycleSchedule``.
+    """
+
+    type: Literal["cycle"] = "cycle"
+    initial_learning_rate: Real
+    max_learning_rate: Real
+    cycle_length: Count
+    annealing_length: Index
+    annealing_decay: Real
+
+    @model_validator(mode="after")
+    def _check_ramps(self) -> "CycleSchedule":
+        if self._ramp_length < 1:
+            raise PathError(
+                f"must leave at least 2 counts of cycle_length {self.cycle_length} "
+                f"for the ramps, got {self.annealing_length}.",
+                "annealing_length",
+            )
+        return self
+
+    @property
+    def _ramp_length(self) -> int:
+        return (self.cycle_length - self.annealing_length) // 2
+
+    def _at(self, i: int) -> float:
+        position, ramp = i % self.cycle_length, self._ramp_length
+        slope = (self.max_learning_rate - self.initial_learning_rate) / ramp
+        if position < ramp:
+            return self.initial_learning_rate + slope * position
+        if position < 2 * ramp:
+            return self.max_learning_rate - slope * (position - ramp)
+        fallen = self.annealing_length - (self.cycle_length - position)
+        return self.initial_learning_rate * math.pow(self.annealing_decay, fallen)
+
+
+_PlainSchedule: TypeAlias = (
+    FixedSchedule
+    | ExponentialSchedule
+    | InverseSchedule
+    | PolySchedule
+    | SigmoidSchedule
+    | StepSchedule
+    | MapSchedule
+    | CycleSchedule
+)
+_PLAIN_SCHEDULES = (
+    FixedSchedule,
+    ExponentialSchedule,
+    InverseSchedule,
+    PolySchedule,
+    SigmoidSchedule,
+    StepSchedule,
+    MapSchedule,
+    CycleSchedule,
+)
+# Tags of pydantic's unions in angle brackets are left out of the paths in messages.
+_NUMBER = "<number>"
+_SCHEDULE = "<schedule>"
+
+
+def number_or_schedule(value: Any) -> str:
+    """Return the tag of what `value` is: a mapping or model, or else a number."""
+    return _SCHEDULE if isinstance(value, Mapping | BaseModel) else _NUMBER
+
+
+def _found(*models: type[Conf]) -> BeforeValidator:
+    put_type = tagged(*models, suffix="schedule")
+
+    def find(value: Any) -> Any:
+        # Text is left for a number: 1e-3, without a point, is text to YAML 1.1.
+        return put_type(value) if isinstance(value, Mapping) else value
+
+    return BeforeValidator(find)
+
+
+class RampSchedule(Conf):
+    """``base * min(1, (iteration + 1) / num_iter)``: a warm-up, by iterations.
+
+    Parameters
+    ----------
+    base : float or schedule
+        What the ramp leads up to.
+    num_iter : int
+        Iterations until it is reached.
+
+    Notes
+    -----
+    DL4J trains with a RampSchedule and then cannot read the configuration it wrote:
+    its JSON has no properties. Here it is a value like the others.
+    """
+
+    type: Literal["ramp"] = "ramp"
+    base: Annotated[
+        Annotated[Real, Tag(_NUMBER)]
+        | Annotated[_PlainSchedule, Field(discriminator="type"), Tag(_SCHEDULE)],
+        Discriminator(number_or_schedule),
+        _found(*_PLAIN_SCHEDULES),
+    ]
+    num_iter: Count
+
+    def value_at(self, iteration: int, epoch: int) -> float:
+        """Return the value at these counts."""
+        base = value_at(self.base, iteration, epoch)
+        return base * min(1.0, (iteration + 1) / self.num_iter)
+
+
+Schedule: TypeAlias = _PlainSchedule | RampSchedule
+SCHEDULES: tuple[type[Conf], ...] = (*_PLAIN_SCHEDULES, RampSchedule)
+
+_TaggedSchedule: TypeAlias = Annotated[
+    Schedule, Field(discriminator="type"), Tag(_SCHEDULE)
+]
+AnySchedule: TypeAlias = Annotated[
+    Annotated[Real, Tag(_NUMBER)] | _TaggedSchedule,
+    Discriminator(number_or_schedule),
+    _found(*SCHEDULES),
+]
+# As AnySchedule, but a number must not be below 0.
+NonNegativeSchedule: TypeAlias = Annotated[
+    Annotated[NonNegative, Tag(_NUMBER)] | _TaggedSchedule,
+    Discriminator(number_or_schedule),
+    _found(*SCHEDULES),
+]
+# As AnySchedule, but a number must be at least 0 and below 1.
+FractionSchedule: TypeAlias = Annotated[
+    Annotated[Fraction, Tag(_NUMBER)] | _TaggedSchedule,
+    Discriminator(number_or_schedule),
+    _found(*SCHEDULES),
+]
+
+
+def value_at(schedule: float | Schedule, iteration: int, epoch: int) -> float:
+    """Return what a number or schedule is worth at a moment of training.
+
+    Parameters
+    ----------
+    schedule : float or schedule
+        A number is worth itself.
+    iteration, epoch : int
+        Iterations and epochs done before this one.
+
+    References
+    ----------
+    DL4J, ``org.nd4j.linalg.schedule``.
+    """
+    if isinstance(schedule, int | float):
+        return schedule
+    return schedule.value_at(iteration, epoch)
