@@ -10,8 +10,8 @@ catch it without importing this module::
     │   ├── SourceNotFoundError (FileNotFoundError)
     │   ├── UnfinishedJobError             a directory without _SUCCESS
     │   ├── ColumnError                    a column is missing or has the wrong type
-    │   └── CorruptFileError               a file ends too early or is damaged
-    ├── FormatError (ValueError)           a model or evaluation file is unreadable
+    │   └── CorruptFileError               also a FormatError: cut short or damaged
+    ├── FormatError (ValueError)           a stored file is unreadable
     ├── OutputError (OSError)              an output is written, but not in its place
     ├── OutputExistsError (FileExistsError)  an output is already there
     ├── MissingExtraError (ImportError)    an optional package is not installed
@@ -57,12 +57,12 @@ class ColumnError(DataError):
     """A column is missing or has a type that cannot be used."""
 
 
-class CorruptFileError(DataError):
-    """A file ends too early or is damaged; the message gives the offset if known."""
-
-
 class FormatError(DaskdlError, ValueError):
-    """A model or evaluation file cannot be read."""
+    """A stored file cannot be read: damaged, of another kind, or too new."""
+
+
+class CorruptFileError(DataError, FormatError):
+    """A file ends too early or is damaged; the message gives the offset if known."""
 
 
 class OutputError(DaskdlError, OSError):
