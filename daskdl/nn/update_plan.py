@@ -24,13 +24,13 @@ from daskdl.nn.regularization import (
     add_to_update,
     score_term,
 )
-from daskdl.nn.updaters import (
+from daskdl.nn.updaters.block import (
     PIECE,
     UpdaterBlock,
     apply_updater,
     initialize_state,
-    learning_rate,
 )
+from daskdl.nn.updaters.table import learning_rate
 
 
 @dataclass(frozen=True)

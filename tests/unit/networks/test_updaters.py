@@ -5,13 +5,13 @@ import pytest
 
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.updaters import AdaGrad, Adam, Nesterovs, NoOp, RmsProp, Sgd
-from daskdl.nn.updaters import (
+from daskdl.nn.updaters.block import (
     PIECE,
     UpdaterBlock,
     apply_updater,
     initialize_state,
-    learning_rate,
 )
+from daskdl.nn.updaters.table import learning_rate
 
 UPDATERS = [Sgd(), Nesterovs(), Adam(), AdaGrad(), RmsProp(), NoOp()]
 IDS = [updater.type for updater in UPDATERS]

@@ -1,0 +1,193 @@
+"""Adam and its relatives, which follow a decaying mean of the gradients."""
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.conf.updaters import AdaBelief, Adam, AdaMax, AMSGrad, Nadam
+from daskdl.nn.updaters.moment import Moment, Number, Rule
+
+# What DL4J adds to AdaMax's norm, so that a gradient of 0 is not divided by 0.
+_NORM_FLOOR = 1e-32
+
+
+def adam(conf: Adam, moment: Moment) -> Rule:
+    """Return ``u = a m / (sqrt(v) + eps)``.
+
+    ``m = beta1 m + (1 - beta1) g``, ``v = beta2 v + (1 - beta2) g^2`` and
+    ``a = lr sqrt(1 - beta2^t) / (1 - beta1^t)``: epsilon is added to the root of the
+    uncorrected v, as in the last lines of section 2 of the paper.
+
+    References
+    ----------
+    D. Kingma, J. Ba, "Adam", https://arxiv.org/abs/1412.6980; DL4J,
+    ``org.nd4j.linalg.learning.AdamUpdater``.
+    """
+    beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
+    epsilon, rate = moment.number(conf.epsilon), _corrected_rate(conf, moment)
+
+    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
+        m, v = state
+        _follow(g, m, beta1, scratch)
+        _follow_squares(g, v, beta2)
+        _step(g, m, v, rate, epsilon, scratch)
+
+    return apply
+
+
+def amsgrad(conf: AMSGrad, moment: Moment) -> Rule:
+    """Return Adam's rule with the largest v so far in place of v.
+
+    References
+    ----------
+    S. Reddi et al., "On the convergence of Adam and beyond",
+    https://arxiv.org/abs/1904.09237, algorithm 2, and Adam's correction of bias; DL4J,
+    ``org.nd4j.linalg.learning.AMSGradUpdater``.
+    """
+    beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
+    epsilon, rate = moment.number(conf.epsilon), _corrected_rate(conf, moment)
+
+    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
+        m, v, largest = state
+        _follow(g, m, beta1, scratch)
+        _follow_squares(g, v, beta2)
+        array_namespace(g).maximum(largest, v, out=largest)
+        _step(g, m, largest, rate, epsilon, scratch)
+
+    return apply
+
+
+def nadam(conf: Nadam, moment: Moment) -> Rule:
+    """Return ``u = lr (beta1 m + (1 - beta1) g) / (1 - beta1^t) / (sqrt(v) + eps)``.
+
+    References
+    ----------
+    T. Dozat, "Incorporating Nesterov momentum into Adam"; DL4J,
+    ``org.nd4j.linalg.learning.NadamUpdater``, which corrects the bias of m and not that
+    of v.
+    """
+    beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
+    epsilon, rate = moment.number(conf.epsilon), moment.value(conf.learning_rate)
+    correction = moment.number(1 - float(beta1**moment.t))
+
+    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
+        xp = array_namespace(g)
+        m, v = state
+        _follow(g, m, beta1, scratch)
+        _follow_squares(g, v, beta2)
+        xp.multiply(m, beta1, out=g)
+        # What _follow left in scratch is (1 - beta1) g.
+        g += scratch
+        g /= correction
+        g *= rate
+        xp.sqrt(v, out=scratch)
+        scratch += epsilon
+        g /= scratch
+
+    return apply
+
+
+def adamax(conf: AdaMax, moment: Moment) -> Rule:
+    """Return ``u = lr / (1 - beta1^t) m / s`` with ``s = max(beta2 s, |g|) + 1e-32``.
+
+    References
+    ----------
+    D. Kingma, J. Ba, "Adam", https://arxiv.org/abs/1412.6980, algorithm 2; DL4J,
+    ``org.nd4j.linalg.learning.AdaMaxUpdater``.
+    """
+    beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
+    floor = moment.number(_NORM_FLOOR)
+    rate = _unless_useless(
+        float(moment.value(conf.learning_rate)),
+        1 - float(beta1**moment.t),
+        conf.epsilon,
+        moment,
+    )
+
+    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
+        xp = array_namespace(g)
+        m, s = state
+        _follow(g, m, beta1, scratch)
+        s *= beta2
+        xp.absolute(g, out=g)
+        xp.maximum(s, g, out=s)
+        s += floor
+        xp.multiply(m, rate, out=g)
+        g /= s
+
+    return apply
+
+
+def adabelief(conf: AdaBelief, moment: Moment) -> Rule:
+    """Return Adam's rule with ``s = beta2 s + (1 - beta2) (g - m)^2 + eps`` for v.
+
+    References
+    ----------
+    J. Zhuang et al., "AdaBelief optimizer", https://arxiv.org/abs/2010.07468,
+    algorithm 2, with epsilon as in Adam; the native updater of DL4J. DL4J 1.0.0-M2.1
+    itself cannot build a network with it.
+    """
+    beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
+    epsilon, rate = moment.number(conf.epsilon), _corrected_rate(conf, moment)
+
+    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
+        m, s = state
+        _follow(g, m, beta1, scratch)
+        g -= m
+        _follow_squares(g, s, beta2)
+        s += epsilon
+        _step(g, m, s, rate, epsilon, scratch)
+
+    return apply
+
+
+def _corrected_rate(conf: Adam | AMSGrad | AdaBelief, moment: Moment) -> Number:
+    """Return ``lr sqrt(1 - beta2^t) / (1 - beta1^t)``, rounded where DL4J rounds."""
+    beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
+    root = np.sqrt(moment.number(1 - float(beta2**moment.t)))
+    rate = moment.value(conf.learning_rate) * root
+    correction = 1 - float(beta1**moment.t)
+    return _unless_useless(float(rate), correction, conf.epsilon, moment)
+
+
+def _unless_useless(
+    rate: float, correction: float, epsilon: float, moment: Moment
+) -> Number:
+    """Return ``rate / correction``, or epsilon where DL4J takes it.
+
+    It does so where the quotient is 0 or no finite number, and so makes tiny steps with
+    a learning rate of 0.
+    """
+    quotient = moment.number(rate / correction if correction else 0.0)
+    usable = quotient != 0 and np.isfinite(quotient)
+    return quotient if usable else moment.number(epsilon)
+
+
+def _follow(g: FloatArray, m: FloatArray, beta: Number, scratch: FloatArray) -> None:
+    """Compute ``m = beta m + (1 - beta) g``; scratch becomes ``(1 - beta) g``."""
+    m *= beta
+    array_namespace(g).multiply(g, 1 - beta, out=scratch)
+    m += scratch
+
+
+def _follow_squares(g: FloatArray, v: FloatArray, beta: Number) -> None:
+    """Compute ``v = beta v + (1 - beta) g^2``; g becomes ``(1 - beta) g^2``."""
+    v *= beta
+    g *= g
+    g *= 1 - beta
+    v += g
+
+
+def _step(
+    g: FloatArray,
+    m: FloatArray,
+    squares: FloatArray,
+    rate: Number,
+    epsilon: Number,
+    scratch: FloatArray,
+) -> None:
+    """Compute ``g = rate m / (sqrt(squares) + epsilon)``."""
+    xp = array_namespace(g)
+    xp.sqrt(squares, out=g)
+    g += epsilon
+    xp.multiply(m, rate, out=scratch)
+    xp.divide(scratch, g, out=g)

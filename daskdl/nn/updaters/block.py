@@ -1,0 +1,105 @@
+"""Stretches of the flat vectors that share an updater, worked off in place.
+
+All rules are elementwise, so a stretch is worked off in pieces that stay in the cache:
+one pass over memory, and one small scratch buffer, whatever the size of the network.
+"""
+
+from dataclasses import dataclass
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
+from daskdl.nn.conf.updaters import NoOp, Updater
+from daskdl.nn.updaters.moment import Moment
+from daskdl.nn.updaters.table import initial_state, rule_of, state_parts
+
+# Gradient, two states and scratch of 16384 float64 are 512 KiB: they fit a level-2
+# cache, and the calls of NumPy cost nothing beside the work.
+PIECE = 16_384
+
+
+@dataclass(frozen=True)
+class UpdaterBlock:
+    """Consecutive parameters that share an updater, and their state.
+
+    Parameters
+    ----------
+    updater : updater configuration
+        Equal for all parameters of the block.
+    start, stop : int
+        The stretch of the flat parameter and gradient vectors.
+    state_start : int
+        Where the block's state begins in the flat updater state. Each part of it
+        (Adam: first all M, then all V) has ``stop - start`` numbers.
+    is_pretraining : bool
+        Whether the parameters change only in layer-wise pretraining.
+    """
+
+    updater: Updater
+    start: int
+    stop: int
+    state_start: int
+    is_pretraining: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        return self.stop - self.start
+
+    @property
+    def n_parts(self) -> int:
+        """Number of state vectors."""
+        return len(state_parts(self.updater))
+
+    @property
+    def state_stop(self) -> int:
+        """Index behind the block's state."""
+        return self.state_start + self.n_parts * self.size
+
+    def parts(self, updater_state: FloatArray) -> FloatArray:
+        """Return the block's state as a view of shape (n_parts, size)."""
+        state = updater_state[self.state_start : self.state_stop]
+        return state.reshape(self.n_parts, self.size)
+
+
+def initialize_state(block: UpdaterBlock, updater_state: FloatArray) -> None:
+    """Write the state that DL4J begins with into the block's part of the vector."""
+    block.parts(updater_state)[...] = initial_state(block.updater)
+
+
+def apply_updater(
+    block: UpdaterBlock,
+    gradients: FloatArray,
+    updater_state: FloatArray,
+    *,
+    iteration: int,
+    workspace: Workspace,
+    epoch: int = 0,
+) -> None:
+    """Turn the block's gradient into its update.
+
+    Parameters
+    ----------
+    block : UpdaterBlock
+        Which stretch, and which rule.
+    gradients : ndarray of shape (n_params,)
+        The block's stretch is overwritten by the update, which is to be subtracted.
+    updater_state : ndarray of shape (n_state,)
+        The block's part is brought forward.
+    iteration, epoch : int
+        Iterations and epochs done before this one; Adam's t is one more.
+    workspace : Workspace
+        Gives the scratch buffer, at most :data:`PIECE` numbers.
+    """
+    if isinstance(block.updater, NoOp):
+        return
+    gradient = gradients[block.start : block.stop]
+    state = block.parts(updater_state)
+    rule = rule_of(block.updater, Moment(iteration, epoch, gradient.dtype))
+    # On a GPU one launch over everything is the fast way.
+    on_host = array_namespace(gradient).__name__ == "numpy"
+    piece = min(PIECE, block.size) if on_host else block.size
+    for start in range(0, block.size, piece):
+        part = slice(start, start + piece)
+        g = gradient[part]
+        scratch = workspace.take("updater", g.shape, g.dtype)
+        rule(g, state[:, part], scratch)

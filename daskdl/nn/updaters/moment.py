@@ -1,0 +1,51 @@
+"""When an update happens, and in which precision its numbers are computed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.nn.conf.schedules import Schedule, value_at
+
+# Turns a gradient into its update in place, given (gradient, state, scratch) of shapes
+# (n,), (n_parts, n) and (n,); the state is brought forward, scratch is overwritten.
+Rule: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], None]
+Number: TypeAlias = "np.floating[Any]"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One iteration of training, as an updater sees it.
+
+    Parameters
+    ----------
+    iteration, epoch : int
+        Iterations and epochs done before this one.
+    dtype : dtype
+        Of parameters, gradients and state.
+
+    Notes
+    -----
+    DL4J computes an updater's scalars in the type of the arrays. In single precision
+    ``1 - 0.999`` is 5e-5 off, so their type shows in the fifth digit of the updates.
+    """
+
+    iteration: int
+    epoch: int
+    dtype: np.dtype[Any]
+
+    @property
+    def t(self) -> Number:
+        """Number of this iteration, counted from 1."""
+        return self.number(self.iteration) + self.number(1)
+
+    def number(self, value: float) -> Number:
+        """Return `value` in the type of the arrays."""
+        number: Number = self.dtype.type(value)
+        return number
+
+    def value(self, schedule: float | Schedule) -> Number:
+        """Return what a number or schedule is worth now, in the type of the arrays."""
+        return self.number(value_at(schedule, self.iteration, self.epoch))

@@ -1,0 +1,84 @@
+"""All updaters: their rule, and what their state consists of."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from daskdl.nn.conf.schedules import value_at
+from daskdl.nn.conf.updaters import (
+    AdaBelief,
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    AdaMax,
+    AMSGrad,
+    Nadam,
+    Nesterovs,
+    NoOp,
+    RmsProp,
+    Sgd,
+    Updater,
+)
+from daskdl.nn.updaters.adam import adabelief, adam, adamax, amsgrad, nadam
+from daskdl.nn.updaters.descent import nesterovs, noop, sgd
+from daskdl.nn.updaters.moment import Moment, Rule
+from daskdl.nn.updaters.squares import adadelta, adagrad, rmsprop
+
+# DL4J begins with its default whatever epsilon is configured.
+_ADAGRAD_INITIAL_STATE = 1e-6
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of updater.
+
+    Parameters
+    ----------
+    rule : function
+        Makes the rule for an iteration of a configuration.
+    parts : tuple of str
+        What the state vectors are called, in the order of DL4J's files; each has as
+        many numbers as there are parameters.
+    """
+
+    rule: Callable[[Any, Moment], Rule]
+    parts: tuple[str, ...]
+
+
+KINDS: dict[type[Updater], Kind] = {
+    Sgd: Kind(sgd, ()),
+    Nesterovs: Kind(nesterovs, ("V",)),
+    Adam: Kind(adam, ("M", "V")),
+    AMSGrad: Kind(amsgrad, ("M", "V", "V_HAT")),
+    Nadam: Kind(nadam, ("M", "V")),
+    AdaMax: Kind(adamax, ("M", "U")),
+    AdaBelief: Kind(adabelief, ("M", "S")),
+    AdaGrad: Kind(adagrad, ("GRAD",)),
+    AdaDelta: Kind(adadelta, ("msg", "msdx")),
+    RmsProp: Kind(rmsprop, ("G",)),
+    NoOp: Kind(noop, ()),
+}
+
+
+def rule_of(updater: Updater, moment: Moment) -> Rule:
+    """Return what turns gradients into updates in this iteration."""
+    return KINDS[type(updater)].rule(updater, moment)
+
+
+def state_parts(updater: Updater) -> tuple[str, ...]:
+    """Return the names of the updater's state vectors, in the order of DL4J's files."""
+    return KINDS[type(updater)].parts
+
+
+def initial_state(updater: Updater) -> float:
+    """Return the number that all of the state begins with."""
+    if isinstance(updater, AdaGrad):
+        return _ADAGRAD_INITIAL_STATE
+    return updater.epsilon if isinstance(updater, RmsProp) else 0.0
+
+
+def learning_rate(updater: Updater, iteration: int = 0, epoch: int = 0) -> float:
+    """Return the factor of weight decay: 1 for a rule without a learning rate."""
+    if isinstance(updater, NoOp | AdaDelta):
+        return 1.0
+    return value_at(updater.learning_rate, iteration, epoch)
