@@ -19,6 +19,7 @@ ActivationLiteral = Literal[
     "rectifiedtanh",
     "relu",
     "relu6",
+    "rrelu",
     "selu",
     "sigmoid",
     "softmax",
@@ -29,7 +30,24 @@ ActivationLiteral = Literal[
     "thresholdedrelu",
 ]
 LossLiteral = Literal[
-    "mcxent", "negativeloglikelihood", "xent", "mse", "l2", "l1", "mae"
+    "mcxent",
+    "negativeloglikelihood",
+    "sparse_mcxent",
+    "xent",
+    "mse",
+    "l2",
+    "l1",
+    "mae",
+    "mape",
+    "msle",
+    "kl_divergence",
+    "cosine_proximity",
+    "hinge",
+    "squared_hinge",
+    "poisson",
+    "wasserstein",
+    "fmeasure",
+    "multilabel",
 ]
 WeightInitLiteral = Literal[
     "xavier",
@@ -76,4 +94,9 @@ GlobalPoolingName = Annotated[
 ]
 ConvolutionModeName = Annotated[
     ConvolutionModeLiteral, BeforeValidator(canonical(ConvolutionModeLiteral))
+]
+
+BackpropTypeLiteral = Literal["standard", "truncated_bptt"]
+BackpropTypeName = Annotated[
+    BackpropTypeLiteral, BeforeValidator(canonical(BackpropTypeLiteral))
 ]

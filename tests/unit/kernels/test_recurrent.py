@@ -3,7 +3,7 @@ import pytest
 
 from daskdl.kernels.recurrent import lstm_backward, lstm_forward
 from daskdl.kernels.recurrent.trace import take_trace
-from daskdl.nn.activations import ACTIVATIONS
+from daskdl.nn.activations.table import activation_function
 from tests.gradients import check_gradient
 from tests.unit.kernels.naive import lstm, split
 
@@ -22,7 +22,7 @@ def shapes(batch, steps):
 def run(parts, workspace, target, activation="tanh", gate="sigmoid"):
     """Return the output and the gradients of sum(output * target)."""
     x, weight, recurrent_weight, bias = parts
-    functions = ACTIVATIONS[activation], ACTIVATIONS[gate]
+    functions = activation_function(activation), activation_function(gate)
     keeps_preout = any(function.reads_preout for function in functions)
     trace = take_trace(
         workspace, "lstm", x.shape, N_OUT, x.dtype, keeps_preout=keeps_preout

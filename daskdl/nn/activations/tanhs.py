@@ -1,0 +1,88 @@
+"""The functions that run from -1 to 1, and the positive half of one."""
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.activations.function import ActivationFunction, as_float32
+
+# DL4J rounds these to float32, also in float64 networks.
+_RATIONAL_SCALE = as_float32(1.7159)
+_RATIONAL_QUARTIC = as_float32(1.41645)
+_RATIONAL_LIMIT = 1e4  # flat beyond in float64 too; its eighth power fits in float32
+
+
+def _tanh(x: FloatArray, out: FloatArray) -> None:
+    array_namespace(x).tanh(x, out=out)
+
+
+def _tanh_backward(
+    grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
+) -> None:
+    array_namespace(y).multiply(grad, 1 - y * y, out=out)
+
+
+def _rectified_tanh(x: FloatArray, out: FloatArray) -> None:
+    xp = array_namespace(x)
+    xp.tanh(x, out=out)
+    xp.maximum(out, 0, out=out)
+
+
+def _rectified_tanh_backward(
+    grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
+) -> None:
+    array_namespace(y).multiply(grad, (1 - y * y) * (y > 0), out=out)
+
+
+def _hard_tanh(x: FloatArray, out: FloatArray) -> None:
+    array_namespace(x).clip(x, -1, 1, out=out)
+
+
+def _hard_tanh_backward(
+    grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
+) -> None:
+    xp = array_namespace(x)
+    xp.multiply(grad, xp.abs(x) <= 1, out=out)
+
+
+def _softsign(x: FloatArray, out: FloatArray) -> None:
+    xp = array_namespace(x)
+    xp.divide(x, 1 + xp.abs(x), out=out)
+
+
+def _softsign_backward(
+    grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
+) -> None:
+    xp = array_namespace(x)
+    # From x: 1 - |y| has lost all digits of a large x.
+    shrink = 1 / (1 + xp.abs(x))
+    xp.multiply(grad, shrink * shrink, out=out)
+
+
+def _rational_tanh(x: FloatArray, out: FloatArray) -> None:
+    xp = array_namespace(x)
+    size = xp.minimum(xp.abs(2 / 3 * x), _RATIONAL_LIMIT)
+    below = 1 + size + size**2 + _RATIONAL_QUARTIC * size**4
+    xp.multiply(xp.sign(x), _RATIONAL_SCALE * (1 - 1 / below), out=out)
+
+
+def _rational_tanh_backward(
+    grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
+) -> None:
+    xp = array_namespace(x)
+    size = xp.minimum(xp.abs(2 / 3 * x), _RATIONAL_LIMIT)
+    below = 1 + size + size**2 + _RATIONAL_QUARTIC * size**4
+    slope = 1 + 2 * size + 4 * _RATIONAL_QUARTIC * size**3
+    xp.multiply(grad, _RATIONAL_SCALE * 2 / 3 * slope / below**2, out=out)
+
+
+TANH = ActivationFunction("tanh", _tanh, _tanh_backward)
+RECTIFIED_TANH = ActivationFunction(
+    "rectifiedtanh", _rectified_tanh, _rectified_tanh_backward
+)
+HARD_TANH = ActivationFunction(
+    "hardtanh", _hard_tanh, _hard_tanh_backward, reads_preout=True
+)
+SOFTSIGN = ActivationFunction(
+    "softsign", _softsign, _softsign_backward, reads_preout=True
+)
+RATIONAL_TANH = ActivationFunction(
+    "rationaltanh", _rational_tanh, _rational_tanh_backward, reads_preout=True
+)

@@ -1,0 +1,89 @@
+"""Activation functions as configurations give them: a name, or a name with options.
+
+Names, options and defaults are DL4J's; :mod:`daskdl.nn.activations` holds the
+arithmetic.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BeforeValidator, StrictBool, model_validator
+
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.named import named
+from daskdl.nn.conf.names import ActivationLiteral
+from daskdl.nn.conf.values import Conf, Real
+
+
+class Elu(Conf):
+    """``x`` from 0 on, and ``alpha * (exp(x) - 1)`` below."""
+
+    type: Literal["elu"] = "elu"
+    alpha: Real = 1.0
+
+
+class Gelu(Conf):
+    """``x * sigmoid(1.702 * x)``, or if `precise` the form with tanh."""
+
+    type: Literal["gelu"] = "gelu"
+    precise: StrictBool = False
+
+
+class LeakyRelu(Conf):
+    """``x`` from 0 on, and ``alpha * x`` below."""
+
+    type: Literal["leakyrelu"] = "leakyrelu"
+    alpha: Real = 0.01
+
+
+class Relu(Conf):
+    """``max(x, 0)`` with what DL4J can add to it; None leaves an option out.
+
+    Parameters
+    ----------
+    max : float, optional
+        The largest value that comes out.
+    negative_slope : float, optional
+        The slope below `threshold`: ``negative_slope * (x - threshold)``.
+    threshold : float, optional
+        From where on `x` itself comes out.
+    """
+
+    type: Literal["relu"] = "relu"
+    max: Real | None = None
+    negative_slope: Real | None = None
+    threshold: Real | None = None
+
+
+class RRelu(Conf):
+    """``x`` from 0 on, and in training below it a slope drawn between `l` and `u`."""
+
+    type: Literal["rrelu"] = "rrelu"
+    l: Real = 1 / 8  # noqa: E741 - DL4J's name
+    u: Real = 1 / 3
+
+    @model_validator(mode="after")
+    def _check_order(self) -> "RRelu":
+        if self.l > self.u:
+            raise PathError(f"must be at most u ({self.u}), got {self.l}.", "l")
+        return self
+
+
+class ThresholdedRelu(Conf):
+    """``x`` above `theta`, and 0 up to it."""
+
+    type: Literal["thresholdedrelu"] = "thresholdedrelu"
+    theta: Real = 1.0
+
+
+ActivationOptions: TypeAlias = Elu | Gelu | LeakyRelu | Relu | RRelu | ThresholdedRelu
+find_activation = named(
+    ActivationLiteral, Elu, Gelu, LeakyRelu, Relu, RRelu, ThresholdedRelu
+)
+AnyActivation = Annotated[
+    ActivationLiteral | ActivationOptions, BeforeValidator(find_activation)
+]
+
+
+def draws_random_numbers(activation: ActivationLiteral | ActivationOptions) -> bool:
+    """Return whether the activation needs random numbers in training."""
+    return activation == "rrelu" or isinstance(activation, RRelu)

@@ -1,0 +1,221 @@
+"""Losses as configurations give them: a name, or a name with options.
+
+Names, options and defaults are DL4J's; :mod:`daskdl.nn.losses` holds the arithmetic.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field
+
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.named import named
+from daskdl.nn.conf.names import LossLiteral
+from daskdl.nn.conf.values import Conf, Count, Positive, Real, plain
+
+Weights = Annotated[tuple[Real, ...], Field(min_length=1)]
+Clip = Annotated[float, BeforeValidator(plain), Field(ge=0, le=0.5)]
+
+
+class WeightedLoss(Conf):
+    """A loss that weighs the outputs.
+
+    Parameters
+    ----------
+    weights : tuple of float, optional
+        One factor for each output; None weighs all of them with 1.
+    """
+
+    type: str
+    weights: Weights | None = None
+
+
+class MeanSquaredError(WeightedLoss):
+    """``(labels - output)**2 / n_out``."""
+
+    type: Literal["mse"] = "mse"
+
+
+class SquaredError(WeightedLoss):
+    """``(labels - output)**2``."""
+
+    type: Literal["l2"] = "l2"
+
+
+class AbsoluteError(WeightedLoss):
+    """``|labels - output|``."""
+
+    type: Literal["l1"] = "l1"
+
+
+class MeanAbsoluteError(WeightedLoss):
+    """``|labels - output| / n_out``."""
+
+    type: Literal["mae"] = "mae"
+
+
+class MeanAbsolutePercentageError(WeightedLoss):
+    """``100 * |(labels - output) / labels| / n_out``."""
+
+    type: Literal["mape"] = "mape"
+
+
+class MeanSquaredLogarithmicError(WeightedLoss):
+    """``log((output + 1) / (labels + 1))**2 / n_out``."""
+
+    type: Literal["msle"] = "msle"
+
+
+class BinaryCrossEntropy(WeightedLoss):
+    """Cross entropy of outputs that are each a probability of their own.
+
+    Parameters
+    ----------
+    clip_eps : float from 0 to 0.5, default 1e-5
+        Outputs are kept this far from 0 and 1.
+    """
+
+    type: Literal["xent"] = "xent"
+    clip_eps: Clip = 1e-5
+
+
+class SoftmaxCrossEntropy(WeightedLoss):
+    """What the cross entropies of classes share.
+
+    Parameters
+    ----------
+    softmax_clip_eps : float from 0 to 0.5, default 1e-10
+        Outputs of a softmax are kept this far from 0 and 1 in the score.
+    """
+
+    softmax_clip_eps: Clip = 1e-10
+
+
+class CrossEntropy(SoftmaxCrossEntropy):
+    """``-labels * log(output)`` of classes."""
+
+    type: Literal["mcxent"] = "mcxent"
+
+
+class NegativeLogLikelihood(SoftmaxCrossEntropy):
+    """DL4J's other name of :class:`CrossEntropy`."""
+
+    type: Literal["negativeloglikelihood"] = "negativeloglikelihood"
+
+
+class SparseCrossEntropy(SoftmaxCrossEntropy):
+    """:class:`CrossEntropy` of labels that are one column of class numbers."""
+
+    type: Literal["sparse_mcxent"] = "sparse_mcxent"
+
+
+class FMeasure(Conf):
+    """1 minus the F measure of a whole minibatch of two classes.
+
+    Parameters
+    ----------
+    beta : float, default 1
+        How much more recall counts than precision.
+    """
+
+    type: Literal["fmeasure"] = "fmeasure"
+    beta: Positive = 1.0
+
+
+class MixtureDensity(Conf):
+    """Negative log likelihood of the labels under a mixture of Gaussians.
+
+    Parameters
+    ----------
+    mixtures : int
+        Number of Gaussians; the output has ``mixtures * (2 + label_width)`` columns.
+    label_width : int
+        Number of columns of the labels.
+    """
+
+    type: Literal["mixture_density"] = "mixture_density"
+    mixtures: Count
+    label_width: Count
+
+
+LossOptions: TypeAlias = (
+    MeanSquaredError
+    | SquaredError
+    | AbsoluteError
+    | MeanAbsoluteError
+    | MeanAbsolutePercentageError
+    | MeanSquaredLogarithmicError
+    | BinaryCrossEntropy
+    | CrossEntropy
+    | NegativeLogLikelihood
+    | SparseCrossEntropy
+    | FMeasure
+    | MixtureDensity
+)
+_ALIASES = {
+    "squared_loss": "mse",
+    "mean_absolute_error": "mae",
+    "mean_absolute_percentage_error": "mape",
+    "mean_squared_logarithmic_error": "msle",
+    "nll": "negativeloglikelihood",
+    "kld": "kl_divergence",
+    "reconstruction_crossentropy": "kl_divergence",
+}
+find_loss = named(
+    LossLiteral,
+    MeanSquaredError,
+    SquaredError,
+    AbsoluteError,
+    MeanAbsoluteError,
+    MeanAbsolutePercentageError,
+    MeanSquaredLogarithmicError,
+    BinaryCrossEntropy,
+    CrossEntropy,
+    NegativeLogLikelihood,
+    SparseCrossEntropy,
+    FMeasure,
+    MixtureDensity,
+    aliases=_ALIASES,
+)
+AnyLoss = Annotated[LossLiteral | LossOptions, BeforeValidator(find_loss)]
+
+
+def loss_name(loss: LossLiteral | LossOptions) -> str:
+    """Return the name of a loss that may have options."""
+    return loss if isinstance(loss, str) else loss.type
+
+
+def label_columns(loss: LossLiteral | LossOptions, n_out: int) -> int:
+    """Return how many columns the labels of a layer with `n_out` outputs have.
+
+    Raises
+    ------
+    OptionError
+        If the loss cannot have `n_out` outputs.
+    """
+    name = loss_name(loss)
+    if name == "sparse_mcxent":
+        _check_weights(loss, n_out)
+        return 1
+    if name == "fmeasure" and n_out > 2:
+        raise PathError(f"must be 1 or 2 with the loss fmeasure, got {n_out}.", "n_out")
+    if isinstance(loss, MixtureDensity):
+        needed = loss.mixtures * (2 + loss.label_width)
+        if n_out != needed:
+            raise PathError(
+                f"must be mixtures * (2 + label_width) = {needed} with the loss "
+                f"mixture_density, got {n_out}.",
+                "n_out",
+            )
+        return loss.label_width
+    _check_weights(loss, n_out)
+    return n_out
+
+
+def _check_weights(loss: LossLiteral | LossOptions, n_out: int) -> None:
+    weights = getattr(loss, "weights", None)
+    if weights is not None and len(weights) != n_out:
+        raise PathError(
+            f"must hold a number for each of {n_out} outputs, got {len(weights)}.",
+            "loss",
+            "weights",
+        )

@@ -1,0 +1,92 @@
+"""Options that are a plain name, or a mapping where the named thing has options.
+
+``activation: relu`` and ``activation: {type: leaky_relu, alpha: 0.3}`` are values of
+the same option. A name stays text, so that configurations read as they were written.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from daskdl.errors import OptionError
+from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of, option_error
+from daskdl.nn.conf.values import Conf, normalised
+
+
+def named(
+    literal: Any, *models: type[Conf], aliases: Mapping[str, str] | None = None
+) -> Callable[[Any], Any]:
+    """Return a function that makes the name or the model that a user meant.
+
+    Parameters
+    ----------
+    literal : Literal
+        The names that may stand alone.
+    *models : model classes
+        Those with options, each with a literal field `type`. One whose `type` is not in
+        `literal` cannot do without options: its bare name is refused with what is
+        missing.
+    aliases : mapping of str to str, optional
+        Further spellings, and the names they mean.
+
+    Returns
+    -------
+    function
+        Takes a name, a mapping or a model, and returns a name or a model; for a field
+        annotated with the union of both.
+    """
+    with_options = {get_args(m.model_fields["type"].annotation)[0]: m for m in models}
+    plain: tuple[str, ...] = get_args(literal)
+    known = sorted({*plain, *with_options})
+    spellings: dict[str, str] = {normalised(name): name for name in known}
+    for alias, name in (aliases or {}).items():
+        spellings[normalised(alias)] = name
+
+    def name_of(text: str, *path: str) -> str:
+        name = spellings.get(normalised(text))
+        if name is None:
+            raise PathError(one_of(known, text), *path)
+        return name
+
+    def find(value: Any) -> Any:
+        if isinstance(value, models):
+            return value
+        if isinstance(value, str):
+            name = name_of(value)
+            return name if name in plain else _made(with_options[name], {"type": name})
+        if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+            raise PathError(
+                f"must be a name, or a mapping with a known `type`, got {got(value)}."
+            )
+        name = name_of(value["type"], "type")
+        if name in with_options:
+            return _made(with_options[name], {**value, "type": name})
+        if len(value) > 1:
+            raise PathError(f"{name!r} has no options, got {got(value)}.")
+        return name
+
+    return find
+
+
+def _made(model: type[Conf], values: Mapping[str, Any]) -> Conf:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise NestedProblems(error, model) from None
+
+
+def found(who: str, find: Callable[[Any], Any], value: Any) -> Any:
+    """Return ``find(value)``; refusals are in the name of `who`.
+
+    Raises
+    ------
+    OptionError
+        If `find` of :func:`named` refuses the value.
+    """
+    try:
+        return find(value)
+    except PathError as error:
+        raise OptionError(f"{who}: {error}") from None
+    except NestedProblems as problems:
+        raise option_error(who, problems.error, problems.model) from None

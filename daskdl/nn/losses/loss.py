@@ -1,0 +1,243 @@
+"""What every loss can do: scores, and gradients in the pre-activations.
+
+Everything works on rows (rows, n_out); time series come as rows of steps. Gradients
+are those of sums over the rows, not divided by the batch size. Formulas, clips and the
+places where a gradient is not the derivative of its score are those of DL4J
+1.0.0-M2.1. The files beside this one hold one family each.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.errors import OptionError, ShapeError
+from daskdl.nn.activations.function import ActivationFunction
+from daskdl.nn.conf.losses import AnyLoss, label_columns, loss_name
+
+
+class LossFunction(ABC):
+    """A loss between labels and the activated output.
+
+    Parameters
+    ----------
+    conf : str or model of daskdl.nn.conf.losses
+        Its name and its options.
+
+    Attributes
+    ----------
+    name : str
+        DL4J's name in lower case.
+    """
+
+    masks_single_outputs: ClassVar[bool] = True
+
+    def __init__(self, conf: AnyLoss) -> None:
+        self.name = loss_name(conf)
+        self._conf = conf
+        self._weights: tuple[float, ...] | None = getattr(conf, "weights", None)
+
+    def label_columns(self, n_out: int) -> int:
+        """Return how many columns the labels have.
+
+        Raises
+        ------
+        OptionError
+            If the loss cannot have `n_out` outputs.
+        """
+        return label_columns(self._conf, n_out)
+
+    def check_labels(  # noqa: B027 - most losses take any number
+        self, labels: FloatArray, n_out: int, who: str
+    ) -> None:
+        """Refuse labels that have no meaning; most losses take any number.
+
+        Parameters
+        ----------
+        labels : ndarray of any shape
+            All of them, padding included.
+        n_out : int
+            Number of outputs of the layer.
+        who : str
+            Whose labels they are, for the message.
+
+        Raises
+        ------
+        DataError
+            If a label is no probability (`xent`) or no class (`sparse_mcxent`).
+        """
+
+    def score_examples(
+        self,
+        labels: FloatArray,
+        preout: FloatArray,
+        activation: ActivationFunction,
+        mask: FloatArray | None = None,
+        *,
+        output: FloatArray | None = None,
+    ) -> FloatArray:
+        """Compute the loss of each row, as DL4J's `computeScoreArray`.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (rows, label_columns), float
+            Targets.
+        preout : ndarray of shape (rows, n_out), float
+            The values before the activation.
+        activation : ActivationFunction
+            Of the output layer.
+        mask : ndarray of shape (rows,), (rows, 1) or (rows, n_out), optional
+            1 keeps a row or a single output, and 0 drops it, whatever is there.
+        output : ndarray of shape (rows, n_out), optional
+            The activated values, where the caller has them.
+
+        Returns
+        -------
+        scores : ndarray of shape (rows,)
+            Newly allocated.
+
+        Raises
+        ------
+        ShapeError
+            If labels or mask do not fit.
+        OptionError
+            If the loss has no scores of rows, or cannot mask single outputs.
+        """
+        self._check(labels, preout)
+        factor = self._factor(mask, preout)
+        output = activation.forward(preout) if output is None else output
+        return self._score_rows(labels, preout, output, activation, factor)
+
+    def score(
+        self,
+        labels: FloatArray,
+        preout: FloatArray,
+        activation: ActivationFunction,
+        mask: FloatArray | None = None,
+        *,
+        output: FloatArray | None = None,
+    ) -> float:
+        """Compute the loss of all rows, as DL4J's `computeScore` without its average.
+
+        Parameters
+        ----------
+        labels, preout, activation, mask, output
+            As for :meth:`score_examples`.
+
+        Returns
+        -------
+        score : float
+            With most losses the sum of :meth:`score_examples`.
+
+        Raises
+        ------
+        ShapeError, OptionError
+            As :meth:`score_examples`.
+        """
+        rows = self.score_examples(labels, preout, activation, mask, output=output)
+        return float(rows.sum())
+
+    def gradient(
+        self,
+        labels: FloatArray,
+        preout: FloatArray,
+        activation: ActivationFunction,
+        mask: FloatArray | None = None,
+        *,
+        output: FloatArray | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Compute the gradient in the pre-activations, as DL4J's `computeGradient`.
+
+        Parameters
+        ----------
+        labels, preout, activation, mask, output
+            As for :meth:`score_examples`.
+        out : ndarray of shape (rows, n_out), optional
+            Overwritten. By default a new array.
+
+        Returns
+        -------
+        out : ndarray
+
+        Raises
+        ------
+        ShapeError, OptionError
+            As :meth:`score_examples`.
+        """
+        self._check(labels, preout)
+        factor = self._factor(mask, preout)
+        output = activation.forward(preout) if output is None else output
+        out = array_namespace(preout).empty_like(preout) if out is None else out
+        self._write_gradient(labels, preout, output, activation, factor, out)
+        if factor is not None:
+            drop(out, factor)
+        return out
+
+    @abstractmethod
+    def _score_rows(
+        self,
+        labels: FloatArray,
+        preout: FloatArray,
+        output: FloatArray,
+        activation: ActivationFunction,
+        factor: FloatArray | None,
+    ) -> FloatArray:
+        """Return the scores of the rows, masked."""
+
+    @abstractmethod
+    def _write_gradient(
+        self,
+        labels: FloatArray,
+        preout: FloatArray,
+        output: FloatArray,
+        activation: ActivationFunction,
+        factor: FloatArray | None,
+        out: FloatArray,
+    ) -> None:
+        """Write the gradient to `out`, to which the mask is then applied."""
+
+    def _check(self, labels: FloatArray, preout: FloatArray) -> None:
+        expected = (preout.shape[0], self.label_columns(preout.shape[1]))
+        if labels.shape != expected:
+            raise ShapeError(
+                f"Loss {self.name!r}: labels must have shape {expected} with an output "
+                f"of shape {preout.shape}, got {labels.shape}."
+            )
+
+    def _factor(self, mask: FloatArray | None, preout: FloatArray) -> FloatArray | None:
+        """Return the mask as (rows, 1) or as (rows, n_out)."""
+        if mask is None:
+            return None
+        rows = preout.shape[0]
+        if mask.shape in ((rows,), (rows, 1)):
+            return mask.reshape(rows, 1)
+        if mask.shape != preout.shape:
+            raise ShapeError(
+                f"Loss {self.name!r}: the mask must have shape ({rows},), ({rows}, 1) "
+                f"or {preout.shape}, got {mask.shape}."
+            )
+        if not self.masks_single_outputs:
+            raise OptionError(
+                f"Loss {self.name!r}: the mask must be of whole examples, got one of "
+                f"single outputs, shape {mask.shape}."
+            )
+        return mask
+
+    def _weigh(self, values: FloatArray) -> None:
+        """Multiply the columns of `values` by the weights, in place."""
+        if self._weights is not None:
+            values *= array_namespace(values).asarray(self._weights, values.dtype)
+
+
+def drop(values: FloatArray, factor: FloatArray) -> None:
+    """Multiply `values` by a mask in place; 0 drops what is there, infinities too."""
+    values *= factor
+    array_namespace(values).copyto(values, 0, where=factor == 0)
+
+
+def masks_outputs(factor: FloatArray | None, preout: FloatArray) -> bool:
+    """Return whether a mask is one of single outputs to DL4J.
+
+    It also takes a mask of examples for one if there is but one output.
+    """
+    return factor is not None and factor.shape == preout.shape
