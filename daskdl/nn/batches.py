@@ -8,7 +8,12 @@ from daskdl.checks import check_positive
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError, ShapeError
-from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    InputType,
+    Recurrent,
+)
 
 Batch: TypeAlias = DataSet | MultiDataSet
 
@@ -198,9 +203,10 @@ def _check_shape(port: Port, what: str, array: Any) -> None:
 
 def _axes(input_type: InputType) -> str:
     """Write the shape of a minibatch; a length left open is called time."""
-    sizes = ["time" if size is None else str(size) for size in input_type.border_shape]
+    unknown = "time" if isinstance(input_type, Recurrent) else "any"
+    sizes = [unknown if size is None else str(size) for size in input_type.border_shape]
     shape = f"(batch, {', '.join(sizes)})"
-    if isinstance(input_type, Recurrent | Convolutional):
+    if isinstance(input_type, Recurrent | Convolutional | Convolutional3D):
         return f"{shape} ({input_type.data_format})"
     return shape
 

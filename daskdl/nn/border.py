@@ -16,7 +16,7 @@ from daskdl.nn.batches import (
     check_features,
     check_labels,
 )
-from daskdl.nn.preprocessors import to_border, to_inside
+from daskdl.nn.doors import to_border, to_inside
 
 Masks = list[FloatArray | None]
 

@@ -1,20 +1,15 @@
 """Networks whose layers and vertices form a graph."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.batches import Port
-from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.conf.topology import Node
-from daskdl.nn.layers.build import build_layer
-from daskdl.nn.layers.layer import Layer, OutputLayer
+from daskdl.nn.layers.stage import Stage
 from daskdl.nn.network import Network
-from daskdl.nn.vertices.build import build_vertex
-from daskdl.nn.vertices.vertex import Vertex
 
 _Mask = FloatArray | None
 
@@ -36,27 +31,9 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
             for name, input_type in self.conf.inputs.items()
         ]
 
-    def _build(self) -> list[tuple[Node, Layer[Any]]]:
-        self._parts: list[tuple[Node, Layer[Any] | Vertex[Any]]] = []
-        layers = []
-        for node in self._nodes:
-            if isinstance(node.conf, LayerConf):
-                layer = build_layer(
-                    node.conf, node.input_types[0], node.name, self._workspace
-                )
-                layers.append((node, layer))
-                self._parts.append((node, layer))
-            else:
-                vertex = build_vertex(
-                    node.conf, node.input_types, node.name, self._workspace
-                )
-                self._parts.append((node, vertex))
-        return layers
-
-    def _output_layers(self) -> Sequence[OutputLayer[Any]]:
-        by_name = {node.name: layer for node, layer in self._layers}
-        outputs = [by_name[name] for name in self.conf.outputs]
-        return [layer for layer in outputs if isinstance(layer, OutputLayer)]
+    def _output_nodes(self) -> Sequence[Node]:
+        by_name = {node.name: node for node in self._nodes}
+        return [by_name[name] for name in self.conf.outputs]
 
     def _forward(
         self,
@@ -68,14 +45,18 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
     ) -> list[FloatArray]:
         values = dict(zip(self.conf.inputs, features, strict=True))
         flowing = dict(zip(self.conf.inputs, masks, strict=True))
+        batch_size = len(features[0])
         for node, part in self._parts:
             inputs = [values[name] for name in node.inputs]
             arriving = [flowing[name] for name in node.inputs]
-            if isinstance(part, Layer):
-                values[node.name] = part.forward(
-                    inputs[0], training=training, mask=arriving[0], rng=rng
+            if isinstance(part, Stage):
+                values[node.name], flowing[node.name] = part.forward(
+                    inputs[0],
+                    training=training,
+                    mask=arriving[0],
+                    rng=rng,
+                    batch_size=batch_size,
                 )
-                flowing[node.name] = part.feed_forward_mask(arriving[0])
                 continue
             reference = part.conf.reads_network_input
             values[node.name] = part.forward(
@@ -96,11 +77,11 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
         arrived: dict[str, FloatArray] = {}
         for node, part in reversed(self._parts):
             grads: Sequence[FloatArray | None]
-            if isinstance(part, OutputLayer):
+            if isinstance(part, Stage) and node.name in targets:
                 grads = [part.backward_loss(*targets[node.name])]
-            elif node.name not in self._learning:
+            elif node.name not in self._learning or node.name not in arrived:
                 continue
-            elif isinstance(part, Layer):
+            elif isinstance(part, Stage):
                 grads = [part.backward(arrived[node.name])]
             else:
                 grads = part.backward(arrived[node.name])

@@ -1,17 +1,14 @@
 """Networks whose layers follow one another."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.batches import Port
-from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.topology import Node
-from daskdl.nn.layers.build import build_layer
-from daskdl.nn.layers.layer import Layer, OutputLayer
+from daskdl.nn.layers.stage import Stage
 from daskdl.nn.network import Network
 
 
@@ -26,7 +23,8 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
     >>> import numpy as np
     >>> from daskdl.data.dataset import DataSet
     >>> from daskdl.nn.conf.input_type import FeedForward
-    >>> from daskdl.nn.conf.layers import Dense, Output
+    >>> from daskdl.nn.layers.dense import Dense
+    >>> from daskdl.nn.layers.output import Output
     >>> net = MultiLayerNetwork(
     ...     MultiLayerConfiguration(
     ...         input=FeedForward(size=2),
@@ -43,21 +41,10 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
     @property
     def inputs(self) -> list[Port]:
         """What goes in: one input, named after the first layer."""
-        return [Port(self._who_is(self._layers[0][1]), self.conf.input)]
+        return [Port(self._who_is(self._nodes[0]), self.conf.input)]
 
-    def _build(self) -> list[tuple[Node, Layer[Any]]]:
-        return [
-            (
-                node,
-                build_layer(node.conf, node.input_types[0], node.name, self._workspace),
-            )
-            for node in self._nodes
-            if isinstance(node.conf, LayerConf)
-        ]
-
-    def _output_layers(self) -> Sequence[OutputLayer[Any]]:
-        last = self._layers[-1][1]
-        return [last] if isinstance(last, OutputLayer) else []
+    def _output_nodes(self) -> Sequence[Node]:
+        return self._nodes[-1:]
 
     def _forward(
         self,
@@ -68,17 +55,23 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
         rng: np.random.Generator | None,
     ) -> list[FloatArray]:
         (x,), (mask,) = features, masks
-        for _, layer in self._layers:
-            x = layer.forward(x, training=training, mask=mask, rng=rng)
-            mask = layer.feed_forward_mask(mask)
+        batch_size = len(x)
+        for stage in self._stages:
+            x, mask = stage.forward(
+                x, training=training, mask=mask, rng=rng, batch_size=batch_size
+            )
         return [x]
 
     def _backward(
         self, labels: list[FloatArray], masks: list[FloatArray | None]
     ) -> None:
-        (output,) = self._output_layers()
+        *stages, output = self._stages
         grad = output.backward_loss(labels[0], masks[0])
-        for _, layer in reversed(self._layers[:-1]):
+        for stage in reversed(stages):
             if grad is None:
                 return
-            grad = layer.backward(grad)
+            grad = stage.backward(grad)
+
+    @property
+    def _stages(self) -> list[Stage]:
+        return [part for _, part in self._parts if isinstance(part, Stage)]

@@ -1,7 +1,7 @@
 """What sequences and graphs share: the flat vectors, and one training step."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -10,18 +10,23 @@ from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.random import stream
 from daskdl.arrays.workspace import Workspace
-from daskdl.errors import ShapeError
+from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.batches import Batch, Port
 from daskdl.nn.border import Border
-from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.input_type import InputType, features_of
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
+from daskdl.nn.conf.parameters import ParameterRole
 from daskdl.nn.conf.topology import Node, learning_nodes
-from daskdl.nn.layers.layer import Layer, OutputLayer
+from daskdl.nn.layers.layer import OutputLayer
+from daskdl.nn.layers.stage import Stage
+from daskdl.nn.tbptt import carried_state, time_segments
 from daskdl.nn.update_plan import LayerStretch, UpdatePlan, plan_layer
+from daskdl.nn.vertices.table import build_vertex
+from daskdl.nn.vertices.vertex import Vertex
 
 if TYPE_CHECKING:
     from daskdl.data.normalizers import NormalizerStandardize
@@ -77,18 +82,22 @@ class StepNetwork(ABC, Generic[Conf]):
         self.normalizer: NormalizerStandardize | None = None
         self._nodes = conf.nodes()
         self._workspace = Workspace()
-        self._layers = self._build()
+        self._parts = [(node, self._part(node)) for node in self._nodes]
+        self._layers = [
+            part.layer for _, part in self._parts if isinstance(part, Stage)
+        ]
         self._learning = learning_nodes(self._nodes)
-        for node, layer in self._layers:
-            layer.needs_grad_x = not self._learning.isdisjoint(node.inputs)
+        for node, part in self._parts:
+            if isinstance(part, Stage):
+                part.layer.needs_grad_x = not self._learning.isdisjoint(node.inputs)
         self.layout = ParamLayout.of(
             {
-                f"{node.key}_{name}": shape
-                for node, layer in self._layers
-                for name, shape in layer.conf.parameter_shapes(layer.input_type).items()
+                f"{node.key}_{item.name}": item.shape
+                for node in self._nodes
+                for item in node.parameters
             }
         )
-        self._plan = UpdatePlan(self.layout, _stretches(self.layout, self._layers))
+        self._plan = UpdatePlan(self.layout, _stretches(self.layout, self._nodes))
         self._params: FloatArray = np.zeros(self.layout.size, self.dtype)
         self._gradients: FloatArray = np.zeros(self.layout.size, self.dtype)
         self._updater_state: FloatArray = np.zeros(self._plan.state_size, self.dtype)
@@ -126,6 +135,11 @@ class StepNetwork(ABC, Generic[Conf]):
         return self._updater_state
 
     @property
+    def nodes(self) -> Sequence[Node]:
+        """Layers and vertices in the order in which they are computed."""
+        return self._nodes
+
+    @property
     def running_slots(self) -> tuple[Slot, ...]:
         """Where running statistics lie in :attr:`params`."""
         return self._plan.running
@@ -150,8 +164,7 @@ class StepNetwork(ABC, Generic[Conf]):
     def outputs(self) -> list[Port]:
         """What comes out, in the order of the labels."""
         return [
-            Port(self._who_is(layer), layer.output_type)
-            for layer in self._output_layers()
+            Port(self._who_is(node), node.output_type) for node in self._output_nodes()
         ]
 
     @property
@@ -161,18 +174,19 @@ class StepNetwork(ABC, Generic[Conf]):
 
     @property
     def n_outputs(self) -> int:
-        """Number of output layers."""
-        return len(self._output_layers())
+        """Number of outputs."""
+        return len(self._output_nodes())
 
     @property
     def output_layer_n_out(self) -> list[int]:
-        """Number of outputs of each output layer."""
-        return [layer.output_type.n_features for layer in self._output_layers()]
+        """Number of features or channels of each output."""
+        return [features_of(node.output_type) for node in self._output_nodes()]
 
     @property
     def output_losses(self) -> list[str]:
-        """Name of the loss of each output layer."""
-        return [layer.conf.loss for layer in self._output_layers()]
+        """Name of the loss of each output; empty where there is none."""
+        losses = [getattr(node.conf, "loss", "") for node in self._output_nodes()]
+        return [getattr(loss, "type", loss) for loss in losses]
 
     def param_table(self) -> dict[str, FloatArray]:
         """Return all parameters by name, as views."""
@@ -181,8 +195,9 @@ class StepNetwork(ABC, Generic[Conf]):
     def init(self: S) -> S:
         """Draw the initial weights, unless that is done or they were given."""
         if not self._is_initialized:
-            for node, layer in self._layers:
-                layer.initialize(stream(self.conf.seed, "weights", node.key))
+            for node, part in self._parts:
+                learner = part.layer if isinstance(part, Stage) else part
+                learner.initialize(stream(self.conf.seed, "weights", node.key))
             self._is_initialized = True
         return self
 
@@ -209,7 +224,7 @@ class StepNetwork(ABC, Generic[Conf]):
         """
         arrays = self._border.checked(batch)
         rng = None
-        if any(layer.conf.draws_random_numbers for _, layer in self._layers):
+        if any(node.conf.draws_random_numbers for node in self._nodes):
             rng = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
         self._forward(*self._border.features(arrays), training=True, rng=rng)
         labels, masks = self._border.labels(arrays)
@@ -242,17 +257,39 @@ class StepNetwork(ABC, Generic[Conf]):
         """Subtract an update of shape (n_params,) from the parameters."""
         self._params -= update
 
+    def finish_iteration(self) -> None:
+        """Count the iteration, and hold the parameters to their constraints."""
+        self.iteration_count += 1
+
+    def segments(self, batch: Batch) -> Iterator[Batch]:
+        """Yield what is trained of a minibatch, one iteration each.
+
+        That is the minibatch itself, or with truncated backpropagation through time
+        its stretches of time steps; recurrent layers carry their state from one to the
+        next.
+        """
+        length = self.conf.tbptt_fwd_length
+        if self.conf.backprop_type == "standard":
+            yield batch
+            return
+        self._border.checked(batch)
+        with carried_state(self._layers):
+            yield from time_segments(batch, length, self.inputs, self.outputs)
+
     def fit_minibatch(self, batch: Batch, *, rng_stream: int = 0) -> float:
         """Train one minibatch: gradients, update, parameters, one more iteration.
 
         Returns
         -------
         score : float
-            Before the update.
+            Before the update; with truncated backpropagation through time that of the
+            last segment.
         """
-        score = self.compute_gradients(batch, rng_stream=rng_stream)
-        self.apply_update(self.compute_update())
-        self.iteration_count += 1
+        score = float("nan")
+        for segment in self.segments(batch):
+            score = self.compute_gradients(segment, rng_stream=rng_stream)
+            self.apply_update(self.compute_update())
+            self.finish_iteration()
         return score
 
     def clone(self: S) -> S:
@@ -273,12 +310,8 @@ class StepNetwork(ABC, Generic[Conf]):
         )
 
     @abstractmethod
-    def _build(self) -> list[tuple[Node, Layer[Any]]]:
-        """Make layers (and vertices) of the nodes; return the layers in their order."""
-
-    @abstractmethod
-    def _output_layers(self) -> Sequence[OutputLayer[Any]]:
-        """Return the output layers in the order of the labels."""
+    def _output_nodes(self) -> Sequence[Node]:
+        """Return the outputs in the order of the labels."""
 
     @abstractmethod
     def _forward(
@@ -297,12 +330,35 @@ class StepNetwork(ABC, Generic[Conf]):
     ) -> None:
         """Write the summed gradients of the last forward pass into `gradients`."""
 
+    def _part(self, node: Node) -> Stage | Vertex[Any]:
+        if isinstance(node.conf, LayerConf):
+            return Stage(node.conf, node.input_types[0], node.name, self._workspace)
+        return build_vertex(node.conf, node.input_types, node.name, self._workspace)
+
+    def _output_stages(self) -> list[Stage]:
+        """Return the outputs, refusing those that are no layers."""
+        parts = {node.name: part for node, part in self._parts}
+        stages = []
+        for node in self._output_nodes():
+            part = parts[node.name]
+            if not isinstance(part, Stage):
+                raise OptionError(
+                    f"{self._who_is(node)}: training and scores need an output layer "
+                    "as output, got a vertex."
+                )
+            stages.append(part)
+        return stages
+
+    def _output_layers(self) -> list[OutputLayer[Any]]:
+        return [stage.output_layer for stage in self._output_stages()]
+
     def _bind(self) -> None:
         params = self.layout.views(self._params)
         gradients = self.layout.views(self._gradients)
-        for node, layer in self._layers:
-            names = layer.conf.parameter_shapes(layer.input_type)
-            layer.bind(
+        for node, part in self._parts:
+            names = [item.name for item in node.parameters]
+            learner = part.layer if isinstance(part, Stage) else part
+            learner.bind(
                 {name: params[f"{node.key}_{name}"] for name in names},
                 {name: gradients[f"{node.key}_{name}"] for name in names},
             )
@@ -316,15 +372,15 @@ class StepNetwork(ABC, Generic[Conf]):
             )
         vector[...] = values.reshape(-1)
 
-    def _who_is(self, layer: Layer[Any]) -> str:
-        kind = type(layer.conf).__name__
-        return f"{type(self).__name__} {layer.name} ({kind})"
+    def _who_is(self, node: Node) -> str:
+        kind = type(node.conf).__name__
+        return f"{type(self).__name__} {node.name} ({kind})"
 
     def _sum_of_losses(
         self, labels: list[FloatArray], masks: list[FloatArray | None]
     ) -> float:
         return sum(
-            float(layer.score_examples(target, mask).sum(dtype=np.float64))
+            layer.score(target, mask)
             for layer, target, mask in zip(
                 self._output_layers(), labels, masks, strict=True
             )
@@ -344,23 +400,25 @@ def _rebuild(
     return network
 
 
-def _stretches(
-    layout: ParamLayout, layers: Sequence[tuple[Node, Layer[Any]]]
-) -> list[LayerStretch]:
-    """Return how each layer that has parameters is treated."""
+def _stretches(layout: ParamLayout, nodes: Sequence[Node]) -> list[LayerStretch]:
+    """Return how the parameters of each layer or vertex are treated."""
     stretches = []
-    for node, layer in layers:
-        names = list(layer.conf.parameter_shapes(layer.input_type))
-        if names and isinstance(layer.conf, TrainedLayerConf):
-            slots = [layout[f"{node.key}_{name}"] for name in names]
+    for node in nodes:
+        trained = node.conf.trained
+        if node.parameters and trained is not None:
+            slots = [layout[f"{node.key}_{item.name}"] for item in node.parameters]
             stretches.append(
                 plan_layer(
-                    layer.conf,
+                    trained,
                     slots,
-                    names,
-                    regularized=layer.regularized,
-                    biases=layer.biases,
-                    running=layer.running,
+                    [item.name for item in node.parameters],
+                    regularized=_with_role(node, "weight"),
+                    biases=_with_role(node, "bias"),
+                    running=_with_role(node, "running"),
                 )
             )
     return stretches
+
+
+def _with_role(node: Node, role: ParameterRole) -> frozenset[str]:
+    return frozenset(item.name for item in node.parameters if item.role == role)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from daskdl.arrays.flat import ParamLayout
-from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.topology import Node
 
 _HEAD = ("name", "type", "in", "out", "parameters")
@@ -37,13 +36,10 @@ def summarize(title: str, nodes: Sequence[Node], layout: ParamLayout) -> str:
 
 
 def _row(node: Node) -> tuple[str, str, str, str, str]:
-    shapes = {}
-    if isinstance(node.conf, LayerConf):
-        shapes = node.conf.parameter_shapes(node.input_types[0])
     return (
         node.name,
         type(node.conf).__name__,
         " + ".join(str(input_type) for input_type in node.input_types),
         str(node.output_type),
-        ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "-",
+        ", ".join(f"{item.name} {item.shape}" for item in node.parameters) or "-",
     )

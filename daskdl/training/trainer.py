@@ -65,7 +65,10 @@ class Trainer:
         self.rng_stream = rng_stream
 
     def fit_minibatch(self, batch: Minibatch) -> float:
-        """Run one iteration and return its score (before the update).
+        """Train one minibatch and return its score (before the update).
+
+        That is one iteration; with truncated backpropagation through time one for each
+        segment, and the score of the last one.
 
         Raises
         ------
@@ -73,15 +76,17 @@ class Trainer:
             When the score is no number; the parameters would be none either.
         """
         network = self.network
-        score = network.compute_gradients(batch, rng_stream=self.rng_stream)
-        if not math.isfinite(score):
-            raise DivergedError(
-                f"Trainer: the score must be a number, got {score} in iteration "
-                f"{network.iteration_count}. Lower the learning rate, or normalize the "
-                "features."
-            )
-        self.exchange.apply(network, network.compute_update())
-        network.iteration_count += 1
+        score = float("nan")
+        for segment in network.segments(batch):
+            score = network.compute_gradients(segment, rng_stream=self.rng_stream)
+            if not math.isfinite(score):
+                raise DivergedError(
+                    f"Trainer: the score must be a number, got {score} in iteration "
+                    f"{network.iteration_count}. Lower the learning rate, or normalize "
+                    "the features."
+                )
+            self.exchange.apply(network, network.compute_update())
+            network.finish_iteration()
         self.exchange.iteration_done(network, batch.num_examples)
         return score
 

@@ -2,15 +2,15 @@
 
 from typing import Any, Literal
 
-from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
+from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.names import (
-    ActivationName,
+    BackpropTypeName,
     GradientNormalizationName,
     WeightInitName,
 )
 from daskdl.nn.conf.updaters import AnyUpdater, Sgd
 from daskdl.nn.conf.values import (
+    Count,
     Conf,
     Index,
     NonNegative,
@@ -18,14 +18,6 @@ from daskdl.nn.conf.values import (
     Probability,
     Real,
 )
-
-# What DL4J's output layer takes if it is given neither activation nor loss is softmax
-# and mcxent; the others are the activations whose gradients these losses are made for.
-_ACTIVATION_OF_LOSS = {
-    "mcxent": "softmax",
-    "negativeloglikelihood": "softmax",
-    "xent": "sigmoid",
-}
 
 
 class NetworkConf(Conf):
@@ -39,6 +31,12 @@ class NetworkConf(Conf):
         Of parameters and activations.
     mini_batch : bool
         Whether the gradient is divided by the number of examples.
+    backprop_type : {"standard", "truncated_bptt"}
+        Whether time series are trained whole, or cut into segments, with an update
+        after each.
+    tbptt_fwd_length, tbptt_back_length : int
+        Time steps of a segment. The second one is kept for DL4J's files and changes
+        nothing, as in DL4J.
     activation, weight_init, bias_init, updater, bias_updater, l1, l2, l1_bias, \
 l2_bias, weight_decay, keep_probability, gradient_normalization, \
 gradient_normalization_threshold
@@ -50,7 +48,10 @@ gradient_normalization_threshold
     seed: Index = 12345
     dtype: Literal["float32", "float64"] = "float32"
     mini_batch: bool = True
-    activation: ActivationName = "sigmoid"
+    backprop_type: BackpropTypeName = "standard"
+    tbptt_fwd_length: Count = 20
+    tbptt_back_length: Count = 20
+    activation: AnyActivation = "sigmoid"
     weight_init: WeightInitName = "xavier"
     bias_init: Real = 0.0
     updater: AnyUpdater = Sgd()
@@ -64,31 +65,6 @@ gradient_normalization_threshold
     gradient_normalization: GradientNormalizationName = "none"
     gradient_normalization_threshold: Positive = 1.0
 
-    def resolved(self, layer: LayerConf, input_type: InputType, name: str) -> LayerConf:
-        """Return `layer` with nothing left open.
-
-        Parameters
-        ----------
-        layer : LayerConf
-            As the user wrote it.
-        input_type : InputType
-            What it gets; gives `n_in`.
-        name : str
-            What it is called.
-
-        Returns
-        -------
-        LayerConf
-            A copy in which only `bias_updater` may still be None: the biases change
-            as the weights do.
-        """
-        values: dict[str, Any] = {"name": name}
-        for option in type(layer).model_fields:
-            if getattr(layer, option) is None and option in NetworkConf.model_fields:
-                values[option] = getattr(self, option)
-        if isinstance(layer, WeightLayerConf):
-            values["n_in"] = layer.inferred_n_in(input_type)
-        if layer.is_output and getattr(layer, "activation", None) is None:
-            loss = getattr(layer, "loss", "")
-            values["activation"] = _ACTIVATION_OF_LOSS.get(loss, "identity")
-        return layer.model_copy(update=values)
+    def defaults(self) -> dict[str, Any]:
+        """Return what layers take over for the options that they leave open."""
+        return {option: getattr(self, option) for option in NetworkConf.model_fields}

@@ -7,7 +7,7 @@ locations, and plain messages list every alternative; both are left out here.
 
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
@@ -41,6 +41,23 @@ class PathError(OptionError):
         return PathError(self.text, *path, *self.path)
 
 
+class NestedProblems(ValueError):
+    """What pydantic refused inside a value that one of our functions made.
+
+    Parameters
+    ----------
+    error : pydantic.ValidationError
+        The refusals.
+    model : model class
+        What was to be made.
+    """
+
+    def __init__(self, error: ValidationError, model: Any) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.model = model
+
+
 def option_error(
     who: str,
     error: ValidationError,
@@ -67,11 +84,11 @@ def option_error(
     OptionError
         One line per refusal, at most five and then a count.
     """
-    problems = error.errors(include_url=False)
-    lines = [_line(who, problem, model) for problem in problems[:_MOST_ERRORS]]
+    found = list(_lines(who, error, model))
+    lines = found[:_MOST_ERRORS]
     if source:
         lines = [f"{source}: {line}" for line in lines]
-    more = len(problems) - len(lines)
+    more = len(found) - len(lines)
     if more > 0:
         lines.append(f"and {more} more.")
     return OptionError("\n".join(lines))
@@ -94,9 +111,18 @@ def got(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
 
 
-def _line(who: str, problem: Mapping[str, Any], model: Any) -> str:
-    context = problem.get("ctx", {})
-    cause = context.get("error")
+def _lines(who: str, error: ValidationError, model: Any) -> Iterator[str]:
+    for problem in error.errors(include_url=False):
+        cause = problem.get("ctx", {}).get("error")
+        if isinstance(cause, NestedProblems):
+            path, _ = _resolve(problem["loc"], model)
+            inner = join_path([who, *path] if who else path)
+            yield from _lines(inner, cause.error, cause.model)
+        else:
+            yield _line(who, problem, model, cause)
+
+
+def _line(who: str, problem: Mapping[str, Any], model: Any, cause: Any) -> str:
     path, owner = _resolve(problem["loc"], model)
     if isinstance(cause, PathError):
         path = [*path, *cause.path]
@@ -121,11 +147,11 @@ def _wording(
     if kind == "union_tag_invalid":
         known = _quoted(context["expected_tags"])
         key = str(context["discriminator"]).strip("'")
-        return [*path, key], _one_of(known, context["tag"])
+        return [*path, key], one_of(known, context["tag"])
     if kind == "union_tag_not_found":
         return path, "must be a mapping with a known `type`, got " + got(value) + "."
     if kind == "literal_error":
-        return path, _one_of(_quoted(context["expected"]), value)
+        return path, one_of(_quoted(context["expected"]), value)
     if "error" in context:
         return path, _sentence(str(context["error"]))
     return path, f"{_plain_words(kind, context, problem['msg'])}, got {got(value)}."
@@ -166,7 +192,8 @@ def _unknown_key(path: Sequence[str | int], owner: Any) -> str:
     return "is not a known key. Known are " + ", ".join(known) + "."
 
 
-def _one_of(known: Sequence[str], value: Any) -> str:
+def one_of(known: Sequence[str], value: Any) -> str:
+    """Return the sentence that refuses `value` for one of the `known` names."""
     near = did_you_mean(value, known)
     if near and len(known) > _MOST_ERRORS:
         return f"must be a known name, got {got(value)}.{near}"
@@ -196,6 +223,8 @@ def _resolve(location: Sequence[str | int], model: Any) -> tuple[list[str | int]
     path: list[str | int] = []
     annotation, owner = model, None
     for part in location:
+        if _is_mark(part):
+            continue
         candidates = _candidates(annotation)
         member = _tagged(candidates, part)
         if member is not None:
@@ -204,6 +233,11 @@ def _resolve(location: Sequence[str | int], model: Any) -> tuple[list[str | int]
         path.append(part)
         owner, annotation = _descend(candidates, part)
     return path, owner
+
+
+def _is_mark(part: str | int) -> bool:
+    """Return whether `part` is a tag that only tells kinds of values apart."""
+    return isinstance(part, str) and part.startswith("<")
 
 
 def _descend(candidates: Sequence[Any], part: str | int) -> tuple[Any, Any]:

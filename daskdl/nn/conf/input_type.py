@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field
 
+from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.values import Conf, Count, canonical, tagged
 
 SeriesFormat = Annotated[
@@ -17,6 +18,9 @@ SeriesFormat = Annotated[
 ]
 ImageFormat = Annotated[
     Literal["NCHW", "NHWC"], BeforeValidator(canonical(Literal["NCHW", "NHWC"]))
+]
+VolumeFormat = Annotated[
+    Literal["NCDHW", "NDHWC"], BeforeValidator(canonical(Literal["NCDHW", "NDHWC"]))
 ]
 
 
@@ -88,16 +92,18 @@ class Convolutional(Conf):
 
     Parameters
     ----------
-    height, width, channels : int
-        Size of every image.
+    height, width : int, optional
+        Size of every image; None lets it differ from minibatch to minibatch.
+    channels : int
+        Number of channels.
     data_format : {"NCHW", "NHWC"}
         Axes at the border: (batch, channels, height, width), DL4J's default, or
         (batch, height, width, channels).
     """
 
     type: Literal["convolutional"] = "convolutional"
-    height: Count
-    width: Count
+    height: Count | None = None
+    width: Count | None = None
     channels: Count
     data_format: ImageFormat = "NCHW"
 
@@ -116,10 +122,54 @@ class Convolutional(Conf):
     @property
     def n_features(self) -> int:
         """Numbers of one example (or time step) that a dense layer sees."""
-        return math.prod((self.height, self.width, self.channels))
+        return _product(self, (self.height, self.width, self.channels))
 
     def __str__(self) -> str:
-        return f"images of {self.height} x {self.width} x {self.channels} channels"
+        sizes = " x ".join(_size(n) for n in (self.height, self.width))
+        return f"images of {sizes} x {self.channels} channels"
+
+
+class Convolutional3D(Conf):
+    """Volumes, inside ``(batch, depth, height, width, channels)``.
+
+    Parameters
+    ----------
+    depth, height, width : int, optional
+        Size of every volume; None lets it differ from minibatch to minibatch.
+    channels : int
+        Number of channels.
+    data_format : {"NCDHW", "NDHWC"}
+        Axes at the border: (batch, channels, depth, height, width), DL4J's default,
+        or (batch, depth, height, width, channels).
+    """
+
+    type: Literal["convolutional3d"] = "convolutional3d"
+    depth: Count | None = None
+    height: Count | None = None
+    width: Count | None = None
+    channels: Count
+    data_format: VolumeFormat = "NCDHW"
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Shape of one example inside the network."""
+        return (self.depth, self.height, self.width, self.channels)
+
+    @property
+    def border_shape(self) -> tuple[int | None, ...]:
+        """Shape of one example as the caller gives or gets it."""
+        if self.data_format == "NCDHW":
+            return (self.channels, self.depth, self.height, self.width)
+        return self.shape
+
+    @property
+    def n_features(self) -> int:
+        """Numbers of one example (or time step) that a dense layer sees."""
+        return _product(self, self.shape)
+
+    def __str__(self) -> str:
+        sizes = " x ".join(_size(n) for n in (self.depth, self.height, self.width))
+        return f"volumes of {sizes} x {self.channels} channels"
 
 
 class ConvolutionalFlat(Conf):
@@ -160,12 +210,18 @@ class ConvolutionalFlat(Conf):
         return f"rows of {self.n_features} (flattened {self.inside})"
 
 
-InputType: TypeAlias = FeedForward | Recurrent | Convolutional | ConvolutionalFlat
+InputType: TypeAlias = (
+    FeedForward | Recurrent | Convolutional | Convolutional3D | ConvolutionalFlat
+)
 
 AnyInputType = Annotated[
     InputType,
     Field(discriminator="type"),
-    BeforeValidator(tagged(FeedForward, Recurrent, Convolutional, ConvolutionalFlat)),
+    BeforeValidator(
+        tagged(
+            FeedForward, Recurrent, Convolutional, Convolutional3D, ConvolutionalFlat
+        )
+    ),
 ]
 
 
@@ -176,6 +232,34 @@ def inside_type(input_type: InputType) -> InputType:
     return input_type
 
 
+def features_of(input_type: InputType) -> int:
+    """Return the size of the last axis inside: features or channels."""
+    if isinstance(input_type, Convolutional | Convolutional3D | ConvolutionalFlat):
+        return input_type.channels
+    return input_type.size
+
+
+def with_features(input_type: InputType, n: int) -> InputType:
+    """Return the same type with `n` features or channels."""
+    if isinstance(input_type, Convolutional | Convolutional3D | ConvolutionalFlat):
+        return input_type.replaced(channels=n)
+    return input_type.replaced(size=n)
+
+
 def describe(input_type: Any) -> str:
     """Return a type for a message: its class, and what it holds."""
     return f"{type(input_type).__name__} ({input_type})"
+
+
+def _size(size: int | None) -> str:
+    return "any" if size is None else str(size)
+
+
+def _product(input_type: InputType, sizes: tuple[int | None, ...]) -> int:
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        raise PathError(
+            f"must have a known size to be flattened, got {input_type}. Give the size "
+            "of the network's input."
+        )
+    return math.prod(known)

@@ -1,16 +1,19 @@
 """What all layer configurations share."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import InputType, describe
+from daskdl.nn.conf.input_type import InputType, describe, inside_type
+from daskdl.nn.conf.kinds import PREPROCESSOR_KINDS, AnyOf
 from daskdl.nn.conf.names import (
-    ActivationName,
     GradientNormalizationName,
     WeightInitName,
 )
+from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.updaters import AnyUpdater
 from daskdl.nn.conf.values import (
     Conf,
@@ -30,6 +33,19 @@ def _names(value: object) -> object:
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
+class PreprocessorConf(Conf):
+    """What reshapes the input of a layer; it has no parameters."""
+
+    type: str
+
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return what comes out for `input_type`; refuse what cannot go in."""
+        raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
+
+
+AnyPreprocessor = Annotated[PreprocessorConf, AnyOf(PREPROCESSOR_KINDS)]
+
+
 class LayerConf(Conf):
     """A layer, with or without parameters.
 
@@ -40,19 +56,58 @@ class LayerConf(Conf):
         ``layer1``, ... In a graph the key of the vertex is the name.
     inputs : tuple of str
         In a graph, the inputs or vertices it reads; elsewhere empty.
+    preprocessor : preprocessor, optional
+        Reshapes the input. Only for what does not happen by itself: images are
+        flattened for a dense layer, and dense layers work on each time step.
     """
 
     type: str
     name: Annotated[str, Field(min_length=1)] | None = None
     inputs: Names = ()
+    preprocessor: AnyPreprocessor | None = None
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return what comes out for `input_type`; refuse what cannot go in."""
         raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
 
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return the parameters in the order in which they lie in the flat vector."""
+        return ()
+
     def parameter_shapes(self, input_type: InputType) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the parameters by DL4J's names, in layout order."""
-        return {}
+        return {item.name: item.shape for item in self.parameters(input_type)}
+
+    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+        """Return the names of the parameters in the order of DL4J's flat vector."""
+        return tuple(item.name for item in self.parameters(input_type))
+
+    @property
+    def trained(self) -> "TrainedLayerConf | None":
+        """The configuration that says how the parameters change, if there are any."""
+        return None
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> "LayerConf":
+        """Return a copy with nothing left open.
+
+        Parameters
+        ----------
+        defaults : mapping of str to value
+            What the network says for the options that are None here.
+        input_type : InputType
+            What the layer gets, behind its preprocessor.
+        name : str
+            What it is called.
+        """
+        values: dict[str, Any] = {"name": name}
+        for option in type(self).model_fields:
+            if getattr(self, option) is None and option in defaults:
+                values[option] = defaults[option]
+        if self.is_output and getattr(self, "activation", "") is None:
+            values["activation"] = activation_of(getattr(self, "loss", ""))
+        return self.model_copy(update=values)
 
     @property
     def is_output(self) -> bool:
@@ -88,6 +143,11 @@ class TrainedLayerConf(LayerConf):
     gradient_normalization_threshold: Positive | None = None
 
     @property
+    def trained(self) -> "TrainedLayerConf":
+        """The layer itself says how its parameters change."""
+        return self
+
+    @property
     def draws_random_numbers(self) -> bool:
         """True if training needs random numbers."""
         return self.keep_probability is not None and self.keep_probability < 1
@@ -116,7 +176,7 @@ class WeightLayerConf(TrainedLayerConf):
 
     n_out: Count
     n_in: Count | None = None
-    activation: ActivationName | None = None
+    activation: AnyActivation | None = None
     weight_init: WeightInitName | None = None
     bias_init: Real | None = None
     l1: NonNegative | None = None
@@ -135,6 +195,14 @@ class WeightLayerConf(TrainedLayerConf):
         """
         return self._agreed_n_in(input_type.n_features, input_type)
 
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> LayerConf:
+        """Return a copy with nothing left open, `n_in` included."""
+        filled = super().filled(defaults, input_type, name)
+        n_in = self.inferred_n_in(inside_type(input_type))
+        return filled.model_copy(update={"n_in": n_in})
+
     def _agreed_n_in(self, n_in: int, input_type: InputType) -> int:
         if self.n_in is not None and self.n_in != n_in:
             raise PathError(
@@ -143,6 +211,29 @@ class WeightLayerConf(TrainedLayerConf):
                 "n_in",
             )
         return n_in
+
+
+def dense_parameters(
+    layer: WeightLayerConf, input_type: InputType, *, has_bias: bool
+) -> tuple[Parameter, ...]:
+    """Return W (n_in, n_out) and, if there is one, b (n_out,)."""
+    weight = Parameter("W", (layer.inferred_n_in(input_type), layer.n_out))
+    return (weight, Parameter("b", (layer.n_out,), "bias")) if has_bias else (weight,)
+
+
+# What DL4J's output layer takes if it is given neither activation nor loss is softmax
+# and mcxent; the others are the activations whose gradients these losses are made for.
+_ACTIVATION_OF_LOSS = {
+    "mcxent": "softmax",
+    "sparse_mcxent": "softmax",
+    "negativeloglikelihood": "softmax",
+    "xent": "sigmoid",
+}
+
+
+def activation_of(loss: Any) -> str:
+    """Return the activation that belongs to a loss, given by name or with options."""
+    return _ACTIVATION_OF_LOSS.get(getattr(loss, "type", loss), "identity")
 
 
 def refuse_input(

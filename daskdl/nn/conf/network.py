@@ -3,65 +3,36 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from daskdl.errors import OptionError
-from daskdl.nn.conf.convolutional import Convolution2D, Subsampling
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.errors import got
 from daskdl.nn.conf.input_type import AnyInputType
-from daskdl.nn.conf.layer import Names
-from daskdl.nn.conf.layers import (
-    LAYERS,
-    LSTM,
-    Activation,
-    AnyLayer,
-    BatchNormalization,
-    Dense,
-    Dropout,
-    GlobalPooling,
-    Output,
-    RnnOutput,
+from daskdl.nn.conf.kinds import (
+    LAYER_KINDS,
+    PREPROCESSOR_KINDS,
+    VERTEX_KINDS,
+    AnyOf,
 )
+from daskdl.nn.conf.layer import LayerConf, Names
 from daskdl.nn.conf.topology import Node, graph, sequence
-from daskdl.nn.conf.values import tagged, validated
-from daskdl.nn.conf.vertices import (
-    VERTICES,
-    DuplicateToTimeSeriesVertex,
-    ElementWiseVertex,
-    L2NormalizeVertex,
-    LastTimeStepVertex,
-    MergeVertex,
-    ScaleVertex,
-    ShiftVertex,
-    SubsetVertex,
-)
+from daskdl.nn.conf.values import validated
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.yaml import dump_yaml, load_yaml
+from daskdl.nn.layers.table import LAYERS
+from daskdl.nn.preprocessors.table import PREPROCESSORS
+from daskdl.nn.vertices.table import VERTICES
 
 N = TypeVar("N", bound="_Exchanged")
 
-AnyNode = Annotated[
-    Dense
-    | Output
-    | Convolution2D
-    | Subsampling
-    | BatchNormalization
-    | LSTM
-    | RnnOutput
-    | GlobalPooling
-    | Dropout
-    | Activation
-    | MergeVertex
-    | ElementWiseVertex
-    | SubsetVertex
-    | ScaleVertex
-    | ShiftVertex
-    | L2NormalizeVertex
-    | LastTimeStepVertex
-    | DuplicateToTimeSeriesVertex,
-    Field(discriminator="type"),
-    BeforeValidator(tagged(*LAYERS, *VERTICES, suffix="layer")),
-]
+AnyLayer = Annotated[LayerConf, AnyOf(LAYER_KINDS)]
+AnyNode = Annotated[LayerConf | VertexConf, AnyOf(LAYER_KINDS, VERTEX_KINDS)]
+
+# Every configuration knows every kind.
+LAYER_KINDS.enter(LAYERS)
+VERTEX_KINDS.enter(VERTICES)
+PREPROCESSOR_KINDS.enter(PREPROCESSORS)
 
 
 class _Exchanged(NetworkConf):
@@ -121,7 +92,8 @@ class MultiLayerConfiguration(_Exchanged):
     Examples
     --------
     >>> from daskdl.nn.conf.input_type import FeedForward
-    >>> from daskdl.nn.conf.layers import Dense, Output
+    >>> from daskdl.nn.layers.dense import Dense
+    >>> from daskdl.nn.layers.output import Output
     >>> conf = MultiLayerConfiguration(
     ...     input=FeedForward(size=4),
     ...     layers=[Dense(n_out=8, activation="relu"), Output(n_out=3)],

@@ -11,7 +11,8 @@ from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.conf.vertices import VertexConf
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.vertex import VertexConf
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,25 @@ class Node:
     input_types: tuple[InputType, ...]
     output_type: InputType
 
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What it learns, in the order in which it lies in the flat vector."""
+        if isinstance(self.conf, VertexConf):
+            return self.conf.parameters(self.input_types)
+        return self.conf.parameters(self.entering_type)
+
+    @property
+    def entering_type(self) -> InputType:
+        """What a layer gets behind its preprocessor."""
+        return entering(self.conf, self.input_types[0])
+
+
+def entering(conf: LayerConf | VertexConf, input_type: InputType) -> InputType:
+    """Return what a layer or vertex gets of an input, behind its preprocessor."""
+    if isinstance(conf, LayerConf) and conf.preprocessor is not None:
+        return inside_type(conf.preprocessor.output_type(inside_type(input_type)))
+    return inside_type(input_type)
+
 
 def learning_nodes(nodes: Iterable[Node]) -> frozenset[str]:
     """Return the names of the nodes that a gradient has to reach.
@@ -57,10 +77,7 @@ def learning_nodes(nodes: Iterable[Node]) -> frozenset[str]:
     """
     names: set[str] = set()
     for node in nodes:
-        has_parameters = isinstance(node.conf, LayerConf) and bool(
-            node.conf.parameter_shapes(node.input_types[0])
-        )
-        if has_parameters or not names.isdisjoint(node.inputs):
+        if node.parameters or not names.isdisjoint(node.inputs):
             names.add(node.name)
     return frozenset(names)
 
@@ -74,7 +91,7 @@ def sequence(
     ------
     OptionError
         If a layer cannot take what the one before it gives, if two share a name, or if
-        not the last one, and only that, is an output layer.
+        one that is not the last is an output layer.
     """
     nodes: list[Node] = []
     current, previous = inside_type(input_type), "input"
@@ -106,12 +123,6 @@ def _check_in_sequence(layer: LayerConf, index: int, n_layers: int) -> None:
             "Use a ComputationGraphConfiguration for anything else.",
             *("layers", index, "inputs"),
         )
-    if is_last and not layer.is_output:
-        raise PathError(
-            f"must be an output layer, Output or RnnOutput, because it is the last "
-            f"one, got {kind}.",
-            *("layers", index),
-        )
     if layer.is_output and not is_last:
         raise PathError(
             f"must be the last layer because it is an output layer, got {kind} with "
@@ -131,8 +142,8 @@ def graph(
     Raises
     ------
     OptionError
-        If a name is unknown or taken twice, a vertex or input is not used, an output
-        is no output layer, vertices form a cycle, or types do not fit.
+        If a name is unknown or taken twice, a vertex or input is not used, vertices
+        form a cycle, or types do not fit.
 
     References
     ----------
@@ -244,12 +255,6 @@ def _check_outputs(
                 f"must name a vertex, got {name!r}.{did_you_mean(name, vertices)}",
                 *("outputs", index),
             )
-        if not _is_output(vertices[name]):
-            raise PathError(
-                f"must name an output layer, Output or RnnOutput, got {name!r}, which "
-                f"is {type(vertices[name]).__name__}.",
-                *("outputs", index),
-            )
         if name in outputs[:index]:
             raise PathError(
                 f"must name each vertex once, got {name!r} again.", "outputs", index
@@ -295,7 +300,8 @@ def _graph_node(
     input_types = tuple(types[source] for source in conf.inputs)
     if isinstance(conf, VertexConf):
         output_type = conf.output_type(input_types)
-        return Node(name, name, conf, conf.inputs, input_types, output_type)
+        filled = conf.filled(network.defaults(), input_types, name)
+        return Node(name, name, filled, conf.inputs, input_types, output_type)
     if len(input_types) > 1:
         raise PathError(
             f"must be one name for a layer, got {conf.inputs!r}. Join them with a "
@@ -313,7 +319,7 @@ def _layer_node(
     inputs: tuple[str, ...],
     input_types: tuple[InputType, ...],
 ) -> Node:
-    (input_type,) = input_types
-    output_type = layer.output_type(input_type)
-    conf = network.resolved(layer, input_type, name)
+    entered = entering(layer, input_types[0])
+    output_type = layer.output_type(entered)
+    conf = layer.filled(network.defaults(), entered, name)
     return Node(key, name, conf, inputs, input_types, output_type)

@@ -1,13 +1,29 @@
 """The layer that applies an activation function and nothing else."""
 
+from typing import Literal
+
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.activations import activation_function
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layers import Activation
+from daskdl.nn.conf.layer import (
+    LayerConf,
+)
 from daskdl.nn.layers.layer import Layer
+
+
+class Activation(LayerConf):
+    """Apply an activation function and nothing else; None takes the network's."""
+
+    type: Literal["activation"] = "activation"
+    activation: AnyActivation | None = None
+
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return what came in."""
+        return input_type
 
 
 class ActivationLayer(Layer[Activation]):

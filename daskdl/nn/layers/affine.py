@@ -1,21 +1,20 @@
 """The part that dense and output layers share: rows times weights plus bias."""
 
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dense import dense_backward, dense_forward
-from daskdl.nn.activations import activation_function
+from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent
-from daskdl.nn.conf.layers import Dense, Output, RnnOutput
+from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.names import WeightInitLiteral
 from daskdl.nn.initializers import initialize
-from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.layer import Layer
 
-A = TypeVar("A", bound=Dense | Output | RnnOutput)
+A = TypeVar("A", bound=WeightLayerConf)
 
 
 class AffineLayer(Layer[A]):
@@ -25,9 +24,6 @@ class AffineLayer(Layer[A]):
     DL4J's order (channels, height, width): weights of its files fit as they are.
     """
 
-    regularized: ClassVar[frozenset[str]] = frozenset({"W"})
-    biases: ClassVar[frozenset[str]] = frozenset({"b"})
-
     def __init__(
         self, conf: A, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
@@ -35,7 +31,6 @@ class AffineLayer(Layer[A]):
         self._activation = activation_function(
             self._given("activation", conf.activation)
         )
-        self._dropout = InputDropout(conf.keep_probability, name, workspace)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with fans n_in and n_out; every bias is `bias_init`."""
@@ -47,12 +42,9 @@ class AffineLayer(Layer[A]):
         if "b" in self.params:
             self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
 
-    def _affine_forward(
-        self, x: FloatArray, *, training: bool, rng: np.random.Generator | None
-    ) -> FloatArray:
+    def _affine_forward(self, x: FloatArray) -> FloatArray:
         """Return ``rows @ W + b`` of shape (rows, n_out); its activation may follow."""
         self._check_input(x)
-        x = self._dropout.forward(x, training=training, rng=rng)
         self._x_shape = x.shape
         self._rows = self._as_rows(x)
         weight = self.params["W"]
@@ -71,7 +63,7 @@ class AffineLayer(Layer[A]):
         )
         if grad_rows is None:
             return None
-        return self._dropout.backward(self._from_rows(grad_rows))
+        return self._from_rows(grad_rows)
 
     def _activated(self, preout: FloatArray) -> FloatArray:
         """Return the activation, in place where its gradient allows."""

@@ -1,6 +1,6 @@
 """The batch normalization layer."""
 
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
 
@@ -11,10 +11,63 @@ from daskdl.kernels.normalization import (
     batch_norm_forward,
     batch_norm_inference,
 )
-from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layers import BatchNormalization
-from daskdl.nn.layers.input_dropout import InputDropout
+from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent
+from daskdl.nn.conf.layer import (
+    TrainedLayerConf,
+    refuse_input,
+)
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import (
+    Fraction,
+    Positive,
+    Real,
+)
 from daskdl.nn.layers.layer import Layer
+
+
+class BatchNormalization(TrainedLayerConf):
+    """Normalise each feature, or each channel of images, over the minibatch.
+
+    Parameters
+    ----------
+    decay : float in [0, 1)
+        Share of the old running mean and variance that each minibatch keeps.
+    eps : float
+        Added to the variance.
+    gamma, beta : float
+        Initial scale and shift, or the fixed ones.
+    lock_gamma_beta : bool
+        Whether scale and shift stay as they are; there are no parameters for them
+        then.
+    """
+
+    type: Literal["batch_normalization"] = "batch_normalization"
+    decay: Fraction = 0.9
+    eps: Positive = 1e-5
+    gamma: Real = 1.0
+    beta: Real = 0.0
+    lock_gamma_beta: bool = False
+
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return what came in; refuse time series."""
+        if isinstance(input_type, Recurrent):
+            raise refuse_input(self, "rows or images", input_type)
+        return input_type
+
+    def n_normalized(self, input_type: InputType) -> int:
+        """Return how many features or channels are normalised."""
+        if isinstance(input_type, Convolutional):
+            return input_type.channels
+        return input_type.n_features
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return gamma, beta (unless locked), mean and var, each (n,)."""
+        shape = (self.n_normalized(input_type),)
+        learned = () if self.lock_gamma_beta else ("gamma", "beta")
+        return (
+            *(Parameter(name, shape, "plain") for name in learned),
+            *(Parameter(name, shape, "running") for name in ("mean", "var")),
+        )
 
 
 class BatchNormalizationLayer(Layer[BatchNormalization]):
@@ -29,8 +82,6 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     leaves both out if the scale is 1 or the shift is 0.
     """
 
-    running: ClassVar[frozenset[str]] = frozenset({"mean", "var"})
-
     def __init__(
         self,
         conf: BatchNormalization,
@@ -39,7 +90,6 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         workspace: Workspace,
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._dropout = InputDropout(conf.keep_probability, name, workspace)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Set scale and shift to the configured values, mean to 0 and variance to 1."""
@@ -62,7 +112,6 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
         self._check_input(x)
-        x = self._dropout.forward(x, training=training, rng=rng)
         output = self._like("output", x)
         rows, out = self._rows(x), self._rows(output)
         gamma = self.params.get("gamma", self.conf.gamma)
@@ -114,7 +163,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         share = 1 - self.conf.decay
         self.gradients["mean"][...] = share * (self.params["mean"] - self._mean)
         self.gradients["var"][...] = share * (self.params["var"] - self._variance)
-        return self._dropout.backward(grad_x) if self.needs_grad_x else None
+        return grad_x if self.needs_grad_x else None
 
     @staticmethod
     def _rows(x: FloatArray) -> FloatArray:

@@ -1,23 +1,38 @@
 """The layer that drops numbers and does nothing else."""
 
+from typing import Literal
+
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layers import Dropout
-from daskdl.nn.layers.input_dropout import InputDropout
+from daskdl.nn.conf.layer import (
+    LayerConf,
+)
+from daskdl.nn.conf.values import (
+    Probability,
+)
 from daskdl.nn.layers.layer import Layer
 
 
-class DropoutLayer(Layer[Dropout]):
-    """Keep each number with a probability in training, divided by it."""
+class Dropout(LayerConf):
+    """Keep each number with `keep_probability` in training, divided by it."""
 
-    def __init__(
-        self, conf: Dropout, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._dropout = InputDropout(conf.keep_probability, name, workspace)
+    type: Literal["dropout"] = "dropout"
+    keep_probability: Probability
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if anything is dropped."""
+        return self.keep_probability < 1
+
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return what came in."""
+        return input_type
+
+
+class DropoutLayer(Layer[Dropout]):
+    """Passes its input on: the stage around each layer does the dropping."""
 
     def forward(
         self,
@@ -27,12 +42,10 @@ class DropoutLayer(Layer[Dropout]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Return `x`; see :meth:`Layer.forward`."""
         self._check_input(x)
-        return self._dropout.forward(x, training=training, rng=rng)
+        return x
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient; see :meth:`Layer.backward`."""
-        grad_x = self._like("grad_x", grad_out)
-        array_namespace(grad_out).copyto(grad_x, grad_out)
-        return self._dropout.backward(grad_x)
+        """Return `grad_out`; see :meth:`Layer.backward`."""
+        return grad_out

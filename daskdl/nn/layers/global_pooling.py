@@ -1,6 +1,7 @@
 """The layer that pools over all time steps, or over height and width."""
 
 import math
+from typing import Literal
 
 import numpy as np
 
@@ -11,10 +12,43 @@ from daskdl.kernels.global_pooling import (
     global_sum_backward,
     global_sum_forward,
 )
-from daskdl.nn.conf.input_type import Recurrent
-from daskdl.nn.conf.layers import GlobalPooling
+from daskdl.nn.conf.input_type import Convolutional, FeedForward, InputType, Recurrent
+from daskdl.nn.conf.layer import (
+    LayerConf,
+    refuse_input,
+)
+from daskdl.nn.conf.names import (
+    GlobalPoolingName,
+)
+from daskdl.nn.conf.values import (
+    Count,
+)
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.masks import check_step_mask
+
+
+class GlobalPooling(LayerConf):
+    """Pool over all time steps, or over height and width; the rest becomes rows.
+
+    Parameters
+    ----------
+    pooling_type : {"max", "avg", "sum", "pnorm"}
+        How. Masked time steps do not count.
+    pnorm : int
+        Exponent of ``pnorm``: ``(sum |x|^p)^(1/p)``.
+    """
+
+    type: Literal["global_pooling"] = "global_pooling"
+    pooling_type: GlobalPoolingName = "max"
+    pnorm: Count = 2
+
+    def output_type(self, input_type: InputType) -> FeedForward:
+        """Return rows of one number per feature or channel."""
+        if isinstance(input_type, Recurrent):
+            return FeedForward(size=input_type.size)
+        if isinstance(input_type, Convolutional):
+            return FeedForward(size=input_type.channels)
+        raise refuse_input(self, "time series or images", input_type)
 
 
 class GlobalPoolingLayer(Layer[GlobalPooling]):

@@ -72,10 +72,12 @@ class InputDropout:
         return dropped
 
     def backward(self, grad_x: FloatArray) -> FloatArray:
-        """Turn the gradient in the dropped input into that in `x`, in place."""
-        if self._factor is not None:
-            grad_x *= self._factor
-        return grad_x
+        """Return the gradient in `x` of one in the dropped input, which stays."""
+        if self._factor is None:
+            return grad_x
+        out = self._buffer("grad_x", grad_x)
+        array_namespace(grad_x).multiply(grad_x, self._factor, out=out)
+        return out
 
     def _buffer(self, what: str, x: FloatArray) -> FloatArray:
         buffer: FloatArray = self._workspace.take(

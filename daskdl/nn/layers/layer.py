@@ -1,7 +1,7 @@
 """What every layer can do, and what an output layer can do besides."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -36,18 +36,11 @@ class Layer(ABC, Generic[C]):
         What comes out.
     params, gradients : dict of str to ndarray
         Views of the network's flat vectors, empty until :meth:`bind`.
-    regularized, biases, running : frozenset of str
-        Parameters that l1, l2 and weight decay apply to; those that have the options
-        for biases; and running statistics, whose gradient is already the update.
     needs_grad_x : bool
         Whether anybody reads the gradient in the input. The network says no where
         nothing in front of the layer has parameters; to compute it costs as much there
         as the gradient of the weights.
     """
-
-    regularized: ClassVar[frozenset[str]] = frozenset()
-    biases: ClassVar[frozenset[str]] = frozenset()
-    running: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self, conf: C, input_type: InputType, name: str, workspace: Workspace
@@ -59,6 +52,8 @@ class Layer(ABC, Generic[C]):
         self.params: dict[str, FloatArray] = {}
         self.gradients: dict[str, FloatArray] = {}
         self.needs_grad_x = True
+        self.carries_state = False
+        self.state: Any = None
         self._workspace = workspace
 
     def bind(
@@ -69,7 +64,7 @@ class Layer(ABC, Generic[C]):
         Parameters
         ----------
         params, gradients : dict of str to ndarray
-            By the names and shapes of ``conf.parameter_shapes``.
+            By the names and shapes of ``conf.parameters``.
         """
         self.params = params
         self.gradients = gradients
@@ -96,11 +91,11 @@ class Layer(ABC, Generic[C]):
         x : ndarray of shape (batch, *input_type.shape), dtype of the parameters
             Not changed, and read again by :meth:`backward`.
         training : bool
-            Whether dropout and batch statistics are on.
+            Whether batch statistics and random numbers are on.
         mask : ndarray of shape (batch, time), optional
             1 keeps, 0 drops a time step; (batch, 1) masks examples.
         rng : numpy.random.Generator, optional
-            For dropout; needed in training if there is any.
+            For layers that draw; needed in training if this one does.
 
         Returns
         -------
@@ -199,6 +194,14 @@ class OutputLayer(Layer[C]):
         OptionError
             If single outputs of a softmax are masked.
         """
+
+    def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
+        """Return the summed loss of the last forward pass.
+
+        Not always the sum of :meth:`score_examples`: some losses are of a whole
+        minibatch.
+        """
+        return float(self.score_examples(labels, mask).sum(dtype=np.float64))
 
     @abstractmethod
     def backward_loss(

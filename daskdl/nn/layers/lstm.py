@@ -1,6 +1,6 @@
 """The long short-term memory layer."""
 
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
 
@@ -8,13 +8,58 @@ from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.recurrent import lstm_backward, lstm_forward
 from daskdl.kernels.recurrent.trace import take_trace
-from daskdl.nn.activations import activation_function
-from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layers import LSTM
-from daskdl.nn.conf.names import WeightInitLiteral
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.layer import (
+    WeightLayerConf,
+    refuse_input,
+)
+from daskdl.nn.conf.names import (
+    WeightInitLiteral,
+)
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import (
+    Real,
+)
 from daskdl.nn.initializers import initialize
-from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.layer import Layer
+
+
+class LSTM(WeightLayerConf):
+    """Long short-term memory without peepholes.
+
+    Parameters
+    ----------
+    activation : str, default "tanh"
+        Of block input and cell output; not taken from the network.
+    gate_activation : str, default "sigmoid"
+        Of the three gates.
+    forget_gate_bias_init : float, default 1.0
+        Initial bias of the forget gate; the other biases begin at 0.
+    """
+
+    type: Literal["lstm"] = "lstm"
+    activation: AnyActivation = "tanh"
+    gate_activation: AnyActivation = "sigmoid"
+    forget_gate_bias_init: Real = 1.0
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return time series of `n_out`."""
+        if not isinstance(input_type, Recurrent):
+            raise refuse_input(self, "time series (Recurrent input)", input_type)
+        self.inferred_n_in(input_type)
+        return input_type.replaced(size=self.n_out)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W (n_in, 4 n_out), RW (n_out, 4 n_out) and b (4 n_out,)."""
+        n_in = self.inferred_n_in(input_type)
+        gates = 4 * self.n_out
+        return (
+            Parameter("W", (n_in, gates)),
+            Parameter("RW", (self.n_out, gates)),
+            Parameter("b", (gates,), "bias"),
+        )
 
 
 class LstmLayer(Layer[LSTM]):
@@ -24,16 +69,12 @@ class LstmLayer(Layer[LSTM]):
     nothing that is kept, padding in front of it does.
     """
 
-    regularized: ClassVar[frozenset[str]] = frozenset({"W", "RW"})
-    biases: ClassVar[frozenset[str]] = frozenset({"b"})
-
     def __init__(
         self, conf: LSTM, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         self._activation = activation_function(conf.activation)
         self._gate_activation = activation_function(conf.gate_activation)
-        self._dropout = InputDropout(conf.keep_probability, name, workspace)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W and RW with DL4J's fans n_out and n_in + n_out; set the biases.
@@ -60,7 +101,6 @@ class LstmLayer(Layer[LSTM]):
     ) -> FloatArray:
         """Compute the output of each step; see :meth:`Layer.forward`."""
         self._check_input(x)
-        x = self._dropout.forward(x, training=training, rng=rng)
         n_out = self.conf.n_out
         self._x_shape = x.shape
         self._trace = take_trace(
@@ -102,4 +142,4 @@ class LstmLayer(Layer[LSTM]):
             grad_bias=self.gradients["b"],
             grad_x=grad_x,
         )
-        return None if grad_x is None else self._dropout.backward(grad_x)
+        return grad_x

@@ -1,19 +1,71 @@
 """The output layer for rows, and what it shares with the one for time series."""
 
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layers import Output, RnnOutput
+from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
+from daskdl.nn.conf.layer import (
+    WeightLayerConf,
+    dense_parameters,
+    refuse_input,
+)
+from daskdl.nn.conf.losses import AnyLoss
+from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.affine import AffineLayer
 from daskdl.nn.layers.layer import OutputLayer
-from daskdl.nn.losses import loss_function
+from daskdl.nn.losses.table import loss_function
 
-L = TypeVar("L", bound=Output | RnnOutput)
+
+class OutputConf(WeightLayerConf):
+    """A dense layer with a loss.
+
+    Parameters
+    ----------
+    loss : loss
+        By name or with options.
+    has_bias : bool
+        Whether a bias is added.
+    """
+
+    loss: AnyLoss = "mcxent"
+    has_bias: bool = True
+
+    @property
+    def is_output(self) -> bool:
+        """True: the layer computes a loss."""
+        return True
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W (n_in, n_out) and b (n_out,)."""
+        return dense_parameters(self, input_type, has_bias=self.has_bias)
+
+
+class Output(OutputConf):
+    """The last layer of a network on rows: a dense layer with a loss.
+
+    `activation` None means what belongs to the loss: softmax to ``mcxent`` and
+    ``negativeloglikelihood``, sigmoid to ``xent``, identity to the others.
+    """
+
+    type: Literal["output"] = "output"
+
+    def output_type(self, input_type: InputType) -> FeedForward:
+        """Return rows of `n_out`; refuse time series."""
+        if isinstance(input_type, Recurrent):
+            hint = (
+                "Use RnnOutput for one output per time step, or put GlobalPooling "
+                "before it for one per series."
+            )
+            raise refuse_input(self, "rows or images", input_type, hint)
+        self.inferred_n_in(input_type)
+        return FeedForward(size=self.n_out)
+
+
+L = TypeVar("L", bound=OutputConf)
 
 
 class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
@@ -34,7 +86,7 @@ class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`. Masks change the loss only."""
-        self._preout = self._affine_forward(x, training=training, rng=rng)
+        self._preout = self._affine_forward(x)
         self._output = self._activated(self._preout)
         self._features_mask = mask
         n_axes = len(self.output_type.shape)
@@ -67,6 +119,16 @@ class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
             return rows
         scores: FloatArray = rows.reshape(self._x_shape[:n_axes]).sum(axis=1)
         return scores
+
+    def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
+        """Return the loss of the minibatch; see :class:`OutputLayer`."""
+        return self._loss.score(
+            self._label_rows(labels),
+            self._preout,
+            self._activation,
+            self._loss_mask(mask),
+            output=self._output,
+        )
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None

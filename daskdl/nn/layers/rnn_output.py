@@ -1,9 +1,30 @@
 """The output layer for time series: one output and one loss at each step."""
 
+from typing import Literal
+
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.layers import RnnOutput
-from daskdl.nn.layers.output import AffineOutputLayer
+from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.layer import (
+    refuse_input,
+)
+from daskdl.nn.layers.output import AffineOutputLayer, OutputConf
+
+
+class RnnOutput(OutputConf):
+    """The last layer of a network on time series: one output and loss per step.
+
+    `activation` None means what belongs to the loss, as for :class:`Output`.
+    """
+
+    type: Literal["rnn_output"] = "rnn_output"
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return time series of `n_out`; refuse everything else."""
+        if not isinstance(input_type, Recurrent):
+            raise refuse_input(self, "time series", input_type, "Use Output for rows.")
+        self.inferred_n_in(input_type)
+        return input_type.replaced(size=self.n_out)
 
 
 class RnnOutputLayer(AffineOutputLayer[RnnOutput]):

@@ -1,29 +1,63 @@
 """The pooling layer for images."""
 
+from typing import Literal
+
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.pooling import (
     average_pool_backward,
     average_pool_forward,
     max_pool_backward,
     max_pool_forward,
 )
-from daskdl.nn.conf.convolutional import Subsampling
-from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.input_type import Convolutional, InputType
+from daskdl.nn.conf.layer import (
+    LayerConf,
+)
+from daskdl.nn.conf.names import (
+    ConvolutionModeName,
+    PoolingName,
+)
+from daskdl.nn.conf.values import (
+    CountPair,
+    IndexPair,
+)
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.windows import window_of
+from daskdl.nn.layers.windows import images_in, window_of, window_output
+
+
+class Subsampling(LayerConf):
+    """Pooling over windows of an image.
+
+    Parameters
+    ----------
+    pooling_type : {"max", "avg"}
+        What a window becomes. ``max`` ignores padding.
+    kernel_size, stride, dilation, padding, convolution_mode
+        As for :class:`Convolution2D`.
+    include_padding : bool
+        Whether ``avg`` divides by the window's size also where it hangs over the
+        border, instead of by the cells inside.
+    """
+
+    type: Literal["subsampling"] = "subsampling"
+    pooling_type: PoolingName = "max"
+    kernel_size: CountPair = (2, 2)
+    stride: CountPair = (2, 2)
+    padding: IndexPair = (0, 0)
+    dilation: CountPair = (1, 1)
+    convolution_mode: ConvolutionModeName = "truncate"
+    include_padding: bool = False
+
+    def output_type(self, input_type: InputType) -> Convolutional:
+        """Return smaller images of the same channels."""
+        images = images_in(self, input_type)
+        return images.replaced(**window_output(self, images))
 
 
 class SubsamplingLayer(Layer[Subsampling]):
     """The maximum or the average of each window."""
-
-    def __init__(
-        self, conf: Subsampling, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._window = window_of(conf, input_type)
 
     def forward(
         self,
@@ -36,6 +70,7 @@ class SubsamplingLayer(Layer[Subsampling]):
         """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
         self._check_input(x)
         self._x_shape = x.shape
+        self._window = window_of(self.conf, x.shape[1:3])
         rows, columns = self._window.height.out, self._window.width.out
         shape = (x.shape[0], rows, columns, x.shape[3])
         out = self._buffer("output", shape, x.dtype)

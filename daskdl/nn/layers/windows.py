@@ -1,30 +1,148 @@
-"""The sliding window of a layer's configuration."""
+"""Sliding windows of layers on images: what fits, what comes out, where cells lie."""
+
+from typing import Protocol
 
 from daskdl.kernels.window import Window, window_axis
-from daskdl.nn.conf.convolutional import Convolution2D, Subsampling
-from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import Convolutional, InputType
+from daskdl.nn.conf.layer import LayerConf, refuse_input
+from daskdl.nn.conf.names import ConvolutionModeLiteral
 
 
-def window_of(conf: Convolution2D | Subsampling, input_type: InputType) -> Window:
-    """Return where the kernel of a layer lies on images of (height, width, channels).
+class Windowed(Protocol):
+    """Options of a layer with a window of any number of axes."""
+
+    @property
+    def kernel_size(self) -> tuple[int, ...]:
+        """Cells of the window."""
+
+    @property
+    def stride(self) -> tuple[int, ...]:
+        """Steps between windows."""
+
+    @property
+    def padding(self) -> tuple[int, ...]:
+        """Zeros on both sides."""
+
+    @property
+    def dilation(self) -> tuple[int, ...]:
+        """Steps between the window's cells."""
+
+    @property
+    def convolution_mode(self) -> ConvolutionModeLiteral:
+        """What happens where kernel and stride do not fit."""
+
+
+def output_length(
+    length: int,
+    kernel: int,
+    stride: int,
+    padding: int,
+    dilation: int,
+    mode: ConvolutionModeLiteral,
+) -> int:
+    """Return how many windows fit along one axis; not positive if none does.
 
     Parameters
     ----------
-    conf : Convolution2D or Subsampling
-        Kernel, stride, padding, dilation and mode.
-    input_type : Convolutional
-        The images; the configuration has refused anything else.
+    length, kernel, stride, padding, dilation : int
+        Of one axis; `padding` is on both sides.
+    mode : {"truncate", "same", "strict"}
+        ``same`` needs no padding and gives ``ceil(length / stride)``.
     """
-    height, width, _ = input_type.shape
+    if mode == "same":
+        return -(-length // stride)
+    return (length - reach(kernel, dilation) + 2 * padding) // stride + 1
+
+
+def reach(kernel: int, dilation: int) -> int:
+    """Return how many cells a dilated kernel spans."""
+    return kernel + (kernel - 1) * (dilation - 1)
+
+
+def images_in(layer: LayerConf, input_type: InputType) -> Convolutional:
+    """Return the images that come in, or refuse what is none."""
+    if not isinstance(input_type, Convolutional):
+        raise refuse_input(
+            layer, "images (Convolutional or ConvolutionalFlat input)", input_type
+        )
+    return input_type
+
+
+def window_sizes(
+    layer: Windowed, sizes: tuple[int | None, ...]
+) -> tuple[int | None, ...]:
+    """Return the sizes after the windows of `layer`; what is unknown stays unknown.
+
+    Raises
+    ------
+    OptionError
+        If the window does not fit into what is known.
+    """
+    _check_fits(layer, sizes)
+    return tuple(
+        None
+        if size is None
+        else output_length(
+            size,
+            layer.kernel_size[axis],
+            layer.stride[axis],
+            layer.padding[axis],
+            layer.dilation[axis],
+            layer.convolution_mode,
+        )
+        for axis, size in enumerate(sizes)
+    )
+
+
+def window_output(layer: Windowed, images: Convolutional) -> dict[str, int | None]:
+    """Return height and width after the windows of `layer`."""
+    height, width = window_sizes(layer, (images.height, images.width))
+    return {"height": height, "width": width}
+
+
+def window_of(conf: Windowed, sizes: tuple[int, ...]) -> Window:
+    """Return where the window of a layer lies on images of (height, width).
+
+    Raises
+    ------
+    OptionError
+        If it does not fit.
+    """
+    _check_fits(conf, sizes)
     rows, columns = (
         window_axis(
-            int(size or 0),
+            size,
             conf.kernel_size[axis],
             conf.stride[axis],
             conf.padding[axis],
             conf.dilation[axis],
             conf.convolution_mode,
         )
-        for axis, size in enumerate((height, width))
+        for axis, size in enumerate(sizes)
     )
     return Window(rows, columns)
+
+
+def _check_fits(layer: Windowed, sizes: tuple[int | None, ...]) -> None:
+    if layer.convolution_mode == "same":
+        return
+    for axis, size in enumerate(sizes):
+        if size is None:
+            continue
+        spans = reach(layer.kernel_size[axis], layer.dilation[axis])
+        padded = size + 2 * layer.padding[axis]
+        if spans > padded:
+            raise PathError(
+                f"must fit into the input of {sizes} with padding {layer.padding} "
+                f"and dilation {layer.dilation}, got {layer.kernel_size}. "
+                "Use a smaller kernel, padding, or convolution_mode 'same'.",
+                "kernel_size",
+            )
+        if layer.convolution_mode == "strict" and (padded - spans) % layer.stride[axis]:
+            raise PathError(
+                f"must divide what the kernel {layer.kernel_size} leaves of the input "
+                f"of {sizes} with padding {layer.padding} in convolution_mode "
+                f"'strict', got {layer.stride}. Use 'truncate' or 'same'.",
+                "stride",
+            )

@@ -1,11 +1,39 @@
 """The vertex that repeats a row at every time step."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.vertices import DuplicateToTimeSeriesVertex
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.vertices.vertex import Vertex
+
+
+class DuplicateToTimeSeriesVertex(VertexConf):
+    """Repeat a row at every time step of a network input.
+
+    Parameters
+    ----------
+    input_name : str
+        The network input that gives the number of time steps.
+    """
+
+    type: Literal["duplicate_to_time_series"] = "duplicate_to_time_series"
+    input_name: str
+
+    @property
+    def reads_network_input(self) -> str | None:
+        """The network input that gives the number of time steps."""
+        return self.input_name
+
+    def output_type(self, input_types: Sequence[InputType]) -> Recurrent:
+        """Return time series of the features."""
+        rows = self.only(input_types)
+        if not isinstance(rows, FeedForward):
+            raise PathError(f"must be rows, got {rows}.", "inputs")
+        return Recurrent(size=rows.size)
 
 
 class DuplicateToTimeSeries(Vertex[DuplicateToTimeSeriesVertex]):

@@ -1,11 +1,48 @@
 """The vertex that combines inputs number by number."""
 
 from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.conf.vertices import ElementWiseVertex
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import (
+    InputType,
+)
+from daskdl.nn.conf.values import canonical
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import either_mask
 from daskdl.nn.vertices.vertex import Vertex
+
+ElementWiseOp = Literal["add", "subtract", "product", "average", "max"]
+
+
+class ElementWiseVertex(VertexConf):
+    """Combine inputs of one shape number by number.
+
+    Parameters
+    ----------
+    op : {"add", "subtract", "product", "average", "max"}
+        ``subtract`` takes exactly two inputs; in a tie of ``max`` the first one gets
+        the gradient.
+    """
+
+    type: Literal["element_wise"] = "element_wise"
+    op: Annotated[ElementWiseOp, BeforeValidator(canonical(ElementWiseOp))]
+
+    def output_type(self, input_types: Sequence[InputType]) -> InputType:
+        """Return the type that all inputs share."""
+        if self.op == "subtract" and len(input_types) != 2:
+            raise PathError(
+                f"must be two names for op 'subtract', got {self.inputs!r}.", "inputs"
+            )
+        for other in input_types[1:]:
+            if other != input_types[0]:
+                raise PathError(
+                    f"must have one shape, got {input_types[0]} and {other}.", "inputs"
+                )
+        return input_types[0]
 
 
 class ElementWise(Vertex[ElementWiseVertex]):

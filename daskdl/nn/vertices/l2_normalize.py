@@ -1,10 +1,24 @@
 """The vertex that brings each example to length 1."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.conf.vertices import L2NormalizeVertex
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.values import Positive
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.vertices.vertex import Vertex
+
+
+class L2NormalizeVertex(VertexConf):
+    """Divide each example by its Euclidean norm, or by `eps` if that is larger."""
+
+    type: Literal["l2_normalize"] = "l2_normalize"
+    eps: Positive = 1e-8
+
+    def output_type(self, input_types: Sequence[InputType]) -> InputType:
+        """Return the input's type."""
+        return self.only(input_types)
 
 
 class L2Normalize(Vertex[L2NormalizeVertex]):

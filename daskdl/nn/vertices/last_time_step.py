@@ -1,11 +1,39 @@
 """The vertex that takes the last time step."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.conf.vertices import LastTimeStepVertex
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import check_step_mask, last_steps
 from daskdl.nn.vertices.vertex import Vertex
+
+
+class LastTimeStepVertex(VertexConf):
+    """Take the last time step, or the last one that the mask keeps.
+
+    Parameters
+    ----------
+    mask_input : str, optional
+        The network input whose mask counts; None takes the mask that arrives.
+    """
+
+    type: Literal["last_time_step"] = "last_time_step"
+    mask_input: str | None = None
+
+    @property
+    def reads_network_input(self) -> str | None:
+        """The network input whose mask is needed."""
+        return self.mask_input
+
+    def output_type(self, input_types: Sequence[InputType]) -> FeedForward:
+        """Return rows of the features."""
+        series = self.only(input_types)
+        if not isinstance(series, Recurrent):
+            raise PathError(f"must be a time series, got {series}.", "inputs")
+        return FeedForward(size=series.size)
 
 
 class LastTimeStep(Vertex[LastTimeStepVertex]):

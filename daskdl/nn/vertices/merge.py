@@ -1,12 +1,34 @@
 """The vertex that joins features or channels."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.vertices import MergeVertex
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType, features_of, with_features
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import either_mask
 from daskdl.nn.vertices.vertex import Vertex
+
+
+class MergeVertex(VertexConf):
+    """Join the features (or channels) of its inputs, in their order."""
+
+    type: Literal["merge"] = "merge"
+
+    def output_type(self, input_types: Sequence[InputType]) -> InputType:
+        """Return the first input's type with the sum of all features or channels."""
+        first = input_types[0]
+        same = [with_features(first, features_of(other)) for other in input_types]
+        for other, expected in zip(input_types, same, strict=True):
+            if other != expected:
+                raise PathError(
+                    f"must be alike except for features or channels, got {first} "
+                    f"and {other}.",
+                    "inputs",
+                )
+        return with_features(first, sum(features_of(other) for other in input_types))
 
 
 class Merge(Vertex[MergeVertex]):

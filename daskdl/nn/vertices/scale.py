@@ -1,10 +1,24 @@
 """The vertex that multiplies by a number."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.conf.vertices import ScaleVertex
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.values import Real
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.vertices.vertex import Vertex
+
+
+class ScaleVertex(VertexConf):
+    """Multiply by `scale_factor`."""
+
+    type: Literal["scale"] = "scale"
+    scale_factor: Real
+
+    def output_type(self, input_types: Sequence[InputType]) -> InputType:
+        """Return the input's type."""
+        return self.only(input_types)
 
 
 class Scale(Vertex[ScaleVertex]):

@@ -1,10 +1,37 @@
 """The vertex that takes some features or channels."""
 
 from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import ConfigDict, Field
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.nn.conf.vertices import SubsetVertex
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType, features_of, with_features
+from daskdl.nn.conf.values import Index
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.vertices.vertex import Vertex
+
+
+class SubsetVertex(VertexConf):
+    """Take the features (or channels) from `from_` to `to`, both included."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    type: Literal["subset"] = "subset"
+    from_: Index = Field(alias="from")
+    to: Index
+
+    def output_type(self, input_types: Sequence[InputType]) -> InputType:
+        """Return the input's type with fewer features or channels."""
+        whole = self.only(input_types)
+        if not self.from_ <= self.to < features_of(whole):
+            raise PathError(
+                f"must be from {self.from_} (from) to {features_of(whole) - 1}, the last "
+                f"of {whole}, got {self.to}.",
+                "to",
+            )
+        return with_features(whole, self.to - self.from_ + 1)
 
 
 class Subset(Vertex[SubsetVertex]):

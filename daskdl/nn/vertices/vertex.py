@@ -4,19 +4,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from numpy.typing import DTypeLike
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.vertices import VertexConf
+from daskdl.nn.conf.vertex import VertexConf
 
 C = TypeVar("C", bound=VertexConf)
 
 
 class Vertex(ABC, Generic[C]):
-    """A vertex without parameters at work: what it is, says its configuration.
+    """A vertex at work: what it is, says its configuration.
 
     Parameters
     ----------
@@ -33,6 +34,8 @@ class Vertex(ABC, Generic[C]):
     ----------
     output_type : InputType
         What comes out.
+    params, gradients : dict of str to ndarray
+        Views of the network's flat vectors, empty until :meth:`bind`.
     """
 
     def __init__(
@@ -46,7 +49,22 @@ class Vertex(ABC, Generic[C]):
         self.input_types = tuple(input_types)
         self.output_type = conf.output_type(self.input_types)
         self.name = name
+        self.params: dict[str, FloatArray] = {}
+        self.gradients: dict[str, FloatArray] = {}
         self._workspace = workspace
+
+    def bind(
+        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
+    ) -> None:
+        """Take the views to read parameters from and write gradients to."""
+        self.params = params
+        self.gradients = gradients
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Write initial values into the bound parameters, drawn on the host.
+
+        A vertex without parameters has nothing to do.
+        """
 
     @abstractmethod
     def forward(

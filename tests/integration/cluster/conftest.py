@@ -8,7 +8,7 @@ from distributed import Client, LocalCluster
 
 from daskdl.data.dataset import DataSet
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.conf.layers import BatchNormalization, Dense, Output
+from daskdl import BatchNormalization, Dense, Output
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.multilayer import MultiLayerNetwork
 

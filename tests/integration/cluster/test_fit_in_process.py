@@ -22,7 +22,7 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.errors import ClusterError, SourceNotFoundError
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.conf.layers import BatchNormalization, Dense, Output
+from daskdl import BatchNormalization, Dense, Output
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,

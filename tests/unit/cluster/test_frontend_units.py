@@ -15,7 +15,7 @@ from daskdl.cluster.masters.options import (
 from daskdl.data.dataset import DataSet
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.conf.layers import Output
+from daskdl import Output
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,

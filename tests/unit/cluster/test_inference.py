@@ -16,7 +16,7 @@ from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.conf.layers import Output
+from daskdl import Output
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.unit.cluster.inline_client import InlineClient

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from daskdl.errors import OptionError
-from daskdl.nn.conf.convolutional import output_length
+from daskdl.nn.layers.windows import output_length
 from daskdl.nn.conf.input_type import (
     Convolutional,
     ConvolutionalFlat,
     FeedForward,
     Recurrent,
 )
-from daskdl.nn.conf.layers import (
+from daskdl import (
     LSTM,
     Activation,
     BatchNormalization,

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import option_error
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
-from daskdl.nn.conf.layers import Dense, Output, RnnOutput
+from daskdl import Dense, Output, RnnOutput
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
@@ -17,7 +17,7 @@ from daskdl.nn.conf.network import (
     configuration_from_yaml,
 )
 from daskdl.nn.conf.updaters import Adam, Sgd
-from daskdl.nn.conf.vertices import MergeVertex
+from daskdl import MergeVertex
 
 CNN = """
 seed: 7
@@ -136,7 +136,6 @@ def test_the_defaults_are_those_of_dl4j():
         ("n_out: 16,", "", r"network.layers\[3\].n_out: must be given"),
         ("seed", "seeed", r"network.seeed: is not a known key. Did you mean 'seed'"),
         ("type: output, ", "", r"network.layers\[4\]: must be a mapping with a known"),
-        ("{type: output,", "{type: dense,", r"network.layers\[4\]: must be an output"),
         ("{type: dense,", "{type: output,", r"layers\[3\]: must be the last layer"),
         ("output, n", "rnn_output, n", r"layers\[4\]: RnnOutput needs time series"),
         ("l2: 0}", "n_in: 35}", r"layers\[3\].n_in: must be 36, .*got 35"),
@@ -161,7 +160,7 @@ def test_a_wrong_sequence_is_refused_with_the_path_of_the_key(old, new, message)
         ("inputs: s", "inputs: t", "vertices.out.inputs: must name inputs or vertic"),
         ("[a, b]", "[a]", "network.inputs.b: must be read by some vertex"),
         ("[a, b]", "[a, b, s]", r"vertices: must not form a cycle, got m -> s -> m"),
-        ("outputs: out", "outputs: s", r"outputs\[0\]: must name an output layer"),
+        ("outputs: out", "outputs: s", r"vertices.out: must be named in outputs"),
         ("outputs: out", "outputs: ot", r"outputs\[0\]: must name .*mean 'out'"),
         ("outputs: out", "outputs: [out, out]", r"outputs\[1\]: must name each vertex"),
         ("to: 3", "to: 9", "vertices.s.to: must be from 1 .* to 4.*, got 9"),

@@ -2,7 +2,7 @@ import pytest
 
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
-from daskdl.nn.conf.vertices import (
+from daskdl import (
     DuplicateToTimeSeriesVertex,
     ElementWiseVertex,
     L2NormalizeVertex,

@@ -14,7 +14,7 @@ from daskdl.errors import FormatError, OutputExistsError, SourceNotFoundError
 from daskdl.formats import checkpoint
 from daskdl.formats.load import load
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
-from daskdl.nn.conf.layers import (
+from daskdl import (
     LSTM,
     BatchNormalization,
     Dense,

@@ -10,8 +10,8 @@ from daskdl.cli import exits, job
 from daskdl.cluster import bus
 from daskdl.nn.conf import updaters
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.conf.layers import LAYERS
-from daskdl.nn.conf.vertices import VERTICES
+from daskdl.nn.layers.table import LAYERS
+from daskdl.nn.vertices.table import VERTICES
 from tests.unit.house.sources import ROOT
 
 GUIDE = ROOT / "docs" / "guide"

@@ -6,10 +6,10 @@ import numpy as np
 
 from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.conf import layers as conf
+import daskdl as conf
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
-from daskdl.nn.layers.build import build_layer
+from daskdl.nn.layers.stage import Stage
 
 ROWS = FeedForward(size=6)
 SERIES = Recurrent(size=3)
@@ -131,11 +131,11 @@ class Alone:
 
     def __init__(self, name, *, dtype="f8", workspace=None):
         self.case = CASES[name]
-        resolved = NetworkConf(activation="tanh").resolved(
-            self.case.conf, self.case.input_type, "me"
-        )
+        defaults = NetworkConf(activation="tanh").defaults()
+        resolved = self.case.conf.filled(defaults, self.case.input_type, "me")
         self.workspace = workspace or Workspace()
-        self.layer = build_layer(resolved, self.case.input_type, "me", self.workspace)
+        self.stage = Stage(resolved, self.case.input_type, "me", self.workspace)
+        self.layer = self.stage.layer
         self.layout = ParamLayout.of(resolved.parameter_shapes(self.case.input_type))
         self.params = np.zeros(self.layout.size, dtype)
         self.gradients = np.full(self.layout.size, np.nan, dtype)
@@ -165,16 +165,26 @@ class Alone:
 
     def forward(self, x, *, training=True):
         """Run forward; dropout draws the same numbers every time."""
-        return self.layer.forward(
+        output, _ = self.stage.forward(
             x,
             training=training,
             mask=self.mask(len(x)),
             rng=np.random.default_rng(11),
+            batch_size=len(x),
         )
+        return output
+
+    def backward(self, grad_out):
+        return self.stage.backward(grad_out)
+
+    def backward_loss(self, labels, mask=None):
+        return self.stage.backward_loss(labels, mask)
 
     def trained(self):
         """Return the parameters that have gradients, as a boolean vector."""
+        parameters = self.layer.conf.parameters(self.layer.input_type)
+        roles = {item.name: item.role for item in parameters}
         flags = np.ones(self.layout.size, bool)
         for name, view in self.layout.views(flags).items():
-            view[...] = name not in self.layer.running
+            view[...] = roles[name] != "running"
         return flags

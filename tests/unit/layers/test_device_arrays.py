@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.vertices.build import build_vertex
+from daskdl.nn.vertices.table import build_vertex
 from tests.unit.layers.cases import CASES, OUTPUTS
 from tests.unit.layers.cases import Alone as AloneLayer
 from tests.unit.layers.pretend_cupy import Namespace, PretendArray, plain, pretend

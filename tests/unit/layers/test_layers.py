@@ -5,10 +5,10 @@ import pytest
 
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
-from daskdl.nn.conf import layers as conf
+import daskdl as conf
 from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, Recurrent
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.layers.build import build_layer
+from daskdl.nn.layers.table import build_layer
 from tests.unit.layers.cases import CASES, Alone
 
 

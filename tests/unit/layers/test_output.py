@@ -46,7 +46,7 @@ def test_gradients_of_the_loss_are_central_differences(rng, name, mask):
         alone.params[...] = vector[:n_params]
         alone.forward(vector[n_params:].reshape(x.shape))
         scores = alone.layer.score_examples(labels, mask)
-        grad_x = alone.layer.backward_loss(labels, mask)
+        grad_x = alone.backward_loss(labels, mask)
         grad = np.concatenate([alone.gradients, grad_x.ravel()])
         return float(scores.sum()), grad
 
@@ -73,10 +73,10 @@ def test_masked_steps_add_nothing_to_score_and_gradient(rng):
     alone.forward(alone.x(rng))
     labels, mask = labels_of(rng, alone), SERIES_MASKS["steps"]
     scores = alone.layer.score_examples(labels, mask)
-    grad_x = alone.layer.backward_loss(labels, mask).copy()
+    grad_x = alone.backward_loss(labels, mask).copy()
     labels[mask == 0] = 99
     np.testing.assert_array_equal(alone.layer.score_examples(labels, mask), scores)
-    np.testing.assert_array_equal(alone.layer.backward_loss(labels, mask), grad_x)
+    np.testing.assert_array_equal(alone.backward_loss(labels, mask), grad_x)
     np.testing.assert_array_equal(grad_x[mask == 0], 0)
 
 
@@ -119,7 +119,7 @@ def test_labels_of_another_shape_are_refused(rng, name):
     alone = Alone(name)
     alone.forward(alone.x(rng))
     with pytest.raises(ShapeError, match=r"'me': labels must have shape \(3, .*got"):
-        alone.layer.backward_loss(np.ones((3, 9)))
+        alone.backward_loss(np.ones((3, 9)))
 
 
 def test_a_mask_that_is_not_of_the_steps_is_refused(rng):

@@ -5,9 +5,11 @@ import pytest
 
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
-from daskdl.nn.conf import vertices as conf
+import daskdl as conf
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
-from daskdl.nn.vertices.build import VERTEX_OF_CONF, build_vertex
+from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.vertices.table import VERTICES as TABLE
+from daskdl.nn.vertices.table import build_vertex
 from tests.gradients import check_gradient
 
 ROWS = FeedForward(size=4)
@@ -69,7 +71,7 @@ class Alone:
 
 
 def test_the_table_has_every_kind_of_vertex():
-    assert {type(case[0]) for case in VERTICES.values()} == set(VERTEX_OF_CONF)
+    assert {type(case[0]) for case in VERTICES.values()} == set(TABLE)
 
 
 @every_vertex
@@ -240,7 +242,7 @@ def test_a_network_input_without_time_is_refused(rng):
 
 
 def test_a_configuration_of_an_unknown_vertex_is_refused():
-    class Strange(conf.VertexConf):
+    class Strange(VertexConf):
         type: str = "strange"
 
     with pytest.raises(OptionError, match="of 'me' must be of a known vertex, got Str"):

@@ -7,7 +7,7 @@ from daskdl.nn.conf.input_type import (
     FeedForward,
     Recurrent,
 )
-from daskdl.nn.conf.layers import (
+from daskdl import (
     LSTM,
     Dense,
     Output,
@@ -17,7 +17,7 @@ from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
-from daskdl.nn.conf.vertices import MergeVertex
+from daskdl import MergeVertex
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 

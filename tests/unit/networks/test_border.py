@@ -12,7 +12,7 @@ from daskdl.nn.conf.input_type import (
     FeedForward,
     Recurrent,
 )
-from daskdl.nn.conf.layers import (
+from daskdl import (
     Convolution2D,
     Dense,
     GlobalPooling,

@@ -6,7 +6,7 @@ import pytest
 from daskdl.data.dataset import DataSet
 from daskdl.errors import DataError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
-from daskdl.nn.conf.layers import (
+from daskdl import (
     LSTM,
     BatchNormalization,
     Convolution2D,

@@ -6,7 +6,7 @@ import pytest
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
-from daskdl.nn.conf.layers import (
+from daskdl import (
     LSTM,
     BatchNormalization,
     Convolution2D,
@@ -20,7 +20,7 @@ from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
-from daskdl.nn.conf.vertices import (
+from daskdl import (
     DuplicateToTimeSeriesVertex,
     ElementWiseVertex,
     L2NormalizeVertex,

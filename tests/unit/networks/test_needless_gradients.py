@@ -6,7 +6,7 @@ import pytest
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
-from daskdl.nn.conf.layers import (
+from daskdl import (
     LSTM,
     Activation,
     BatchNormalization,
@@ -18,13 +18,13 @@ from daskdl.nn.conf.layers import (
     Subsampling,
 )
 from daskdl.nn.conf.network import ComputationGraphConfiguration
-from daskdl.nn.conf.vertices import ElementWiseVertex, MergeVertex
+from daskdl import ElementWiseVertex, MergeVertex
 from daskdl.nn.graph import ComputationGraph
 from tests.unit.networks.small import rows, sequence
 
 
 def layers_of(network):
-    return {node.name: layer for node, layer in network._layers}
+    return {layer.name: layer for layer in network._layers}
 
 
 def needing(network):

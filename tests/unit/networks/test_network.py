@@ -12,7 +12,7 @@ from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.conf.input_type import (
     FeedForward,
 )
-from daskdl.nn.conf.layers import (
+from daskdl import (
     BatchNormalization,
     Dense,
     Dropout,

@@ -7,7 +7,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.errors import ShapeError
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
-from daskdl.nn.conf.layers import LSTM, Output, RnnOutput
+from daskdl import LSTM, Output, RnnOutput
 from tests.gradients import check_gradient
 from tests.unit.networks.small import rnn, sequence
 

@@ -1,7 +1,7 @@
 """Who shares an updater block, and how its state lies; the rest is DL4J's numbers."""
 
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.conf.layers import BatchNormalization, Dense, Output
+from daskdl import BatchNormalization, Dense, Output
 from daskdl.nn.conf.updaters import Adam, Nesterovs, NoOp, Sgd
 from tests.unit.networks.small import sequence
 

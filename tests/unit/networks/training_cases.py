@@ -1,7 +1,7 @@
 """Networks whose training was recorded with DL4J 1.0.0-M2.1, as it was configured."""
 
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
-from daskdl.nn.conf.layers import (
+from daskdl import (
     LSTM,
     Activation,
     BatchNormalization,
@@ -16,7 +16,7 @@ from daskdl.nn.conf.network import (
     MultiLayerConfiguration,
 )
 from daskdl.nn.conf.updaters import AdaGrad, Adam, Nesterovs, NoOp, RmsProp, Sgd
-from daskdl.nn.conf.vertices import MergeVertex
+from daskdl import MergeVertex
 
 ADAM = Adam(learning_rate=0.02)
 # With one number DL4J's constructor of Nesterovs takes it for the momentum.

@@ -5,7 +5,7 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.conf.layers import Dense, Output
+from daskdl import Dense, Output
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.multilayer import MultiLayerNetwork
 

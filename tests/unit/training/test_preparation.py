@@ -11,7 +11,7 @@ from daskdl.data.normalizers import NormalizerStandardize
 from daskdl.data.sources.source import Source, SourceOptions
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.conf.layers import Output
+from daskdl import Output
 from daskdl.nn.conf.network import MultiLayerConfiguration, configuration_from_dict
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import (
     Convolutional,
+    Convolutional3D,
     ConvolutionalFlat,
     InputType,
     Recurrent,
@@ -44,6 +45,8 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
         return _contiguous(array.transpose(0, 2, 1), dtype)
     if isinstance(input_type, Convolutional) and input_type.data_format == "NCHW":
         return _contiguous(array.transpose(0, 2, 3, 1), dtype)
+    if isinstance(input_type, Convolutional3D) and input_type.data_format == "NCDHW":
+        return _contiguous(array.transpose(0, 2, 3, 4, 1), dtype)
     return _contiguous(array, dtype)
 
 
@@ -54,8 +57,8 @@ def to_border(array: FloatArray, output_type: InputType) -> FloatArray:
     ----------
     array : ndarray of shape (batch, *output_type.shape)
         Usually in a workspace, so it is always copied.
-    output_type : FeedForward or Recurrent
-        What an output layer gives.
+    output_type : InputType
+        What the output is inside.
 
     Returns
     -------
@@ -63,6 +66,10 @@ def to_border(array: FloatArray, output_type: InputType) -> FloatArray:
     """
     if isinstance(output_type, Recurrent) and output_type.data_format == "NCW":
         array = array.transpose(0, 2, 1)
+    if isinstance(output_type, Convolutional) and output_type.data_format == "NCHW":
+        array = array.transpose(0, 3, 1, 2)
+    if isinstance(output_type, Convolutional3D) and output_type.data_format == "NCDHW":
+        array = array.transpose(0, 4, 1, 2, 3)
     return np.array(array, order="C")
 
 

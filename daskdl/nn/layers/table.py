@@ -1,35 +1,36 @@
-"""From a layer's configuration to the layer at work."""
+"""The kinds of layers: each configuration and the layer at work, a row a kind."""
 
 from typing import Any
 
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
-from daskdl.nn.conf import layers as conf
-from daskdl.nn.conf.convolutional import Convolution2D, Subsampling
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.layers.activation import ActivationLayer
-from daskdl.nn.layers.batch_normalization import BatchNormalizationLayer
-from daskdl.nn.layers.convolution import ConvolutionLayer
-from daskdl.nn.layers.dense import DenseLayer
-from daskdl.nn.layers.dropout import DropoutLayer
-from daskdl.nn.layers.global_pooling import GlobalPoolingLayer
+from daskdl.nn.layers.activation import Activation, ActivationLayer
+from daskdl.nn.layers.batch_normalization import (
+    BatchNormalization,
+    BatchNormalizationLayer,
+)
+from daskdl.nn.layers.convolution import Convolution2D, ConvolutionLayer
+from daskdl.nn.layers.dense import Dense, DenseLayer
+from daskdl.nn.layers.dropout import Dropout, DropoutLayer
+from daskdl.nn.layers.global_pooling import GlobalPooling, GlobalPoolingLayer
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.lstm import LstmLayer
-from daskdl.nn.layers.output import RowOutputLayer
-from daskdl.nn.layers.rnn_output import RnnOutputLayer
-from daskdl.nn.layers.subsampling import SubsamplingLayer
+from daskdl.nn.layers.lstm import LSTM, LstmLayer
+from daskdl.nn.layers.output import Output, RowOutputLayer
+from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
+from daskdl.nn.layers.subsampling import Subsampling, SubsamplingLayer
 
-LAYER_OF_CONF: dict[type[LayerConf], type[Layer[Any]]] = {
-    conf.Activation: ActivationLayer,
-    conf.BatchNormalization: BatchNormalizationLayer,
-    conf.Dense: DenseLayer,
-    conf.Dropout: DropoutLayer,
-    conf.GlobalPooling: GlobalPoolingLayer,
-    conf.LSTM: LstmLayer,
-    conf.Output: RowOutputLayer,
-    conf.RnnOutput: RnnOutputLayer,
+LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
+    Activation: ActivationLayer,
+    BatchNormalization: BatchNormalizationLayer,
     Convolution2D: ConvolutionLayer,
+    Dense: DenseLayer,
+    Dropout: DropoutLayer,
+    GlobalPooling: GlobalPoolingLayer,
+    LSTM: LstmLayer,
+    Output: RowOutputLayer,
+    RnnOutput: RnnOutputLayer,
     Subsampling: SubsamplingLayer,
 }
 
@@ -42,7 +43,7 @@ def build_layer(
     Parameters
     ----------
     layer_conf : LayerConf
-        With nothing left open; see :meth:`NetworkConf.resolved`.
+        With nothing left open; see :meth:`LayerConf.filled`.
     input_type : InputType
         What the layer gets. Flattened images have become images at the door.
     name : str
@@ -55,7 +56,7 @@ def build_layer(
     OptionError
         If an option is left open, the input does not fit, or the kind is unknown.
     """
-    kind = LAYER_OF_CONF.get(type(layer_conf))
+    kind = LAYERS.get(type(layer_conf))
     if kind is None:
         raise OptionError(
             f"build_layer: the configuration of {name!r} must be of a known layer, "

@@ -1,36 +1,39 @@
-"""From a vertex's configuration to the vertex at work."""
+"""The kinds of vertices: each configuration and the vertex at work, a row a kind."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
-from daskdl.nn.conf import vertices as conf
 from daskdl.nn.conf.input_type import InputType, inside_type
-from daskdl.nn.vertices.duplicate_to_time_series import DuplicateToTimeSeries
-from daskdl.nn.vertices.element_wise import ElementWise
-from daskdl.nn.vertices.l2_normalize import L2Normalize
-from daskdl.nn.vertices.last_time_step import LastTimeStep
-from daskdl.nn.vertices.merge import Merge
-from daskdl.nn.vertices.scale import Scale
-from daskdl.nn.vertices.shift import Shift
-from daskdl.nn.vertices.subset import Subset
+from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.vertices.duplicate_to_time_series import (
+    DuplicateToTimeSeries,
+    DuplicateToTimeSeriesVertex,
+)
+from daskdl.nn.vertices.element_wise import ElementWise, ElementWiseVertex
+from daskdl.nn.vertices.l2_normalize import L2Normalize, L2NormalizeVertex
+from daskdl.nn.vertices.last_time_step import LastTimeStep, LastTimeStepVertex
+from daskdl.nn.vertices.merge import Merge, MergeVertex
+from daskdl.nn.vertices.scale import Scale, ScaleVertex
+from daskdl.nn.vertices.shift import Shift, ShiftVertex
+from daskdl.nn.vertices.subset import Subset, SubsetVertex
 from daskdl.nn.vertices.vertex import Vertex
 
-VERTEX_OF_CONF: dict[type[conf.VertexConf], type[Vertex[Any]]] = {
-    conf.DuplicateToTimeSeriesVertex: DuplicateToTimeSeries,
-    conf.ElementWiseVertex: ElementWise,
-    conf.L2NormalizeVertex: L2Normalize,
-    conf.LastTimeStepVertex: LastTimeStep,
-    conf.MergeVertex: Merge,
-    conf.ScaleVertex: Scale,
-    conf.ShiftVertex: Shift,
-    conf.SubsetVertex: Subset,
+VERTICES: dict[type[VertexConf], type[Vertex[Any]]] = {
+    DuplicateToTimeSeriesVertex: DuplicateToTimeSeries,
+    ElementWiseVertex: ElementWise,
+    L2NormalizeVertex: L2Normalize,
+    LastTimeStepVertex: LastTimeStep,
+    MergeVertex: Merge,
+    ScaleVertex: Scale,
+    ShiftVertex: Shift,
+    SubsetVertex: Subset,
 }
 
 
 def build_vertex(
-    vertex_conf: conf.VertexConf,
+    vertex_conf: VertexConf,
     input_types: Sequence[InputType],
     name: str,
     workspace: Workspace,
@@ -53,7 +56,7 @@ def build_vertex(
     OptionError
         If the inputs do not fit or the kind is unknown.
     """
-    kind = VERTEX_OF_CONF.get(type(vertex_conf))
+    kind = VERTICES.get(type(vertex_conf))
     if kind is None:
         raise OptionError(
             f"build_vertex: the configuration of {name!r} must be of a known vertex, "

@@ -1,0 +1,133 @@
+"""Which kinds of layers and vertices there are, and how a mapping becomes one of them.
+
+A kind is entered once, in the table of layers or of vertices; configurations that hold
+other ones (a wrapper, a network) look here when they are made, so that no kind has to
+be imported where it is merely held.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of
+from daskdl.nn.conf.values import Conf, normalised
+
+
+class Kinds:
+    """Configuration classes by the name that `type` has in a mapping.
+
+    Parameters
+    ----------
+    suffix : str
+        May end a name: ``dense_layer`` for ``dense``.
+    """
+
+    def __init__(self, suffix: str) -> None:
+        self._suffix = suffix
+        self._models: dict[str, type[Conf]] = {}
+        self._names: dict[str, str] = {}
+
+    def enter(self, models: Iterable[type[Conf]]) -> None:
+        """Make classes known, each under its tag and its class name."""
+        for model in models:
+            tag = tag_of(model)
+            self._models[tag] = model
+            for name in (tag, model.__name__, tag + self._suffix):
+                self._names[normalised(name)] = tag
+
+    @property
+    def models(self) -> Mapping[str, type[Conf]]:
+        """The classes by their tags, in the order in which they were entered."""
+        return self._models
+
+    def tag(self, name: str) -> str:
+        """Return the tag that somebody who writes `name` means, or `name` itself."""
+        return self._names.get(normalised(name), name)
+
+
+LAYER_KINDS = Kinds("layer")
+VERTEX_KINDS = Kinds("vertex")
+PREPROCESSOR_KINDS = Kinds("preprocessor")
+
+
+def tag_of(model: type[Conf]) -> str:
+    """Return what `type` is in a mapping of this class."""
+    tag: str = get_args(model.model_fields["type"].annotation)[0]
+    return tag
+
+
+class AnyOf:
+    """Annotation of a field that holds one of the kinds, given as object or mapping.
+
+    Parameters
+    ----------
+    *kinds : Kinds
+        Those allowed, looked at whenever a value is made.
+    """
+
+    def __init__(self, *kinds: Kinds) -> None:
+        self._kinds = kinds
+        self._is_describing = False
+
+    def validate(self, value: Any) -> Conf:
+        """Return the configuration that an object, mapping or bare name describes."""
+        models = self._models()
+        if isinstance(value, Conf):
+            if type(value) in models.values():
+                return value
+            raise PathError(
+                f"must be one of the known kinds, got {type(value).__name__}."
+            )
+        if isinstance(value, str):
+            value = {"type": value}
+        if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+            raise PathError(f"must be a mapping with a known `type`, got {got(value)}.")
+        tag = self._tag(value["type"])
+        if tag not in models:
+            raise PathError(one_of(sorted(models), value["type"]), "type")
+        try:
+            return models[tag].model_validate({**value, "type": tag})
+        except ValidationError as error:
+            raise NestedProblems(error, models[tag]) from None
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Return how pydantic makes and writes such a field."""
+        return core_schema.no_info_plain_validator_function(
+            self.validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                _dumped, info_arg=True
+            ),
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the alternatives; a kind within a kind is described by its type."""
+        if self._is_describing:
+            return {"type": "object", "required": ["type"]}
+        self._is_describing = True
+        try:
+            models = self._models().values()
+            return {"anyOf": [handler(m.__pydantic_core_schema__) for m in models]}
+        finally:
+            self._is_describing = False
+
+    def _models(self) -> dict[str, type[Conf]]:
+        return {
+            tag: model for kinds in self._kinds for tag, model in kinds.models.items()
+        }
+
+    def _tag(self, name: str) -> str:
+        tags = [kinds.tag(name) for kinds in self._kinds]
+        return next((tag for tag in tags if tag in self._models()), name)
+
+
+def _dumped(value: Conf, info: core_schema.SerializationInfo) -> dict[str, Any]:
+    return value.model_dump(
+        mode=info.mode, by_alias=True, exclude_defaults=info.exclude_defaults
+    )

@@ -1,0 +1,61 @@
+"""What the configurations of all vertices that are no layers share."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import Names, TrainedLayerConf
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Conf
+
+
+class VertexConf(Conf):
+    """A vertex of a graph that is no layer.
+
+    Parameters
+    ----------
+    inputs : tuple of str
+        The network inputs and vertices it reads, in this order.
+    """
+
+    type: str
+    inputs: Names = ()
+
+    def output_type(self, input_types: Sequence[InputType]) -> InputType:
+        """Return what comes out for `input_types`; refuse what cannot go in."""
+        raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
+
+    def parameters(self, input_types: Sequence[InputType]) -> tuple[Parameter, ...]:
+        """Return the parameters in the order in which they lie in the flat vector."""
+        return ()
+
+    def filled(
+        self,
+        defaults: Mapping[str, Any],
+        input_types: Sequence[InputType],
+        name: str,
+    ) -> "VertexConf":
+        """Return a copy with nothing left open; see :meth:`LayerConf.filled`."""
+        return self
+
+    @property
+    def trained(self) -> TrainedLayerConf | None:
+        """The configuration that says how the parameters change, if there are any."""
+        return None
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if training needs random numbers."""
+        return False
+
+    @property
+    def reads_network_input(self) -> str | None:
+        """A network input whose length or mask is needed beside `inputs`."""
+        return None
+
+    def only(self, input_types: Sequence[InputType]) -> InputType:
+        """Return the type of the one input, or refuse several."""
+        if len(input_types) != 1:
+            raise PathError(f"must be one name, got {self.inputs!r}.", "inputs")
+        return input_types[0]

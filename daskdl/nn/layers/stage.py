@@ -1,0 +1,112 @@
+"""A layer with what happens in front of it: preprocessor, dropout, noise on weights.
+
+Layers know nothing of these. Networks and wrappers hold their layers in stages.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import OptionError
+from daskdl.nn.conf.input_type import InputType, inside_type
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.layers.input_dropout import InputDropout
+from daskdl.nn.layers.layer import Layer, OutputLayer
+from daskdl.nn.layers.table import build_layer
+from daskdl.nn.preprocessors.table import build_preprocessor
+
+
+class Stage:
+    """One layer in its place.
+
+    Parameters
+    ----------
+    conf : LayerConf
+        With nothing left open.
+    input_type : InputType
+        What arrives, in front of the preprocessor.
+    name : str
+        Unique in the network.
+    workspace : Workspace
+        Lends all arrays.
+
+    Attributes
+    ----------
+    layer : Layer
+        The layer itself.
+    """
+
+    def __init__(
+        self, conf: LayerConf, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        self._preprocessor = None
+        if conf.preprocessor is not None:
+            self._preprocessor = build_preprocessor(
+                conf.preprocessor, inside_type(input_type), name, workspace
+            )
+            input_type = self._preprocessor.output_type
+        self.layer: Layer[Any] = build_layer(conf, input_type, name, workspace)
+        keep = getattr(conf, "keep_probability", None)
+        self._dropout = InputDropout(keep, name, workspace)
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None,
+        rng: np.random.Generator | None,
+        batch_size: int,
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Compute the output, and the mask that goes on with it.
+
+        Parameters
+        ----------
+        x, training, mask, rng
+            As for :meth:`Layer.forward`.
+        batch_size : int
+            Examples of the minibatch; rows may be their time steps.
+        """
+        if self._preprocessor is not None:
+            mask = self._preprocessor.feed_forward_mask(mask, batch_size=batch_size)
+            x = self._preprocessor.forward(x, batch_size=batch_size)
+        x = self._dropout.forward(x, training=training, rng=rng)
+        output = self.layer.forward(x, training=training, mask=mask, rng=rng)
+        return output, self.layer.feed_forward_mask(mask)
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; see :meth:`Layer.backward`."""
+        return self._leave(self.layer.backward(grad_out))
+
+    def backward_loss(
+        self, labels: FloatArray, mask: FloatArray | None
+    ) -> FloatArray | None:
+        """Compute the gradients of the loss; see :meth:`OutputLayer.backward_loss`."""
+        return self._leave(self.output_layer.backward_loss(labels, mask))
+
+    @property
+    def output_layer(self) -> OutputLayer[Any]:
+        """The layer, which must have a loss.
+
+        Raises
+        ------
+        OptionError
+            If it has none.
+        """
+        if not isinstance(self.layer, OutputLayer):
+            raise OptionError(
+                f"{self.layer.who}: training and scores need an output layer at the "
+                "end, got a layer without a loss. Replace it, for example with Output "
+                "or LossLayer."
+            )
+        return self.layer
+
+    def _leave(self, grad_x: FloatArray | None) -> FloatArray | None:
+        if grad_x is None:
+            return None
+        grad_x = self._dropout.backward(grad_x)
+        if self._preprocessor is not None:
+            grad_x = self._preprocessor.backward(grad_x)
+        return grad_x

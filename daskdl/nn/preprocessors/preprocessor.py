@@ -1,0 +1,63 @@
+"""What every preprocessor can do: reshape the input of a layer, and its gradient."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar
+
+from numpy.typing import DTypeLike
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import PreprocessorConf
+
+P = TypeVar("P", bound=PreprocessorConf)
+
+
+class Preprocessor(ABC, Generic[P]):
+    """A preprocessor at work: what it is, says its configuration.
+
+    Parameters
+    ----------
+    conf : PreprocessorConf
+        The configuration.
+    input_type : InputType
+        What it gets.
+    name : str
+        Of the layer behind it.
+    workspace : Workspace
+        Lends all its arrays.
+    """
+
+    def __init__(
+        self, conf: P, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        self.conf = conf
+        self.input_type = input_type
+        self.output_type = conf.output_type(input_type)
+        self.name = name
+        self._workspace = workspace
+
+    @abstractmethod
+    def forward(self, x: FloatArray, *, batch_size: int) -> FloatArray:
+        """Return the input in its new shape.
+
+        Parameters
+        ----------
+        x : ndarray of shape (rows, *input_type.shape)
+            Not changed.
+        batch_size : int
+            Examples of the minibatch: rows may be their time steps.
+        """
+
+    @abstractmethod
+    def backward(self, grad_out: FloatArray) -> FloatArray:
+        """Return the gradient in the shape that the input had."""
+
+    def feed_forward_mask(
+        self, mask: FloatArray | None, *, batch_size: int
+    ) -> FloatArray | None:
+        """Return the mask that fits the new shape."""
+        return mask
+
+    def _buffer(self, what: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
+        return self._workspace.take((self.name, "preprocessor", what), shape, dtype)
