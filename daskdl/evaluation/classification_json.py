@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.errors import FormatError
-from daskdl.evaluation.jackson import array_from_json, array_to_json, dumps, loads
+from daskdl.evaluation.fields import Fields, read_fields, shown, whole_row
+from daskdl.evaluation.jackson import array_to_json, dumps
 
 if TYPE_CHECKING:
     from daskdl.evaluation.evaluation import Evaluation
@@ -18,6 +19,8 @@ CLASS = "org.nd4j.evaluation.classification.Evaluation"
 # Before 1.0.0-beta3.
 OLD_CLASS = "org.deeplearning4j.eval.Evaluation"
 _WHO = "Evaluation"
+# Their matrix takes 2 GiB. A file can name more in a few letters each.
+_MOST_CLASSES = 2**14
 
 
 def write(evaluation: "Evaluation", *, compact: bool) -> str:
@@ -53,39 +56,38 @@ def read(text: str) -> tuple[dict[str, Any], NDArray[np.int64], tuple[int, int]]
     FormatError
         When the text is no JSON of an evaluation.
     """
-    fields = loads(text, (CLASS, OLD_CLASS))
-    try:
-        costs = fields.get("costArray")
-        confusion = _read_confusion(fields["confusion"])
-        options = {
-            "labels": fields.get("labelsList") or None,
-            "top_n": max(int(fields.get("topN", 1)), 1),
-            # Files older than the field mean 1, DL4J's default.
-            "binary_positive_class": fields.get("binaryPositiveClass", 1),
-            "binary_decision_threshold": fields.get("binaryDecisionThreshold"),
-            "cost_array": None if costs is None else array_from_json(_WHO, costs),
-            "axis": int(fields.get("axis", 1)),
-            "max_warning_classes_to_print": int(
-                fields.get("maxWarningClassesToPrint", 16)
-            ),
-        }
-        top_n_counts = (
-            int(fields.get("topNCorrectCount", 0)),
-            int(fields.get("topNTotalCount", 0)),
-        )
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(
-            f"{_WHO}: the JSON must have the fields of {CLASS}, got {error!r} while "
-            f"reading them."
-        ) from error
-    names = options["labels"]
+    fields = read_fields(_WHO, text, (CLASS, OLD_CLASS))
+    confusion = _read_confusion(fields.child("confusion", required=True))
+    names = fields.names("labelsList")
+    options = {
+        "labels": names,
+        "top_n": fields.whole("topN", default=1, least=1),
+        "binary_positive_class": _positive_class(fields),
+        "binary_decision_threshold": fields.number("binaryDecisionThreshold"),
+        "cost_array": fields.array("costArray"),
+        "axis": fields.whole("axis", default=1, least=1, most=4),
+        "max_warning_classes_to_print": fields.whole(
+            "maxWarningClassesToPrint", default=16
+        ),
+    }
+    top_n_counts = (
+        fields.whole("topNCorrectCount", default=0),
+        fields.whole("topNTotalCount", default=0),
+    )
     if names is not None and len(names) != len(confusion) != 0:
         raise FormatError(
             f"{_WHO}: labelsList must name {len(confusion)} classes, got {len(names)}."
         )
     return options, confusion, top_n_counts
+
+
+def _positive_class(fields: Fields) -> int | None:
+    # Files older than the field mean 1, DL4J's default.
+    if "binaryPositiveClass" not in fields.names_here():
+        return 1
+    if fields.raw("binaryPositiveClass") is None:
+        return None
+    return fields.whole("binaryPositiveClass", most=1)
 
 
 def _counter(counts: NDArray[np.int64]) -> dict[str, Any]:
@@ -112,22 +114,47 @@ def _confusion(confusion: NDArray[np.int64], compact: bool) -> dict[str, Any] | 
     return {"classes": list(range(confusion.shape[0])), "matrix": matrix}
 
 
-def _read_confusion(confusion: dict[str, Any] | None) -> NDArray[np.int64]:
+def _read_confusion(confusion: Fields | None) -> NDArray[np.int64]:
     if confusion is None:
         return np.zeros((0, 0), np.int64)
-    n_classes = len(confusion["classes"])
-    if confusion["classes"] != list(range(n_classes)):
+    classes = confusion.wholes("classes")
+    n_classes = 0 if classes is None else classes.size
+    if n_classes > _MOST_CLASSES:
+        raise FormatError(
+            f"{_WHO}: confusion.classes must name at most {_MOST_CLASSES} classes, "
+            f"got {n_classes}."
+        )
+    if classes is not None and (classes != np.arange(n_classes)).any():
         raise FormatError(
             f"{_WHO}: confusion.classes must be 0, 1, 2, ..., "
-            f"got {str(confusion['classes'])[:60]}."
+            f"got {classes[:5].tolist()}."
         )
+    rows = confusion.child("matrix") or Fields(_WHO, {})
     matrix = np.zeros((n_classes, n_classes), np.int64)
-    for actual, (predicted, counts) in confusion["matrix"].items():
-        for column, count in zip(predicted, counts, strict=True):
-            if count < 0 or not 0 <= int(actual) < n_classes or column < 0:
-                raise FormatError(
-                    f"{_WHO}: confusion.matrix must hold classes below {n_classes} and "
-                    f"counts >= 0, got {count} for {actual}, {column}."
-                )
-            matrix[int(actual), column] += count
+    total = 0
+    for actual in rows.names_here():
+        total += _read_row(matrix, actual, rows.raw(actual))
+    if total > np.iinfo(np.int64).max:
+        raise FormatError(f"{_WHO}: confusion.matrix must count below 2**63, got more.")
     return matrix
+
+
+def _read_row(matrix: NDArray[np.int64], actual: str, row: Any) -> int:
+    """Fill a row of the matrix; return its sum, which no integer of it could hold."""
+    where = f"confusion.matrix of {shown(actual)}"
+    if not isinstance(row, list) or len(row) != 2:
+        raise FormatError(f"{_WHO}: {where} must be two lists, got {shown(row)}.")
+    predicted, counts = (whole_row(_WHO, where, half) for half in row)
+    # More digits than a class has are no class, and slow to read.
+    is_number = actual.isascii() and actual.isdecimal() and len(actual) < 9
+    index = int(actual) if is_number else -1
+    n_classes = len(matrix)
+    if not 0 <= index < n_classes or (predicted >= n_classes).any():
+        raise FormatError(f"{_WHO}: {where} must hold classes below {n_classes}.")
+    if predicted.size != counts.size:
+        raise FormatError(
+            f"{_WHO}: {where} must hold as many classes as counts, got "
+            f"{predicted.size} and {counts.size}."
+        )
+    np.add.at(matrix[index], predicted, counts)
+    return sum(counts.tolist())

@@ -45,7 +45,8 @@ class Evaluation(ConfusionRates, Evaluable):
     binary_decision_threshold : float, optional
         Probability of class 1 above which it is predicted; for one or two columns.
     cost_array : array-like of shape (n_classes,), optional
-        Factors of the probabilities, not negative. Kept as float32, as in DL4J.
+        Factors of the probabilities, not negative. Kept as float32, as in DL4J, if no
+        float64 array.
     axis : int
         Axis of the classes: 1 for DL4J's NCW and NCHW, 2 and 3 for NWC and NHWC.
     max_warning_classes_to_print : int
@@ -334,10 +335,12 @@ def _unmasked_metadata(
     return [entry for entry, keep in zip(metadata, kept, strict=True) if keep]
 
 
-def _check_costs(costs: ArrayLike | None) -> NDArray[np.float32] | None:
+def _check_costs(costs: ArrayLike | None) -> FloatArray | None:
     if costs is None:
         return None
-    array = np.asarray(costs, dtype=np.float32)
+    array = np.asarray(costs)
+    if array is not costs or array.dtype != np.float64:
+        array = array.astype(np.float32)
     if array.ndim != 1 or not (array >= 0).all():
         raise OptionError(
             "Evaluation: cost_array must be a row of numbers >= 0, got "

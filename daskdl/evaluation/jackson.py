@@ -1,20 +1,27 @@
 """JSON text as DL4J's Jackson prints it: two spaces, ``" : "``, Java's numbers.
 
-Only what evaluation files need. Java up to 18 prints a few doubles with one digit more
-than needed; here they always have the fewest digits that read back the same.
+Only what evaluation files need; :mod:`daskdl.evaluation.fields` reads it.
 """
 
+import base64
+import io
 import json
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.errors import FormatError
+from daskdl.data.nd4j import write_array
+from daskdl.evaluation.java_numbers import java_number
 
-_JAVA_TYPES = {np.dtype(np.float64): "DOUBLE", np.dtype(np.float32): "FLOAT"}
+_JAVA_TYPES = {
+    np.dtype(np.float64): "DOUBLE",
+    np.dtype(np.float32): "FLOAT",
+    np.dtype(np.int64): "LONG",
+}
+# MIME breaks base64 after as many characters (RFC 2045, section 6.8).
+_MIME_LINE = 76
 
 
 def dumps(value: Any) -> str:
@@ -22,74 +29,33 @@ def dumps(value: Any) -> str:
     return _text(value, indent=0)
 
 
-def loads(text: str, classes: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of a JSON object whose ``@class`` is one of `classes`.
+def array_to_json(array: NDArray[Any] | None) -> dict[str, Any] | None:
+    """Return ND4J's text form of an array, for :func:`dumps`.
 
-    Raises
-    ------
-    FormatError
-        When the text is no JSON object, or one of another class.
+    Parameters
+    ----------
+    array : ndarray of float64, float32 or int64, or None
     """
-    try:
-        fields = json.loads(text)
-    except ValueError as error:
-        raise FormatError(
-            f"evaluation: the text must be JSON, got {text[:60]!r} ({error})."
-        ) from error
-    name = fields.get("@class") if isinstance(fields, dict) else None
-    if name not in classes:
-        raise FormatError(
-            f"evaluation: @class must be one of {', '.join(classes)}, got {name!r}."
-        )
-    return dict(fields)
-
-
-def java_number(value: float | np.floating[Any]) -> str:
-    """Return a float as ``Double.toString`` does, or ``Float.toString`` for a float32.
-
-    Decimal from 1e-3 to 1e7, else with an exponent; at least one digit after the point.
-    """
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        return np.format_float_positional(value, unique=True, trim="0")
-    text = np.format_float_scientific(value, unique=True, trim="0", exp_digits=1)
-    return text.replace("e+", "E").replace("e", "E")
-
-
-def array_to_json(array: NDArray[np.floating[Any]] | None) -> dict[str, Any] | None:
-    """Return ND4J's text form of an array, for :func:`dumps`."""
     if array is None:
         return None
+    flat = array.ravel()
     return {
         "dataType": _JAVA_TYPES[array.dtype],
         "shape": list(array.shape),
-        "data": list(array.ravel()),
+        # A float32 stays one: Java prints it with fewer digits than a double.
+        "data": flat.tolist() if array.dtype.kind == "i" else list(flat),
     }
 
 
-def array_from_json(who: str, value: Any) -> NDArray[np.floating[Any]]:
-    """Return an array from its text form, or from the plain list of old files.
-
-    Raises
-    ------
-    FormatError
-        When it is neither.
-    """
-    try:
-        if isinstance(value, list):
-            return np.array([float(number) for number in value])
-        dtype = np.float32 if value["dataType"] == "FLOAT" else np.float64
-        data = np.array([float(number) for number in value["data"]], dtype)
-        array: NDArray[np.floating[Any]] = data.reshape(value["shape"])
-        return array
-    except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(
-            f"{who}: an array must have dataType, shape and data that go together, "
-            f"got {str(value)[:60]}."
-        ) from error
+def array_to_base64(array: NDArray[Any] | None) -> dict[str, Any] | None:
+    """Return ND4J's binary form of an array in MIME's base64, for :func:`dumps`."""
+    if array is None:
+        return None
+    stream = io.BytesIO()
+    write_array(stream, array)
+    text = base64.b64encode(stream.getvalue()).decode("ascii")
+    starts = range(0, len(text), _MIME_LINE)
+    return {"array": "".join(f"{text[i : i + _MIME_LINE]}\r\n" for i in starts)}
 
 
 def _text(value: Any, indent: int) -> str:

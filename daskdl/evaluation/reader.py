@@ -1,10 +1,42 @@
 """Read an evaluation without knowing its class."""
 
-from daskdl.evaluation import classification_json, regression
+from collections.abc import Callable, Mapping
+
+from daskdl.evaluation import (
+    binary_json,
+    calibration_json,
+    classification_json,
+    regression,
+    roc_binary,
+    roc_json,
+    roc_multi_class,
+)
+from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
-from daskdl.evaluation.jackson import loads
+from daskdl.evaluation.evaluation_binary import EvaluationBinary
+from daskdl.evaluation.fields import read_fields
 from daskdl.evaluation.regression import RegressionEvaluation
+from daskdl.evaluation.roc import ROC
+from daskdl.evaluation.roc_binary import ROCBinary
+from daskdl.evaluation.roc_multi_class import ROCMultiClass
+
+_READERS: Mapping[str, Callable[[str], Evaluable]] = {
+    classification_json.CLASS: Evaluation.from_json,
+    classification_json.OLD_CLASS: Evaluation.from_json,
+    binary_json.CLASS: EvaluationBinary.from_json,
+    binary_json.OLD_CLASS: EvaluationBinary.from_json,
+    calibration_json.CLASS: EvaluationCalibration.from_json,
+    calibration_json.OLD_CLASS: EvaluationCalibration.from_json,
+    regression.CLASS: RegressionEvaluation.from_json,
+    regression.OLD_CLASS: RegressionEvaluation.from_json,
+    roc_json.CLASS: ROC.from_json,
+    roc_json.OLD_CLASS: ROC.from_json,
+    roc_binary.CLASS: ROCBinary.from_json,
+    roc_binary.OLD_CLASS: ROCBinary.from_json,
+    roc_multi_class.CLASS: ROCMultiClass.from_json,
+    roc_multi_class.OLD_CLASS: ROCMultiClass.from_json,
+}
 
 
 def from_json(text: str) -> Evaluable:
@@ -20,9 +52,5 @@ def from_json(text: str) -> Evaluable:
     FormatError
         When the text is no JSON, or of a class that is not known here.
     """
-    classification = (classification_json.CLASS, classification_json.OLD_CLASS)
-    regressions = (regression.CLASS, regression.OLD_CLASS)
-    name = loads(text, classification + regressions)["@class"]
-    if name in classification:
-        return Evaluation.from_json(text)
-    return RegressionEvaluation.from_json(text)
+    name = read_fields("evaluation", text, tuple(_READERS)).raw("@class")
+    return _READERS[name](text)

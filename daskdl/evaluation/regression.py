@@ -1,8 +1,6 @@
 """Evaluation of regression, a column at a time."""
 
-import math
 from collections.abc import Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -13,13 +11,9 @@ from daskdl.checks import check_at_least
 from daskdl.errors import FormatError, OptionError, ShapeError
 from daskdl.evaluation.counts import mean_of_all
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.evaluation.jackson import (
-    array_from_json,
-    array_to_json,
-    dumps,
-    java_number,
-    loads,
-)
+from daskdl.evaluation.fields import read_fields
+from daskdl.evaluation.jackson import array_to_json, dumps
+from daskdl.evaluation.java_numbers import java_scientific
 from daskdl.evaluation.rows import unmasked_rows
 
 CLASS = "org.nd4j.evaluation.regression.RegressionEvaluation"
@@ -28,6 +22,9 @@ OLD_CLASS = "org.deeplearning4j.eval.RegressionEvaluation"
 
 # Below this a variance counts as zero; DL4J's Nd4j.EPS_THRESHOLD.
 _EPSILON = 1e-5
+
+# More than a double has in any base, and a table that still fits into memory.
+_MOST_DIGITS = 1000
 
 # The running sums, one row each, and their names in the file.
 _SUMS = {
@@ -228,7 +225,7 @@ class RegressionEvaluation(Evaluable):
         )
         lines = [
             name.ljust(name_width)
-            + "".join(_scientific(v, self.precision).ljust(width) for v in values)
+            + "".join(java_scientific(v, self.precision).ljust(width) for v in values)
             for name, *values in columns
         ]
         return "\n".join([head, *lines]) + "\n"
@@ -262,27 +259,18 @@ class RegressionEvaluation(Evaluable):
         FormatError
             When the text is no such JSON or holds arrays that do not go together.
         """
-        fields = loads(text, (CLASS, OLD_CLASS))
-        try:
-            evaluation = cls(
-                column_names=fields.get("columnNames"),
-                precision=int(fields.get("precision", 5)),
-                axis=int(fields.get("axis", 1)),
-            )
-            if fields["exampleCountPerColumn"] is not None:
-                evaluation._sums = {
-                    name: array_from_json("RegressionEvaluation", fields[field])
-                    .astype(np.float64)
-                    .ravel()
-                    for name, field in _SUMS.items()
-                }
-        except (KeyError, OptionError, TypeError, ValueError) as error:
-            if isinstance(error, FormatError):
-                raise
-            raise FormatError(
-                f"RegressionEvaluation: the JSON must have the fields of {CLASS}, "
-                f"got {error!r} while reading them."
-            ) from error
+        who = "RegressionEvaluation"
+        fields = read_fields(who, text, (CLASS, OLD_CLASS))
+        evaluation = cls(
+            column_names=fields.names("columnNames"),
+            precision=fields.whole("precision", default=5, most=_MOST_DIGITS),
+            axis=fields.whole("axis", default=1, least=1, most=4),
+        )
+        arrays = {name: fields.array(field) for name, field in _SUMS.items()}
+        if arrays["count"] is not None:
+            evaluation._sums = {
+                name: _row(who, _SUMS[name], array) for name, array in arrays.items()
+            }
         sizes = {values.size for values in evaluation._sums.values()}
         if evaluation._sums and sizes != {len(evaluation.column_names)}:
             raise FormatError(
@@ -324,6 +312,14 @@ class RegressionEvaluation(Evaluable):
                 ours[name] = ours[name] + sums[name]
 
 
+def _row(who: str, field: str, array: NDArray[Any] | None) -> NDArray[np.float64]:
+    if array is None:
+        raise FormatError(
+            f"{who}: {field} must be an array like exampleCountPerColumn, got null."
+        )
+    return array.astype(np.float64).ravel()
+
+
 def _sums_of(
     labels: FloatArray, predictions: FloatArray, kept: NDArray[np.bool_] | None
 ) -> dict[str, NDArray[np.float64]]:
@@ -354,12 +350,3 @@ def _divide(
 ) -> NDArray[np.float64]:
     with np.errstate(divide="ignore", invalid="ignore"):
         return above / below
-
-
-def _scientific(value: float, digits: int) -> str:
-    if not math.isfinite(value):
-        return java_number(value)
-    # Java rounds the shortest decimal half up, where Python rounds the binary value.
-    context = Context(prec=digits + 1, rounding=ROUND_HALF_UP)
-    rounded = float(context.create_decimal(Decimal(repr(float(value)))))
-    return f"{rounded:.{digits}e}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.evaluation.jackson import java_number
+from daskdl.evaluation.java_numbers import java_number
 
 if TYPE_CHECKING:
     from daskdl.evaluation.evaluation import Evaluation

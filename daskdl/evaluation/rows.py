@@ -46,7 +46,7 @@ def unmasked_rows(
     DataError
         When a label or a prediction that counts is NaN.
     """
-    labels, predictions = to_host(labels), to_host(predictions)
+    labels, predictions = to_host(labels), _as_float(to_host(predictions))
     _check_shapes(who, labels, predictions, axis)
     label_rows, prediction_rows = _rows(labels, axis), _rows(predictions, axis)
     output_mask = None
@@ -67,6 +67,11 @@ def unmasked_rows(
     _check_numbers(who, "labels", label_rows, output_mask)
     _check_numbers(who, "predictions", prediction_rows, output_mask)
     return label_rows, prediction_rows, output_mask
+
+
+def _as_float(array: NDArray[Any]) -> NDArray[Any]:
+    # Thresholds are compared in the predictions' own type: whole numbers have none.
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def _rows(array: NDArray[Any], axis: int) -> NDArray[Any]:

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from daskdl.evaluation.jackson import dumps, java_number
+from daskdl.evaluation.jackson import dumps
+from daskdl.evaluation.java_numbers import java_number
 
 
 @pytest.mark.parametrize(

@@ -150,12 +150,15 @@ TEXT = evaluated(np.zeros((2, 1)), np.ones((2, 1))).to_json()
     ("text", "message"),
     [
         ("", "the text must be JSON"),
-        (TEXT.replace('"sumOfProducts"', '"x"'), "must have the fields of"),
+        (TEXT.replace('"sumOfProducts"', '"x"'), "sumOfProducts must be an array like"),
         (
             TEXT.replace('"precision" : 5', '"precision" : -5'),
-            "must have the fields of",
+            "precision must be a whole number from 0 to 1000, got -5",
         ),
-        (TEXT.replace('"shape" : [ 1 ]', '"shape" : [ 2 ]'), "that go together"),
+        (
+            TEXT.replace('"shape" : [ 1 ]', '"shape" : [ 2 ]'),
+            "data go together, got dict of 3",
+        ),
         (TEXT.replace('[ "col_0" ]', '[ "a", "b" ]'), r"each of 2 columns, got sizes"),
     ],
 )
