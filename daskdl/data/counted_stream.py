@@ -1,8 +1,9 @@
 """Reading binary formats forward, with messages that say where the reader stood."""
 
 import struct
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from daskdl.data.java_text import decode_modified_utf8
 from daskdl.errors import CorruptFileError
 
 __all__ = ["CountedStream"]
@@ -26,6 +27,7 @@ class CountedStream:
         self.name = name
         self.offset = 0
         self._stream = stream
+        self._ahead = b""
 
     @classmethod
     def of(cls, stream: "BinaryIO | CountedStream", name: str) -> "CountedStream":
@@ -40,8 +42,9 @@ class CountedStream:
         CorruptFileError
             If the stream ends before; with name and offset.
         """
-        pieces = []
-        missing = n_bytes
+        pieces = [self._ahead[:n_bytes]]
+        self._ahead = self._ahead[n_bytes:]
+        missing = n_bytes - len(pieces[0])
         while missing:
             piece = self._stream.read(min(missing, _PIECE_BYTES))
             if not piece:
@@ -55,16 +58,47 @@ class CountedStream:
         self.offset += n_bytes
         return b"".join(pieces)
 
+    def is_at_end(self) -> bool:
+        """Say whether no byte is left; looks one byte ahead."""
+        self._ahead = self._ahead or self._stream.read(1)
+        return not self._ahead
+
+    def take_numbers(self, form: str) -> tuple[Any, ...]:
+        """Read numbers that :mod:`struct` knows by `form`, such as ``">2i"``."""
+        return struct.unpack(form, self.take(struct.calcsize(form)))
+
+    def take_number(self, form: str) -> Any:
+        """Read one number."""
+        (number,) = self.take_numbers(form)
+        return number
+
+    def take_count(self, form: str, what: str, most: int) -> int:
+        """Read a number of things, from 0 to `most`; `what` says of which.
+
+        Raises
+        ------
+        CorruptFileError
+            If it is another number.
+        """
+        start = self.offset
+        count: int = self.take_number(form)
+        if not 0 <= count <= most:
+            must = f"the number of {what} must be from 0 to {most}"
+            raise self.corrupt(must, str(count), start)
+        return count
+
     def take_text(self) -> str:
         """Read a text with its length in front, as Java's ``writeUTF`` wrote it."""
+        return self.take_text_of(self.take_number(">H"))
+
+    def take_text_of(self, n_bytes: int) -> str:
+        """Read a text of that length in Java's modified UTF-8."""
         start = self.offset
-        raw = self.take(struct.unpack(">H", self.take(2))[0])
+        raw = self.take(n_bytes)
         try:
-            return raw.decode("ascii")
+            return decode_modified_utf8(raw)
         except UnicodeDecodeError as error:
-            raise self.corrupt(
-                "a name must be ASCII text", repr(raw[:20]), start
-            ) from error
+            raise self.corrupt("text must be UTF-8", repr(raw[:20]), start) from error
 
     def corrupt(
         self, must: str, got: str, offset: int | None = None
@@ -73,5 +107,5 @@ class CountedStream:
         where = self.offset if offset is None else offset
         return CorruptFileError(
             f"{self.name}: {must}, got {got} at offset {where}. "
-            "The file is damaged or no ND4J array."
+            "The file is damaged, or something else."
         )

@@ -9,14 +9,24 @@ from numpy.typing import NDArray
 from daskdl.checks import check_positive
 from daskdl.data import dl4j_streams
 from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
+from daskdl.data.example_metadata import (
+    as_metadata,
+    as_names,
+    merge_metadata,
+    merge_names,
+    take_metadata,
+)
 from daskdl.data.files import open_input, open_output
 from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
-from daskdl.errors import DataError, OptionError
+from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
 if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["DataSet"]
+
+_ARRAYS = ("features", "labels", "features_mask", "labels_mask")
+_OTHERS = ("keys", "example_metadata", "label_names")
 
 
 class DataSet:
@@ -34,13 +44,17 @@ class DataSet:
         (batch, n_out) weighs examples or outputs.
     keys : sequence of length batch, optional
         Come back with the predictions.
+    example_metadata : sequence of length batch, optional
+        Where each example came from: text, None, or an object read from Java.
+    label_names : sequence of str, optional
+        One a column of the labels.
 
     Raises
     ------
     DataError
         If an array is ragged or does not hold real numbers.
     ShapeError
-        If the arrays differ in their number of examples.
+        If the arrays, keys or metadata differ in their number of examples.
 
     Examples
     --------
@@ -49,7 +63,7 @@ class DataSet:
     [2, 1]
     """
 
-    __slots__ = ("features", "features_mask", "keys", "labels", "labels_mask")
+    __slots__ = (*_ARRAYS, *_OTHERS, "_layouts")
 
     def __init__(
         self,
@@ -59,6 +73,8 @@ class DataSet:
         labels_mask: Any = None,
         *,
         keys: Any = None,
+        example_metadata: Sequence[Any] | None = None,
+        label_names: Sequence[str] | None = None,
     ) -> None:
         self.features: NDArray[Any] = as_batch_array("DataSet", "features", features)
         self.labels = _optional("labels", labels)
@@ -66,16 +82,15 @@ class DataSet:
         self.labels_mask = _optional("labels_mask", labels_mask)
         n_examples = check_same_length(
             "DataSet",
-            [
-                ("features", self.features),
-                ("labels", self.labels),
-                ("features_mask", self.features_mask),
-                ("labels_mask", self.labels_mask),
-            ],
+            [(name, getattr(self, name)) for name in _ARRAYS],
         )
         self.keys: NDArray[Any] | None = (
             None if keys is None else as_keys("DataSet", keys, n_examples)
         )
+        self.example_metadata = as_metadata("DataSet", example_metadata, n_examples)
+        self.label_names = as_names("DataSet", label_names)
+        # How the arrays were stored, so that they can be stored like this again.
+        self._layouts: dl4j_streams.Layouts = {}
 
     @property
     def num_examples(self) -> int:
@@ -85,7 +100,7 @@ class DataSet:
     @property
     def nbytes(self) -> int:
         """Bytes that the arrays hold, without keys."""
-        arrays = (self.features, self.labels, self.features_mask, self.labels_mask)
+        arrays = (getattr(self, name) for name in _ARRAYS)
         return sum(array.nbytes for array in arrays if array is not None)
 
     def __len__(self) -> int:
@@ -94,7 +109,7 @@ class DataSet:
     def __repr__(self) -> str:
         parts = [
             f"{name}={array.shape} {array.dtype}"
-            for name in ("features", "labels", "features_mask", "labels_mask", "keys")
+            for name in (*_ARRAYS, "keys")
             if (array := getattr(self, name)) is not None
         ]
         return f"DataSet({', '.join(parts)})"
@@ -171,7 +186,28 @@ class DataSet:
                 [d.labels_mask for d in datasets],
             ),
             keys=merge_keys(who, [d.keys for d in datasets]),
+            example_metadata=merge_metadata(
+                [(len(d), d.example_metadata) for d in datasets]
+            ),
+            label_names=merge_names(who, [d.label_names for d in datasets]),
         )
+
+    def replaced(self, **changes: Any) -> "DataSet":
+        """Return a data set with some parts replaced, the others being the same.
+
+        Parameters
+        ----------
+        **changes
+            By the names that the constructor has.
+        """
+        parts = {name: getattr(self, name) for name in (*_ARRAYS, *_OTHERS)}
+        made = DataSet(**parts | changes)
+        made._layouts = {
+            name: layout
+            for name, layout in self._layouts.items()
+            if name not in changes
+        }
+        return made
 
     def save(
         self,
@@ -182,7 +218,8 @@ class DataSet:
     ) -> None:
         """Write DL4J's own ``DataSet`` file, byte for byte what 1.0.0-M2.1 writes.
 
-        Keys are not stored; the format has no place for them.
+        Arrays that were loaded keep ND4J's type and order. Keys are not stored; the
+        format has no place for them.
 
         Parameters
         ----------
@@ -198,7 +235,8 @@ class DataSet:
         OutputExistsError
             If there is a file and `overwrite` is False.
         DataError
-            If an array has a dtype that the format does not know.
+            If an array has a dtype that the format does not know, or metadata are
+            neither text nor what was read from Java.
         """
         with open_output(
             path_or_url, overwrite=overwrite, storage_options=storage_options
@@ -210,22 +248,33 @@ class DataSet:
         dl4j_streams.write_dataset(
             stream,
             dl4j_streams.DataSetArrays(
-                self.features, self.labels, self.features_mask, self.labels_mask
+                self.features,
+                self.labels,
+                self.features_mask,
+                self.labels_mask,
+                self._layouts,
+                self.example_metadata,
+                self.label_names,
             ),
         )
 
     @classmethod
     def load(
-        cls, path_or_url: str, *, storage_options: dict[str, Any] | None = None
+        cls,
+        path_or_url: str,
+        *,
+        with_metadata: bool = True,
+        storage_options: dict[str, Any] | None = None,
     ) -> "DataSet":
         """Read a ``DataSet`` file of any DL4J release, or of `save`.
-
-        Example metadata and label names, which Java serialised, are left unread.
 
         Parameters
         ----------
         path_or_url : str or path
             Anything that fsspec opens.
+        with_metadata : bool
+            Read example metadata and label names, too. Java serialised them; they are
+            read as plain data, and nothing of them is executed.
         storage_options : dict, optional
             Handed to the file system.
 
@@ -239,17 +288,36 @@ class DataSet:
             If it holds no features.
         """
         with open_input(path_or_url, storage_options=storage_options) as stream:
-            return cls.read_from(stream, name=str(path_or_url))
+            return cls.read_from(
+                stream, name=str(path_or_url), with_metadata=with_metadata
+            )
 
     @classmethod
-    def read_from(cls, stream: BinaryIO, *, name: str) -> "DataSet":
+    def read_from(
+        cls, stream: BinaryIO, *, name: str, with_metadata: bool = True
+    ) -> "DataSet":
         """Read what `load` reads from an open binary stream; `name` is for messages."""
-        arrays = dl4j_streams.read_dataset(stream, name=name)
+        arrays = dl4j_streams.read_dataset(
+            stream, name=name, with_metadata=with_metadata
+        )
         if arrays.features is None:
             raise DataError(f"{name}: a DataSet must hold features, got none.")
-        return cls(
-            arrays.features, arrays.labels, arrays.features_mask, arrays.labels_mask
-        )
+        try:
+            loaded = cls(
+                arrays.features,
+                arrays.labels,
+                arrays.features_mask,
+                arrays.labels_mask,
+                example_metadata=arrays.example_metadata,
+                label_names=arrays.label_names,
+            )
+        except ShapeError as error:
+            # What was read bears no name: a damaged number of rows, say.
+            raise CorruptFileError(
+                f"{name}: must be a whole DataSet file, it is damaged: {error}"
+            ) from error
+        loaded._layouts = arrays.layouts
+        return loaded
 
     @classmethod
     def from_xarray(
@@ -303,14 +371,18 @@ class DataSet:
         )
 
     def _take(self, rows: Any) -> "DataSet":
-        return DataSet(
+        taken = DataSet(
             self.features[rows],
             *(
                 None if array is None else array[rows]
                 for array in (self.labels, self.features_mask, self.labels_mask)
             ),
             keys=None if self.keys is None else self.keys[rows],
+            example_metadata=take_metadata(self.example_metadata, rows),
+            label_names=self.label_names,
         )
+        taken._layouts = self._layouts
+        return taken
 
 
 def _optional(name: str, value: Any) -> NDArray[Any] | None:

@@ -10,13 +10,17 @@ from daskdl.checks import check_positive
 from daskdl.data import dl4j_streams
 from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
 from daskdl.data.dataset import DataSet
+from daskdl.data.example_metadata import as_metadata, merge_metadata, take_metadata
 from daskdl.data.files import open_input, open_output
 from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
-from daskdl.errors import DataError, OptionError, ShapeError
+from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
 __all__ = ["MultiDataSet"]
 
 _Masks = Sequence[Any] | None
+
+_GROUPS = ("features", "labels", "features_masks", "labels_masks")
+_OF_EXAMPLES = ("keys", "example_metadata")
 
 
 class MultiDataSet:
@@ -33,6 +37,8 @@ class MultiDataSet:
         whole is the same as None for each.
     keys : sequence of length batch, optional
         Come back with the predictions.
+    example_metadata : sequence of length batch, optional
+        Where each example came from: text, None, or an object read from Java.
 
     Raises
     ------
@@ -42,7 +48,7 @@ class MultiDataSet:
         If the arrays differ in their number of examples, or masks are too few or many.
     """
 
-    __slots__ = ("features", "features_masks", "keys", "labels", "labels_masks")
+    __slots__ = (*_GROUPS, *_OF_EXAMPLES, "_layouts")
 
     def __init__(
         self,
@@ -52,6 +58,7 @@ class MultiDataSet:
         labels_masks: _Masks = None,
         *,
         keys: Any = None,
+        example_metadata: Sequence[Any] | None = None,
     ) -> None:
         self.features = _arrays("features", features)
         self.labels = _arrays("labels", labels)
@@ -65,6 +72,11 @@ class MultiDataSet:
         self.keys: NDArray[Any] | None = (
             None if keys is None else as_keys("MultiDataSet", keys, n_examples)
         )
+        self.example_metadata = as_metadata(
+            "MultiDataSet", example_metadata, n_examples
+        )
+        # How the arrays were stored, so that they can be stored like this again.
+        self._layouts: dl4j_streams.Layouts = {}
 
     @classmethod
     def of(cls, examples: "DataSet | MultiDataSet") -> "MultiDataSet":
@@ -78,6 +90,7 @@ class MultiDataSet:
             [examples.features_mask],
             [examples.labels_mask] if has_labels else [],
             keys=examples.keys,
+            example_metadata=examples.example_metadata,
         )
 
     @property
@@ -155,7 +168,29 @@ class MultiDataSet:
             features_masks,
             labels_masks,
             keys=merge_keys(who, [d.keys for d in datasets]),
+            example_metadata=merge_metadata(
+                [(len(d), d.example_metadata) for d in datasets]
+            ),
         )
+
+    def replaced(self, **changes: Any) -> "MultiDataSet":
+        """Return a data set with some parts replaced, the others being the same.
+
+        Parameters
+        ----------
+        **changes
+            By the names that the constructor has.
+        """
+        made = MultiDataSet(
+            **{name: getattr(self, name) for name in (*_GROUPS, *_OF_EXAMPLES)}
+            | changes
+        )
+        made._layouts = {
+            name: layout
+            for name, layout in self._layouts.items()
+            if name.partition("[")[0] not in changes
+        }
+        return made
 
     def save(
         self,
@@ -179,40 +214,69 @@ class MultiDataSet:
         dl4j_streams.write_multi_dataset(
             stream,
             dl4j_streams.MultiDataSetArrays(
-                self.features, self.labels, self.features_masks, self.labels_masks
+                self.features,
+                self.labels,
+                self.features_masks,
+                self.labels_masks,
+                self._layouts,
+                self.example_metadata,
             ),
         )
 
     @classmethod
     def load(
-        cls, path_or_url: str, *, storage_options: dict[str, Any] | None = None
+        cls,
+        path_or_url: str,
+        *,
+        with_metadata: bool = True,
+        storage_options: dict[str, Any] | None = None,
     ) -> "MultiDataSet":
         """Read a ``MultiDataSet`` file of any DL4J release, or of `save`.
 
-        Example metadata, which Java serialised, are left unread. Parameters and errors
-        are those of `DataSet.load`.
+        Parameters and errors are those of `DataSet.load`.
         """
         with open_input(path_or_url, storage_options=storage_options) as stream:
-            return cls.read_from(stream, name=str(path_or_url))
+            return cls.read_from(
+                stream, name=str(path_or_url), with_metadata=with_metadata
+            )
 
     @classmethod
-    def read_from(cls, stream: BinaryIO, *, name: str) -> "MultiDataSet":
-        """Read what `load` reads from an open binary stream; `name` is for messages."""
-        arrays = dl4j_streams.read_multi_dataset(stream, name=name)
+    def read_from(
+        cls, stream: BinaryIO, *, name: str, with_metadata: bool = True
+    ) -> "MultiDataSet":
+        """Read what `load` reads from an open binary stream; `name` is for messages.
+
+        With metadata, the data set must end where the stream ends: only the end says
+        that there are none.
+        """
+        arrays = dl4j_streams.read_multi_dataset(
+            stream, name=name, with_metadata=with_metadata
+        )
         if not arrays.features:
             raise DataError(f"{name}: a MultiDataSet must hold features, got none.")
-        return cls(
-            arrays.features, arrays.labels, arrays.features_masks, arrays.labels_masks
-        )
+        try:
+            loaded = cls(
+                arrays.features,
+                arrays.labels,
+                arrays.features_masks,
+                arrays.labels_masks,
+                example_metadata=arrays.example_metadata,
+            )
+        except ShapeError as error:
+            # What was read bears no name: a damaged number of rows, say.
+            raise CorruptFileError(
+                f"{name}: must be a whole MultiDataSet file, it is damaged: {error}"
+            ) from error
+        loaded._layouts = arrays.layouts
+        return loaded
 
     def _named_arrays(self) -> Iterator[tuple[str, NDArray[Any] | None]]:
-        for name in self.__slots__:
-            if name != "keys":
-                for index, array in enumerate(getattr(self, name) or ()):
-                    yield f"{name}[{index}]", array
+        for name in _GROUPS:
+            for index, array in enumerate(getattr(self, name) or ()):
+                yield f"{name}[{index}]", array
 
     def _take(self, rows: Any) -> "MultiDataSet":
-        return MultiDataSet(
+        taken = MultiDataSet(
             [array[rows] for array in self.features],
             [array[rows] for array in self.labels],
             *(
@@ -222,7 +286,10 @@ class MultiDataSet:
                 for masks in (self.features_masks, self.labels_masks)
             ),
             keys=None if self.keys is None else self.keys[rows],
+            example_metadata=take_metadata(self.example_metadata, rows),
         )
+        taken._layouts = self._layouts
+        return taken
 
 
 def _arrays(name: str, values: Sequence[Any]) -> list[NDArray[Any]]:

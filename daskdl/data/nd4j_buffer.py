@@ -6,15 +6,23 @@ See :mod:`daskdl.data.nd4j` for the arrays.
 import io
 import struct
 import zlib
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.data.counted_stream import CountedStream
-from daskdl.errors import DataError
 
-__all__ = ["DTYPES", "buffer_head", "native_dtype", "read_elements", "read_head"]
+__all__ = [
+    "DTYPES",
+    "Elements",
+    "buffer_head",
+    "native_dtype",
+    "read_elements",
+    "read_head",
+    "write_elements",
+]
 
 _Array: TypeAlias = NDArray[Any]
 
@@ -54,6 +62,29 @@ _ORDINALS = (
 _MOST_HEAD_BYTES = 64
 # Deflate cannot shrink more than this.
 _MOST_INFLATION = 1032
+# Elements that are encoded at once when they are written.
+_PIECE = 1 << 21
+# What Java's GZIPOutputStream begins with: no name, no time, an unknown system.
+_JAVA_GZIP_HEAD = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF))
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The elements of a buffer.
+
+    Parameters
+    ----------
+    values : ndarray of shape (count,)
+        In native byte order; BFLOAT16 as float32.
+    type_name : str
+        ND4J's name of their type.
+    is_gzipped : bool
+        They are, or shall be, in a compressed buffer.
+    """
+
+    values: _Array
+    type_name: str
+    is_gzipped: bool = False
 
 
 def native_dtype(type_name: str) -> np.dtype[Any]:
@@ -89,20 +120,14 @@ def read_head(counted: CountedStream) -> tuple[int, str]:
     return count, counted.take_text()
 
 
-def read_elements(counted: CountedStream) -> _Array:
+def read_elements(counted: CountedStream) -> Elements:
     """Read a whole buffer, head and elements.
-
-    Returns
-    -------
-    ndarray of shape (count,)
-        A new array in native byte order.
 
     Raises
     ------
     CorruptFileError
-        If the stream ends too early or the head is impossible.
-    DataError
-        If the elements are text, whose content ND4J does not store.
+        If the stream ends too early, the head is impossible, or the elements are text,
+        whose content ND4J does not store.
     """
     start = counted.offset
     count, type_name = read_head(counted)
@@ -111,21 +136,42 @@ def read_elements(counted: CountedStream) -> _Array:
     return _read_plain(counted, count, type_name, start)
 
 
+def write_elements(stream: BinaryIO, elements: Elements) -> None:
+    """Write a whole buffer, head and elements.
+
+    Parameters
+    ----------
+    stream : binary stream
+    elements : Elements
+        Of a dtype that fits `type_name`; for BFLOAT16 the lower halves must be 0.
+    """
+    values, type_name = elements.values, elements.type_name
+    head = buffer_head(values.size, type_name)
+    if elements.is_gzipped:
+        raw = _encoded(values, type_name)
+        stream.write(_gzipped(head + raw, elements, len(raw)))
+        return
+    stream.write(head)
+    # In pieces: the bytes of a large model need not lie in memory a second time.
+    for start in range(0, values.size, _PIECE):
+        stream.write(_encoded(values[start : start + _PIECE], type_name))
+
+
 def _read_plain(
     counted: CountedStream, count: int, type_name: str, start: int
-) -> _Array:
+) -> Elements:
     if type_name == "UTF8":
-        raise DataError(
-            f"{counted.name}: an array must hold numbers, got text (UTF8) at offset "
-            f"{start}, whose content ND4J does not store."
-        )
+        # DL4J writes the head of such a buffer and nothing more.
+        must = "an array must hold numbers"
+        raise counted.corrupt(must, "text (UTF8), which is not stored,", start)
     if type_name not in DTYPES:
         must = "elements must be of a known type"
         raise counted.corrupt(must, repr(type_name), start)
-    return _decoded(counted.take(count * DTYPES[type_name].itemsize), type_name)
+    raw = counted.take(count * DTYPES[type_name].itemsize)
+    return Elements(_decoded(raw, type_name), type_name)
 
 
-def _read_compressed(counted: CountedStream, count: int) -> _Array:
+def _read_compressed(counted: CountedStream, count: int) -> Elements:
     start = counted.offset
     algorithm = counted.take_text()
     _, n_original, n_elements, ordinal = struct.unpack(">qqqi", counted.take(28))
@@ -136,18 +182,19 @@ def _read_compressed(counted: CountedStream, count: int) -> _Array:
         got = f"{n_elements} elements of type {type_name} in {n_original} bytes"
         raise counted.corrupt(must, got, start)
     if algorithm == "NOOP":
-        # M2.1 declares 0 bytes here, and writes memory as it lies: little-endian.
+        # DL4J declares 0 bytes here, writes memory as it lies, little-endian, and reads
+        # other numbers back. These are the right ones; we write them uncompressed.
         raw = np.frombuffer(counted.take(n_expected), DTYPES[type_name])
-        return _decoded(raw.byteswap().tobytes(), type_name)
+        return Elements(_decoded(raw.byteswap().tobytes(), type_name), type_name)
     if algorithm == "GZIP":
-        return _read_inflated(counted, counted.take(count), n_original, start)
+        return _read_gzipped(counted, counted.take(count), n_original, start)
     must = "a compressed buffer must be GZIP or NOOP"
     raise counted.corrupt(must, repr(algorithm), start)
 
 
-def _read_inflated(
+def _read_gzipped(
     counted: CountedStream, raw: bytes, n_original: int, start: int
-) -> _Array:
+) -> Elements:
     # Bounded by what the head declares, which was checked against what came.
     most = min(n_original + _MOST_HEAD_BYTES, _MOST_INFLATION * len(raw))
     try:
@@ -158,7 +205,19 @@ def _read_inflated(
     inner = CountedStream(io.BytesIO(plain), f"{counted.name} (inflated)")
     count, type_name = read_head(inner)
     # Not read_elements: a gzip that holds itself would never end.
-    return _read_plain(inner, count, type_name, 0)
+    elements = _read_plain(inner, count, type_name, 0)
+    return Elements(elements.values, type_name, is_gzipped=True)
+
+
+def _gzipped(plain: bytes, elements: Elements, n_original: int) -> bytes:
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    body = deflate.compress(plain) + deflate.flush()
+    tail = struct.pack("<II", zlib.crc32(plain), len(plain) & 0xFFFFFFFF)
+    raw = _JAVA_GZIP_HEAD + body + tail
+    head = buffer_head(len(raw), "COMPRESSED") + _text("GZIP")
+    ordinal = _ORDINALS.index(elements.type_name)
+    sizes = (len(raw), n_original, elements.values.size, ordinal)
+    return head + struct.pack(">qqqi", *sizes) + raw
 
 
 def _decoded(raw: bytes, type_name: str) -> _Array:
@@ -169,6 +228,14 @@ def _decoded(raw: bytes, type_name: str) -> _Array:
         return bits.view(np.float32)
     values: _Array = stored.astype(native_dtype(type_name))
     return values
+
+
+def _encoded(values: _Array, type_name: str) -> bytes:
+    if type_name == "BFLOAT16":
+        bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+        values = bits >> np.uint32(16)
+    raw: bytes = values.astype(DTYPES[type_name], copy=False).tobytes()
+    return raw
 
 
 def _text(value: str) -> bytes:
