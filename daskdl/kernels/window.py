@@ -1,9 +1,11 @@
 """Where a sliding window lies: sizes, padding and index ranges, without any array."""
 
+import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-Region = tuple[slice, slice, slice, slice]
+Region = tuple[slice, ...]
 
 
 @dataclass(frozen=True)
@@ -67,46 +69,64 @@ class WindowAxis:
         return inside
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Window:
-    """A window that slides over height and width."""
+    """A window that slides over one axis or several: time, height and width, volumes.
 
-    height: WindowAxis
-    width: WindowAxis
+    Parameters
+    ----------
+    *axes : WindowAxis
+        In the order of the array's axes between batch and channels.
+    """
+
+    axes: tuple[WindowAxis, ...]
+
+    def __init__(self, *axes: WindowAxis) -> None:
+        object.__setattr__(self, "axes", axes)
+
+    @property
+    def height(self) -> WindowAxis:
+        """The last axis but one."""
+        return self.axes[-2]
+
+    @property
+    def width(self) -> WindowAxis:
+        """The last axis."""
+        return self.axes[-1]
+
+    @property
+    def out(self) -> tuple[int, ...]:
+        """Number of windows along each axis."""
+        return tuple(axis.out for axis in self.axes)
 
     @property
     def is_padded(self) -> bool:
         """Whether some window reaches outside the input."""
-        return self.height.is_padded or self.width.is_padded
+        return any(axis.is_padded for axis in self.axes)
 
     @property
     def overlaps(self) -> bool:
         """Whether a cell of the input can lie in more than one window."""
         return any(
-            axis.stride < (axis.kernel - 1) * axis.dilation + 1
-            for axis in (self.height, self.width)
+            axis.stride < (axis.kernel - 1) * axis.dilation + 1 for axis in self.axes
         )
 
     @property
     def n_cells(self) -> int:
         """Cells of the kernel."""
-        return self.height.kernel * self.width.kernel
+        return math.prod(axis.kernel for axis in self.axes)
 
     def positions(self) -> Iterator[tuple[Region, Region]]:
         """Yield, for each kernel cell row by row, where it reads and where it writes.
 
-        Both are indices into (batch, height, width, channels): the input's cells under
-        the kernel cell, and the windows that have it inside the input.
+        Both are indices into (batch, *axes, channels): the input's cells under the
+        kernel cell, and the windows that have it inside the input.
         """
         everything = slice(None)
-        for row in range(self.height.kernel):
-            in_rows, out_rows = self.height.ranges(row)
-            for column in range(self.width.kernel):
-                in_columns, out_columns = self.width.ranges(column)
-                yield (
-                    (everything, in_rows, in_columns, everything),
-                    (everything, out_rows, out_columns, everything),
-                )
+        ranges = ([axis.ranges(k) for k in range(axis.kernel)] for axis in self.axes)
+        for cell in itertools.product(*ranges):
+            inside, windows = zip(*cell, strict=True)
+            yield (everything, *inside, everything), (everything, *windows, everything)
 
 
 def window_axis(

@@ -102,7 +102,14 @@ def window_output(layer: Windowed, images: Convolutional) -> dict[str, int | Non
 
 
 def window_of(conf: Windowed, sizes: tuple[int, ...]) -> Window:
-    """Return where the window of a layer lies on images of (height, width).
+    """Return where the window of a layer lies on series, images or volumes.
+
+    Parameters
+    ----------
+    conf : Windowed
+        With as many axes as there are sizes.
+    sizes : tuple of int
+        Of the axes between batch and channels.
 
     Raises
     ------
@@ -110,18 +117,19 @@ def window_of(conf: Windowed, sizes: tuple[int, ...]) -> Window:
         If it does not fit.
     """
     _check_fits(conf, sizes)
-    rows, columns = (
-        window_axis(
-            size,
-            conf.kernel_size[axis],
-            conf.stride[axis],
-            conf.padding[axis],
-            conf.dilation[axis],
-            conf.convolution_mode,
+    return Window(
+        *(
+            window_axis(
+                size,
+                conf.kernel_size[axis],
+                conf.stride[axis],
+                conf.padding[axis],
+                conf.dilation[axis],
+                conf.convolution_mode,
+            )
+            for axis, size in enumerate(sizes)
         )
-        for axis, size in enumerate(sizes)
     )
-    return Window(rows, columns)
 
 
 def _check_fits(layer: Windowed, sizes: tuple[int | None, ...]) -> None:
