@@ -26,8 +26,13 @@ _HOMES = {
         "NoOpResidualPostProcessor",
         "ResidualClippingPostProcessor",
     ),
+    "daskdl.evaluation.calibration": ("EvaluationCalibration",),
     "daskdl.evaluation.evaluation": ("Evaluation",),
+    "daskdl.evaluation.evaluation_binary": ("EvaluationBinary",),
     "daskdl.evaluation.regression": ("RegressionEvaluation",),
+    "daskdl.evaluation.roc": ("ROC",),
+    "daskdl.evaluation.roc_binary": ("ROCBinary",),
+    "daskdl.evaluation.roc_multi_class": ("ROCMultiClass",),
     "daskdl.formats.load": ("load",),
     "daskdl.nn.conf.input_type": (
         "Convolutional",
