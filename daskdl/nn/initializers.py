@@ -1,18 +1,29 @@
-"""Initial weights, drawn on the host in float64 so that every device starts alike."""
+"""Initial weights, drawn on the host in float64 so that every device starts alike.
+
+The numbers follow DL4J's distributions; its streams of random numbers are not
+reproduced.
+"""
 
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from daskdl.errors import OptionError
+from daskdl.nn.conf.weight_inits import (
+    ConstantInit,
+    DistributionInit,
+    IdentityInit,
+    WeightInitLiteral,
+    WeightInitOptions,
+)
+from daskdl.nn.distributions import Sample, sample, truncated_normal
 
-Weights = NDArray[np.float64]
-_Scale = Callable[[float, float], float]
+_Fans: TypeAlias = Callable[[float, float], float]
 
 # Standard deviation of a normal distribution, by the fans (DL4J's WeightInit* classes).
-_NORMAL: dict[str, _Scale] = {
+_NORMAL: dict[str, _Fans] = {
     "xavier": lambda fan_in, fan_out: math.sqrt(2 / (fan_in + fan_out)),
     "xavier_fan_in": lambda fan_in, fan_out: math.sqrt(1 / fan_in),
     "relu": lambda fan_in, fan_out: math.sqrt(2 / fan_in),
@@ -20,7 +31,7 @@ _NORMAL: dict[str, _Scale] = {
     "normal": lambda fan_in, fan_out: math.sqrt(1 / fan_in),
 }
 # Bound a of a uniform distribution on (-a, a).
-_UNIFORM: dict[str, _Scale] = {
+_UNIFORM: dict[str, _Fans] = {
     "xavier_uniform": lambda fan_in, fan_out: math.sqrt(6 / (fan_in + fan_out)),
     "relu_uniform": lambda fan_in, fan_out: math.sqrt(6 / fan_in),
     # DL4J's bound; the paper's is sqrt(3 / fan_in).
@@ -28,23 +39,29 @@ _UNIFORM: dict[str, _Scale] = {
     "uniform": lambda fan_in, fan_out: 1 / math.sqrt(fan_in),
     "sigmoid_uniform": lambda fan_in, fan_out: 4 * math.sqrt(6 / (fan_in + fan_out)),
 }
+# What the schemes with a scale divide by.
+_FAN: dict[str, _Fans] = {
+    "in": lambda fan_in, fan_out: fan_in,
+    "out": lambda fan_in, fan_out: fan_out,
+    "avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,
+}
 
 
 def initialize(
-    scheme: str,
+    scheme: WeightInitLiteral | WeightInitOptions,
     shape: tuple[int, ...],
     fan_in: float,
     fan_out: float,
     rng: np.random.Generator,
-) -> Weights:
+) -> Sample:
     """Return fresh weights.
 
     Parameters
     ----------
-    scheme : str
-        A name of DL4J's WeightInit, lower case.
+    scheme : str or weight initializer with options
+        A name of DL4J's WeightInit, lower case, or what has the options of one.
     shape : tuple of int
-        Of the weights.
+        Of the weights; the last two axes are inputs and outputs.
     fan_in, fan_out : float
         How many numbers go into, and come out of, one unit. For a convolution with
         stride DL4J divides `fan_out` by the stride, so it may be a fraction.
@@ -65,20 +82,55 @@ def initialize(
     ----------
     DL4J, ``org.deeplearning4j.nn.weights.WeightInit*``.
     """
-    if scheme in _NORMAL:
-        deviation = _NORMAL[scheme](fan_in, fan_out)
-        return rng.standard_normal(shape) * deviation
-    if scheme in _UNIFORM:
-        bound = _UNIFORM[scheme](fan_in, fan_out)
+    if isinstance(scheme, str):
+        return _by_name(scheme, shape, fan_in, fan_out, rng)
+    if isinstance(scheme, DistributionInit):
+        return sample(scheme.distribution, shape, rng)
+    if isinstance(scheme, ConstantInit):
+        return np.full(shape, scheme.value)
+    if isinstance(scheme, IdentityInit):
+        return _identity(shape) * _or_one(scheme.scale)
+    fan = _FAN[scheme.type.rpartition("_")[2]](fan_in, fan_out)
+    return _var_scaling(scheme.type, _or_one(scheme.scale), shape, fan, rng)
+
+
+def _by_name(
+    name: WeightInitLiteral,
+    shape: tuple[int, ...],
+    fan_in: float,
+    fan_out: float,
+    rng: np.random.Generator,
+) -> Sample:
+    if name in _NORMAL:
+        return rng.standard_normal(shape) * _NORMAL[name](fan_in, fan_out)
+    if name in _UNIFORM:
+        bound = _UNIFORM[name](fan_in, fan_out)
         return rng.uniform(-bound, bound, shape)
-    if scheme == "xavier_legacy":
-        return rng.standard_normal(shape) / math.sqrt(shape[0] + shape[-1])
-    if scheme == "identity":
+    if name == "xavier_legacy":
+        return rng.standard_normal(shape) / math.sqrt(sum(shape[-2:]))
+    if name == "identity":
         return _identity(shape)
-    return np.full(shape, 1.0 if scheme == "ones" else 0.0)
+    if name.startswith("var_scaling"):
+        fan = _FAN[name.rpartition("_")[2]](fan_in, fan_out)
+        return _var_scaling(name, 1.0, shape, fan, rng)
+    return np.full(shape, 1.0 if name == "ones" else 0.0)
 
 
-def _identity(shape: tuple[int, ...]) -> Weights:
+def _var_scaling(
+    name: str,
+    scale: float,
+    shape: tuple[int, ...],
+    fan: float,
+    rng: np.random.Generator,
+) -> Sample:
+    if name.startswith("var_scaling_normal"):
+        return truncated_normal(0.0, math.sqrt(scale / fan), shape, rng)
+    # DL4J scales the bound where the literature scales the variance.
+    bound = scale * 3 / math.sqrt(fan)
+    return rng.uniform(-bound, bound, shape)
+
+
+def _identity(shape: tuple[int, ...]) -> Sample:
     """Return the identity matrix, or the kernel that passes its middle on."""
     *window, n_in, n_out = shape
     if n_in != n_out or any(length % 2 == 0 for length in window):
@@ -89,3 +141,7 @@ def _identity(shape: tuple[int, ...]) -> Weights:
     weights = np.zeros(shape)
     weights[tuple(length // 2 for length in window)] = np.eye(n_in)
     return weights
+
+
+def _or_one(scale: float | None) -> float:
+    return 1.0 if scale is None else scale

@@ -1,29 +1,31 @@
 """From gradient to update over a whole network: who is treated how, and in what order.
 
 The order is DL4J's: division by the number of examples, gradient normalization layer by
-layer, L1 and L2, the updaters, weight decay. Running means and variances of batch
-normalization are parameters too; what is subtracted from them is not an updater's.
+layer, L1 and L2, the updaters, weight decay; after the update, constraints. Running
+means and variances of batch normalization are parameters too; what is subtracted from
+them is not an updater's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.layer import TrainedLayerConf
-from daskdl.nn.conf.names import GradientNormalizationLiteral
-from daskdl.nn.conf.updaters import NoOp, Updater
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.constraints import apply_constraint
 from daskdl.nn.gradient_normalization import normalize_gradient
-from daskdl.nn.regularization import (
-    Penalty,
-    add_to_gradient,
-    add_to_update,
-    score_term,
+from daskdl.nn.param_roles import (
+    LayerStretch,
+    ParamRole,
+    Share,
+    deal,
+    plan_parameters,
 )
+from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update, score_term
 from daskdl.nn.updaters.block import (
     PIECE,
     UpdaterBlock,
@@ -32,53 +34,7 @@ from daskdl.nn.updaters.block import (
 )
 from daskdl.nn.updaters.table import learning_rate
 
-
-@dataclass(frozen=True)
-class ParamRole:
-    """How one parameter is treated.
-
-    Parameters
-    ----------
-    slot : Slot
-        Where it lies.
-    updater : updater configuration
-        NoOp for running statistics.
-    penalty : Penalty
-        L1, L2 and weight decay.
-    is_running : bool
-        Whether its "gradient" is a difference of running statistics, which is
-        subtracted as it is.
-    """
-
-    slot: Slot
-    updater: Updater
-    penalty: Penalty
-    is_running: bool
-
-
-@dataclass(frozen=True)
-class LayerStretch:
-    """The parameters of one layer, which lie side by side.
-
-    Parameters
-    ----------
-    start, stop : int
-        In the flat vector, without running statistics, which lie behind.
-    roles : tuple of ParamRole
-        In layout order, running statistics included.
-    normalization : str
-        The layer's gradient normalization. DL4J includes running statistics in the
-        norm and clips them too, so that they lag behind the data; here they are
-        neither counted nor clipped.
-    threshold : float
-        Its bound.
-    """
-
-    start: int
-    stop: int
-    roles: tuple[ParamRole, ...]
-    normalization: GradientNormalizationLiteral
-    threshold: float
+__all__ = ["LayerStretch", "UpdatePlan", "plan_layer"]
 
 
 class UpdatePlan:
@@ -89,17 +45,41 @@ class UpdatePlan:
     layout : ParamLayout
         Of the whole network, parameters of a layer side by side.
     stretches : sequence of LayerStretch
-        The layers that have parameters, in layout order.
+        The layers that have parameters, in layout order; for layer-wise pretraining one
+        layer alone.
+    pretraining : bool
+        Whether parameters that change only in layer-wise pretraining do so now.
     """
 
-    def __init__(self, layout: ParamLayout, stretches: Sequence[LayerStretch]) -> None:
+    def __init__(
+        self,
+        layout: ParamLayout,
+        stretches: Sequence[LayerStretch],
+        *,
+        pretraining: bool = False,
+    ) -> None:
         self._layout = layout
         self._stretches = tuple(stretches)
         roles = [role for stretch in stretches for role in stretch.roles]
-        self.blocks = _join_blocks(roles)
-        self._averaged = _join_averaged(roles)
+        shares = [
+            share
+            for layer, stretch in enumerate(stretches)
+            for share in stretch.shares(layer)
+        ]
+        self.blocks = _join_blocks(shares)
         self.running = tuple(role.slot for role in roles if role.is_running)
-        self._penalized = [role for role in roles if role.penalty != Penalty()]
+        self._averaged = _join_averaged(roles)
+        self._still = [role for role in roles if _is_still(role, pretraining)]
+        self._active = [role for role in roles if not _is_still(role, pretraining)]
+        self._active_blocks = [
+            block for block in self.blocks if pretraining or not block.is_pretraining
+        ]
+        self._penalized = [
+            share
+            for share in shares
+            if share.role.penalty != Penalty()
+            and not _is_still(share.role, pretraining)
+        ]
 
     @property
     def state_size(self) -> int:
@@ -124,6 +104,7 @@ class UpdatePlan:
         *,
         iteration: int,
         workspace: Workspace,
+        epoch: int = 0,
     ) -> None:
         """Turn the gradient into the update that is subtracted from the parameters.
 
@@ -135,34 +116,122 @@ class UpdatePlan:
             Before the update. Not changed.
         updater_state : ndarray of shape (n_state,)
             Brought forward.
-        iteration : int
-            Iterations done before this one.
+        iteration, epoch : int
+            Iterations and epochs done before this one, for schedules and for the
+            correction of bias of Adam and its relatives.
         workspace : Workspace
             Gives one small scratch buffer.
         """
+        for role in self._still:
+            role.part(gradients)[...] = 0
         for stretch in self._stretches:
             _normalize(stretch, gradients)
-        for role in self._penalized:
-            if role.penalty.l1 or role.penalty.l2:
-                _by_pieces(role, gradients, params, workspace, before_updater=True)
-        for block in self.blocks:
+        now = (iteration, epoch)
+        for share in self._penalized:
+            if share.role.penalty.acts_on_gradient:
+                _penalize(share, gradients, params, workspace, now, is_decay=False)
+        for block in self._active_blocks:
             apply_updater(
                 block,
                 gradients,
                 updater_state,
                 iteration=iteration,
+                epoch=epoch,
                 workspace=workspace,
             )
-        for role in self._penalized:
-            if role.penalty.weight_decay:
-                _by_pieces(role, gradients, params, workspace, before_updater=False)
+        for share in self._penalized:
+            if share.role.penalty.acts_on_update:
+                _penalize(share, gradients, params, workspace, now, is_decay=True)
 
-    def regularization_score(self, params: FloatArray) -> float:
-        """Return what L1, L2 and weight decay add to the score."""
+    def constrain(self, params: FloatArray) -> None:
+        """Make the parameters satisfy their constraints, after an update.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Changed in place.
+        """
+        for role in self._active:
+            for constraint in role.constraints:
+                apply_constraint(constraint, role.dl4j_view(params))
+
+    def regularization_score(
+        self, params: FloatArray, *, iteration: int = 0, epoch: int = 0
+    ) -> float:
+        """Return what L1, L2 and weight decay add to the score.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n_params,)
+            Before the update.
+        iteration, epoch : int
+            Iterations and epochs done before this one, for schedules.
+        """
         return sum(
-            score_term(role.penalty, params[role.slot.offset : role.slot.stop])
-            for role in self._penalized
+            score_term(
+                role.penalty, role.part(params), iteration=iteration, epoch=epoch
+            )
+            for role in self._active
+            if role.penalty != Penalty()
         )
+
+    def state_order(
+        self, slot_names: Sequence[str], positions: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return where each number of DL4J's updater state lies in ours.
+
+        Parameters
+        ----------
+        slot_names : sequence of str
+            All parameters in the order of DL4J's flat vector, layer by layer.
+        positions : ndarray of shape (n_params,), int64
+            Where each number of DL4J's flat vector lies in the flat vector here.
+
+        Returns
+        -------
+        order : ndarray of shape (n_state,), int64
+            ``updater_state[order]`` is DL4J's state, and ``updater_state[order] =
+            values`` takes it over.
+
+        References
+        ----------
+        DL4J, ``org.deeplearning4j.nn.updater.BaseMultiLayerUpdater``: blocks of equal
+        updaters, and in a block one part of the state behind the other.
+        """
+        ours = self._state_indices()
+        order = [
+            ours[part, positions[block.start : block.stop]]
+            for block in _join_blocks(self._dl4j_shares(slot_names))
+            for part in range(block.n_parts)
+        ]
+        return np.concatenate([np.empty(0, np.int64), *order])
+
+    def _state_indices(self) -> NDArray[np.int64]:
+        """Return where part and parameter lie in the state; (parts, n_params)."""
+        most = max((block.n_parts for block in self.blocks), default=0)
+        indices = np.full((most, self._layout.size), -1, np.int64)
+        for block in self.blocks:
+            state = np.arange(block.state_start, block.state_stop)
+            part = indices[: block.n_parts, block.start : block.stop]
+            part[...] = state.reshape(block.n_parts, block.size)
+        return indices
+
+    def _dl4j_shares(self, slot_names: Sequence[str]) -> list[Share]:
+        """Return where each updater works in DL4J's flat vector."""
+        layers: dict[int, list[ParamRole]] = {}
+        owners = {
+            role.slot.name: (layer, role)
+            for layer, stretch in enumerate(self._stretches)
+            for role in stretch.roles
+        }
+        for name in slot_names:
+            layer, role = owners[name]
+            layers.setdefault(layer, []).append(role)
+        shares: list[Share] = []
+        for layer, roles in layers.items():
+            start = shares[-1].stop if shares else 0
+            shares += deal(self._stretches[layer].in_table_order(roles), start, layer)
+        return shares
 
 
 def plan_layer(
@@ -174,7 +243,7 @@ def plan_layer(
     biases: frozenset[str],
     running: frozenset[str],
 ) -> LayerStretch:
-    """Return how the parameters of one layer are treated.
+    """Return :func:`plan_parameters` of parameters without other axes in DL4J.
 
     Parameters
     ----------
@@ -183,53 +252,51 @@ def plan_layer(
     slots, names : sequences of Slot and str
         The parameters and what the layer calls them.
     regularized, biases, running : frozenset of str
-        Names that l1, l2 and weight decay apply to; that l1_bias, l2_bias and
-        bias_updater apply to; that are running statistics.
+        Names of weights, of biases and of running statistics; the others are plain.
     """
-    roles = []
+    parameters = []
     for slot, name in zip(slots, names, strict=True):
-        is_running, is_bias = name in running, name in biases
-        penalty = Penalty()
+        parameter = Parameter(name, slot.shape, "plain")
         if name in regularized:
-            penalty = Penalty(
-                _number(conf, "l1"), _number(conf, "l2"), _number(conf, "weight_decay")
-            )
-        elif is_bias:
-            penalty = Penalty(_number(conf, "l1_bias"), _number(conf, "l2_bias"))
-        updater = conf.bias_updater if is_bias and conf.bias_updater else conf.updater
-        roles.append(
-            ParamRole(
-                slot, NoOp() if is_running else updater or NoOp(), penalty, is_running
-            )
-        )
-    trained = [role.slot for role in roles if not role.is_running]
-    start = slots[0].offset
-    return LayerStretch(
-        start,
-        trained[-1].stop if trained else start,
-        tuple(roles),
-        conf.gradient_normalization or "none",
-        conf.gradient_normalization_threshold or 1.0,
-    )
+            parameter = Parameter(name, slot.shape, "weight")
+        if name in biases:
+            parameter = Parameter(name, slot.shape, "bias")
+        if name in running:
+            parameter = Parameter(name, slot.shape, "running")
+        parameters.append(parameter)
+    return plan_parameters(conf, slots, parameters)
 
 
-def _number(conf: Any, option: str) -> float:
-    return getattr(conf, option, None) or 0.0
+def _is_still(role: ParamRole, pretraining: bool) -> bool:
+    return role.is_frozen or (role.is_pretraining and not pretraining)
 
 
-def _join_blocks(roles: Sequence[ParamRole]) -> list[UpdaterBlock]:
-    """Join consecutive parameters of equal updaters; the state follows block order."""
+def _join_blocks(shares: Sequence[Share]) -> list[UpdaterBlock]:
+    """Join consecutive shares of equal updaters; the state follows block order."""
     blocks: list[UpdaterBlock] = []
-    for role in roles:
-        slot = role.slot
-        if blocks and blocks[-1].updater == role.updater:
+    previous: Share | None = None
+    for share in shares:
+        start, role = share.start, share.role
+        state_start = blocks[-1].state_stop if blocks else 0
+        if previous is not None and _belong_together(previous, share):
             last = blocks.pop()
             start, state_start = last.start, last.state_start
-        else:
-            start = slot.offset
-            state_start = blocks[-1].state_stop if blocks else 0
-        blocks.append(UpdaterBlock(role.updater, start, slot.stop, state_start))
+        blocks.append(
+            UpdaterBlock(
+                role.updater, start, share.stop, state_start, role.is_pretraining
+            )
+        )
+        previous = share
     return blocks
+
+
+def _belong_together(first: Share, second: Share) -> bool:
+    if first.stop != second.start or first.role.updater != second.role.updater:
+        return False
+    if first.role.is_pretraining or second.role.is_pretraining:
+        both = first.role.is_pretraining and second.role.is_pretraining
+        return both and first.layer == second.layer
+    return True
 
 
 def _join_averaged(roles: Sequence[ParamRole]) -> list[slice]:
@@ -247,33 +314,42 @@ def _join_averaged(roles: Sequence[ParamRole]) -> list[slice]:
 def _normalize(stretch: LayerStretch, gradients: FloatArray) -> None:
     if stretch.normalization == "none":
         return
+    # As in DL4J running statistics count in the norm and are clipped too, so that they
+    # lag behind the data.
     normalize_gradient(
         stretch.normalization,
         stretch.threshold,
         gradients[stretch.start : stretch.stop],
-        [
-            gradients[role.slot.offset : role.slot.stop]
-            for role in stretch.roles
-            if not role.is_running
-        ],
+        [role.part(gradients) for role in stretch.roles],
     )
 
 
-def _by_pieces(
-    role: ParamRole,
+def _penalize(
+    share: Share,
     gradients: FloatArray,
     params: FloatArray,
     workspace: Workspace,
+    now: tuple[int, int],
     *,
-    before_updater: bool,
+    is_decay: bool,
 ) -> None:
-    slot = role.slot
-    for start in range(slot.offset, slot.stop, PIECE):
-        part = slice(start, min(start + PIECE, slot.stop))
+    """Add to the gradient or, if `is_decay`, to the update; piece by piece."""
+    penalty = share.role.penalty
+    iteration, epoch = now
+    rate = learning_rate(share.role.updater, iteration, epoch)
+    for start in range(share.start, share.stop, PIECE):
+        part = slice(start, min(start + PIECE, share.stop))
         g, w = gradients[part], params[part]
-        scratch = workspace.take("updater", g.shape, np.dtype(g.dtype))
-        if before_updater:
-            add_to_gradient(role.penalty, g, w, scratch)
+        scratch = workspace.take("updater", g.shape, g.dtype)
+        if is_decay:
+            add_to_update(
+                penalty,
+                g,
+                w,
+                scratch,
+                learning_rate=rate,
+                iteration=iteration,
+                epoch=epoch,
+            )
         else:
-            rate = learning_rate(role.updater)
-            add_to_update(role.penalty, g, w, scratch, learning_rate=rate)
+            add_to_gradient(penalty, g, w, scratch, iteration=iteration, epoch=epoch)

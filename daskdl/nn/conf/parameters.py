@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-ParameterRole = Literal["weight", "bias", "plain", "running", "frozen"]
+ParameterRole = Literal["weight", "bias", "plain", "direct", "running", "frozen"]
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,12 @@ class Parameter:
         DL4J's name.
     shape : tuple of int
         As the layer uses it.
-    role : {"weight", "bias", "plain", "running", "frozen"}
+    role : {"weight", "bias", "plain", "direct", "running", "frozen"}
         Weights have l1, l2 and weight decay, biases have the options for biases, plain
-        ones neither (scale and shift of batch normalization). The "gradient" of running
+        ones neither (scale and shift of batch normalization). The mean gradient of
+        direct ones (class centers) is subtracted as it is. The "gradient" of running
         statistics is already what is subtracted; frozen ones never change. The updater
-        does not see the last two.
+        does not see the last three.
     axes : tuple of int, optional
         ``array.transpose(axes)`` is what DL4J has; None where both have the same axes.
     dl4j_shape : tuple of int, optional
@@ -28,6 +29,8 @@ class Parameter:
         `shape` and `axes`.
     order : {"f", "c"}
         How DL4J flattens its array.
+    is_pretraining : bool
+        Whether it changes only in layer-wise pretraining (decoders).
     """
 
     name: str
@@ -36,6 +39,7 @@ class Parameter:
     axes: tuple[int, ...] | None = None
     dl4j_shape: tuple[int, ...] | None = None
     order: Literal["f", "c"] = "f"
+    is_pretraining: bool = False
 
     @property
     def shape_in_dl4j(self) -> tuple[int, ...]:

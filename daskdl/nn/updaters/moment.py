@@ -12,7 +12,7 @@ from daskdl.nn.conf.schedules import Schedule, value_at
 # Turns a gradient into its update in place, given (gradient, state, scratch) of shapes
 # (n,), (n_parts, n) and (n,); the state is brought forward, scratch is overwritten.
 Rule: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], None]
-Number: TypeAlias = "np.floating[Any]"
+Number: TypeAlias = np.floating[Any]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Moment:
     @property
     def t(self) -> Number:
         """Number of this iteration, counted from 1."""
-        return self.number(self.iteration) + self.number(1)
+        return self.number(self.number(self.iteration) + 1)
 
     def number(self, value: float) -> Number:
         """Return `value` in the type of the arrays."""

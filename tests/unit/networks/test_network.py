@@ -142,14 +142,12 @@ def test_a_second_step_allocates_no_buffers(data):
     assert network._workspace.nbytes == held
 
 
-def test_running_statistics_are_no_business_of_updater_or_normalization(rng):
+def test_running_statistics_are_no_business_of_updater_or_regularization(rng):
     network = sequence(
         FeedForward(size=4),
         BatchNormalization(decay=0.75),
         Output(n_out=3),
         updater={"type": "sgd", "learning_rate": 100.0},
-        gradient_normalization="clip_l2_per_layer",
-        gradient_normalization_threshold=1e-6,
         l2=5.0,
         dtype="float64",
     )

@@ -1,0 +1,241 @@
+"""How each parameter of a layer is treated when the network learns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from daskdl.arrays.flat import Slot
+from daskdl.arrays.namespace import FloatArray
+from daskdl.nn.conf.constraints import Constraint
+from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.names import GradientNormalizationLiteral
+from daskdl.nn.conf.parameters import Parameter, ParameterRole
+from daskdl.nn.conf.regularization import weight_decays
+from daskdl.nn.conf.updaters import NoOp, Updater
+from daskdl.nn.constraints import check_dimensions
+from daskdl.nn.regularization import Penalty
+
+# What constraints call the parameters with these roles.
+_GROUPS = {"weight": "weights", "bias": "biases"}
+
+
+@dataclass(frozen=True)
+class ParamRole:
+    """How one parameter is treated.
+
+    Parameters
+    ----------
+    name : str
+        What the layer calls it.
+    slot : Slot
+        Where it lies.
+    updater : updater configuration
+        NoOp for running statistics and what never changes.
+    penalty : Penalty
+        L1, L2 and weight decay.
+    constraints : tuple of constraint configurations
+        What holds it after every update.
+    is_running : bool
+        Whether its "gradient" is a difference of running statistics, which is
+        subtracted as it is, never divided by a number of examples.
+    is_frozen : bool
+        Whether it never changes.
+    is_pretraining : bool
+        Whether it changes only in layer-wise pretraining.
+    axes : tuple of int, optional
+        ``array.transpose(axes)`` has DL4J's axes; None where both are the same.
+    dl4j_shape : tuple of int, optional
+        DL4J's shape where it has axes of length 1 besides.
+    """
+
+    name: str
+    slot: Slot
+    updater: Updater
+    penalty: Penalty = field(default_factory=Penalty)
+    constraints: tuple[Constraint, ...] = ()
+    is_running: bool = False
+    is_frozen: bool = False
+    is_pretraining: bool = False
+    axes: tuple[int, ...] | None = None
+    dl4j_shape: tuple[int, ...] | None = None
+
+    def part(self, vector: FloatArray) -> FloatArray:
+        """Return the parameter's stretch of a flat vector, as a view."""
+        return vector[self.slot.offset : self.slot.stop]
+
+    def dl4j_view(self, vector: FloatArray) -> FloatArray:
+        """Return the parameter with DL4J's axes, as a view of a flat vector."""
+        view = self.part(vector).reshape(self.slot.shape)
+        if self.axes is not None:
+            view = view.transpose(self.axes)
+        # Axes of length 1 can be added to any array without a copy.
+        return view if self.dl4j_shape is None else view.reshape(self.dl4j_shape)
+
+    @property
+    def n_axes(self) -> int:
+        """Number of axes in DL4J's shape."""
+        return len(self.slot.shape if self.dl4j_shape is None else self.dl4j_shape)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Where the updater and the penalties of a parameter work.
+
+    Parameters
+    ----------
+    start, stop : int
+        The stretch of the flat vector: the parameter itself, unless DL4J confuses it
+        with another one.
+    role : ParamRole
+        Whose updater and penalties.
+    layer : int
+        Number of the layer.
+    """
+
+    start: int
+    stop: int
+    role: ParamRole
+    layer: int
+
+
+@dataclass(frozen=True)
+class LayerStretch:
+    """The parameters of one layer, which lie side by side.
+
+    Parameters
+    ----------
+    start, stop : int
+        In the flat vector.
+    roles : tuple of ParamRole
+        In layout order.
+    normalization : str
+        The layer's gradient normalization.
+    threshold : float
+        Its bound.
+    table_order : tuple of str
+        For layers whose table of parameters DL4J keeps in another order than the
+        vector: the names in the order of the table. Updaters and penalties are then
+        dealt along the stretch in this order, so that they meet the wrong parameters.
+    """
+
+    start: int
+    stop: int
+    roles: tuple[ParamRole, ...]
+    normalization: GradientNormalizationLiteral
+    threshold: float
+    table_order: tuple[str, ...] = ()
+
+    def shares(self, layer: int) -> list[Share]:
+        """Return where each updater works, in layout order."""
+        return deal(self.in_table_order(self.roles), self.start, layer)
+
+    def in_table_order(self, roles: Sequence[ParamRole]) -> list[ParamRole]:
+        """Return roles in the order in which DL4J deals updaters and penalties."""
+        if not self.table_order:
+            return list(roles)
+        # DL4J lists the bias of separable and depthwise layers last and lays it first.
+        return sorted(roles, key=lambda role: self.table_order.index(role.name))
+
+
+def deal(roles: Sequence[ParamRole], start: int, layer: int) -> list[Share]:
+    """Give each role as many numbers as its parameter has, one behind the other."""
+    shares = []
+    for role in roles:
+        shares.append(Share(start, start + role.slot.size, role, layer))
+        start += role.slot.size
+    return shares
+
+
+def plan_parameters(
+    conf: TrainedLayerConf,
+    slots: Sequence[Slot],
+    parameters: Sequence[Parameter],
+    *,
+    table_order: tuple[str, ...] = (),
+) -> LayerStretch:
+    """Return how the parameters of one layer are treated.
+
+    Parameters
+    ----------
+    conf : TrainedLayerConf
+        Resolved.
+    slots, parameters : sequences of Slot and Parameter
+        Where they lie and what the layer says of them, in layout order.
+    table_order : tuple of str
+        See :class:`LayerStretch`.
+
+    Raises
+    ------
+    OptionError
+        If a constraint is for axes that a parameter does not have.
+    """
+    roles = tuple(
+        _role(conf, slot, parameter)
+        for slot, parameter in zip(slots, parameters, strict=True)
+    )
+    return LayerStretch(
+        slots[0].offset,
+        slots[-1].stop,
+        roles,
+        conf.gradient_normalization or "none",
+        conf.gradient_normalization_threshold or 1.0,
+        table_order,
+    )
+
+
+def _role(conf: TrainedLayerConf, slot: Slot, parameter: Parameter) -> ParamRole:
+    role = ParamRole(
+        parameter.name,
+        slot,
+        _updater(conf, parameter.role),
+        _penalty(conf, parameter.role),
+        _constraints(conf, parameter),
+        is_running=parameter.role == "running",
+        is_frozen=parameter.role == "frozen",
+        is_pretraining=parameter.is_pretraining,
+        axes=parameter.axes,
+        dl4j_shape=parameter.dl4j_shape,
+    )
+    for constraint in role.constraints:
+        check_dimensions(constraint, slot.name, role.n_axes)
+    return role
+
+
+def _updater(conf: TrainedLayerConf, role: ParameterRole) -> Updater:
+    if role in ("direct", "running", "frozen"):
+        return NoOp()
+    if role == "bias" and conf.bias_updater is not None:
+        return conf.bias_updater
+    return conf.updater or NoOp()
+
+
+def _penalty(conf: TrainedLayerConf, role: ParameterRole) -> Penalty:
+    if role not in ("weight", "bias"):
+        return Penalty()
+    ending = "_bias" if role == "bias" else ""
+    l1, l2, decay = (
+        _option(conf, option + ending) for option in ("l1", "l2", "weight_decay")
+    )
+    return Penalty(l1 or 0.0, l2 or 0.0, weight_decays(decay))
+
+
+def _constraints(
+    conf: TrainedLayerConf, parameter: Parameter
+) -> tuple[Constraint, ...]:
+    given: tuple[Constraint, ...] = _option(conf, "constraints") or ()
+    if parameter.role == "frozen":
+        return ()
+    return tuple(
+        constraint for constraint in given if _is_for(constraint.apply_to, parameter)
+    )
+
+
+def _is_for(apply_to: str | tuple[str, ...], parameter: Parameter) -> bool:
+    if isinstance(apply_to, tuple):
+        return parameter.name in apply_to
+    return apply_to in ("all", _GROUPS.get(parameter.role))
+
+
+def _option(conf: TrainedLayerConf, option: str) -> Any:
+    """Return an option that layers without weights do not have."""
+    return getattr(conf, option, None)
