@@ -78,11 +78,33 @@ def whole(value: Any) -> Any:
     return number
 
 
-def pair(value: Any) -> Any:
-    """Take one number for both directions: ``3`` means ``(3, 3)``."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return (value, value)
-    return value
+def repeated(count: int) -> Callable[[Any], Any]:
+    """Return a function that takes one number for all: ``3`` means ``(3, 3)``."""
+
+    def repeat(value: Any) -> Any:
+        return (value,) * count if _is_whole(value) else value
+
+    return repeat
+
+
+def on_both_sides(n_axes: int) -> Callable[[Any], Any]:
+    """Return a function that takes one number an axis for both of its sides.
+
+    ``(1, 2)`` means ``(1, 1, 2, 2)`` on two axes, and ``1`` means 1 everywhere.
+    """
+
+    def expand(value: Any) -> Any:
+        if _is_whole(value):
+            return (value,) * (2 * n_axes)
+        if n_axes > 1 and isinstance(value, tuple | list) and len(value) == n_axes:
+            return tuple(item for item in value for _ in range(2))
+        return value
+
+    return expand
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def normalised(name: str) -> str:
@@ -138,5 +160,16 @@ Fraction = Annotated[float, BeforeValidator(plain), Field(ge=0, lt=1)]
 Probability = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
 Count = Annotated[int, BeforeValidator(whole), Field(gt=0)]
 Index = Annotated[int, BeforeValidator(whole), Field(ge=0)]
-CountPair = Annotated[tuple[Count, Count], BeforeValidator(pair)]
-IndexPair = Annotated[tuple[Index, Index], BeforeValidator(pair)]
+CountSingle = Annotated[tuple[Count], BeforeValidator(repeated(1))]
+IndexSingle = Annotated[tuple[Index], BeforeValidator(repeated(1))]
+CountPair = Annotated[tuple[Count, Count], BeforeValidator(repeated(2))]
+IndexPair = Annotated[tuple[Index, Index], BeforeValidator(repeated(2))]
+CountTriple = Annotated[tuple[Count, Count, Count], BeforeValidator(repeated(3))]
+IndexTriple = Annotated[tuple[Index, Index, Index], BeforeValidator(repeated(3))]
+Sides = Annotated[tuple[Index, Index], BeforeValidator(on_both_sides(1))]
+SidesPair = Annotated[
+    tuple[Index, Index, Index, Index], BeforeValidator(on_both_sides(2))
+]
+SidesTriple = Annotated[
+    tuple[Index, Index, Index, Index, Index, Index], BeforeValidator(on_both_sides(3))
+]
