@@ -62,13 +62,29 @@ def max_pool_backward(
     return grad_x
 
 
+def sum_pool_forward(x: FloatArray, window: Window, out: FloatArray) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.pooling.sum_pool_forward` says."""
+    out.fill(0)
+    for inside, windows in window.positions():
+        out[windows] += x[inside]
+    return out
+
+
+def sum_pool_backward(
+    grad_out: FloatArray, window: Window, grad_x: FloatArray
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.pooling.sum_pool_backward` says."""
+    grad_x.fill(0)
+    for inside, windows in window.positions():
+        grad_x[inside] += grad_out[windows]
+    return grad_x
+
+
 def average_pool_forward(
     x: FloatArray, window: Window, include_padding: bool, out: FloatArray
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.pooling.average_pool_forward` says."""
-    out.fill(0)
-    for inside, windows in window.positions():
-        out[windows] += x[inside]
+    sum_pool_forward(x, window, out)
     out /= _divisor(window, include_padding, like=out)
     return out
 
@@ -84,19 +100,61 @@ def average_pool_backward(
     xp = array_namespace(grad_out)
     share = workspace.take("pooling.share", grad_out.shape, grad_out.dtype)
     xp.divide(grad_out, _divisor(window, include_padding, like=grad_out), out=share)
-    grad_x.fill(0)
-    for inside, windows in window.positions():
-        grad_x[inside] += share[windows]
+    return sum_pool_backward(share, window, grad_x)
+
+
+def pnorm_pool_forward(
+    x: FloatArray,
+    window: Window,
+    exponent: int,
+    workspace: Workspace,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.pooling.pnorm_pool_forward` says."""
+    xp = array_namespace(x)
+    powers = workspace.take("pooling.powers", x.shape, x.dtype)
+    xp.abs(x, out=powers)
+    xp.power(powers, exponent, out=powers)
+    sum_pool_forward(powers, window, out)
+    xp.power(out, 1 / exponent, out=out)
+    return out
+
+
+def pnorm_pool_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    output: FloatArray,
+    window: Window,
+    exponent: int,
+    eps: float,
+    workspace: Workspace,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.pooling.pnorm_pool_backward` says."""
+    xp = array_namespace(grad_out)
+    share = workspace.take("pooling.share", grad_out.shape, grad_out.dtype)
+    xp.maximum(output, eps, out=share)
+    xp.power(share, 1 - exponent, out=share)
+    # To a power the bound can be infinite, which is no number times the 0 below.
+    xp.copyto(share, 0, where=output == 0)
+    xp.multiply(share, grad_out, out=share)
+    sum_pool_backward(share, window, grad_x)
+    powers = workspace.take("pooling.powers", x.shape, x.dtype)
+    xp.abs(x, out=powers)
+    xp.power(powers, exponent - 1, out=powers)
+    xp.multiply(grad_x, powers, out=grad_x)
+    xp.sign(x, out=powers)
+    xp.multiply(grad_x, powers, out=grad_x)
     return grad_x
 
 
 def _divisor(window: Window, include_padding: bool, like: FloatArray) -> Any:
-    """Return the number of cells a window, of shape (rows, columns, 1) or (1, 1, 1)."""
+    """Return the cells of a window, of a shape that goes with (*windows, channels)."""
     xp = array_namespace(like)
     if include_padding or not window.is_padded:
-        return xp.full((1, 1, 1), window.n_cells, dtype=like.dtype)
-    rows = xp.asarray(window.height.counts(), dtype=like.dtype)
-    columns = xp.asarray(window.width.counts(), dtype=like.dtype)
-    cells = rows[:, None, None] * columns[None, :, None]
+        return xp.full((1, 1), window.n_cells, dtype=like.dtype)
+    cells = xp.ones(1, dtype=like.dtype)
+    for axis in window.axes:
+        cells = cells[..., None] * xp.asarray(axis.counts(), dtype=like.dtype)
     # A window that lies in the padding entirely has sum 0: it stays 0.
-    return xp.maximum(cells, 1)
+    return xp.maximum(cells[0, ..., None], 1)
