@@ -1,10 +1,15 @@
-"""Sliding windows of layers on images: what fits, what comes out, where cells lie."""
+"""Sliding windows of layers: what fits, what comes out, where cells lie."""
 
 from typing import Protocol
 
 from daskdl.kernels.window import Window, window_axis
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import Convolutional, InputType
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    InputType,
+    Recurrent,
+)
 from daskdl.nn.conf.layer import LayerConf, refuse_input
 from daskdl.nn.conf.names import ConvolutionModeLiteral
 
@@ -66,6 +71,20 @@ def images_in(layer: LayerConf, input_type: InputType) -> Convolutional:
         raise refuse_input(
             layer, "images (Convolutional or ConvolutionalFlat input)", input_type
         )
+    return input_type
+
+
+def series_in(layer: LayerConf, input_type: InputType) -> Recurrent:
+    """Return the time series that come in, or refuse what is none."""
+    if not isinstance(input_type, Recurrent):
+        raise refuse_input(layer, "time series (Recurrent input)", input_type)
+    return input_type
+
+
+def volumes_in(layer: LayerConf, input_type: InputType) -> Convolutional3D:
+    """Return the volumes that come in, or refuse what is none."""
+    if not isinstance(input_type, Convolutional3D):
+        raise refuse_input(layer, "volumes (Convolutional3D input)", input_type)
     return input_type
 
 
