@@ -8,6 +8,7 @@ from daskdl.nn.activations.sigmoids import stable_sigmoid
 
 # DL4J rounds this to float32, also in float64 networks.
 _GELU_SLOPE = as_float32(1.702)
+_GATE_LIMIT = 100.0  # tanh is -1 or 1 long before, and cubes of more overflow
 
 
 def _softplus(x: FloatArray, out: FloatArray) -> None:
@@ -56,8 +57,8 @@ def _mish_backward(
 def _precise_gelu(x: FloatArray, out: FloatArray) -> None:
     xp = array_namespace(x)
     # DL4J takes the cube of the product; the paper multiplies the cube.
-    cubed = (0.044715 * x) ** 3
-    gate = xp.tanh(math.sqrt(2 / math.pi) * (x + cubed))
+    near = xp.clip(x, -_GATE_LIMIT, _GATE_LIMIT)
+    gate = xp.tanh(math.sqrt(2 / math.pi) * (near + _cube(0.044715 * near)))
     xp.multiply(x / 2, 1 + gate, out=out)
 
 
@@ -67,11 +68,16 @@ def _precise_gelu_backward(
     xp = array_namespace(x)
     # DL4J rounds the constants of the paper's gradient to six digits, and takes cubes
     # of products again: up to 1e-4 beside the derivative of the forward pass.
-    gate = xp.tanh(0.797885 * x + (0.0356774 * x) ** 3)
-    slope = 0.398942 * x + (0.0535161 * x) ** 3
+    near = xp.clip(x, -_GATE_LIMIT, _GATE_LIMIT)
+    gate = xp.tanh(0.797885 * near + _cube(0.0356774 * near))
+    slope = 0.398942 * near + _cube(0.0535161 * near)
     slope *= 1 - gate * gate
     slope += 0.5 + 0.5 * gate
     xp.multiply(grad, slope, out=out)
+
+
+def _cube(x: FloatArray) -> FloatArray:
+    return x * x * x
 
 
 def _gelu(x: FloatArray, out: FloatArray) -> None:

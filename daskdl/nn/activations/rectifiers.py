@@ -119,7 +119,8 @@ def randomized_relu(lower: float, upper: float) -> ActivationFunction:
         x: FloatArray, out: FloatArray, rng: np.random.Generator
     ) -> None:
         xp = array_namespace(x)
-        drawn = rng.uniform(lower, upper, x.shape).astype(x.dtype)
+        # Drawn on the host, so that CPU and GPU get the same slopes.
+        drawn = lower + (upper - lower) * rng.random(x.shape, dtype=x.dtype.type)
         slope = to_device(drawn, like=x)
         xp.multiply(x, xp.where(x < 0, slope, x.dtype.type(1)), out=out)
 

@@ -193,22 +193,24 @@ def label_columns(loss: LossLiteral | LossOptions, n_out: int) -> int:
         If the loss cannot have `n_out` outputs.
     """
     name = loss_name(loss)
-    if name == "sparse_mcxent":
-        _check_weights(loss, n_out)
-        return 1
-    if name == "fmeasure" and n_out > 2:
-        raise PathError(f"must be 1 or 2 with the loss fmeasure, got {n_out}.", "n_out")
-    if isinstance(loss, MixtureDensity):
-        needed = loss.mixtures * (2 + loss.label_width)
-        if n_out != needed:
-            raise PathError(
-                f"must be mixtures * (2 + label_width) = {needed} with the loss "
-                f"mixture_density, got {n_out}.",
-                "n_out",
-            )
+    # Asked in each iteration: isinstance of pydantic's models is slow.
+    if name == "mixture_density" and isinstance(loss, MixtureDensity):
+        _check_n_out(n_out, loss)
         return loss.label_width
+    if name == "fmeasure" and n_out > 2:
+        raise PathError(f"must be 1 or 2 with the loss {name}, got {n_out}.", "n_out")
     _check_weights(loss, n_out)
-    return n_out
+    return 1 if name == "sparse_mcxent" else n_out
+
+
+def _check_n_out(n_out: int, loss: MixtureDensity) -> None:
+    needed = loss.mixtures * (2 + loss.label_width)
+    if n_out != needed:
+        raise PathError(
+            f"must be mixtures * (2 + label_width) = {needed} with the loss "
+            f"{loss.type}, got {n_out}.",
+            "n_out",
+        )
 
 
 def _check_weights(loss: LossLiteral | LossOptions, n_out: int) -> None:

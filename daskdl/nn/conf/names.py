@@ -77,10 +77,6 @@ PoolingLiteral = Literal["max", "avg"]
 GlobalPoolingLiteral = Literal["max", "avg", "sum", "pnorm"]
 ConvolutionModeLiteral = Literal["truncate", "same", "strict"]
 
-ActivationName = Annotated[
-    ActivationLiteral, BeforeValidator(canonical(ActivationLiteral))
-]
-LossName = Annotated[LossLiteral, BeforeValidator(canonical(LossLiteral))]
 WeightInitName = Annotated[
     WeightInitLiteral, BeforeValidator(canonical(WeightInitLiteral))
 ]

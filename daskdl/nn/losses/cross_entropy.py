@@ -102,7 +102,8 @@ class SparseCrossEntropyLoss(CrossEntropyLoss):
         """Refuse what is not the number of a class; see :class:`LossFunction`."""
         if labels.size == 0:
             return
-        is_class = (labels >= 0) & (labels < n_out) & (labels % 1 == 0)
+        is_whole = labels == array_namespace(labels).floor(labels)
+        is_class = is_whole & (labels >= 0) & (labels < n_out)
         if not is_class.all():
             raise DataError(
                 f"{who}: labels of the loss {self.name!r} must be whole numbers from 0 "

@@ -48,9 +48,9 @@ class ElementWiseLoss(LossFunction):
         # training reports as a score that is no number.
         with np.errstate(divide="ignore", invalid="ignore"):
             scores = self._scores(labels, output)
-            self._weigh(scores)
-            if factor is not None:
-                drop(scores, factor)
+        self._weigh(scores)
+        if factor is not None:
+            drop(scores, factor)
         rows: FloatArray = array_namespace(output).sum(scores, axis=-1)
         return rows
 
@@ -67,8 +67,8 @@ class ElementWiseLoss(LossFunction):
             grad_output = self._grad_output(labels, output)
             self._weigh(grad_output)
             if factor is not None and masks_outputs(factor, preout):
-                # DL4J masks both here and in the pre-activations. Fractions are
-                # squared by that, and a masked output of a softmax gets no gradient.
+                # DL4J masks both here and in the pre-activations. Fractions are squared
+                # by that, and a masked output of a softmax gets no gradient.
                 drop(grad_output, factor)
             activation.backward(grad_output, preout, output, out=out)
 

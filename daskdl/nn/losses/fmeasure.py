@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import OptionError
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.losses import FMeasure
@@ -79,7 +79,8 @@ class FMeasureLoss(LossFunction):
         slope = numerator / denominator**2 - positive * (
             (1 + self._beta_squared) / denominator
         )
-        grad_output = out * 0
+        grad_output = array_namespace(output).empty_like(output)
+        grad_output.fill(0)
         grad_output[:, -1] = slope
         activation.backward(grad_output, preout, output, out=out)
 

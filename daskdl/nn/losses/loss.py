@@ -9,9 +9,12 @@ places where a gradient is not the derivative of its score are those of DL4J
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+import numpy as np
+
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.activations.function import ActivationFunction
+from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.losses import AnyLoss, label_columns, loss_name
 
 
@@ -44,7 +47,10 @@ class LossFunction(ABC):
         OptionError
             If the loss cannot have `n_out` outputs.
         """
-        return label_columns(self._conf, n_out)
+        try:
+            return label_columns(self._conf, n_out)
+        except PathError as error:
+            raise OptionError(f"Loss {self.name!r}: {error}") from None
 
     def check_labels(  # noqa: B027 - most losses take any number
         self, labels: FloatArray, n_out: int, who: str
@@ -231,7 +237,8 @@ class LossFunction(ABC):
 
 def drop(values: FloatArray, factor: FloatArray) -> None:
     """Multiply `values` by a mask in place; 0 drops what is there, infinities too."""
-    values *= factor
+    with np.errstate(invalid="ignore"):
+        values *= factor
     array_namespace(values).copyto(values, 0, where=factor == 0)
 
 

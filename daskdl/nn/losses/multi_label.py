@@ -65,7 +65,7 @@ def _sides(labels: FloatArray, output: FloatArray) -> tuple[Any, Any]:
     """Return the factors of the pairs: of the positives, and of the negatives."""
     xp = array_namespace(output)
     is_negative = labels == 0
-    n_negatives = xp.sum(is_negative, axis=-1, keepdims=True)
+    n_negatives = xp.sum(is_negative, axis=-1, keepdims=True, dtype=output.dtype)
     n_positives = xp.sum(labels, axis=-1, keepdims=True)
     has_pairs = (n_negatives > 0) & (n_negatives < labels.shape[1])
     # Measured from the middle, both factors stay far from overflow.

@@ -40,6 +40,7 @@ NAMES = frozenset(
         "max",
         "maximum",
         "mean",
+        "min",
         "minimum",
         "multiply",
         "negative",

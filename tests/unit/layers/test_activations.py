@@ -1,40 +1,77 @@
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from daskdl.errors import OptionError
-from daskdl.nn.activations import ACTIVATIONS, activation_function
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import (
+    Elu,
+    Gelu,
+    LeakyRelu,
+    Relu,
+    RRelu,
+    ThresholdedRelu,
+)
+from daskdl.nn.conf.names import ActivationLiteral
 from tests.gradients import check_gradient
 from tests.unit.layers import golden
 
-# DL4J rounds constants of these to float32, also in float64.
-TOLERANCE = dict.fromkeys(["gelu", "hardsigmoid", "leakyrelu", "rationaltanh"], 1e-7)
+NAMES = get_args(ActivationLiteral)
+WITH_OPTIONS = {
+    **golden.WITH_OPTIONS,
+    "leakyrelu_2": LeakyRelu(alpha=2),
+    "leakyrelu_-1": LeakyRelu(alpha=-1),
+    "leakyrelu_0": LeakyRelu(alpha=0),
+    "thresholdedrelu_-1": ThresholdedRelu(theta=-1),
+    "relu_max0": Relu(max=0),
+}
+ALL = {**{name: name for name in NAMES}, **WITH_OPTIONS}
+# DL4J's gradient is that of another function: of elu with alpha 1, of a gelu with other
+# constants, of the identity.
+NOT_THE_DERIVATIVE = {"elu_0.5", "gelu_precise", "rrelu", "rrelu_0.2_0.4"}
+
+
+@pytest.fixture(params=ALL)
+def function(request):
+    return activation_function(ALL[request.param])
 
 
 def test_there_is_a_golden_file_of_every_activation():
-    assert golden.names("activation") == sorted(ACTIVATIONS)
+    assert set(golden.names("activation")) == {*NAMES, *golden.WITH_OPTIONS}
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("name", golden.names("activation"))
 def test_forward_is_dl4js(name):
     case = golden.load("activation", name)
-    output = ACTIVATIONS[name].forward(case["x"])
-    tolerance = TOLERANCE.get(name, 1e-9)
-    np.testing.assert_allclose(output, case["forward_training"], atol=tolerance)
+    output = golden.activation_of(name).forward(case["x"])
+    np.testing.assert_allclose(output, case["forward_inference"], rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("name", golden.names("activation"))
 def test_backward_is_dl4js_also_at_kinks(name):
     case = golden.load("activation", name)
-    function = ACTIVATIONS[name]
-    output = function.forward(case["x"])
-    grad = function.backward(case["eps"], case["x"], output)
-    tolerance = TOLERANCE.get(name, 1e-9)
-    np.testing.assert_allclose(grad, case["backprop"], atol=tolerance)
+    function = golden.activation_of(name)
+    grad = function.backward(case["eps"], case["x"], function.forward(case["x"]))
+    np.testing.assert_allclose(grad, case["backprop"], rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("name", golden.names("activation"))
+def test_float32_is_dl4js(name):
+    case = golden.load("activation", name)
+    function = golden.activation_of(name)
+    x, grad_output = case["x"].astype("f4"), case["eps"].astype("f4")
+    output = function.forward(x)
+    grad = function.backward(grad_output, x, output)
+    # Of the grid, 0.1 and -1e-3 are not numbers of float32; cubes reach 512.
+    expected = case["forward_inference"], case["backprop"]
+    np.testing.assert_allclose(output, expected[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(grad, expected[1], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", sorted(set(ALL) - NOT_THE_DERIVATIVE))
 def test_backward_is_the_derivative(rng, name):
-    function = ACTIVATIONS[name]
+    function = activation_function(ALL[name])
     target = rng.standard_normal((7, 5))
 
     def loss_and_grad(vector):
@@ -46,10 +83,28 @@ def test_backward_is_the_derivative(rng, name):
     check_gradient(loss_and_grad, 2 * rng.standard_normal(35))
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
-def test_out_may_be_what_is_read_least(rng, name):
+def test_the_gradient_of_elu_takes_alpha_for_1(rng):
+    preout, grad = rng.standard_normal((2, 4, 3))
+    half, one = activation_function(Elu(alpha=0.5)), activation_function("elu")
+    np.testing.assert_allclose(
+        half.backward(grad, preout, half.forward(preout)),
+        one.backward(grad, preout, one.forward(preout)),
+        rtol=1e-14,
+    )
+
+
+def test_the_gradient_of_the_precise_gelu_is_nearly_the_derivative():
+    function = activation_function(Gelu(precise=True))
+    preout = np.linspace(-6, 6, 601)[None]
+    step = 1e-6
+    above, below = function.forward(preout + step), function.forward(preout - step)
+    grad = function.backward(np.ones_like(preout), preout, function.forward(preout))
+    deviation = np.abs(grad - (above - below) / (2 * step)).max()
+    assert 5e-5 < deviation < 1e-4
+
+
+def test_out_may_be_what_is_read_least(rng, function):
     """Forward in place where the gradient does not read the pre-activations."""
-    function = ACTIVATIONS[name]
     preout, grad = rng.standard_normal((2, 4, 3))
     output = function.forward(preout)
     expected = function.backward(grad, preout, output)
@@ -61,30 +116,99 @@ def test_out_may_be_what_is_read_least(rng, name):
     np.testing.assert_allclose(result, expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
-def test_float32_stays_float32(rng, name):
-    function = ACTIVATIONS[name]
+def test_nothing_but_out_is_written(rng, function):
+    preout, grad = rng.standard_normal((2, 4, 3))
+    output = function.forward(preout)
+    before = preout.copy(), grad.copy(), output.copy()
+    function.backward(grad, preout, output)
+    np.testing.assert_equal((preout, grad, output), before)
+
+
+def test_float32_stays_float32(rng, function):
     preout = rng.standard_normal((4, 3)).astype("f4")
     output = function.forward(preout)
+    drawn = function.forward(preout, rng=rng)
     grad = function.backward(preout, preout, output)
-    assert (output.dtype, grad.dtype) == (np.float32, np.float32)
+    assert {output.dtype, drawn.dtype, grad.dtype} == {np.dtype("f4")}
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("name", sorted(set(ACTIVATIONS) - {"cube"}))
+@pytest.mark.parametrize("name", sorted(set(ALL) - {"cube"}))
 def test_huge_values_neither_overflow_nor_give_nan(name, dtype):
     preout = np.array([[-1e30, -800.0, -90.0, 0.0, 90.0, 800.0, 1e30]], dtype)
-    function = ACTIVATIONS[name]
+    function = activation_function(ALL[name])
     output = function.forward(preout)
     grad = function.backward(np.ones_like(preout), preout, output)
     assert np.isfinite([output, grad]).all()
 
 
 def test_the_sigmoid_keeps_its_digits_far_from_zero():
-    output = ACTIVATIONS["sigmoid"].forward(np.array([-40.0]))
+    output = activation_function("sigmoid").forward(np.array([-40.0]))
     assert output[0] == pytest.approx(np.exp(-40), rel=1e-12)
 
 
+def test_only_rrelu_draws_random_numbers():
+    drawing = {name for name in NAMES if activation_function(name).draws_random_numbers}
+    assert drawing == {"rrelu"}
+
+
+def test_others_leave_the_generator_alone(rng):
+    before = rng.bit_generator.state
+    activation_function("relu").forward(np.ones((2, 3)), rng=rng)
+    assert rng.bit_generator.state == before
+
+
+class TestRRelu:
+    PREOUT = np.linspace(-2, 2, 4001).reshape(1, -1)
+
+    def slopes(self, rng):
+        drawn = activation_function(RRelu(l=0.2, u=0.4)).forward(self.PREOUT, rng=rng)
+        below = self.PREOUT < 0
+        return drawn[below] / self.PREOUT[below], drawn[~below]
+
+    def test_slopes_lie_between_the_bounds(self, rng):
+        slopes, _ = self.slopes(rng)
+        assert slopes.min() >= 0.2 - 1e-12
+        assert slopes.max() <= 0.4 + 1e-12
+
+    def test_slopes_are_drawn_for_each_number(self, rng):
+        slopes, _ = self.slopes(rng)
+        assert slopes.std() == pytest.approx(0.2 / np.sqrt(12), rel=0.05)
+
+    def test_what_is_not_negative_stays(self, rng):
+        _, kept = self.slopes(rng)
+        np.testing.assert_array_equal(kept, self.PREOUT[self.PREOUT >= 0])
+
+    def test_the_same_seed_draws_the_same(self):
+        function = activation_function("rrelu")
+        first, second = (
+            function.forward(self.PREOUT, rng=np.random.default_rng(5))
+            for _ in range(2)
+        )
+        np.testing.assert_array_equal(first, second)
+
+    def test_inference_takes_the_larger_of_input_and_mean_slope(self):
+        """DL4J compares with the mean slope, where the paper multiplies by it."""
+        output = activation_function(RRelu(l=0.2, u=0.4)).forward(self.PREOUT)
+        np.testing.assert_allclose(output, np.maximum(self.PREOUT, 0.3))
+
+
+def test_an_option_at_its_default_is_the_plain_function():
+    assert activation_function(Relu()) is activation_function("relu")
+
+
+def test_functions_are_made_once():
+    conf = LeakyRelu(alpha=0.2)
+    assert activation_function(conf) is activation_function(LeakyRelu(alpha=0.2))
+
+
+def test_dl4js_spelling_is_known():
+    assert activation_function("LEAKYRELU") is activation_function("leaky_relu")
+
+
 def test_an_unknown_name_is_refused():
-    with pytest.raises(OptionError, match="activation_function: name must be one of"):
+    with pytest.raises(
+        OptionError,
+        match=r"activation_function: must be a known name, got 'relu7'.*'relu'",
+    ):
         activation_function("relu7")
