@@ -136,4 +136,4 @@ def test_single_outputs_of_a_softmax_cannot_be_masked(rng):
     alone.forward(alone.x(rng))
     labels = labels_of(rng, alone)
     with pytest.raises(OptionError, match="needs an activation other than softmax"):
-        alone.layer.score_examples(labels, np.ones(labels.shape))
+        alone.layer.backward_loss(labels, np.ones(labels.shape))
