@@ -15,7 +15,19 @@ _HOMES = {
     ),
     "daskdl.data.dataset": ("DataSet",),
     "daskdl.data.multi_dataset": ("MultiDataSet",),
-    "daskdl.data.normalizers": ("NormalizerStandardize",),
+    "daskdl.data.normalizers.hybrid": ("MultiNormalizerHybrid",),
+    "daskdl.data.normalizers.image": (
+        "ImagePreProcessingScaler",
+        "VGG16ImagePreProcessor",
+    ),
+    "daskdl.data.normalizers.min_max": (
+        "MultiNormalizerMinMaxScaler",
+        "NormalizerMinMaxScaler",
+    ),
+    "daskdl.data.normalizers.standardize": (
+        "MultiNormalizerStandardize",
+        "NormalizerStandardize",
+    ),
     "daskdl.data.sources.source": ("SourceOptions", "open_source"),
     "daskdl.encoding.algorithms": (
         "AdaptiveThresholdAlgorithm",
@@ -51,6 +63,8 @@ _HOMES = {
     "daskdl.nn.layers.output": ("Output",),
     "daskdl.nn.layers.rnn_output": ("RnnOutput",),
     "daskdl.nn.layers.subsampling": ("Subsampling",),
+    "daskdl.nn.layers.subsampling1d": ("Subsampling1D",),
+    "daskdl.nn.layers.subsampling3d": ("Subsampling3D",),
     "daskdl.nn.conf.updaters": (
         "AdaGrad",
         "Adam",

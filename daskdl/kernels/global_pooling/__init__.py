@@ -1,18 +1,24 @@
-"""Pooling over all cells of an example: time steps, or the pixels of an image."""
+"""Pooling over all cells of an example: time steps, pixels or voxels."""
 
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.global_pooling import reference
 
 SumKind = Literal["sum", "avg", "pnorm"]
 
 
 def global_max_forward(
-    x: FloatArray, mask: FloatArray | None, *, out: FloatArray
-) -> NDArray[Any]:
+    x: FloatArray,
+    mask: FloatArray | None,
+    workspace: Workspace,
+    *,
+    out: FloatArray,
+    winner: NDArray[Any],
+) -> FloatArray:
     """Compute the largest value over all cells.
 
     Parameters
@@ -21,15 +27,19 @@ def global_max_forward(
         Not changed.
     mask : ndarray of shape (batch, cells), or None
         Cells with 0 never win; an example without any other comes out as 0.
+    workspace : Workspace
+        Lends scratch of the size of `x` if there is a mask.
     out : ndarray of shape (batch, channels), same dtype
         Overwritten.
+    winner : ndarray of intp, shape (batch, channels)
+        Overwritten with the cell that holds the maximum, the first one of equals.
 
     Returns
     -------
-    winner : ndarray of int, shape (batch, channels)
-        The cell that holds the maximum, the first one of equals. Newly allocated.
+    out : ndarray
+        The array that was given.
     """
-    return reference.global_max_forward(x, mask, out)
+    return reference.global_max_forward(x, mask, workspace, out, winner)
 
 
 def global_max_backward(
@@ -63,6 +73,7 @@ def global_sum_forward(
     kind: SumKind,
     exponent: int,
     mask: FloatArray | None,
+    workspace: Workspace,
     *,
     out: FloatArray,
 ) -> FloatArray:
@@ -79,6 +90,8 @@ def global_sum_forward(
         p of the p-norm; the others do not use it.
     mask : ndarray of shape (batch, cells), or None
         Cells with 0 do not count; an example without any other comes out as 0.
+    workspace : Workspace
+        Lends scratch of the size of `x` for the p-norm, or if there is a mask.
     out : ndarray of shape (batch, channels), same dtype
         Overwritten.
 
@@ -87,7 +100,7 @@ def global_sum_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.global_sum_forward(x, kind, exponent, mask, out)
+    return reference.global_sum_forward(x, kind, exponent, mask, workspace, out)
 
 
 def global_sum_backward(
@@ -97,6 +110,7 @@ def global_sum_backward(
     kind: SumKind,
     exponent: int,
     mask: FloatArray | None,
+    workspace: Workspace,
     *,
     grad_x: FloatArray,
 ) -> FloatArray:
@@ -108,6 +122,8 @@ def global_sum_backward(
         Gradient of the loss in the output. Not changed.
     x, output, kind, exponent, mask
         As in the forward pass. Not changed.
+    workspace : Workspace
+        Lends scratch of the size of `x` for the p-norm.
     grad_x : ndarray like x
         Overwritten. The p-norm's gradient at 0 is 0.
 
@@ -117,5 +133,5 @@ def global_sum_backward(
         The array that was given.
     """
     return reference.global_sum_backward(
-        grad_out, x, output, kind, exponent, mask, grad_x
+        grad_out, x, output, kind, exponent, mask, workspace, grad_x
     )

@@ -5,23 +5,30 @@ from typing import Any
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
 
 
 def global_max_forward(
-    x: FloatArray, mask: FloatArray | None, out: FloatArray
-) -> NDArray[Any]:
+    x: FloatArray,
+    mask: FloatArray | None,
+    workspace: Workspace,
+    out: FloatArray,
+    winner: NDArray[Any],
+) -> FloatArray:
     """Compute what :func:`daskdl.kernels.global_pooling.global_max_forward` says."""
     xp = array_namespace(x)
     if mask is None:
-        winner: NDArray[Any] = xp.argmax(x, axis=1)
+        xp.argmax(x, axis=1, out=winner)
         xp.max(x, axis=1, out=out)
-        return winner
+        return out
     kept = mask > 0
-    candidates = xp.where(kept[:, :, None], x, x.dtype.type(-xp.inf))
-    winner = xp.argmax(candidates, axis=1)
+    candidates = workspace.take("global_pooling.terms", x.shape, x.dtype)
+    xp.copyto(candidates, x)
+    xp.copyto(candidates, -xp.inf, where=~kept[:, :, None])
+    xp.argmax(candidates, axis=1, out=winner)
     xp.max(candidates, axis=1, out=out)
     out[~xp.any(kept, axis=1)] = 0
-    return winner
+    return out
 
 
 def global_max_backward(
@@ -47,13 +54,19 @@ def global_sum_forward(
     kind: str,
     exponent: int,
     mask: FloatArray | None,
+    workspace: Workspace,
     out: FloatArray,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.global_pooling.global_sum_forward` says."""
     xp = array_namespace(x)
-    terms = xp.abs(x) ** exponent if kind == "pnorm" else x
+    terms = x
+    if kind == "pnorm" or mask is not None:
+        terms = workspace.take("global_pooling.terms", x.shape, x.dtype)
+    if kind == "pnorm":
+        xp.power(xp.abs(x, out=terms), exponent, out=terms)
     if mask is not None:
-        terms = terms * mask[:, :, None]
+        summands = terms if kind == "pnorm" else x
+        xp.multiply(summands, mask[:, :, None], out=terms)
     xp.sum(terms, axis=1, out=out)
     if kind == "avg":
         out /= _counts(x, mask)
@@ -69,6 +82,7 @@ def global_sum_backward(
     kind: str,
     exponent: int,
     mask: FloatArray | None,
+    workspace: Workspace,
     grad_x: FloatArray,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.global_pooling.global_sum_backward` says."""
@@ -79,9 +93,10 @@ def global_sum_backward(
         # Where the norm is 0 every x is 0, and so is the gradient below.
         norm = xp.where(output > 0, output, output.dtype.type(1))
         scale = grad_out * norm ** (1 - exponent)
-        xp.multiply(
-            xp.sign(x) * xp.abs(x) ** (exponent - 1), scale[:, None], out=grad_x
-        )
+        powers = workspace.take("global_pooling.terms", x.shape, x.dtype)
+        xp.power(xp.abs(x, out=powers), exponent - 1, out=powers)
+        xp.multiply(xp.sign(x, out=grad_x), powers, out=grad_x)
+        grad_x *= scale[:, None]
     else:
         grad_x[...] = grad_out[:, None, :]
     if mask is not None:

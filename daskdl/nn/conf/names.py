@@ -73,8 +73,8 @@ GradientNormalizationLiteral = Literal[
     "clip_l2_per_layer",
     "clip_l2_per_param_type",
 ]
-PoolingLiteral = Literal["max", "avg"]
-GlobalPoolingLiteral = Literal["max", "avg", "sum", "pnorm"]
+PoolingLiteral = Literal["max", "avg", "sum", "pnorm"]
+VolumePoolingLiteral = Literal["max", "avg"]
 ConvolutionModeLiteral = Literal["truncate", "same", "strict"]
 
 WeightInitName = Annotated[
@@ -85,8 +85,8 @@ GradientNormalizationName = Annotated[
     BeforeValidator(canonical(GradientNormalizationLiteral)),
 ]
 PoolingName = Annotated[PoolingLiteral, BeforeValidator(canonical(PoolingLiteral))]
-GlobalPoolingName = Annotated[
-    GlobalPoolingLiteral, BeforeValidator(canonical(GlobalPoolingLiteral))
+VolumePoolingName = Annotated[
+    VolumePoolingLiteral, BeforeValidator(canonical(VolumePoolingLiteral))
 ]
 ConvolutionModeName = Annotated[
     ConvolutionModeLiteral, BeforeValidator(canonical(ConvolutionModeLiteral))

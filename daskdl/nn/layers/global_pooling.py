@@ -1,24 +1,34 @@
-"""The layer that pools over all time steps, or over height and width."""
+"""The layer that pools over all time steps, pixels or voxels."""
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.errors import ShapeError
 from daskdl.kernels.global_pooling import (
     global_max_backward,
     global_max_forward,
     global_sum_backward,
     global_sum_forward,
 )
-from daskdl.nn.conf.input_type import Convolutional, FeedForward, InputType, Recurrent
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    FeedForward,
+    InputType,
+    Recurrent,
+    features_of,
+)
 from daskdl.nn.conf.layer import (
     LayerConf,
     refuse_input,
 )
 from daskdl.nn.conf.names import (
-    GlobalPoolingName,
+    PoolingName,
 )
 from daskdl.nn.conf.values import (
     Count,
@@ -26,35 +36,66 @@ from daskdl.nn.conf.values import (
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.masks import check_step_mask
 
+_COLLAPSED = {
+    Recurrent: ("time_steps",),
+    Convolutional: ("height", "width"),
+    Convolutional3D: ("depth", "height", "width"),
+}
+
 
 class GlobalPooling(LayerConf):
-    """Pool over all time steps, or over height and width; the rest becomes rows.
+    """Pool over all time steps, pixels or voxels; each feature or channel remains.
 
     Parameters
     ----------
     pooling_type : {"max", "avg", "sum", "pnorm"}
-        How. Masked time steps do not count.
+        How. What a mask drops does not count.
     pnorm : int
         Exponent of ``pnorm``: ``(sum |x|^p)^(1/p)``.
+    collapse_dimensions : bool
+        Whether rows come out; if not, series, images or volumes of one cell.
+    pooling_dimensions : tuple of int, optional
+        The axes that are pooled, as DL4J counts them at the border: (2, 3) of images in
+        NCHW. They can only be all, and None says the same.
+
+    References
+    ----------
+    DL4J's `GlobalPoolingLayer`.
     """
 
     type: Literal["global_pooling"] = "global_pooling"
-    pooling_type: GlobalPoolingName = "max"
+    pooling_type: PoolingName = "max"
     pnorm: Count = 2
+    collapse_dimensions: bool = True
+    pooling_dimensions: tuple[Count, ...] | None = None
 
-    def output_type(self, input_type: InputType) -> FeedForward:
-        """Return rows of one number per feature or channel."""
-        if isinstance(input_type, Recurrent):
-            return FeedForward(size=input_type.size)
-        if isinstance(input_type, Convolutional):
-            return FeedForward(size=input_type.channels)
-        raise refuse_input(self, "time series or images", input_type)
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return rows of one number per feature or channel, or what has one cell."""
+        if not isinstance(input_type, Recurrent | Convolutional | Convolutional3D):
+            raise refuse_input(self, "time series, images or volumes", input_type)
+        self._check_dimensions(input_type)
+        if self.collapse_dimensions:
+            return FeedForward(size=features_of(input_type))
+        return input_type.replaced(**dict.fromkeys(_COLLAPSED[type(input_type)], 1))
+
+    def _check_dimensions(
+        self, input_type: Recurrent | Convolutional | Convolutional3D
+    ) -> None:
+        first = 2 if input_type.data_format.startswith("NC") else 1
+        every = tuple(range(first, first + len(_COLLAPSED[type(input_type)])))
+        came = self.pooling_dimensions
+        if came is not None and tuple(sorted(came)) != every:
+            raise PathError(
+                f"must name all axes that have no channels, {every} of "
+                f"{input_type.data_format}, got {came}. Leave it out.",
+                "pooling_dimensions",
+            )
 
 
 class GlobalPoolingLayer(Layer[GlobalPooling]):
     """Maximum, average, sum or p-norm of each feature over time, or channel over space.
 
-    Masked time steps do not count; a series without any other comes out as 0.
+    What a mask drops does not count; where it drops everything, 0 comes out.
     """
 
     def forward(
@@ -65,9 +106,13 @@ class GlobalPoolingLayer(Layer[GlobalPooling]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output; see :meth:`Layer.forward`.
+
+        `mask` is (batch, time) of series. Of images it is (batch, height, width, 1), in
+        which 1 may stand for height or width; masks of whole examples change nothing.
+        """
         self._check_input(x)
-        self._mask = self._step_mask(x, mask)
+        self._mask = self._cell_mask(x, mask)
         self._x = x
         shape = (x.shape[0], x.shape[-1])
         output: FloatArray = self._buffer("output", shape, x.dtype)
@@ -75,38 +120,73 @@ class GlobalPoolingLayer(Layer[GlobalPooling]):
         cells = self._cells(x)
         kind = self.conf.pooling_type
         if kind == "max":
-            self._winner = global_max_forward(cells, self._mask, out=output)
+            self._winner: NDArray[Any] = self._buffer("winner", shape, "intp")
+            global_max_forward(
+                cells, self._mask, self._workspace, out=output, winner=self._winner
+            )
+        else:
+            global_sum_forward(
+                cells,
+                kind,
+                self.conf.pnorm,
+                self._mask,
+                self._workspace,
+                out=output,
+            )
+        if self.conf.collapse_dimensions:
             return output
-        return global_sum_forward(cells, kind, self.conf.pnorm, self._mask, out=output)
+        return output.reshape(x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1])
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Compute the gradient; see :meth:`Layer.backward`."""
         grad_x: FloatArray = self._buffer("grad_x", self._x.shape, grad_out.dtype)
+        grad_rows = grad_out.reshape(self._output.shape)
         cells = self._cells(grad_x)
         kind = self.conf.pooling_type
         if kind == "max":
-            global_max_backward(grad_out, self._winner, self._mask, grad_x=cells)
+            global_max_backward(grad_rows, self._winner, self._mask, grad_x=cells)
             return grad_x
         global_sum_backward(
-            grad_out,
+            grad_rows,
             self._cells(self._x),
             self._output,
             kind,
             self.conf.pnorm,
             self._mask,
+            self._workspace,
             grad_x=cells,
         )
         return grad_x
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return None after time series: their mask is used up."""
-        return None if isinstance(self.input_type, Recurrent) else mask
-
-    def _step_mask(self, x: FloatArray, mask: FloatArray | None) -> FloatArray | None:
-        if mask is None or not isinstance(self.input_type, Recurrent):
+        """Return what is not used up: a mask of whole images or volumes."""
+        if isinstance(self.input_type, Recurrent):
             return None
-        check_step_mask(mask, x, self.who)
-        return mask
+        return None if mask is not None and mask.ndim == 4 else mask
+
+    def _cell_mask(self, x: FloatArray, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask as (batch, cells), if it is one of cells."""
+        if mask is None:
+            return None
+        if isinstance(self.input_type, Recurrent):
+            check_step_mask(mask, x, self.who)
+            return mask
+        return self._pixel_mask(x, mask) if mask.ndim == 4 else None
+
+    def _pixel_mask(self, x: FloatArray, mask: FloatArray) -> FloatArray:
+        pixels = (*x.shape[:-1], 1)
+        fits = len(pixels) == 4 and all(
+            came in (1, size) if axis else came == size
+            for axis, (came, size) in enumerate(zip(mask.shape, pixels, strict=True))
+        )
+        if not fits:
+            raise ShapeError(
+                f"{self.who}: the mask must have shape {pixels}, or 1 for height or "
+                f"width, got {mask.shape}."
+            )
+        whole: FloatArray = self._buffer("mask", pixels, mask.dtype)
+        array_namespace(mask).copyto(whole, mask)
+        return whole.reshape(x.shape[0], -1)
 
     @staticmethod
     def _cells(x: FloatArray) -> FloatArray:

@@ -20,6 +20,8 @@ from daskdl.nn.layers.lstm import LSTM, LstmLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
 from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
 from daskdl.nn.layers.subsampling import Subsampling, SubsamplingLayer
+from daskdl.nn.layers.subsampling1d import Subsampling1D, Subsampling1DLayer
+from daskdl.nn.layers.subsampling3d import Subsampling3D, Subsampling3DLayer
 
 LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Activation: ActivationLayer,
@@ -32,6 +34,8 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Output: RowOutputLayer,
     RnnOutput: RnnOutputLayer,
     Subsampling: SubsamplingLayer,
+    Subsampling1D: Subsampling1DLayer,
+    Subsampling3D: Subsampling3DLayer,
 }
 
 

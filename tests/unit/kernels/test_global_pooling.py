@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.global_pooling import (
     global_max_backward,
     global_max_forward,
@@ -22,8 +23,9 @@ EXPECTED = {
 def pooled(x, kind, mask):
     out = np.full((SHAPE[0], SHAPE[2]), np.nan)
     if kind == "max":
-        return out, global_max_forward(x, mask, out=out)
-    return global_sum_forward(x, kind, 3, mask, out=out), None
+        winner = np.empty(out.shape, np.intp)
+        return global_max_forward(x, mask, Workspace(), out=out, winner=winner), winner
+    return global_sum_forward(x, kind, 3, mask, Workspace(), out=out), None
 
 
 @pytest.mark.parametrize("is_masked", [True, False])
@@ -53,7 +55,9 @@ def test_gradients_are_central_differences(rng, kind, is_masked):
         if kind == "max":
             global_max_backward(target, winner, mask, grad_x=grad_x)
         else:
-            global_sum_backward(target, x, out, kind, 3, mask, grad_x=grad_x)
+            global_sum_backward(
+                target, x, out, kind, 3, mask, Workspace(), grad_x=grad_x
+            )
         return float((out * target).sum()), grad_x.ravel()
 
     check_gradient(loss_and_grad, rng.standard_normal(SHAPE).ravel())
@@ -71,6 +75,13 @@ def test_the_pnorm_of_zeros_has_gradient_zero():
     x = np.zeros(SHAPE)
     out, _ = pooled(x, "pnorm", None)
     grad_x = global_sum_backward(
-        np.ones(out.shape), x, out, "pnorm", 3, None, grad_x=np.empty(SHAPE)
+        np.ones(out.shape),
+        x,
+        out,
+        "pnorm",
+        3,
+        None,
+        Workspace(),
+        grad_x=np.empty(SHAPE),
     )
     np.testing.assert_array_equal(grad_x, 0)

@@ -1,0 +1,51 @@
+"""The pooling layer for volumes."""
+
+from typing import Literal
+
+from daskdl.nn.conf.input_type import Convolutional3D, InputType
+from daskdl.nn.conf.names import VolumePoolingName
+from daskdl.nn.conf.values import CountTriple, IndexTriple
+from daskdl.nn.layers.pooling import Pooling, PoolingConf, PoolingLayer
+from daskdl.nn.layers.windows import volumes_in, window_sizes
+
+
+class Subsampling3D(PoolingConf):
+    """Pooling over windows of a volume.
+
+    Parameters
+    ----------
+    pooling_type : {"max", "avg"}
+        What a window becomes. ``max`` ignores padding, ``avg`` divides by the cells
+        inside the volume.
+    kernel_size, stride, dilation, padding : (int, int, int) or int
+        Depth, height and width; one number means all three.
+    convolution_mode : {"truncate", "same", "strict"}
+        As for :class:`Convolution2D`.
+
+    References
+    ----------
+    DL4J's `Subsampling3DLayer`, which knows these two kinds.
+    """
+
+    type: Literal["subsampling3d"] = "subsampling3d"
+    pooling_type: VolumePoolingName = "max"
+    kernel_size: CountTriple = (2, 2, 2)
+    stride: CountTriple = (2, 2, 2)
+    padding: IndexTriple = (0, 0, 0)
+    dilation: CountTriple = (1, 1, 1)
+
+    @property
+    def pooling(self) -> Pooling:
+        """What a window becomes."""
+        return Pooling(self.pooling_type)
+
+    def output_type(self, input_type: InputType) -> Convolutional3D:
+        """Return smaller volumes of the same channels."""
+        volumes = volumes_in(self, input_type)
+        sizes = (volumes.depth, volumes.height, volumes.width)
+        depth, height, width = window_sizes(self, sizes)
+        return volumes.replaced(depth=depth, height=height, width=width)
+
+
+class Subsampling3DLayer(PoolingLayer[Subsampling3D]):
+    """Maximum or average of each window of a volume. Masks only pass by."""
