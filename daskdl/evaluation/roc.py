@@ -46,9 +46,9 @@ class ROC(Evaluable):
     example: where probabilities are equal, the areas depend on the order of the
     examples, and so on the order of merging; at fixed thresholds they do not.
 
-    The JSON of an exact ROC holds its curves and not its examples, unless redundant
-    points are kept: read from a file, it can neither go on counting nor be merged.
-    Pickle keeps everything.
+    The JSON of an exact ROC holds its curves. If points were left out of them, its
+    examples are lost: read from a file, it can neither go on counting nor be merged
+    with data. Pickle keeps everything.
     """
 
     METRICS = ("AUROC", "AUPRC")
