@@ -1,0 +1,283 @@
+"""Configurations of DL4J, from JSON objects to mappings that say the same, and back.
+
+A mapping is what :func:`daskdl.nn.conf.network.configuration_from_dict` takes, but for
+`input` or `inputs`, which DL4J does not keep, and with the `variables` of each layer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from daskdl.errors import FormatError
+from daskdl.formats.dl4j.java import Json, expect_list, expect_mapping
+from daskdl.formats.dl4j.layers import read_layer, write_layer
+from daskdl.formats.dl4j.preprocessors import PREPROCESSOR
+from daskdl.formats.dl4j.vertices import PACKAGE, read_vertex, write_vertex
+
+_DTYPES = {"FLOAT": "float32", "DOUBLE": "float64"}
+_BACKPROP = {"Standard": "standard", "TruncatedBPTT": "truncated_bptt"}
+# What DL4J writes and nothing here depends on: kept if it differs.
+_NETWORK_KEPT: dict[str, Json] = {
+    "cacheMode": "NONE",
+    "inferenceWorkspaceMode": "ENABLED",
+    "trainingWorkspaceMode": "ENABLED",
+    "validateOutputLayerConfig": True,
+}
+_LAYER_KEPT: dict[str, Json] = {
+    "maxNumLineSearchIterations": 5,
+    "minimize": True,
+    "optimizationAlgo": "STOCHASTIC_GRADIENT_DESCENT",
+    "stepFunction": None,
+}
+_LAYER_VERTEX = f"{PACKAGE}LayerVertex"
+
+
+@dataclass(frozen=True)
+class Counters:
+    """How far the training of a network has come."""
+
+    iteration: int = 0
+    epoch: int = 0
+
+
+def read_configuration(
+    data: Mapping[str, Json], where: str
+) -> tuple[dict[str, Any], Counters]:
+    """Return the mapping of a network, and its counters.
+
+    Parameters
+    ----------
+    data : mapping
+        The JSON object of a MultiLayerConfiguration or ComputationGraphConfiguration.
+    where : str
+        For messages: the file and its entry.
+
+    Returns
+    -------
+    mapping : dict
+        With `layers`, or with `vertices`, `inputs` (a list of names) and `outputs`.
+        Preprocessors and variables are in the layers.
+    counters : Counters
+
+    Raises
+    ------
+    FormatError
+        If something is missing or unknown.
+    """
+    if "confs" in data:
+        confs = expect_list(data["confs"], f"{where}: confs")
+        network = _read_layers(data, confs, where)
+        shared = expect_mapping(confs[0], f"{where}: confs[0]") if confs else {}
+    elif "vertices" in data:
+        network = _read_vertices(data, where)
+        shared = expect_mapping(
+            data.get("defaultConfiguration"), f"{where}: defaultConfiguration"
+        )
+    else:
+        raise FormatError(
+            f"{where}: must have the key 'confs' or 'vertices', got {sorted(data)[:8]}."
+        )
+    network.update(_read_shared(data, shared, where))
+    counters = Counters(
+        _count(data, "iterationCount", where), _count(data, "epochCount", where)
+    )
+    return network, counters
+
+
+def _read_shared(
+    data: Mapping[str, Json], conf: Mapping[str, Json], where: str
+) -> dict[str, Any]:
+    dtype = data.get("dataType", conf.get("dataType", "FLOAT"))
+    kept = {
+        name: data[name]
+        for name, usual in _NETWORK_KEPT.items()
+        if name in data and data[name] != usual
+    }
+    kept.update(
+        {
+            name: conf[name]
+            for name, usual in _LAYER_KEPT.items()
+            if name in conf and conf[name] != usual
+        }
+    )
+    if dtype not in _DTYPES:
+        kept["dataType"] = dtype
+    network = {
+        "seed": conf.get("seed", 12345),
+        "dtype": _DTYPES.get(dtype, "float32"),
+        "mini_batch": bool(conf.get("miniBatch", True)),
+        "backprop_type": _known(
+            _BACKPROP, data.get("backpropType", "Standard"), f"{where}: backpropType"
+        ),
+        "tbptt_fwd_length": data.get("tbpttFwdLength", 20),
+        "tbptt_back_length": data.get("tbpttBackLength", 20),
+    }
+    return {**network, "dl4j": kept} if kept else network
+
+
+def _known(names: Mapping[str, str], value: Json, where: str) -> str:
+    if value not in names:
+        raise FormatError(f"{where}: must be one of {', '.join(names)}, got {value!r}.")
+    return names[value]
+
+
+def _count(data: Mapping[str, Json], name: str, where: str) -> int:
+    value = data.get(name, 0)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise FormatError(f"{where}: {name} must be a count, got {value!r}.")
+    return value
+
+
+def _read_layers(
+    data: Mapping[str, Json], confs: Sequence[Json], where: str
+) -> dict[str, Any]:
+    preprocessors = data.get("inputPreProcessors") or {}
+    layers = [
+        _read_conf(conf, f"{where}: confs[{index}]") for index, conf in enumerate(confs)
+    ]
+    for key, item in expect_mapping(preprocessors, f"{where}: inputPreProcessors").items():
+        place = f"{where}: inputPreProcessors[{key!r}]"
+        if not key.isdecimal() or int(key) >= len(layers):
+            raise FormatError(
+                f"{place}: must belong to one of the {len(layers)} layers, got {key!r}."
+            )
+        layers[int(key)]["preprocessor"] = PREPROCESSOR.read(item, place)
+    return {"layers": layers}
+
+
+def _read_conf(conf: Json, where: str) -> dict[str, Any]:
+    """Return the mapping of the layer in a NeuralNetConfiguration."""
+    mapping = expect_mapping(conf, where)
+    layer = read_layer(mapping.get("layer"), f"{where}.layer")
+    variables = expect_list(mapping.get("variables", []), f"{where}.variables")
+    layer["variables"] = variables
+    if layer["type"] == "batch_normalization" and variables:
+        layer["use_log_std"] = "var" not in variables
+    return layer
+
+
+def _read_vertices(data: Mapping[str, Json], where: str) -> dict[str, Any]:
+    reads = expect_mapping(data.get("vertexInputs"), f"{where}: vertexInputs")
+    vertices = {}
+    for name, item in expect_mapping(data["vertices"], f"{where}: vertices").items():
+        place = f"{where}: vertices[{name!r}]"
+        mapping = expect_mapping(item, place)
+        if mapping.get("@class") == _LAYER_VERTEX:
+            vertex = _read_conf(mapping.get("layerConf"), f"{place}.layerConf")
+            if mapping.get("preProcessor") is not None:
+                vertex["preprocessor"] = PREPROCESSOR.read(
+                    mapping["preProcessor"], f"{place}.preProcessor"
+                )
+        else:
+            vertex = read_vertex(mapping, place)
+        vertices[name] = {**vertex, "inputs": expect_list(reads.get(name), place)}
+    network = {
+        "inputs": expect_list(data.get("networkInputs"), f"{where}: networkInputs"),
+        "vertices": vertices,
+        "outputs": expect_list(data.get("networkOutputs"), f"{where}: networkOutputs"),
+    }
+    order = data.get("topologicalOrderStr")
+    if order is not None:
+        network["order"] = expect_list(order, f"{where}: topologicalOrderStr")
+    return network
+
+
+def write_configuration(
+    network: Mapping[str, Any], counters: Counters = Counters()
+) -> dict[str, Json]:
+    """Return the JSON object of DL4J for a mapping: :func:`read_configuration` undone.
+
+    Parameters
+    ----------
+    network : mapping
+        As :func:`read_configuration` returns it, nothing left to defaults.
+    counters : Counters
+        How far the training has come.
+
+    Raises
+    ------
+    FormatError
+        If DL4J cannot describe the network.
+    """
+    kept = network.get("dl4j") or {}
+    common = {name: kept.get(name, usual) for name, usual in _NETWORK_KEPT.items()}
+    common.update(
+        backpropType={name: java for java, name in _BACKPROP.items()}[
+            network["backprop_type"]
+        ],
+        dataType=_java_dtype(network),
+        epochCount=counters.epoch,
+        iterationCount=counters.iteration,
+        tbpttBackLength=network["tbptt_back_length"],
+        tbpttFwdLength=network["tbptt_fwd_length"],
+    )
+    if "layers" in network:
+        common["confs"] = [
+            # DL4J copies the epochs to the layers, but not the iterations.
+            {**_write_conf(layer, network), "epochCount": counters.epoch}
+            for layer in network["layers"]
+        ]
+        common["inputPreProcessors"] = {
+            str(index): PREPROCESSOR.write(layer["preprocessor"])
+            for index, layer in enumerate(network["layers"])
+            if layer.get("preprocessor") is not None
+        }
+    else:
+        common.update(_write_graph(network))
+    return {name: common[name] for name in sorted(common)}
+
+
+def _java_dtype(network: Mapping[str, Any]) -> str:
+    kept = (network.get("dl4j") or {}).get("dataType")
+    return kept or {name: java for java, name in _DTYPES.items()}[network["dtype"]]
+
+
+def _write_conf(
+    layer: Mapping[str, Any] | None, network: Mapping[str, Any]
+) -> dict[str, Json]:
+    kept = network.get("dl4j") or {}
+    conf = {name: kept.get(name, usual) for name, usual in _LAYER_KEPT.items()}
+    conf.update(
+        cacheMode=kept.get("cacheMode", "NONE"),
+        dataType=_java_dtype(network),
+        epochCount=0,
+        iterationCount=0,
+        layer=None if layer is None else write_layer(layer),
+        miniBatch=network["mini_batch"],
+        seed=network["seed"],
+        variables=[] if layer is None else list(layer.get("variables", [])),
+    )
+    return {name: conf[name] for name in sorted(conf)}
+
+
+def _write_graph(network: Mapping[str, Any]) -> dict[str, Json]:
+    vertices = network["vertices"]
+    written: dict[str, Json] = {}
+    for name, vertex in vertices.items():
+        if "variables" in vertex:
+            preprocessor = vertex.get("preprocessor")
+            written[name] = {
+                "@class": _LAYER_VERTEX,
+                "layerConf": _write_conf(vertex, network),
+                "outputVertex": False,
+                "preProcessor": preprocessor and PREPROCESSOR.write(preprocessor),
+            }
+        else:
+            written[name] = write_vertex(vertex)
+    names = [*network["inputs"], *vertices]
+    order = network.get("order")
+    default = _write_conf(None, network)
+    default["variables"] = [
+        f"{name}_{variable}"
+        for name, vertex in vertices.items()
+        for variable in vertex.get("variables", [])
+    ]
+    return {
+        "defaultConfiguration": default,
+        "networkInputs": list(network["inputs"]),
+        "networkOutputs": list(network["outputs"]),
+        "topologicalOrder": order and [names.index(name) for name in order],
+        "topologicalOrderStr": order,
+        "vertexInputs": {name: list(item["inputs"]) for name, item in vertices.items()},
+        "vertices": written,
+    }
