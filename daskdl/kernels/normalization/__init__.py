@@ -1,4 +1,4 @@
-"""Batch normalization of rows, one statistic a feature."""
+"""Normalization of rows: one statistic a feature (batch), or one a row (layer)."""
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.normalization import reference
@@ -106,4 +106,106 @@ def batch_norm_backward(
     """
     return reference.batch_norm_backward(
         grad_out, normalized, gamma, variance, eps, grad_gamma, grad_beta, grad_x
+    )
+
+
+def batch_norm_inference_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    gamma: FloatArray | float,
+    eps: float,
+    *,
+    mean: FloatArray,
+    variance: FloatArray,
+    grad_gamma: FloatArray,
+    grad_beta: FloatArray,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute the gradients of :func:`batch_norm_inference`.
+
+    Parameters
+    ----------
+    grad_out, x : ndarray of shape (rows, features)
+        Gradient of the loss in the output, and what the forward pass saw. Not changed.
+    gamma, eps, mean, variance
+        As in the forward pass.
+    grad_gamma, grad_beta, grad_x
+        As in :func:`batch_norm_backward`.
+
+    Returns
+    -------
+    grad_x : ndarray
+        The array that was given.
+    """
+    return reference.batch_norm_inference_backward(
+        grad_out, x, gamma, eps, mean, variance, grad_gamma, grad_beta, grad_x
+    )
+
+
+def layer_norm_forward(
+    x: FloatArray,
+    gain: FloatArray,
+    *,
+    deviation: FloatArray,
+    normalized: FloatArray,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute ``out = gain * (x - mean(x)) / std(x)``, mean and std of each row.
+
+    Parameters
+    ----------
+    x : ndarray of shape (rows, features)
+        Not changed, unless it is also `out`.
+    gain : ndarray of shape (features,), same dtype
+        Not changed.
+    deviation : ndarray of shape (rows, 1), same dtype
+        Overwritten with the standard deviation, the one that divides by the number of
+        features.
+    normalized : ndarray of shape (rows, features), same dtype
+        Overwritten with the values before the gain: the backward pass's.
+    out : ndarray of shape (rows, features), same dtype
+        Overwritten; may be `x` itself.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+
+    References
+    ----------
+    Ba, Kiros and Hinton, *Layer Normalization*, 2016, equation 4, as in ND4J: nothing
+    is added to the deviation, and a row of equal numbers becomes 0.
+    """
+    return reference.layer_norm_forward(x, gain, deviation, normalized, out)
+
+
+def layer_norm_backward(
+    grad_out: FloatArray,
+    normalized: FloatArray,
+    deviation: FloatArray,
+    gain: FloatArray,
+    *,
+    grad_gain: FloatArray,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute the gradients of :func:`layer_norm_forward`.
+
+    Parameters
+    ----------
+    grad_out : ndarray of shape (rows, features)
+        Gradient of the loss in the output. Not changed, unless it is also `grad_x`.
+    normalized, deviation, gain
+        As the forward pass left them.
+    grad_gain : ndarray of shape (features,), same dtype
+        Overwritten with the sum over the rows.
+    grad_x : ndarray of shape (rows, features), same dtype
+        Overwritten; may be `grad_out` itself. 0 for rows of equal numbers.
+
+    Returns
+    -------
+    grad_x : ndarray
+        The array that was given.
+    """
+    return reference.layer_norm_backward(
+        grad_out, normalized, deviation, gain, grad_gain, grad_x
     )

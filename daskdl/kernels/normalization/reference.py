@@ -1,4 +1,4 @@
-"""Batch normalization by whole-array expressions."""
+"""Batch and layer normalization by whole-array expressions."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 
@@ -64,3 +64,74 @@ def batch_norm_backward(
     grad_x -= grad_beta / rows
     grad_x *= gamma / xp.sqrt(variance + eps)
     return grad_x
+
+
+def batch_norm_inference_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    gamma: FloatArray | float,
+    eps: float,
+    mean: FloatArray,
+    variance: FloatArray,
+    grad_gamma: FloatArray,
+    grad_beta: FloatArray,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute what ``normalization.batch_norm_inference_backward`` says."""
+    xp = array_namespace(grad_out)
+    xp.sum(grad_out, axis=0, out=grad_beta)
+    deviation = xp.sqrt(variance + eps)
+    xp.subtract(x, mean, out=grad_x)
+    grad_x *= grad_out
+    xp.sum(grad_x, axis=0, out=grad_gamma)
+    grad_gamma /= deviation
+    xp.multiply(grad_out, gamma / deviation, out=grad_x)
+    return grad_x
+
+
+def layer_norm_forward(
+    x: FloatArray,
+    gain: FloatArray,
+    deviation: FloatArray,
+    normalized: FloatArray,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.normalization.layer_norm_forward` says."""
+    xp = array_namespace(x)
+    xp.mean(x, axis=1, keepdims=True, out=deviation)
+    xp.subtract(x, deviation, out=normalized)
+    xp.multiply(normalized, normalized, out=out)
+    xp.mean(out, axis=1, keepdims=True, out=deviation)
+    xp.sqrt(deviation, out=deviation)
+    normalized /= _or_infinity(deviation)
+    return xp.multiply(normalized, gain, out=out)
+
+
+def layer_norm_backward(
+    grad_out: FloatArray,
+    normalized: FloatArray,
+    deviation: FloatArray,
+    gain: FloatArray,
+    grad_gain: FloatArray,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.normalization.layer_norm_backward` says."""
+    xp = array_namespace(grad_out)
+    along = xp.multiply(grad_out, normalized)
+    xp.sum(along, axis=0, out=grad_gain)
+    along *= gain
+    share = xp.mean(along, axis=1, keepdims=True)
+    xp.multiply(grad_out, gain, out=grad_x)
+    grad_x -= xp.mean(grad_x, axis=1, keepdims=True)
+    xp.multiply(normalized, share, out=along)
+    grad_x -= along
+    grad_x /= _or_infinity(deviation)
+    return grad_x
+
+
+def _or_infinity(deviation: FloatArray) -> FloatArray:
+    """Return the deviations with infinity for 0, so that quotients become 0."""
+    xp = array_namespace(deviation)
+    infinity = xp.asarray(xp.inf, deviation.dtype)
+    divisors: FloatArray = xp.where(deviation == 0, infinity, deviation)
+    return divisors

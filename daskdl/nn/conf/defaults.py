@@ -2,22 +2,28 @@
 
 from typing import Any, Literal
 
+from pydantic import model_validator
+
 from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.constraints import Constraints
+from daskdl.nn.conf.dropouts import AnyDropout
+from daskdl.nn.conf.layer import refuse_two_dropouts
 from daskdl.nn.conf.names import (
     BackpropTypeName,
     GradientNormalizationName,
-    WeightInitName,
 )
+from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
 from daskdl.nn.conf.updaters import AnyUpdater, Sgd
 from daskdl.nn.conf.values import (
-    Count,
     Conf,
-    Index,
-    NonNegative,
+    Count,
     Positive,
     Probability,
     Real,
+    Whole,
 )
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.conf.weight_noise import AnyWeightNoise
 
 
 class NetworkConf(Conf):
@@ -37,33 +43,46 @@ class NetworkConf(Conf):
     tbptt_fwd_length, tbptt_back_length : int
         Time steps of a segment. The second one is kept for DL4J's files and changes
         nothing, as in DL4J.
-    activation, weight_init, bias_init, updater, bias_updater, l1, l2, l1_bias, \
-l2_bias, weight_decay, keep_probability, gradient_normalization, \
-gradient_normalization_threshold
+    dl4j : mapping
+        Properties in DL4J's file that change nothing here, kept for the way back.
+    activation, weight_init, bias_init, gain_init, updater, bias_updater, l1, l2, \
+l1_bias, l2_bias, weight_decay, weight_decay_bias, constraints, keep_probability, dropout, weight_noise, \
+gradient_normalization, gradient_normalization_threshold
         For every layer that does not say otherwise, as in
         :class:`~daskdl.nn.conf.layer.WeightLayerConf`. The defaults are DL4J's.
         `activation` does not reach LSTM and output layers, which have their own.
     """
 
-    seed: Index = 12345
+    seed: Whole = 12345
     dtype: Literal["float32", "float64"] = "float32"
     mini_batch: bool = True
     backprop_type: BackpropTypeName = "standard"
     tbptt_fwd_length: Count = 20
     tbptt_back_length: Count = 20
     activation: AnyActivation = "sigmoid"
-    weight_init: WeightInitName = "xavier"
+    weight_init: AnyWeightInit = "xavier"
     bias_init: Real = 0.0
+    gain_init: Real = 1.0
     updater: AnyUpdater = Sgd()
     bias_updater: AnyUpdater | None = None
-    l1: NonNegative = 0.0
-    l2: NonNegative = 0.0
-    l1_bias: NonNegative = 0.0
-    l2_bias: NonNegative = 0.0
-    weight_decay: NonNegative = 0.0
+    l1: AnyCoefficient = 0.0
+    l2: AnyCoefficient = 0.0
+    l1_bias: AnyCoefficient = 0.0
+    l2_bias: AnyCoefficient = 0.0
+    weight_decay: AnyWeightDecay = 0.0
+    weight_decay_bias: AnyWeightDecay = 0.0
+    constraints: Constraints = ()
     keep_probability: Probability = 1.0
+    dropout: AnyDropout | None = None
+    weight_noise: AnyWeightNoise | None = None
     gradient_normalization: GradientNormalizationName = "none"
     gradient_normalization_threshold: Positive = 1.0
+    dl4j: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _check_dropout(self) -> "NetworkConf":
+        refuse_two_dropouts(self)
+        return self
 
     def defaults(self) -> dict[str, Any]:
         """Return what layers take over for the options that they leave open."""

@@ -1,28 +1,31 @@
 """What all layer configurations share."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
-from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
+from daskdl.nn.conf.constraints import Constraints
+from daskdl.nn.conf.dropouts import AnyDropout, Dropouts, PlainDropout
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, describe, inside_type
 from daskdl.nn.conf.kinds import PREPROCESSOR_KINDS, AnyOf
 from daskdl.nn.conf.names import (
     GradientNormalizationName,
-    WeightInitName,
 )
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
 from daskdl.nn.conf.updaters import AnyUpdater
 from daskdl.nn.conf.values import (
     Conf,
     Count,
-    NonNegative,
     Positive,
     Probability,
     Real,
 )
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.conf.weight_noise import AnyWeightNoise
 
 
 def _names(value: object) -> object:
@@ -59,12 +62,15 @@ class LayerConf(Conf):
     preprocessor : preprocessor, optional
         Reshapes the input. Only for what does not happen by itself: images are
         flattened for a dense layer, and dense layers work on each time step.
+    dl4j : mapping
+        Properties in DL4J's file that change nothing here, kept for the way back.
     """
 
     type: str
     name: Annotated[str, Field(min_length=1)] | None = None
     inputs: Names = ()
     preprocessor: AnyPreprocessor | None = None
+    dl4j: dict[str, Any] = {}
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return what comes out for `input_type`; refuse what cannot go in."""
@@ -120,25 +126,94 @@ class LayerConf(Conf):
         return False
 
 
-class TrainedLayerConf(LayerConf):
+def refuse_two_dropouts(conf: Any) -> None:
+    """Refuse a configuration with both `keep_probability` and `dropout`."""
+    if conf.dropout is not None and conf.keep_probability not in (None, 1):
+        raise PathError(
+            "must be left out where keep_probability is given, which is plain "
+            f"dropout, got {conf.dropout.type}.",
+            "dropout",
+        )
+
+
+class DroppedLayerConf(LayerConf):
+    """A layer whose input may be dropped. None stands for what the network says.
+
+    Parameters
+    ----------
+    keep_probability : float in (0, 1], optional
+        DL4J's dropOut: each number of the layer's *input* is kept with this
+        probability in training, and divided by it. 1 keeps all.
+    dropout : dropout, optional
+        Another kind, or one with a schedule; not besides `keep_probability`.
+    """
+
+    # Some layers never drop their input in DL4J: the options are for its files only.
+    applies_dropout: ClassVar[bool] = True
+
+    keep_probability: Probability | None = None
+    dropout: AnyDropout | None = None
+
+    @model_validator(mode="after")
+    def _check_dropout(self) -> "DroppedLayerConf":
+        refuse_two_dropouts(self)
+        return self
+
+    @property
+    def input_dropout(self) -> Dropouts | None:
+        """What happens to the layer's input in training."""
+        if not self.applies_dropout:
+            return None
+        if self.dropout is not None:
+            return self.dropout
+        if self.keep_probability in (None, 1):
+            return None
+        return PlainDropout(keep_probability=self.keep_probability)
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> LayerConf:
+        """Return a copy with nothing left open; see :meth:`LayerConf.filled`."""
+        if self.dropout is not None or self.keep_probability is not None:
+            # What the layer says of dropout, it says in one of the two options.
+            taken = ("dropout", "keep_probability")
+            defaults = {key: defaults[key] for key in defaults if key not in taken}
+        return super().filled(defaults, input_type, name)
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if training needs random numbers."""
+        return self.input_dropout is not None
+
+
+class TrainedLayerConf(DroppedLayerConf):
     """A layer with parameters. None stands for what the network says.
 
     Parameters
     ----------
     updater, bias_updater : updater, optional
         How the parameters change; `bias_updater` None means as `updater`.
-    keep_probability : float in (0, 1], optional
-        DL4J's dropOut: each number of the layer's *input* is kept with this
-        probability in training, and divided by it. None or 1 keeps all.
     gradient_normalization : str, optional
         What happens to the layer's gradient before regularization.
     gradient_normalization_threshold : float, optional
         The bound of the three that clip.
+    l1, l2, l1_bias, l2_bias : float or schedule, optional
+        Added to the gradient before the updater: ``l1 * sign(w) + l2 * w``.
+    weight_decay, weight_decay_bias : float, schedule or weight decay, optional
+        Added to the update after the updater: ``learning_rate * weight_decay * w``.
+    constraints : tuple of constraints, optional
+        What the parameters are held to after each update.
     """
 
     updater: AnyUpdater | None = None
     bias_updater: AnyUpdater | None = None
-    keep_probability: Probability | None = None
+    l1: AnyCoefficient | None = None
+    l2: AnyCoefficient | None = None
+    l1_bias: AnyCoefficient | None = None
+    l2_bias: AnyCoefficient | None = None
+    weight_decay: AnyWeightDecay | None = None
+    weight_decay_bias: AnyWeightDecay | None = None
+    constraints: Constraints | None = None
     gradient_normalization: GradientNormalizationName | None = None
     gradient_normalization_threshold: Positive | None = None
 
@@ -146,11 +221,6 @@ class TrainedLayerConf(LayerConf):
     def trained(self) -> "TrainedLayerConf":
         """The layer itself says how its parameters change."""
         return self
-
-    @property
-    def draws_random_numbers(self) -> bool:
-        """True if training needs random numbers."""
-        return self.keep_probability is not None and self.keep_probability < 1
 
 
 class WeightLayerConf(TrainedLayerConf):
@@ -162,28 +232,34 @@ class WeightLayerConf(TrainedLayerConf):
         Number of outputs, units or channels.
     n_in : int, optional
         Number of inputs; inferred, and refused if it contradicts the input.
-    activation : str, optional
-        Name of the activation function.
-    weight_init : str, optional
+    activation : str or activation, optional
+        The activation function, by name or with options.
+    weight_init : str or weight init, optional
         How the initial weights are drawn.
     bias_init : float, optional
         Initial bias.
-    l1, l2, l1_bias, l2_bias : float, optional
-        Added to the gradient before the updater: ``l1 * sign(w) + l2 * w``.
-    weight_decay : float, optional
-        Added to the update after the updater: ``learning_rate * weight_decay * w``.
+    weight_noise : weight noise, optional
+        What is done to the weights in training, for one forward and backward.
     """
+
+    # Some layers never have noise on their weights in DL4J.
+    applies_weight_noise: ClassVar[bool] = True
 
     n_out: Count
     n_in: Count | None = None
     activation: AnyActivation | None = None
-    weight_init: WeightInitName | None = None
+    weight_init: AnyWeightInit | None = None
     bias_init: Real | None = None
-    l1: NonNegative | None = None
-    l2: NonNegative | None = None
-    l1_bias: NonNegative | None = None
-    l2_bias: NonNegative | None = None
-    weight_decay: NonNegative | None = None
+    weight_noise: AnyWeightNoise | None = None
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if training needs random numbers."""
+        if self.applies_weight_noise and self.weight_noise is not None:
+            return True
+        if self.activation is not None and draws_random_numbers(self.activation):
+            return True
+        return super().draws_random_numbers
 
     def inferred_n_in(self, input_type: InputType) -> int:
         """Return how many inputs a unit has; refuse an `n_in` that contradicts.

@@ -25,6 +25,7 @@ from daskdl.nn.conf.values import (
     Index,
     NonNegative,
     Positive,
+    Probability,
     Real,
     canonical,
     tagged,
@@ -303,6 +304,12 @@ NonNegativeSchedule: TypeAlias = Annotated[
 # As AnySchedule, but a number must be at least 0 and below 1.
 FractionSchedule: TypeAlias = Annotated[
     Annotated[Fraction, Tag(_NUMBER)] | _TaggedSchedule,
+    Discriminator(number_or_schedule),
+    _found(*SCHEDULES),
+]
+# As AnySchedule, but a number must be above 0 and at most 1.
+ProbabilitySchedule: TypeAlias = Annotated[
+    Annotated[Probability, Tag(_NUMBER)] | _TaggedSchedule,
     Discriminator(number_or_schedule),
     _found(*SCHEDULES),
 ]

@@ -42,7 +42,7 @@ class AffineLayer(Layer[A]):
         if "b" in self.params:
             self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
 
-    def _affine_forward(self, x: FloatArray) -> FloatArray:
+    def _affine_forward(self, x: FloatArray, *, bias: bool = True) -> FloatArray:
         """Return ``rows @ W + b`` of shape (rows, n_out); its activation may follow."""
         self._check_input(x)
         self._x_shape = x.shape
@@ -50,26 +50,35 @@ class AffineLayer(Layer[A]):
         weight = self.params["W"]
         shape = (self._rows.shape[0], weight.shape[1])
         preout = self._buffer("preout", shape, x.dtype)
-        return dense_forward(self._rows, weight, self.params.get("b"), out=preout)
+        added = self.params.get("b") if bias else None
+        return dense_forward(self._rows, weight, added, out=preout)
 
-    def _affine_backward(self, grad_preout: FloatArray) -> FloatArray | None:
+    def _affine_backward(
+        self, grad_preout: FloatArray, *, bias: bool = True
+    ) -> FloatArray | None:
+        """Write the gradients of :meth:`_affine_forward`; return that in the input."""
         grad_rows = dense_backward(
             grad_preout,
             self._rows,
             self.params["W"],
             grad_weight=self.gradients["W"],
-            grad_bias=self.gradients.get("b"),
+            grad_bias=self.gradients.get("b") if bias else None,
             grad_x=self._like("grad_rows", self._rows) if self.needs_grad_x else None,
         )
         if grad_rows is None:
             return None
         return self._from_rows(grad_rows)
 
-    def _activated(self, preout: FloatArray) -> FloatArray:
-        """Return the activation, in place where its gradient allows."""
+    def _activated(
+        self, preout: FloatArray, rng: np.random.Generator | None
+    ) -> FloatArray:
+        """Return the activation, in place where its gradient allows.
+
+        Only training gives an `rng`.
+        """
         reads_preout = self._activation.reads_preout
         out = self._like("output", preout) if reads_preout else preout
-        return self._activation.forward(preout, out=out)
+        return self._activation.forward(preout, out=out, rng=rng)
 
     def _as_rows(self, x: FloatArray) -> FloatArray:
         if isinstance(self.input_type, Recurrent):

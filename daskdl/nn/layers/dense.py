@@ -5,12 +5,14 @@ from typing import Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.normalization import layer_norm_backward, layer_norm_forward
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import (
     WeightLayerConf,
     dense_parameters,
 )
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.affine import AffineLayer
 from daskdl.nn.masks import column_mask
 
@@ -20,10 +22,22 @@ class Dense(WeightLayerConf):
 
     Images are flattened channel by channel, as DL4J does; time series go through step
     by step.
+
+    Parameters
+    ----------
+    has_bias : bool
+        Whether a bias is added.
+    has_layer_norm : bool
+        Whether the rows of ``x @ W`` are normalised, ``activation(norm(x @ W) * g +
+        b)``.
+    gain_init : float, optional
+        Initial ``g``; None stands for what the network says.
     """
 
     type: Literal["dense"] = "dense"
     has_bias: bool = True
+    has_layer_norm: bool = False
+    gain_init: Real | None = None
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return rows of `n_out`, or time series of them."""
@@ -33,8 +47,11 @@ class Dense(WeightLayerConf):
         return FeedForward(size=self.n_out)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return W (n_in, n_out) and b (n_out,)."""
-        return dense_parameters(self, input_type, has_bias=self.has_bias)
+        """Return W (n_in, n_out), and where they are b (n_out,) and g (n_out,)."""
+        found = dense_parameters(self, input_type, has_bias=self.has_bias)
+        if self.has_layer_norm:
+            found += (Parameter("g", (self.n_out,)),)
+        return found
 
 
 class DenseLayer(AffineLayer[Dense]):
@@ -42,6 +59,12 @@ class DenseLayer(AffineLayer[Dense]):
 
     Masked rows come out as 0 and send no gradient back, as in DL4J.
     """
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw W with fans n_in and n_out; biases and gains have their options."""
+        super().initialize(rng)
+        if "g" in self.params:
+            self.params["g"].fill(self._given("gain_init", self.conf.gain_init))
 
     def forward(
         self,
@@ -52,10 +75,12 @@ class DenseLayer(AffineLayer[Dense]):
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`."""
-        self._preout = self._affine_forward(x)
+        self._preout = self._affine_forward(x, bias=not self.conf.has_layer_norm)
+        if self.conf.has_layer_norm:
+            self._normalize(self._preout)
         n_rows, n_out = self._preout.shape
         self._column = None if mask is None else column_mask(mask, n_rows, self.who)
-        self._output = self._activated(self._preout)
+        self._output = self._activated(self._preout, rng if training else None)
         if self._column is not None:
             self._output *= self._column
         return self._output.reshape(*self._row_axes(), n_out)
@@ -68,7 +93,37 @@ class DenseLayer(AffineLayer[Dense]):
         if self._column is not None:
             grad = xp.multiply(grad, self._column, out=grad_preout)
         self._activation.backward(grad, self._preout, self._output, out=grad_preout)
-        return self._affine_backward(grad_preout)
+        if self.conf.has_layer_norm:
+            self._normalize_backward(grad_preout)
+        return self._affine_backward(grad_preout, bias=not self.conf.has_layer_norm)
+
+    def _normalize(self, preout: FloatArray) -> None:
+        """Turn ``x @ W`` into ``norm(x @ W) * g + b``, in place."""
+        self._normalized = self._like("normalized", preout)
+        self._deviation = self._buffer("deviation", (len(preout), 1), preout.dtype)
+        layer_norm_forward(
+            preout,
+            self.params["g"],
+            deviation=self._deviation,
+            normalized=self._normalized,
+            out=preout,
+        )
+        if "b" in self.params:
+            preout += self.params["b"]
+
+    def _normalize_backward(self, grad_preout: FloatArray) -> None:
+        """Turn the gradient in the pre-activations into that in ``x @ W``."""
+        if "b" in self.gradients:
+            xp = array_namespace(grad_preout)
+            xp.sum(grad_preout, axis=0, out=self.gradients["b"])
+        layer_norm_backward(
+            grad_preout,
+            self._normalized,
+            self._deviation,
+            self.params["g"],
+            grad_gain=self.gradients["g"],
+            grad_x=grad_preout,
+        )
 
     def _row_axes(self) -> tuple[int, ...]:
         """Return (batch, time) of series, else (batch,)."""

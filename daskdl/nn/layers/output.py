@@ -87,7 +87,7 @@ class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`. Masks change the loss only."""
         self._preout = self._affine_forward(x)
-        self._output = self._activated(self._preout)
+        self._output = self._activated(self._preout, rng if training else None)
         self._features_mask = mask
         n_axes = len(self.output_type.shape)
         return self._output.reshape(*self._x_shape[:n_axes], self.conf.n_out)
