@@ -110,7 +110,7 @@ class Network(StepNetwork[Conf]):
         """
         scores, _ = self.score_and_output(batch)
         if include_regularization:
-            scores += self._plan.regularization_score(self._params)
+            scores += self._regularization_score()
         return scores
 
     def score_and_output(self, batch: Batch) -> tuple[FloatArray, list[FloatArray]]:
@@ -144,7 +144,7 @@ class Network(StepNetwork[Conf]):
         total = float(self.score_examples(batch).sum(dtype=np.float64))
         if self.conf.mini_batch:
             total /= batch.num_examples
-        return total + self._plan.regularization_score(self._params)
+        return total + self._regularization_score()
 
     @overload
     def evaluate(self, data: Batch | Iterable[Batch]) -> Evaluation: ...
@@ -209,7 +209,7 @@ class Network(StepNetwork[Conf]):
         ----------
         path_or_url : str or path
             A plain path, ``file://``, ``hdfs://``, or what else fsspec opens.
-        normalizer : NormalizerStandardize, optional
+        normalizer : Normalizer, optional
             What the features went through; by default :attr:`normalizer`.
         overwrite : bool
             Replace what is there.

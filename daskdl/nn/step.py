@@ -19,17 +19,18 @@ from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
-from daskdl.nn.conf.parameters import ParameterRole
 from daskdl.nn.conf.topology import Node, learning_nodes
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.layers.stage import Stage
+from daskdl.nn.param_roles import LayerStretch, plan_parameters
 from daskdl.nn.tbptt import carried_state, time_segments
-from daskdl.nn.update_plan import LayerStretch, UpdatePlan, plan_layer
+from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vertices.table import build_vertex
 from daskdl.nn.vertices.vertex import Vertex
 
 if TYPE_CHECKING:
-    from daskdl.data.normalizers import NormalizerStandardize
+    from daskdl.data.normalizers.normalizer import Normalizer
 
 Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
 S = TypeVar("S", bound="StepNetwork[Any]")
@@ -58,7 +59,7 @@ class StepNetwork(ABC, Generic[Conf]):
         Minibatches and passes over the data that were trained.
     score : float
         Of the last minibatch, before its update; NaN before the first.
-    normalizer : NormalizerStandardize or None
+    normalizer : Normalizer or None
         What the features went through; saved and loaded with the network.
 
     Raises
@@ -79,7 +80,7 @@ class StepNetwork(ABC, Generic[Conf]):
         self.iteration_count = 0
         self.epoch_count = 0
         self.score = float("nan")
-        self.normalizer: NormalizerStandardize | None = None
+        self.normalizer: Normalizer | None = None
         self._nodes = conf.nodes()
         self._workspace = Workspace()
         self._parts = [(node, self._part(node)) for node in self._nodes]
@@ -138,6 +139,11 @@ class StepNetwork(ABC, Generic[Conf]):
     def nodes(self) -> Sequence[Node]:
         """Layers and vertices in the order in which they are computed."""
         return self._nodes
+
+    @property
+    def plan(self) -> UpdatePlan:
+        """How gradients become updates, and where the updaters' state lies."""
+        return self._plan
 
     @property
     def running_slots(self) -> tuple[Slot, ...]:
@@ -233,7 +239,7 @@ class StepNetwork(ABC, Generic[Conf]):
         if self.conf.mini_batch:
             self._plan.average(self._gradients, arrays.num_examples)
             loss /= arrays.num_examples
-        self.score = loss + self._plan.regularization_score(self._params)
+        self.score = loss + self._regularization_score()
         return self.score
 
     def compute_update(self) -> FloatArray:
@@ -249,6 +255,7 @@ class StepNetwork(ABC, Generic[Conf]):
             self._params,
             self._updater_state,
             iteration=self.iteration_count,
+            epoch=self.epoch_count,
             workspace=self._workspace,
         )
         return self._gradients
@@ -260,6 +267,7 @@ class StepNetwork(ABC, Generic[Conf]):
     def finish_iteration(self) -> None:
         """Count the iteration, and hold the parameters to their constraints."""
         self.iteration_count += 1
+        self._plan.constrain(self._params)
 
     def segments(self, batch: Batch) -> Iterator[Batch]:
         """Yield what is trained of a minibatch, one iteration each.
@@ -376,6 +384,11 @@ class StepNetwork(ABC, Generic[Conf]):
         kind = type(node.conf).__name__
         return f"{type(self).__name__} {node.name} ({kind})"
 
+    def _regularization_score(self) -> float:
+        return self._plan.regularization_score(
+            self._params, iteration=self.iteration_count, epoch=self.epoch_count
+        )
+
     def _sum_of_losses(
         self, labels: list[FloatArray], masks: list[FloatArray | None]
     ) -> float:
@@ -407,18 +420,8 @@ def _stretches(layout: ParamLayout, nodes: Sequence[Node]) -> list[LayerStretch]
         trained = node.conf.trained
         if node.parameters and trained is not None:
             slots = [layout[f"{node.key}_{item.name}"] for item in node.parameters]
+            order = () if isinstance(node.conf, VertexConf) else node.conf.table_order
             stretches.append(
-                plan_layer(
-                    trained,
-                    slots,
-                    [item.name for item in node.parameters],
-                    regularized=_with_role(node, "weight"),
-                    biases=_with_role(node, "bias"),
-                    running=_with_role(node, "running"),
-                )
+                plan_parameters(trained, slots, node.parameters, table_order=order)
             )
     return stretches
-
-
-def _with_role(node: Node, role: ParameterRole) -> frozenset[str]:
-    return frozenset(item.name for item in node.parameters if item.role == role)

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.constraints import Constraints
@@ -46,8 +46,8 @@ class NetworkConf(Conf):
     dl4j : mapping
         Properties in DL4J's file that change nothing here, kept for the way back.
     activation, weight_init, bias_init, gain_init, updater, bias_updater, l1, l2, \
-l1_bias, l2_bias, weight_decay, weight_decay_bias, constraints, keep_probability, dropout, weight_noise, \
-gradient_normalization, gradient_normalization_threshold
+l1_bias, l2_bias, weight_decay, weight_decay_bias, constraints, keep_probability, \
+dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
         For every layer that does not say otherwise, as in
         :class:`~daskdl.nn.conf.layer.WeightLayerConf`. The defaults are DL4J's.
         `activation` does not reach LSTM and output layers, which have their own.
@@ -77,7 +77,7 @@ gradient_normalization, gradient_normalization_threshold
     weight_noise: AnyWeightNoise | None = None
     gradient_normalization: GradientNormalizationName = "none"
     gradient_normalization_threshold: Positive = 1.0
-    dl4j: dict[str, Any] = {}
+    dl4j: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check_dropout(self) -> "NetworkConf":

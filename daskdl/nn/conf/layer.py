@@ -70,7 +70,7 @@ class LayerConf(Conf):
     name: Annotated[str, Field(min_length=1)] | None = None
     inputs: Names = ()
     preprocessor: AnyPreprocessor | None = None
-    dl4j: dict[str, Any] = {}
+    dl4j: dict[str, Any] = Field(default_factory=dict)
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return what comes out for `input_type`; refuse what cannot go in."""
@@ -87,6 +87,14 @@ class LayerConf(Conf):
     def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the names of the parameters in the order of DL4J's flat vector."""
         return tuple(item.name for item in self.parameters(input_type))
+
+    @property
+    def table_order(self) -> tuple[str, ...]:
+        """The order in which DL4J deals regularization and updaters to the parameters.
+
+        Empty where that is the order in which they lie.
+        """
+        return ()
 
     @property
     def trained(self) -> "TrainedLayerConf | None":

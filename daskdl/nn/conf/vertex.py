@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import Field
+
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import Names, TrainedLayerConf
@@ -17,10 +19,13 @@ class VertexConf(Conf):
     ----------
     inputs : tuple of str
         The network inputs and vertices it reads, in this order.
+    dl4j : mapping
+        Properties in DL4J's file that change nothing here, kept for the way back.
     """
 
     type: str
     inputs: Names = ()
+    dl4j: dict[str, Any] = Field(default_factory=dict)
 
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
         """Return what comes out for `input_types`; refuse what cannot go in."""
