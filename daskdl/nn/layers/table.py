@@ -12,6 +12,9 @@ from daskdl.nn.layers.batch_normalization import (
     BatchNormalizationLayer,
 )
 from daskdl.nn.layers.convolution import Convolution2D, ConvolutionLayer
+from daskdl.nn.layers.cropping1d import Cropping1D, Cropping1DLayer
+from daskdl.nn.layers.cropping2d import Cropping2D, Cropping2DLayer
+from daskdl.nn.layers.cropping3d import Cropping3D, Cropping3DLayer
 from daskdl.nn.layers.dense import Dense, DenseLayer
 from daskdl.nn.layers.dropout import Dropout, DropoutLayer
 from daskdl.nn.layers.global_pooling import GlobalPooling, GlobalPoolingLayer
@@ -22,20 +25,35 @@ from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
 from daskdl.nn.layers.subsampling import Subsampling, SubsamplingLayer
 from daskdl.nn.layers.subsampling1d import Subsampling1D, Subsampling1DLayer
 from daskdl.nn.layers.subsampling3d import Subsampling3D, Subsampling3DLayer
+from daskdl.nn.layers.upsampling1d import Upsampling1D, Upsampling1DLayer
+from daskdl.nn.layers.upsampling2d import Upsampling2D, Upsampling2DLayer
+from daskdl.nn.layers.upsampling3d import Upsampling3D, Upsampling3DLayer
+from daskdl.nn.layers.zero_padding import ZeroPadding, ZeroPaddingLayer
+from daskdl.nn.layers.zero_padding1d import ZeroPadding1D, ZeroPadding1DLayer
+from daskdl.nn.layers.zero_padding3d import ZeroPadding3D, ZeroPadding3DLayer
 
 LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Activation: ActivationLayer,
     BatchNormalization: BatchNormalizationLayer,
     Convolution2D: ConvolutionLayer,
+    Cropping1D: Cropping1DLayer,
+    Cropping2D: Cropping2DLayer,
+    Cropping3D: Cropping3DLayer,
     Dense: DenseLayer,
     Dropout: DropoutLayer,
     GlobalPooling: GlobalPoolingLayer,
     LSTM: LstmLayer,
     Output: RowOutputLayer,
     RnnOutput: RnnOutputLayer,
-    Subsampling: SubsamplingLayer,
     Subsampling1D: Subsampling1DLayer,
     Subsampling3D: Subsampling3DLayer,
+    Subsampling: SubsamplingLayer,
+    Upsampling1D: Upsampling1DLayer,
+    Upsampling2D: Upsampling2DLayer,
+    Upsampling3D: Upsampling3DLayer,
+    ZeroPadding1D: ZeroPadding1DLayer,
+    ZeroPadding3D: ZeroPadding3DLayer,
+    ZeroPadding: ZeroPaddingLayer,
 }
 
 
