@@ -32,7 +32,7 @@ from daskdl.cluster.results import (
     pairs_of,
 )
 from daskdl.cluster.stats.events import FitReport, OnEvent
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import open_sink
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import OptionError
@@ -64,7 +64,7 @@ class ClusterNetwork(Generic[N]):
         A network is trained in place; a configuration is initialised first.
     training_master : TrainingMaster, optional
         How the workers train together; gradient sharing with its defaults if not given.
-    normalizer : NormalizerStandardize, optional
+    normalizer : Normalizer, optional
         Applied to all data. Fitted on the cluster by the first ``fit`` unless it is.
 
     Attributes
@@ -83,7 +83,7 @@ class ClusterNetwork(Generic[N]):
         network: N | MultiLayerConfiguration | ComputationGraphConfiguration,
         training_master: TrainingMaster | None = None,
         *,
-        normalizer: NormalizerStandardize | None = None,
+        normalizer: Normalizer | None = None,
     ) -> None:
         who = type(self).__name__
         if not hasattr(client, "submit"):
@@ -94,7 +94,7 @@ class ClusterNetwork(Generic[N]):
         if training_master is not None:
             check_type(who, "training_master", training_master, TrainingMaster)
         if normalizer is not None:
-            check_type(who, "normalizer", normalizer, NormalizerStandardize)
+            check_type(who, "normalizer", normalizer, Normalizer)
         built = (
             network
             if isinstance(network, MultiLayerNetwork | ComputationGraph)
@@ -362,7 +362,7 @@ def front_end(
     network: Network[Any],
     training_master: TrainingMaster | None = None,
     *,
-    normalizer: NormalizerStandardize | None = None,
+    normalizer: Normalizer | None = None,
 ) -> DaskMultiLayer | DaskComputationGraph:
     """Return the front end that fits the kind of `network`."""
     if isinstance(network, MultiLayerNetwork):

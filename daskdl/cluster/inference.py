@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.merging import merge_keys
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.scan import PartitionFacts, scan_partition
 from daskdl.data.sinks import Sink
 from daskdl.data.sources.source import Partition, Source
@@ -68,7 +68,7 @@ class Predicted:
 class InferenceTask:
     """What every task needs besides its partitions."""
 
-    normalizer: NormalizerStandardize | None
+    normalizer: Normalizer | None
     batch_size: int
     key: str = "key"
 
@@ -77,7 +77,7 @@ def scan_on(client: Client) -> Scan:
     """Return a scan that runs one task a partition on `client`'s cluster."""
 
     def scan(
-        partitions: Sequence[Partition], unfitted: NormalizerStandardize | None
+        partitions: Sequence[Partition], unfitted: Normalizer | None
     ) -> list[PartitionFacts]:
         futures = client.map(
             scan_partition, partitions, **scan_options(unfitted), pure=False

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from daskdl.cluster.masters.options import TrainingMaster
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
 from daskdl.data.sources.source import Partition
 
@@ -19,7 +19,7 @@ class SessionSpec:
 
     session: str
     master: TrainingMaster
-    normalizer: NormalizerStandardize | None = None
+    normalizer: Normalizer | None = None
     cache_bytes: int = 128 << 20
 
     @property

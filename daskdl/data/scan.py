@@ -14,7 +14,11 @@ from numpy.typing import NDArray
 from daskdl.data.examples import first_bad_row
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition
-from daskdl.data.statistics import FeatureStatistics
+from daskdl.data.statistics import (
+    FeatureStatistics,
+    merge_statistics,
+    statistics_of,
+)
 from daskdl.errors import DataError, OptionError, ShapeError
 
 __all__ = ["PartitionFacts", "merge_facts", "scan_partition"]
@@ -36,8 +40,8 @@ class PartitionFacts:
     features, labels : tuple of tuple of int
         Shape of one example of each input and output, without the batch axis; of the
         longest one where time series differ in length. Empty labels: there are none.
-    statistics : tuple of FeatureStatistics or None
-        Of each input, if asked for and there are rows.
+    statistics, label_statistics : tuple of FeatureStatistics or None
+        Of each input, and of each output, if asked for and there are rows.
     features_masks, labels_masks : tuple of (tuple of int or None)
         Shape of the mask of one example of each input and output, None where there is
         none; empty where no input, or output, has one.
@@ -50,18 +54,23 @@ class PartitionFacts:
     statistics: tuple[FeatureStatistics, ...] | None = None
     features_masks: MaskShapes = ()
     labels_masks: MaskShapes = ()
+    label_statistics: tuple[FeatureStatistics, ...] | None = None
 
 
 def scan_partition(
-    partition: Partition, *, statistics: bool, feature_axis: int = 1
+    partition: Partition,
+    *,
+    statistics: bool,
+    label_statistics: bool = False,
+    feature_axis: int = 1,
 ) -> PartitionFacts:
     """Load a partition, check that its numbers are finite, and describe it.
 
     Parameters
     ----------
     partition : Partition
-    statistics : bool
-        Collect what a normalizer needs, too.
+    statistics, label_statistics : bool
+        Collect what a normalizer needs of features, and of labels, too.
     feature_axis : int
         Axis of features or channels in the arrays with their batch axis.
 
@@ -77,21 +86,24 @@ def scan_partition(
         for index, array in enumerate(arrays):
             column = group if len(arrays) == 1 else f"{group}[{index}]"
             _check_finite(partition.name, column, array)
-    collected = None
+    of_features = of_labels = None
     if statistics and examples.num_examples:
-        masks = examples.features_masks or [None] * len(examples.features)
-        collected = tuple(
-            FeatureStatistics.of(array, mask, feature_axis=feature_axis)
-            for array, mask in zip(examples.features, masks, strict=True)
+        of_features = statistics_of(
+            examples.features, examples.features_masks, feature_axis=feature_axis
+        )
+    if label_statistics and examples.num_examples:
+        of_labels = statistics_of(
+            examples.labels, examples.labels_masks, feature_axis=feature_axis
         )
     return PartitionFacts(
         partition.name,
         examples.num_examples,
         tuple(array.shape[1:] for array in examples.features),
         tuple(array.shape[1:] for array in examples.labels),
-        collected,
+        of_features,
         _mask_shapes(examples.features_masks),
         _mask_shapes(examples.labels_masks),
+        of_labels,
     )
 
 
@@ -121,9 +133,10 @@ def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
             merged.rows + one.rows,
             _merge_shapes("features", merged, one),
             _merge_shapes("labels", merged, one),
-            _merge_statistics(merged.statistics, one.statistics),
+            _merge_statistics("inputs", merged.statistics, one.statistics),
             _merge_masks(merged.features_masks, one.features_masks),
             _merge_masks(merged.labels_masks, one.labels_masks),
+            _merge_statistics("outputs", merged.label_statistics, one.label_statistics),
         )
     return merged
 
@@ -167,12 +180,13 @@ def _merge_masks(first: MaskShapes, second: MaskShapes) -> MaskShapes:
 
 
 def _merge_statistics(
+    what: str,
     first: tuple[FeatureStatistics, ...] | None,
     second: tuple[FeatureStatistics, ...] | None,
 ) -> tuple[FeatureStatistics, ...] | None:
     if first is None or second is None:
         return None
-    return tuple(a.merge(b) for a, b in zip(first, second, strict=True))
+    return merge_statistics("merge_facts", what, first, second)
 
 
 def _shown(shapes: Shapes) -> str:

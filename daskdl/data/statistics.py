@@ -1,4 +1,4 @@
-"""Mean and variance of features, in one pass over each part and mergeable.
+"""Mean, variance and bounds of features, in one pass over each part and mergeable.
 
 References
 ----------
@@ -6,14 +6,16 @@ Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computi
 sample variances", 1979: the merge of two parts. Within a part the two-pass formula.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.errors import ShapeError
 
-__all__ = ["FeatureStatistics"]
+__all__ = ["FeatureStatistics", "merge_statistics", "statistics_of"]
 
 _Vector = NDArray[np.float64]
 
@@ -31,6 +33,8 @@ class FeatureStatistics:
         Sum of the squared differences from the mean.
     minimum, maximum : ndarray of shape (n_features,), float64
         Equal where a feature is constant; rounding hides that in `squares`.
+    dtype : str
+        Of the values: float64, or float32 for all others.
     """
 
     count: int
@@ -38,6 +42,7 @@ class FeatureStatistics:
     squares: _Vector
     minimum: _Vector
     maximum: _Vector
+    dtype: str = "float64"
 
     @classmethod
     def of(
@@ -61,7 +66,7 @@ class FeatureStatistics:
         Raises
         ------
         ShapeError
-            If there is no such axis.
+            If there is no such axis, or the mask is not one of time steps.
         """
         if values.ndim < 2 or not -values.ndim <= feature_axis < values.ndim:
             raise ShapeError(
@@ -69,15 +74,22 @@ class FeatureStatistics:
                 f"{values.shape}."
             )
         last = np.moveaxis(values, feature_axis, -1)
+        dtype = "float64" if values.dtype == np.float64 else "float32"
         if mask is not None and values.ndim == 3:
+            if mask.shape != last.shape[:2]:
+                raise ShapeError(
+                    f"FeatureStatistics: mask must have shape {last.shape[:2]}, got "
+                    f"{mask.shape}."
+                )
             rows = last[np.asarray(mask, dtype=bool)].astype(np.float64)
         else:
             rows = last.reshape(-1, last.shape[-1]).astype(np.float64)
         if not len(rows):
-            return _nothing_seen(rows.shape[1])
+            return _nothing_seen(rows.shape[1], dtype)
         mean = rows.mean(axis=0)
         squares = np.square(rows - mean).sum(axis=0)
-        return cls(len(rows), mean, squares, rows.min(axis=0), rows.max(axis=0))
+        bounds = rows.min(axis=0), rows.max(axis=0)
+        return cls(len(rows), mean, squares, *bounds, dtype)
 
     def merge(self, other: "FeatureStatistics") -> "FeatureStatistics":
         """Return the statistics of both parts together.
@@ -103,6 +115,7 @@ class FeatureStatistics:
             self.squares + other.squares + delta * delta * (self.count * weight),
             np.minimum(self.minimum, other.minimum),
             np.maximum(self.maximum, other.maximum),
+            max(self.dtype, other.dtype),
         )
 
     @property
@@ -112,6 +125,56 @@ class FeatureStatistics:
         return deviation
 
 
-def _nothing_seen(n_features: int) -> FeatureStatistics:
+def statistics_of(
+    arrays: Sequence[NDArray[Any]],
+    masks: Sequence[NDArray[Any] | None] | None,
+    *,
+    feature_axis: int = 1,
+) -> tuple[FeatureStatistics, ...]:
+    """Collect the statistics of each of some arrays.
+
+    Parameters
+    ----------
+    arrays : sequence of ndarray of shape (batch, ...)
+    masks : sequence of (ndarray or None), optional
+        One an array.
+    feature_axis : int
+        Axis of features or channels.
+    """
+    masks = [None] * len(arrays) if masks is None else masks
+    return tuple(
+        FeatureStatistics.of(array, mask, feature_axis=feature_axis)
+        for array, mask in zip(arrays, masks, strict=True)
+    )
+
+
+def merge_statistics(
+    who: str,
+    what: str,
+    first: Sequence[FeatureStatistics],
+    second: Sequence[FeatureStatistics],
+) -> tuple[FeatureStatistics, ...]:
+    """Return the statistics of both parts together, array by array.
+
+    Parameters
+    ----------
+    who, what : str
+        For messages: what the arrays are.
+    first, second : sequence of FeatureStatistics
+
+    Raises
+    ------
+    ShapeError
+        If there are not as many of one as of the other, or of other features.
+    """
+    if len(first) != len(second):
+        raise ShapeError(
+            f"{who}: all data sets must have the same number of {what}, got "
+            f"{len(first)} and {len(second)}."
+        )
+    return tuple(a.merge(b) for a, b in zip(first, second, strict=True))
+
+
+def _nothing_seen(n_features: int, dtype: str) -> FeatureStatistics:
     zero, most = np.zeros(n_features), np.full(n_features, np.inf)
-    return FeatureStatistics(0, zero, zero, most, -most)
+    return FeatureStatistics(0, zero, zero, most, -most, dtype)

@@ -18,7 +18,8 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.data.files import open_input, open_output
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.kinds import normalizer_from_dict
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import DaskdlError, FormatError
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
@@ -64,7 +65,7 @@ def save(
     network: Network[Any],
     path_or_url: str,
     *,
-    normalizer: NormalizerStandardize | None = None,
+    normalizer: Normalizer | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write a network so that :func:`load` gives back exactly this one.
@@ -76,7 +77,7 @@ def save(
     path_or_url : str or path
         A plain path, ``file://``, ``hdfs://``, or what else fsspec opens. The file
         appears under its name when it is complete.
-    normalizer : NormalizerStandardize, optional
+    normalizer : Normalizer, optional
         What the features went through; by default the network's own.
     overwrite : bool
         Replace what is there.
@@ -203,7 +204,7 @@ def _read(archive: zipfile.ZipFile) -> Network[Any]:
     network.score = float(about["score"])
     if _NORMALIZER in archive.namelist():
         values = _read_json(archive, _NORMALIZER)
-        network.normalizer = NormalizerStandardize.from_dict(values)
+        network.normalizer = normalizer_from_dict(values)
     return network
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from daskdl.checks import check_count
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import SourceOptions
@@ -22,7 +22,7 @@ def fit(
     epochs: int = 1,
     batch_size: int | None = None,
     shuffle: bool = False,
-    normalizer: NormalizerStandardize | None = None,
+    normalizer: Normalizer | None = None,
 ) -> Network[Any]:
     """Train `network` on `data` without a cluster.
 
@@ -40,7 +40,7 @@ def fit(
     shuffle : bool
         Whether each epoch visits the minibatches in another order, which the network's
         seed decides.
-    normalizer : NormalizerStandardize, optional
+    normalizer : Normalizer, optional
         Fitted first unless it is already, then applied to every minibatch.
 
     Raises

@@ -14,7 +14,7 @@ import numpy as np
 from daskdl.checks import check_count, did_you_mean, some
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch, deal, plan_given, plan_minibatches, shuffle
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
@@ -23,9 +23,7 @@ from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.network import Network
 from daskdl.training.trainer import Minibatch as Batch
 
-Scan = Callable[
-    [Sequence[Partition], NormalizerStandardize | None], list[PartitionFacts]
-]
+Scan = Callable[[Sequence[Partition], Normalizer | None], list[PartitionFacts]]
 
 # Losses whose labels are classes: an integer label column becomes one-hot rows.
 _CLASS_LOSSES = frozenset({"mcxent", "negativeloglikelihood"})
@@ -43,14 +41,14 @@ class PreparedData:
         Rows and shapes of all partitions together.
     minibatches : tuple of Minibatch
         In the order of the source.
-    normalizer : NormalizerStandardize or None
+    normalizer : Normalizer or None
         Fitted; applied to every minibatch.
     """
 
     source: Source
     facts: PartitionFacts
     minibatches: tuple[Minibatch, ...]
-    normalizer: NormalizerStandardize | None
+    normalizer: Normalizer | None
 
     @property
     def examples(self) -> int:
@@ -81,18 +79,22 @@ class PreparedData:
 
 
 def scan_here(
-    partitions: Sequence[Partition], unfitted: NormalizerStandardize | None
+    partitions: Sequence[Partition], unfitted: Normalizer | None
 ) -> list[PartitionFacts]:
     """Scan the partitions one after the other in this process."""
     how = scan_options(unfitted)
     return [scan_partition(partition, **how) for partition in partitions]
 
 
-def scan_options(unfitted: NormalizerStandardize | None) -> dict[str, Any]:
+def scan_options(unfitted: Normalizer | None) -> dict[str, Any]:
     """Return how to scan so that `unfitted`, if any, can be fitted."""
     if unfitted is None:
         return {"statistics": False}
-    return {"statistics": True, "feature_axis": unfitted.feature_axis}
+    return {
+        "statistics": True,
+        "label_statistics": unfitted.is_fit_label,
+        "feature_axis": unfitted.feature_axis,
+    }
 
 
 def prepare(
@@ -101,7 +103,7 @@ def prepare(
     options: SourceOptions | None = None,
     *,
     batch_size: int | None = None,
-    normalizer: NormalizerStandardize | None = None,
+    normalizer: Normalizer | None = None,
     scan: Scan = scan_here,
 ) -> PreparedData:
     """Open, check and cut `data` for `network`.
@@ -116,7 +118,7 @@ def prepare(
     batch_size : int, optional
         Examples of a minibatch. Data that are minibatches already keep theirs unless
         this is given; all others need it.
-    normalizer : NormalizerStandardize, optional
+    normalizer : Normalizer, optional
         Fitted in the same pass unless it is already.
     scan : callable
         Runs the scan; a cluster runs one task a partition.
@@ -134,14 +136,14 @@ def prepare(
     """
     source = open_source(data, options_for(network, options, data))
     _check_batch_size(source, batch_size)
-    unfitted = None if normalizer is None or normalizer.means else normalizer
+    unfitted = None if normalizer is None or normalizer.is_fitted else normalizer
     each = (scan_here if source.in_memory else scan)(source.partitions, unfitted)
     facts = merge_facts(each)
     if not facts.rows:
         raise DataError(f"{source.name}: must hold at least one example, got none.")
     _check_fits(network, source, facts)
     if unfitted is not None:
-        unfitted.fit_statistics(facts.statistics or ())
+        unfitted.fit_statistics(facts.statistics or (), facts.label_statistics or ())
     rows = [entry.rows for entry in each]
     minibatches = (
         plan_given(rows) if batch_size is None else plan_minibatches(rows, batch_size)
@@ -179,7 +181,7 @@ def options_for(
     return replace(options, **changes)
 
 
-def normalized(batch: Batch, normalizer: NormalizerStandardize | None) -> Batch:
+def normalized(batch: Batch, normalizer: Normalizer | None) -> Batch:
     """Return `batch` as `normalizer` changes it, if there is one."""
     if normalizer is None:
         return batch

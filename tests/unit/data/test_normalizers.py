@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError

@@ -5,7 +5,7 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.data.scan import merge_facts, scan_partition
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError

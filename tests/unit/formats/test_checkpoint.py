@@ -9,7 +9,7 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.errors import FormatError, OutputExistsError, SourceNotFoundError
 from daskdl.formats import checkpoint
 from daskdl.formats.load import load

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.errors import DivergedError, OptionError
 from daskdl.training.local import fit
 from daskdl.training.state import network_from_state, state_of

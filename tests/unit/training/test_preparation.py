@@ -7,7 +7,7 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.normalizers import NormalizerStandardize
+from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.data.sources.source import Source, SourceOptions
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.input_type import FeedForward

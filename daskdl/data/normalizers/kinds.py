@@ -1,0 +1,85 @@
+"""All kinds of normalizers by name: the one way in which files and jobs name them.
+
+Other packages register kinds of their own by entry points of the group
+``daskdl.normalizers``. The name is the kind; what it names has ``from_dict(values)``
+for checkpoints and jobs, and ``read(stream)`` for files of DL4J, where the name is that
+of the Java class that wrote them.
+"""
+
+import importlib.metadata
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from daskdl.checks import did_you_mean, some
+from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
+from daskdl.data.normalizers.image import (
+    ImagePreProcessingScaler,
+    VGG16ImagePreProcessor,
+)
+from daskdl.data.normalizers.min_max import (
+    MultiNormalizerMinMaxScaler,
+    NormalizerMinMaxScaler,
+)
+from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.data.normalizers.standardize import (
+    MultiNormalizerStandardize,
+    NormalizerStandardize,
+)
+from daskdl.errors import FormatError
+
+__all__ = ["GROUP", "NORMALIZERS", "normalizer_from_dict", "plugged_in"]
+
+GROUP = "daskdl.normalizers"
+"""Group of the entry points."""
+
+NORMALIZERS: Mapping[str, type[Normalizer]] = MappingProxyType(
+    {
+        found.kind: found
+        for found in (
+            NormalizerStandardize,
+            NormalizerMinMaxScaler,
+            ImagePreProcessingScaler,
+            VGG16ImagePreProcessor,
+            MultiNormalizerStandardize,
+            MultiNormalizerMinMaxScaler,
+            MultiNormalizerHybrid,
+        )
+    }
+)
+"""The kinds that are here, by name: DL4J's names of its types in lower case."""
+
+
+def normalizer_from_dict(values: Any) -> Normalizer:
+    """Return the normalizer that ``to_dict`` described, of whatever kind.
+
+    Parameters
+    ----------
+    values : dict
+        With the kind as ``type``. Without what was learnt: a normalizer to be fitted.
+
+    Raises
+    ------
+    FormatError
+        If the kind is not known, or the values do not come from there.
+    OptionError
+        If an option cannot be right.
+    """
+    kind = values.get("type") if isinstance(values, dict) else None
+    found: Any = NORMALIZERS.get(kind) if isinstance(kind, str) else None
+    if found is None and isinstance(kind, str):
+        found = plugged_in(kind)
+    if found is None:
+        raise FormatError(
+            f"normalizer: type must be one of {some(NORMALIZERS, len(NORMALIZERS))}, "
+            f"got {kind!r}.{did_you_mean(kind, NORMALIZERS)} Others are registered by "
+            f"an entry point of the group {GROUP!r}."
+        )
+    made: Normalizer = found.from_dict(values)
+    return made
+
+
+def plugged_in(name: str) -> Any:
+    """Return what an entry point of that name stands for; None if there is none."""
+    found = next(iter(importlib.metadata.entry_points(group=GROUP, name=name)), None)
+    return None if found is None else found.load()

@@ -1,0 +1,179 @@
+"""What all normalizers have in common: data sets in, data sets out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from numpy.typing import NDArray
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers.scaler import Direction, Scaler
+from daskdl.data.sources.source import Source
+from daskdl.data.statistics import FeatureStatistics
+
+__all__ = ["Examples", "Group", "Normalizer"]
+
+_Array: TypeAlias = NDArray[Any]
+_Masks: TypeAlias = Sequence[_Array | None] | None
+Group: TypeAlias = Literal["features", "labels"]
+"""Which arrays of a data set: its inputs or its outputs."""
+
+Examples: TypeAlias = DataSet | MultiDataSet
+E = TypeVar("E", DataSet, MultiDataSet)
+N = TypeVar("N", bound="Normalizer")
+
+
+class Normalizer(ABC):
+    """Changes features, and labels if asked to, and back.
+
+    Every normalizer takes `DataSet` and `MultiDataSet` alike.
+
+    Parameters
+    ----------
+    feature_axis : int
+        Axis of features or channels: 1 for rows and for DL4J's data formats NCW and
+        NCHW, -1 for NWC and NHWC.
+    fit_label : bool
+        Normalize labels, too: for regression.
+    """
+
+    kind: ClassVar[str]
+    """Name of the kind in checkpoints and job files."""
+
+    def __init__(self, *, feature_axis: int = 1, fit_label: bool = False) -> None:
+        self.feature_axis = feature_axis
+        self._is_fit_label = fit_label
+
+    @property
+    def is_fit_label(self) -> bool:
+        """Whether labels are normalized."""
+        return self._is_fit_label
+
+    def fit_label(self: N, fit_label: bool = True) -> N:
+        """Say whether labels are normalized, too; return the normalizer itself."""
+        self._is_fit_label = fit_label
+        return self
+
+    @property
+    @abstractmethod
+    def is_fitted(self) -> bool:
+        """Whether it has learnt what it needs, or needs nothing."""
+
+    @abstractmethod
+    def fit(self: N, data: Examples | Iterable[Examples] | Source) -> N:
+        """Learn from data, and forget what was learnt before."""
+
+    @abstractmethod
+    def fit_statistics(
+        self: N,
+        statistics: Sequence[FeatureStatistics],
+        label_statistics: Sequence[FeatureStatistics] = (),
+    ) -> N:
+        """Learn from statistics that were collected elsewhere, such as by a scan."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold, without loss."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls: type[N], values: dict[str, Any]) -> N:
+        """Return the normalizer that `to_dict` described."""
+
+    @abstractmethod
+    def _scalers(self, who: str, group: Group, n_arrays: int) -> list[Scaler | None]:
+        """Return what changes each of the arrays; None leaves one alone."""
+
+    def transform(self, examples: E) -> E:
+        """Return the examples, normalized.
+
+        Parameters
+        ----------
+        examples : DataSet or MultiDataSet
+            Not changed. Without labels only features are looked at.
+
+        Returns
+        -------
+        DataSet or MultiDataSet
+            What is normalized are new arrays, of the same dtype if that is float, else
+            float32; all else is the same. Time steps that the mask drops are 0.
+
+        Raises
+        ------
+        OptionError
+            Before `fit`.
+        ShapeError
+            If the number of inputs or features is not the fitted one.
+        """
+        return self._changed("transform", examples)
+
+    def revert(self, examples: E) -> E:
+        """Return the examples as before `transform`.
+
+        Dropped time steps are 0. Parameters and errors are those of `transform`.
+        """
+        return self._changed("revert", examples)
+
+    def revert_features(
+        self, features: Sequence[_Array] | _Array, masks: Any = None
+    ) -> Any:
+        """Return features, one array or a list, as before `transform`.
+
+        Parameters
+        ----------
+        features : ndarray or sequence of ndarray
+            Of the only input, or of every input.
+        masks : ndarray, or sequence of (ndarray or None), optional
+            Likewise.
+        """
+        return self._reverted("features", features, masks)
+
+    def revert_labels(
+        self, labels: Sequence[_Array] | _Array, masks: Any = None
+    ) -> Any:
+        """Return labels, or what a network predicts for them, as before `transform`.
+
+        They are the same arrays if labels are not normalized. Parameters are those of
+        `revert_features`.
+        """
+        return self._reverted("labels", labels, masks)
+
+    def _reverted(self, group: Group, arrays: Any, masks: Any) -> Any:
+        who = f"{type(self).__name__}.revert_{group}"
+        if isinstance(arrays, list | tuple):
+            return self._scaled(who, "revert", group, arrays, masks)
+        (reverted,) = self._scaled(who, "revert", group, [arrays], [masks])
+        return reverted
+
+    def _changed(self, direction: Direction, examples: E) -> E:
+        who = f"{type(self).__name__}.{direction}"
+        of = MultiDataSet.of(examples)
+        features = self._scaled(
+            who, direction, "features", of.features, of.features_masks
+        )
+        labels = self._scaled(who, direction, "labels", of.labels, of.labels_masks)
+        if isinstance(examples, MultiDataSet):
+            return examples.replaced(features=features, labels=labels)
+        return examples.replaced(
+            features=features[0], labels=labels[0] if labels else None
+        )
+
+    def _scaled(
+        self,
+        who: str,
+        direction: Direction,
+        group: Group,
+        arrays: Sequence[_Array],
+        masks: _Masks,
+    ) -> list[_Array]:
+        if not arrays:
+            return []
+        scalers = self._scalers(who, group, len(arrays))
+        masks = [None] * len(arrays) if masks is None else masks
+        return [
+            array
+            if scaler is None
+            else scaler.scale(f"{who}: {group}", direction, array, mask)
+            for scaler, array, mask in zip(scalers, arrays, masks, strict=True)
+        ]

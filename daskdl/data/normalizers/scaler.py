@@ -1,0 +1,101 @@
+"""One array through a strategy: its axis, its mask and its dtype."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.data.normalizers.stats import NormalizerStats
+from daskdl.data.normalizers.strategies import NormalizerStrategy
+from daskdl.errors import ShapeError
+
+__all__ = ["Direction", "FeatureScaler", "Scaler", "as_work", "float_like"]
+
+_Array: TypeAlias = NDArray[Any]
+
+Direction: TypeAlias = Literal["transform", "revert"]
+
+
+class Scaler(Protocol):
+    """Changes one array of a data set."""
+
+    def scale(
+        self, who: str, direction: Direction, values: _Array, mask: _Array | None
+    ) -> _Array:
+        """Return a new array of the same dtype if that is float, else float32."""
+
+
+@dataclass(frozen=True)
+class FeatureScaler:
+    """Scales each feature, or channel, by what was learnt of it.
+
+    Parameters
+    ----------
+    strategy : NormalizerStrategy
+    stats : NormalizerStats
+        Of the kind that the strategy learns.
+    feature_axis : int
+        1 or -1.
+    """
+
+    strategy: NormalizerStrategy
+    stats: NormalizerStats
+    feature_axis: int
+
+    def scale(
+        self, who: str, direction: Direction, values: _Array, mask: _Array | None
+    ) -> _Array:
+        """Return the scaled values; time steps that the mask drops are 0.
+
+        Raises
+        ------
+        ShapeError
+            If the values do not have the features that were learnt, or the mask does
+            not go with them.
+        """
+        first, second = self.stats.pair
+        if values.ndim < 2 or values.shape[self.feature_axis] != len(first):
+            raise ShapeError(
+                f"{who}: must have {len(first)} entries along axis "
+                f"{self.feature_axis}, got shape {values.shape}."
+            )
+        shape = [1] * values.ndim
+        shape[self.feature_axis] = len(first)
+        work = as_work(values)
+        vectors = [one.astype(work.dtype).reshape(shape) for one in (first, second)]
+        change = (
+            self.strategy.transform
+            if direction == "transform"
+            else self.strategy.revert
+        )
+        scaled = float_like(values, change(work, *vectors))
+        return _without_dropped(who, scaled, mask, self.feature_axis)
+
+
+def as_work(values: _Array) -> _Array:
+    """Return the values as float64 if they are that, else as float32."""
+    dtype = np.float64 if values.dtype == np.float64 else np.float32
+    return values.astype(dtype, copy=False)
+
+
+def float_like(values: _Array, work: _Array) -> _Array:
+    """Return `work` in the dtype of `values` if that is float."""
+    is_float = values.dtype.kind == "f"
+    return work.astype(values.dtype, copy=False) if is_float else work
+
+
+def _without_dropped(
+    who: str, values: _Array, mask: _Array | None, feature_axis: int
+) -> _Array:
+    """Set the time steps that a mask drops to 0, in place; only of time series.
+
+    DL4J multiplies by the mask, which leaves what is no number as it is.
+    """
+    if mask is None or values.ndim != 3:
+        return values
+    steps = np.moveaxis(values, feature_axis, -1).shape[:2]
+    if mask.shape != steps:
+        raise ShapeError(f"{who}: mask must have shape {steps}, got {mask.shape}.")
+    np.moveaxis(values, feature_axis, -1)[~np.asarray(mask, dtype=bool)] = 0
+    return values

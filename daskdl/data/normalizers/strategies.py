@@ -1,0 +1,201 @@
+"""How one array is normalized, given what was learnt of it.
+
+References
+----------
+``StandardizeStrategy`` and ``MinMaxStrategy`` of Deeplearning4j 1.0.0-M2.1.
+"""
+
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.checks import check_between, did_you_mean, some
+from daskdl.data.normalizers.stats import (
+    DistributionStats,
+    MinMaxStats,
+    NormalizerStats,
+)
+from daskdl.data.statistics import FeatureStatistics
+from daskdl.errors import FormatError, OptionError
+
+__all__ = [
+    "MinMaxStrategy",
+    "NormalizerStrategy",
+    "StandardizeStrategy",
+    "strategy_from_dict",
+]
+
+_Values = NDArray[Any]
+
+# DL4J's floor of deviations and ranges.
+_LEAST = 1e-5
+_MOST = sys.float_info.max
+
+
+class NormalizerStrategy(ABC):
+    """What is learnt of an array, and what is done with it.
+
+    In `transform` and `revert` the vectors come in the dtype of `values` and in a shape
+    that goes with them. Operations and their order are DL4J's, to the last bit.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def learn(self, found: FeatureStatistics) -> NormalizerStats:
+        """Return what is needed of what was seen."""
+
+    @abstractmethod
+    def transform(self, values: _Values, first: _Values, second: _Values) -> _Values:
+        """Return new, normalized values."""
+
+    @abstractmethod
+    def revert(self, values: _Values, first: _Values, second: _Values) -> _Values:
+        """Return new values as they were before `transform`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {"type": self.kind}
+
+
+@dataclass(frozen=True)
+class StandardizeStrategy(NormalizerStrategy):
+    """``(x - mean) / std``, with the standard deviation of the population.
+
+    Notes
+    -----
+    DL4J raises deviations to 1e-5, and the first `transform` replaces those that are
+    not larger by 1: features that (hardly) vary are centred, and not scaled.
+    """
+
+    kind: ClassVar[str] = "standardize"
+
+    def learn(self, found: FeatureStatistics) -> DistributionStats:
+        """Return mean and standard deviation, 1 for those that are not used."""
+        # Rounding hides that a feature with large values is constant.
+        is_constant = found.minimum == found.maximum
+        std = np.where(is_constant, 1.0, _usable(found.std))
+        return DistributionStats(found.mean, std, found.dtype)
+
+    def transform(self, values: _Values, first: _Values, second: _Values) -> _Values:
+        """Return ``(values - mean) / std``."""
+        scaled: _Values = (values - first) / _usable(second)
+        return scaled
+
+    def revert(self, values: _Values, first: _Values, second: _Values) -> _Values:
+        """Return ``values * std + mean``."""
+        reverted: _Values = values * _usable(second) + first
+        return reverted
+
+
+@dataclass(frozen=True)
+class MinMaxStrategy(NormalizerStrategy):
+    """``(x - lower) / (upper - lower)``, brought to a range.
+
+    Parameters
+    ----------
+    min_range, max_range : float
+        Where the smallest and the largest value seen come to.
+
+    Raises
+    ------
+    OptionError
+        If the range is not at least 1e-5 wide.
+    """
+
+    kind: ClassVar[str] = "min_max"
+
+    min_range: float = 0.0
+    max_range: float = 1.0
+
+    def __post_init__(self) -> None:
+        for option in ("min_range", "max_range"):
+            value = getattr(self, option)
+            check_between("MinMaxStrategy", option, value, -_MOST, _MOST)
+        # A billionth less: DL4J widens ranges to 1e-5, and rounds.
+        if self.max_range - self.min_range < _LEAST * (1 - 1e-9):
+            raise OptionError(
+                "MinMaxStrategy: max_range must be at least min_range + 1e-05, got "
+                f"{self.max_range!r} and {self.min_range!r}."
+            )
+
+    @property
+    def width(self) -> float:
+        """Of the range."""
+        return self.max_range - self.min_range
+
+    def learn(self, found: FeatureStatistics) -> MinMaxStats:
+        """Return the bounds, moved apart where a feature is (nearly) constant."""
+        padded = found.minimum + _LEAST
+        # In the type of the data, as DL4J does: near 4, 1e-5 is 1.0014e-5 in float32.
+        padded = padded.astype(found.dtype).astype(np.float64)
+        is_narrow = found.maximum - found.minimum < _LEAST
+        upper = np.where(is_narrow, padded, found.maximum)
+        return MinMaxStats(found.minimum, upper, found.dtype)
+
+    def transform(self, values: _Values, first: _Values, second: _Values) -> _Values:
+        """Return the values in the range."""
+        unit = (values - first) / _between(first, second)
+        scaled: _Values = unit * self.width + self.min_range
+        return scaled
+
+    def revert(self, values: _Values, first: _Values, second: _Values) -> _Values:
+        """Return the values between the bounds."""
+        unit = (values - self.min_range) / self.width
+        reverted: _Values = unit * _between(first, second) + first
+        return reverted
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        return {
+            "type": self.kind,
+            "min_range": self.min_range,
+            "max_range": self.max_range,
+        }
+
+
+def strategy_from_dict(who: str, values: Any) -> NormalizerStrategy | None:
+    """Return the strategy that ``to_dict`` described; None for None.
+
+    Raises
+    ------
+    FormatError
+        If the values do not come from there.
+    """
+    if values is None:
+        return None
+    options = {"type": values} if isinstance(values, str) else values
+    kind = options.get("type") if isinstance(options, dict) else None
+    known = {"standardize": (), "min_max": ("min_range", "max_range")}
+    if not isinstance(kind, str) or kind not in known:
+        raise FormatError(
+            f"{who}: a strategy must have a type among {some(known)}, got {values!r}."
+            f"{did_you_mean(kind, known)}"
+        )
+    given: dict[str, Any] = {k: v for k, v in options.items() if k != "type"}
+    if not given.keys() <= set(known[kind]) or not all(map(_is_number, given.values())):
+        raise FormatError(
+            f"{who}: a strategy of type {kind!r} must have numbers for "
+            f"{some(known[kind]) or 'nothing'}, got {given!r}."
+        )
+    return StandardizeStrategy() if kind == "standardize" else MinMaxStrategy(**given)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _between(lower: _Values, upper: _Values) -> _Values:
+    # 1000 + 1e-5 is 1000 in float32; DL4J then divides 0 by 0.
+    width: _Values = np.where(upper > lower, upper - lower, _LEAST)
+    return width
+
+
+def _usable(std: _Values) -> _Values:
+    # Why 1 and not 1e-5: see StandardizeStrategy.
+    usable: _Values = np.where(std <= _LEAST, 1.0, std)
+    return usable
