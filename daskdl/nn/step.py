@@ -8,7 +8,7 @@ import numpy as np
 
 from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.random import stream
+from daskdl.arrays.random import IterationStream, stream
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.batches import Batch, Port
@@ -231,7 +231,9 @@ class StepNetwork(ABC, Generic[Conf]):
         arrays = self._border.checked(batch)
         rng = None
         if any(node.conf.draws_random_numbers for node in self._nodes):
-            rng = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
+            now = (self.iteration_count, self.epoch_count)
+            drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
+            rng = IterationStream(drawn, *now)
         self._forward(*self._border.features(arrays), training=True, rng=rng)
         labels, masks = self._border.labels(arrays)
         loss = self._sum_of_losses(labels, masks)

@@ -101,6 +101,11 @@ class LayerConf(Conf):
         """The configuration that says how the parameters change, if there are any."""
         return None
 
+    @property
+    def input_dropout(self) -> Dropouts | None:
+        """What happens to the layer's input in training, if anything."""
+        return None
+
     def filled(
         self, defaults: Mapping[str, Any], input_type: InputType, name: str
     ) -> "LayerConf":
@@ -169,7 +174,7 @@ class DroppedLayerConf(LayerConf):
 
     @property
     def input_dropout(self) -> Dropouts | None:
-        """What happens to the layer's input in training."""
+        """What happens to the layer's input in training, if anything."""
         if not self.applies_dropout:
             return None
         if self.dropout is not None:

@@ -7,11 +7,9 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import (
-    LayerConf,
-)
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.layer import Layer
 
 
@@ -20,6 +18,11 @@ class Activation(LayerConf):
 
     type: Literal["activation"] = "activation"
     activation: AnyActivation | None = None
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if the activation does in training."""
+        return self.activation is not None and draws_random_numbers(self.activation)
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return what came in."""
@@ -33,9 +36,8 @@ class ActivationLayer(Layer[Activation]):
         self, conf: Activation, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(
-            self._given("activation", conf.activation)
-        )
+        activation: AnyActivation = self._given("activation", conf.activation)
+        self._activation = activation_function(activation)
 
     def forward(
         self,
@@ -48,7 +50,9 @@ class ActivationLayer(Layer[Activation]):
         """Compute the output; see :meth:`Layer.forward`."""
         self._check_input(x)
         self._x = x
-        self._output = self._activation.forward(x, out=self._like("output", x))
+        self._output = self._activation.forward(
+            x, out=self._like("output", x), rng=rng if training else None
+        )
         return self._output
 
     def backward(self, grad_out: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from daskdl.kernels.dense import dense_backward, dense_forward
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf
-from daskdl.nn.conf.names import WeightInitLiteral
+from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.layer import Layer
 
@@ -36,7 +36,7 @@ class AffineLayer(Layer[A]):
         """Draw W with fans n_in and n_out; every bias is `bias_init`."""
         weight = self.params["W"]
         n_in, n_out = weight.shape
-        scheme: WeightInitLiteral = self._given("weight_init", self.conf.weight_init)
+        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
         drawn = initialize(scheme, weight.shape, n_in, n_out, rng)
         weight[...] = to_device(drawn, like=weight)
         if "b" in self.params:

@@ -14,6 +14,7 @@ from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.layer import Layer, OutputLayer
+from daskdl.nn.layers.noisy_params import NoisyParams
 from daskdl.nn.layers.table import build_layer
 from daskdl.nn.preprocessors.table import build_preprocessor
 
@@ -48,8 +49,9 @@ class Stage:
             )
             input_type = self._preprocessor.output_type
         self.layer: Layer[Any] = build_layer(conf, input_type, name, workspace)
-        keep = getattr(conf, "keep_probability", None)
-        self._dropout = InputDropout(keep, name, workspace)
+        self._dropout = InputDropout(conf.input_dropout, name, workspace)
+        entering = inside_type(input_type)
+        self._noise = NoisyParams(conf, entering, self.layer, workspace)
 
     def forward(
         self,
@@ -73,6 +75,7 @@ class Stage:
             mask = self._preprocessor.feed_forward_mask(mask, batch_size=batch_size)
             x = self._preprocessor.forward(x, batch_size=batch_size)
         x = self._dropout.forward(x, training=training, rng=rng)
+        self._noise.swap(training=training, rng=rng)
         output = self.layer.forward(x, training=training, mask=mask, rng=rng)
         return output, self.layer.feed_forward_mask(mask)
 

@@ -1,0 +1,129 @@
+"""Noise on the weights of a layer, drawn anew in each iteration of training."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
+from daskdl.arrays.random import moment_of
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import OptionError
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.schedules import value_at
+from daskdl.nn.conf.weight_noise import DropConnect, WeightNoise
+from daskdl.nn.distributions import sample
+from daskdl.nn.layers.layer import Layer
+
+_Noise: TypeAlias = DropConnect | WeightNoise
+
+
+class NoisyParams:
+    """Lends a layer noisy copies of its parameters for one forward and backward.
+
+    Gradients are those in the noisy parameters, taken as those in the true ones. DL4J
+    noises biases in inference too, if it noises them at all; here inference is without
+    noise.
+
+    Parameters
+    ----------
+    conf : LayerConf
+        Of the layer, resolved.
+    input_type : InputType
+        What the layer gets.
+    layer : Layer
+        Whose parameters are swapped.
+    workspace : Workspace
+        Lends the copies.
+    """
+
+    def __init__(
+        self,
+        conf: LayerConf,
+        input_type: InputType,
+        layer: Layer[Any],
+        workspace: Workspace,
+    ) -> None:
+        self._noise = _noise_of(conf)
+        self._layer = layer
+        self._workspace = workspace
+        self._names = frozenset(
+            item.name
+            for item in (conf.parameters(input_type) if self._noise else ())
+            if _is_noised(item, self._noise)
+        )
+        self._true: dict[str, FloatArray] = {}
+        self._noisy: dict[str, FloatArray] = {}
+
+    def swap(self, *, training: bool, rng: np.random.Generator | None) -> None:
+        """Bind the layer to noisy parameters in training, else to the true ones.
+
+        Raises
+        ------
+        OptionError
+            If training has no `rng`, or a schedule gives no probability.
+        """
+        if self._noise is None:
+            return
+        if self._layer.params is not self._noisy:
+            self._true = self._layer.params
+        if not training:
+            self._layer.bind(self._true, self._layer.gradients)
+            return
+        if rng is None:
+            raise OptionError(
+                f"Weight noise of {self._layer.name!r}: training needs a random "
+                "generator, got rng=None."
+            )
+        self._noisy = {
+            name: self._noised(name, array, rng) if name in self._names else array
+            for name, array in self._true.items()
+        }
+        self._layer.bind(self._noisy, self._layer.gradients)
+
+    def _noised(
+        self, name: str, array: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        xp = array_namespace(array)
+        out: FloatArray = self._workspace.take(
+            (self._layer.name, "noise", name), array.shape, array.dtype
+        )
+        if isinstance(self._noise, DropConnect):
+            keep = self._retain_probability(self._noise, rng)
+            kept = rng.random(array.shape, dtype=np.float32) < keep
+            xp.multiply(array, to_device(kept, like=array), out=out)
+        elif self._noise is not None:
+            drawn = sample(self._noise.distribution, array.shape, rng)
+            noise = to_device(drawn.astype(array.dtype, copy=False), like=array)
+            combine = xp.add if self._noise.additive else xp.multiply
+            combine(array, noise, out=out)
+        return out
+
+    def _retain_probability(
+        self, noise: DropConnect, rng: np.random.Generator
+    ) -> float:
+        keep = value_at(noise.weight_retain_probability, *moment_of(rng))
+        if not 0 < keep <= 1:
+            raise OptionError(
+                f"Weight noise of {self._layer.name!r}: weight_retain_probability must "
+                f"be above 0 and at most 1, got {keep}."
+            )
+        return keep
+
+
+def _noise_of(conf: LayerConf) -> _Noise | None:
+    if isinstance(conf, WeightLayerConf) and conf.applies_weight_noise:
+        return conf.weight_noise
+    return None
+
+
+def _is_noised(parameter: Parameter, noise: _Noise | None) -> bool:
+    # The gain of layer normalization is a weight that DL4J reads without noise.
+    if parameter.role == "weight":
+        return parameter.name != "g"
+    if parameter.role != "bias":
+        return False
+    if isinstance(noise, DropConnect):
+        return noise.apply_to_biases
+    return noise is not None and noise.apply_to_bias
