@@ -1,10 +1,12 @@
-"""The rules on stretches of the vector; test_dl4j_training has their numbers."""
+"""The rules on stretches of the vector; test_updater_formulas has their numbers."""
 
 import numpy as np
 import pytest
 
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.conf.updaters import AdaGrad, Adam, Nesterovs, NoOp, RmsProp, Sgd
+from daskdl.nn.conf import updaters as conf
+from daskdl.nn.conf.schedules import FixedSchedule
+from daskdl.nn.conf.updaters import AdaDelta, AdaGrad, Adam, NoOp, RmsProp, Sgd
 from daskdl.nn.updaters.block import (
     PIECE,
     UpdaterBlock,
@@ -13,7 +15,7 @@ from daskdl.nn.updaters.block import (
 )
 from daskdl.nn.updaters.table import learning_rate
 
-UPDATERS = [Sgd(), Nesterovs(), Adam(), AdaGrad(), RmsProp(), NoOp()]
+UPDATERS = [kind() for kind in conf.UPDATERS]
 IDS = [updater.type for updater in UPDATERS]
 
 
@@ -84,4 +86,6 @@ def test_the_states_begin_as_those_of_dl4j():
 
 
 def test_weight_decay_counts_whole_without_a_learning_rate():
-    assert (learning_rate(NoOp()), learning_rate(Sgd(learning_rate=0.5))) == (1.0, 0.5)
+    assert learning_rate(NoOp()) == 1.0
+    assert learning_rate(AdaDelta()) == 1.0
+    assert learning_rate(Sgd(learning_rate=FixedSchedule(value=0.5))) == 0.5
