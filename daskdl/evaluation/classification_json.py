@@ -58,13 +58,13 @@ def read(text: str) -> tuple[dict[str, Any], NDArray[np.int64], tuple[int, int]]
     """
     fields = read_fields(_WHO, text, (CLASS, OLD_CLASS))
     confusion = _read_confusion(fields.child("confusion", required=True))
-    names = fields.names("labelsList")
+    names, costs = fields.names("labelsList"), fields.array("costArray")
     options = {
         "labels": names,
         "top_n": fields.whole("topN", default=1, least=1),
         "binary_positive_class": _positive_class(fields),
         "binary_decision_threshold": fields.number("binaryDecisionThreshold"),
-        "cost_array": fields.array("costArray"),
+        "cost_array": None if costs is None else costs.ravel(),
         "axis": fields.whole("axis", default=1, least=1, most=4),
         "max_warning_classes_to_print": fields.whole(
             "maxWarningClassesToPrint", default=16
@@ -74,10 +74,12 @@ def read(text: str) -> tuple[dict[str, Any], NDArray[np.int64], tuple[int, int]]
         fields.whole("topNCorrectCount", default=0),
         fields.whole("topNTotalCount", default=0),
     )
-    if names is not None and len(names) != len(confusion) != 0:
-        raise FormatError(
-            f"{_WHO}: labelsList must name {len(confusion)} classes, got {len(names)}."
-        )
+    for field, given in (("labelsList", names), ("costArray", costs)):
+        if given is not None and np.size(given) != len(confusion) != 0:
+            raise FormatError(
+                f"{_WHO}: {field} must have {len(confusion)} entries, one a class, "
+                f"got {np.size(given)}."
+            )
     return options, confusion, top_n_counts
 
 

@@ -341,7 +341,7 @@ def _check_costs(costs: ArrayLike | None) -> FloatArray | None:
     array = np.asarray(costs)
     if array is not costs or array.dtype != np.float64:
         array = array.astype(np.float32)
-    if array.ndim != 1 or not (array >= 0).all():
+    if array.ndim != 1 or not (np.isfinite(array) & (array >= 0)).all():
         raise OptionError(
             "Evaluation: cost_array must be a row of numbers >= 0, got "
             f"{array.tolist()}."

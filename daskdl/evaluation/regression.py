@@ -38,6 +38,12 @@ _SUMS = {
     "squared_labels": "sumSquaredLabels",
     "squared_predictions": "sumSquaredPredicted",
 }
+_NEVER_NEGATIVE = frozenset(
+    {"count", "squared_errors", "abs_errors", "squared_labels", "squared_predictions"}
+)
+# Sums beyond what a double holds are infinite, and their differences NaN: no warning
+# could say more than the numbers do.
+_quietly = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
 class RegressionEvaluation(Evaluable):
@@ -164,6 +170,7 @@ class RegressionEvaluation(Evaluable):
         """Return the square root of the mean squared error per column."""
         return np.sqrt(self.mean_squared_error())
 
+    @_quietly
     def relative_squared_error(self) -> NDArray[np.float64]:
         """Return Σ(p - l)² / Σ(l - mean l)² per column, inf for constant labels."""
         above = (
@@ -175,6 +182,7 @@ class RegressionEvaluation(Evaluable):
         varies = np.abs(below) > _EPSILON
         return np.where(varies, _divide(above, below), np.inf)
 
+    @_quietly
     def pearson_correlation(self) -> NDArray[np.float64]:
         """Return the correlation of predictions with labels; NaN for constant ones."""
         n, label = self._sum("count"), self._sum("mean_label")
@@ -185,6 +193,7 @@ class RegressionEvaluation(Evaluable):
         scale = np.sqrt(np.maximum(self._label_deviation(), 0))
         return _divide(above, scale * np.sqrt(np.maximum(deviation, 0)))
 
+    @_quietly
     def r_squared(self) -> NDArray[np.float64]:
         """Return 1 - SSres / SStot per column, the coefficient of determination."""
         mean, n = self._sum("mean_label"), self._sum("count")
@@ -269,7 +278,7 @@ class RegressionEvaluation(Evaluable):
         arrays = {name: fields.array(field) for name, field in _SUMS.items()}
         if arrays["count"] is not None:
             evaluation._sums = {
-                name: _row(who, _SUMS[name], array) for name, array in arrays.items()
+                name: _row(who, name, array) for name, array in arrays.items()
             }
         sizes = {values.size for values in evaluation._sums.values()}
         if evaluation._sums and sizes != {len(evaluation.column_names)}:
@@ -298,6 +307,7 @@ class RegressionEvaluation(Evaluable):
                 f"got {n_columns}."
             )
 
+    @_quietly
     def _add(self, sums: dict[str, NDArray[np.float64]]) -> None:
         ours = self._sums
         before, more = ours["count"], sums["count"]
@@ -312,14 +322,24 @@ class RegressionEvaluation(Evaluable):
                 ours[name] = ours[name] + sums[name]
 
 
-def _row(who: str, field: str, array: NDArray[Any] | None) -> NDArray[np.float64]:
+def _row(who: str, name: str, array: NDArray[Any] | None) -> NDArray[np.float64]:
+    field = _SUMS[name]
     if array is None:
         raise FormatError(
             f"{who}: {field} must be an array like exampleCountPerColumn, got null."
         )
-    return array.astype(np.float64).ravel()
+    row = array.astype(np.float64).ravel()
+    is_wrong = (name in _NEVER_NEGATIVE and (row < 0).any()) or (
+        name == "count" and not np.isfinite(row).all()
+    )
+    if is_wrong:
+        raise FormatError(
+            f"{who}: {field} must hold numbers >= 0, got {row[:5].tolist()}."
+        )
+    return row
 
 
+@_quietly
 def _sums_of(
     labels: FloatArray, predictions: FloatArray, kept: NDArray[np.bool_] | None
 ) -> dict[str, NDArray[np.float64]]:

@@ -332,7 +332,10 @@ COMPACT = evaluated().to_json(compact=True)
         (COMPACT.replace('"0" : [ [ 0, 1 ], [ 1, 1 ] ]', '"0" : []'), "be two lists"),
         (COMPACT.replace("[ 1, 1 ]", f"[ {2**62}, {2**62} ]"), r"count below 2\*\*63"),
         (COMPACT.replace("[ 0, 1, 2 ]", str([0] * 20_000)), "at most 16384 classes"),
-        (COMPACT.replace('"costArray" : null', '"costArray" : [ -1.0 ]'), "cost_array"),
+        (
+            COMPACT.replace('"costArray" : null', '"costArray" : [ -1.0, 1.0, 1.0 ]'),
+            "cost_array",
+        ),
         (COMPACT.replace("[ 0, 1, 2 ]", "[ 0, 2, 1 ]"), "classes must be 0, 1, 2"),
         (COMPACT.replace("[ 1, 1 ]", "[ 1, -1 ]"), "whole numbers >= 0, got list of 2"),
         (
@@ -340,7 +343,10 @@ COMPACT = evaluated().to_json(compact=True)
             "as many classes as counts, got 2 and 1",
         ),
         (COMPACT.replace("[ 0, 1 ]", "[ 0, 7 ]"), "must hold classes below 3"),
-        (COMPACT.replace('"0", "1", "2"', '"0"'), "must name 3 classes, got 1"),
+        (
+            COMPACT.replace('"0", "1", "2"', '"0"'),
+            "labelsList must have 3 entries, one a class, got 1",
+        ),
         (
             COMPACT.replace('"topN" : 1', '"topN" : "x"'),
             "topN must be a whole number from 1",
