@@ -1,36 +1,37 @@
 """The batch normalization layer."""
 
-from typing import Literal
+import math
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import BeforeValidator, Field
 
-from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.normalization import (
     batch_norm_backward,
     batch_norm_forward,
     batch_norm_inference,
+    batch_norm_inference_backward,
 )
-from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent
-from daskdl.nn.conf.layer import (
-    TrainedLayerConf,
-    refuse_input,
-)
+from daskdl.nn.conf.input_type import InputType, features_of
+from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import (
-    Fraction,
-    Positive,
-    Real,
-)
+from daskdl.nn.conf.values import NonNegative, Real, plain
 from daskdl.nn.layers.layer import Layer
+
+_Share = Annotated[float, BeforeValidator(plain), Field(ge=0, le=1)]
+_Scale = FloatArray | float
 
 
 class BatchNormalization(TrainedLayerConf):
     """Normalise each feature, or each channel of images, over the minibatch.
 
+    Features of time series are normalised over all their steps. Dropout of the input is
+    for DL4J's files only: it changes nothing, as there.
+
     Parameters
     ----------
-    decay : float in [0, 1)
+    decay : float in [0, 1]
         Share of the old running mean and variance that each minibatch keeps.
     eps : float
         Added to the variance.
@@ -39,34 +40,36 @@ class BatchNormalization(TrainedLayerConf):
     lock_gamma_beta : bool
         Whether scale and shift stay as they are; there are no parameters for them
         then.
+    use_log_std : bool
+        Whether the running variance is kept as ``log10`` of the standard deviation, as
+        DL4J does since 1.0.0-beta4: parameter ``log10stdev``, otherwise ``var``.
+    minibatch : bool
+        For DL4J's files only: it changes nothing there either.
     """
 
+    applies_dropout: ClassVar[bool] = False
+
     type: Literal["batch_normalization"] = "batch_normalization"
-    decay: Fraction = 0.9
-    eps: Positive = 1e-5
+    decay: _Share = 0.9
+    eps: NonNegative = 1e-5
     gamma: Real = 1.0
     beta: Real = 0.0
     lock_gamma_beta: bool = False
+    use_log_std: bool = True
+    minibatch: bool = True
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what came in; refuse time series."""
-        if isinstance(input_type, Recurrent):
-            raise refuse_input(self, "rows or images", input_type)
+        """Return what came in."""
         return input_type
 
-    def n_normalized(self, input_type: InputType) -> int:
-        """Return how many features or channels are normalised."""
-        if isinstance(input_type, Convolutional):
-            return input_type.channels
-        return input_type.n_features
-
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return gamma, beta (unless locked), mean and var, each (n,)."""
-        shape = (self.n_normalized(input_type),)
+        """Return gamma, beta (unless locked), mean and log10stdev or var, each (n,)."""
+        shape = (features_of(input_type),)
         learned = () if self.lock_gamma_beta else ("gamma", "beta")
+        spread = "log10stdev" if self.use_log_std else "var"
         return (
             *(Parameter(name, shape, "plain") for name in learned),
-            *(Parameter(name, shape, "running") for name in ("mean", "var")),
+            *(Parameter(name, shape, "running") for name in ("mean", spread)),
         )
 
 
@@ -74,33 +77,16 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     """Normalise each feature, or channel of images, over the minibatch.
 
     Training uses the minibatch's mean and biased variance, inference the running
-    ones. The running ones are parameters ``mean`` and ``var`` whose gradient is the
-    update itself, ``(1 - decay) * (running - batch)``: subtracted as it is, it leaves
-    ``decay * running + (1 - decay) * batch``.
-
-    Locked scale and shift are applied in training and inference alike. DL4J's inference
-    leaves both out if the scale is 1 or the shift is 0.
+    ones. The running ones are parameters whose gradient is the update itself, such as
+    ``(1 - decay) * (running - batch)``: subtracted as it is, it leaves ``decay *
+    running + (1 - decay) * batch``.
     """
-
-    def __init__(
-        self,
-        conf: BatchNormalization,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Set scale and shift to the configured values, mean to 0 and variance to 1."""
-        initial = {
-            "gamma": self.conf.gamma,
-            "beta": self.conf.beta,
-            "mean": 0.0,
-            "var": 1.0,
-        }
+        initial = {"gamma": self.conf.gamma, "beta": self.conf.beta, "var": 1.0}
         for name, parameter in self.params.items():
-            parameter.fill(initial[name])
+            parameter.fill(initial.get(name, 0.0))
 
     def forward(
         self,
@@ -112,10 +98,10 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
         self._check_input(x)
+        self._training, self._x = training, x
         output = self._like("output", x)
         rows, out = self._rows(x), self._rows(output)
-        gamma = self.params.get("gamma", self.conf.gamma)
-        beta = self.params.get("beta", self.conf.beta)
+        gamma, beta = self._scale_and_shift()
         if not training:
             batch_norm_inference(
                 rows,
@@ -123,7 +109,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
                 beta,
                 self.conf.eps,
                 mean=self.params["mean"],
-                variance=self.params["var"],
+                variance=self._running_variance(),
                 out=out,
             )
             return output
@@ -144,26 +130,78 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of a forward pass in training.
+        """Compute the gradients of the last forward pass.
 
-        The views ``mean`` and ``var`` are overwritten with their updates.
+        After one in training the views of running statistics are overwritten with
+        their updates, after one in inference with 0.
         """
-        n, dtype = self._mean.shape, grad_out.dtype
         grad_x = self._like("grad_x", grad_out)
+        if self._training:
+            self._backward_training(grad_out, grad_x)
+        else:
+            self._backward_inference(grad_out, grad_x)
+        return grad_x if self.needs_grad_x else None
+
+    def _backward_training(self, grad_out: FloatArray, grad_x: FloatArray) -> None:
         batch_norm_backward(
             self._rows(grad_out),
             self._normalized,
+            # DL4J's gradient has the locked scale even where its output has not.
             self.params.get("gamma", self.conf.gamma),
             self._variance,
             self.conf.eps,
-            grad_gamma=self.gradients.get("gamma", self._buffer("gamma", n, dtype)),
-            grad_beta=self.gradients.get("beta", self._buffer("beta", n, dtype)),
+            grad_gamma=self._gradient("gamma"),
+            grad_beta=self._gradient("beta"),
             grad_x=self._rows(grad_x),
         )
-        share = 1 - self.conf.decay
-        self.gradients["mean"][...] = share * (self.params["mean"] - self._mean)
-        self.gradients["var"][...] = share * (self.params["var"] - self._variance)
-        return grad_x if self.needs_grad_x else None
+        decay = self.conf.decay
+        self.gradients["mean"][...] = (1 - decay) * (self.params["mean"] - self._mean)
+        if not self.conf.use_log_std:
+            change = self.params["var"] - self._variance
+            self.gradients["var"][...] = (1 - decay) * change
+            return
+        xp = array_namespace(grad_out)
+        before = self._running_variance()
+        after = decay * before + (1 - decay) * self._variance
+        self.gradients["log10stdev"][...] = xp.log(before / after) / math.log(100)
+
+    def _backward_inference(self, grad_out: FloatArray, grad_x: FloatArray) -> None:
+        batch_norm_inference_backward(
+            self._rows(grad_out),
+            self._rows(self._x),
+            self._scale_and_shift()[0],
+            self.conf.eps,
+            mean=self.params["mean"],
+            variance=self._running_variance(),
+            grad_gamma=self._gradient("gamma"),
+            grad_beta=self._gradient("beta"),
+            grad_x=self._rows(grad_x),
+        )
+        for name in ("mean", "var", "log10stdev"):
+            if name in self.gradients:
+                self.gradients[name].fill(0)
+
+    def _scale_and_shift(self) -> tuple[_Scale, _Scale]:
+        if not self.conf.lock_gamma_beta:
+            return self.params["gamma"], self.params["beta"]
+        if self.conf.gamma == 1 or self.conf.beta == 0:
+            # DL4J leaves both out where one of them changes nothing.
+            return 1.0, 0.0
+        return self.conf.gamma, self.conf.beta
+
+    def _running_variance(self) -> FloatArray:
+        if not self.conf.use_log_std:
+            return self.params["var"]
+        deviation: FloatArray = 10.0 ** self.params["log10stdev"]
+        return deviation * deviation
+
+    def _gradient(self, name: str) -> FloatArray:
+        """Return where a gradient goes; scratch where it is locked."""
+        if name in self.gradients:
+            return self.gradients[name]
+        mean = self.params["mean"]
+        scratch: FloatArray = self._buffer(name, mean.shape, mean.dtype)
+        return scratch
 
     @staticmethod
     def _rows(x: FloatArray) -> FloatArray:
