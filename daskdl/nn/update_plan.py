@@ -11,11 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.arrays.flat import ParamLayout, Slot
+from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.conf.layer import TrainedLayerConf
-from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.constraints import apply_constraint
 from daskdl.nn.gradient_normalization import normalize_gradient
 from daskdl.nn.param_roles import (
@@ -23,7 +21,6 @@ from daskdl.nn.param_roles import (
     ParamRole,
     Share,
     deal,
-    plan_parameters,
 )
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update, score_term
 from daskdl.nn.updaters.block import (
@@ -33,8 +30,6 @@ from daskdl.nn.updaters.block import (
     initialize_state,
 )
 from daskdl.nn.updaters.table import learning_rate
-
-__all__ = ["LayerStretch", "UpdatePlan", "plan_layer"]
 
 
 class UpdatePlan:
@@ -232,39 +227,6 @@ class UpdatePlan:
             start = shares[-1].stop if shares else 0
             shares += deal(self._stretches[layer].in_table_order(roles), start, layer)
         return shares
-
-
-def plan_layer(
-    conf: TrainedLayerConf,
-    slots: Sequence[Slot],
-    names: Sequence[str],
-    *,
-    regularized: frozenset[str],
-    biases: frozenset[str],
-    running: frozenset[str],
-) -> LayerStretch:
-    """Return :func:`plan_parameters` of parameters without other axes in DL4J.
-
-    Parameters
-    ----------
-    conf : TrainedLayerConf
-        Resolved.
-    slots, names : sequences of Slot and str
-        The parameters and what the layer calls them.
-    regularized, biases, running : frozenset of str
-        Names of weights, of biases and of running statistics; the others are plain.
-    """
-    parameters = []
-    for slot, name in zip(slots, names, strict=True):
-        parameter = Parameter(name, slot.shape, "plain")
-        if name in regularized:
-            parameter = Parameter(name, slot.shape, "weight")
-        if name in biases:
-            parameter = Parameter(name, slot.shape, "bias")
-        if name in running:
-            parameter = Parameter(name, slot.shape, "running")
-        parameters.append(parameter)
-    return plan_parameters(conf, slots, parameters)
 
 
 def _is_still(role: ParamRole, pretraining: bool) -> bool:

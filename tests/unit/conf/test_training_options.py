@@ -174,7 +174,7 @@ BAD = [
     ),
     (
         {"constraints": [{**NORM, "apply_to": 3}]},
-        r"Layer\.constraints\[0\]\.apply_to: must be 'weights', .* names of param.*got 3",
+        r"constraints\[0\]\.apply_to: must be 'weights', .* names of param.*got 3",
     ),
     (
         {"constraints": [{**NORM, "dimensions": 1.5}]},
