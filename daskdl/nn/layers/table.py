@@ -19,9 +19,15 @@ from daskdl.nn.layers.dense import Dense, DenseLayer
 from daskdl.nn.layers.dropout import Dropout, DropoutLayer
 from daskdl.nn.layers.global_pooling import GlobalPooling, GlobalPoolingLayer
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.local_response_normalization import (
+    LocalResponseNormalization,
+    LocalResponseNormalizationLayer,
+)
 from daskdl.nn.layers.lstm import LSTM, LstmLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
 from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
+from daskdl.nn.layers.space_to_batch import SpaceToBatch, SpaceToBatchLayer
+from daskdl.nn.layers.space_to_depth import SpaceToDepth, SpaceToDepthLayer
 from daskdl.nn.layers.subsampling import Subsampling, SubsamplingLayer
 from daskdl.nn.layers.subsampling1d import Subsampling1D, Subsampling1DLayer
 from daskdl.nn.layers.subsampling3d import Subsampling3D, Subsampling3DLayer
@@ -43,17 +49,20 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Dropout: DropoutLayer,
     GlobalPooling: GlobalPoolingLayer,
     LSTM: LstmLayer,
+    LocalResponseNormalization: LocalResponseNormalizationLayer,
     Output: RowOutputLayer,
     RnnOutput: RnnOutputLayer,
+    SpaceToBatch: SpaceToBatchLayer,
+    SpaceToDepth: SpaceToDepthLayer,
+    Subsampling: SubsamplingLayer,
     Subsampling1D: Subsampling1DLayer,
     Subsampling3D: Subsampling3DLayer,
-    Subsampling: SubsamplingLayer,
     Upsampling1D: Upsampling1DLayer,
     Upsampling2D: Upsampling2DLayer,
     Upsampling3D: Upsampling3DLayer,
+    ZeroPadding: ZeroPaddingLayer,
     ZeroPadding1D: ZeroPadding1DLayer,
     ZeroPadding3D: ZeroPadding3DLayer,
-    ZeroPadding: ZeroPaddingLayer,
 }
 
 

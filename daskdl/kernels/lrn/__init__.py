@@ -1,0 +1,89 @@
+"""Local response normalization: each channel damped by those around it."""
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.lrn import reference
+
+
+def local_response_forward(
+    x: FloatArray,
+    half_width: int,
+    k: float,
+    alpha: float,
+    beta: float,
+    workspace: Workspace,
+    *,
+    unit: FloatArray,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute ``x * (k + alpha * sum x_near^2)^(-beta)``.
+
+    Parameters
+    ----------
+    x : ndarray of shape (..., channels)
+        Not changed.
+    half_width : int
+        Near are this many channels on either side, and the channel itself.
+    k, alpha, beta : float
+        See the formula.
+    workspace : Workspace
+        Lends scratch of the size of `x`.
+    unit : ndarray like x
+        Overwritten with what is raised to the power.
+    out : ndarray like x
+        Overwritten.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+
+    References
+    ----------
+    Krizhevsky, Sutskever and Hinton, *ImageNet Classification with Deep Convolutional
+    Neural Networks*, 2012, section 3.3; alpha is not divided by the number of channels.
+    """
+    return reference.local_response_forward(
+        x, half_width, k, alpha, beta, workspace, unit, out
+    )
+
+
+def local_response_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    output: FloatArray,
+    unit: FloatArray,
+    half_width: int,
+    alpha: float,
+    beta: float,
+    workspace: Workspace,
+    *,
+    grad_x: FloatArray,
+) -> FloatArray:
+    """Compute the gradient of :func:`local_response_forward` as DL4J does.
+
+    Parameters
+    ----------
+    grad_out : ndarray like x
+        Gradient of the loss in the output. Not changed.
+    x, output, unit, half_width, alpha, beta
+        What the forward pass saw and left. Not changed.
+    workspace : Workspace
+        Lends scratch of twice the size of `x`.
+    grad_x : ndarray like x
+        Overwritten.
+
+    Returns
+    -------
+    grad_x : ndarray
+        The array that was given.
+
+    Notes
+    -----
+    ``grad_out * unit^(-beta) - 2 alpha beta x / unit * sum (grad_out * output)_near``.
+    It is off the derivative by what the units of near channels differ, in parts of
+    ``alpha``: there the unit is under the sum.
+    """
+    return reference.local_response_backward(
+        grad_out, x, output, unit, half_width, alpha, beta, workspace, grad_x
+    )
