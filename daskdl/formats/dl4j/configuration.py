@@ -135,7 +135,9 @@ def _read_layers(
     layers = [
         _read_conf(conf, f"{where}: confs[{index}]") for index, conf in enumerate(confs)
     ]
-    for key, item in expect_mapping(preprocessors, f"{where}: inputPreProcessors").items():
+    for key, item in expect_mapping(
+        preprocessors, f"{where}: inputPreProcessors"
+    ).items():
         place = f"{where}: inputPreProcessors[{key!r}]"
         if not key.isdecimal() or int(key) >= len(layers):
             raise FormatError(

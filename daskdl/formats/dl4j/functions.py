@@ -42,7 +42,11 @@ _ACTIVATION_OPTIONS: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
         {"max": "max", "negativeSlope": "negative_slope", "threshold": "threshold"},
         {},
     ),
-    "ActivationThresholdedReLU": ("thresholdedrelu", {"theta": "theta"}, {"theta": 1.0}),
+    "ActivationThresholdedReLU": (
+        "thresholdedrelu",
+        {"theta": "theta"},
+        {"theta": 1.0},
+    ),
 }
 _TABLE = JavaTable(
     "activation",
@@ -134,7 +138,9 @@ _LOSS_TABLE = JavaTable(
             {"clipEps": Key("clip_eps", missing=1e-5), "weights": _WEIGHTS},
         ),
         JavaClass(
-            "LossMCXENT", "mcxent", {"softmaxClipEps": _SOFTMAX_CLIP, "weights": _WEIGHTS}
+            "LossMCXENT",
+            "mcxent",
+            {"softmaxClipEps": _SOFTMAX_CLIP, "weights": _WEIGHTS},
         ),
         JavaClass(
             "LossNegativeLogLikelihood",
@@ -196,7 +202,10 @@ DISTRIBUTIONS = JavaTable(
         JavaClass("GaussianDistribution", "gaussian", _MEAN_STD, ("mean", "std")),
         JavaClass("LogNormalDistribution", "log_normal", _MEAN_STD, ("mean", "std")),
         JavaClass(
-            "TruncatedNormalDistribution", "truncated_normal", _MEAN_STD, ("mean", "std")
+            "TruncatedNormalDistribution",
+            "truncated_normal",
+            _MEAN_STD,
+            ("mean", "std"),
         ),
         JavaClass(
             "UniformDistribution",

@@ -128,12 +128,12 @@ BASE = {
     **ACTIVATED,
     **_NOISE,
     "biasInit": Key("bias_init"),
-    "gainInit": Key("gain_init"),
     "weightInitFn": Key("weight_init", WEIGHT_INIT),
 }
 SIZED = {"nin": Key("n_in"), "nout": Key("n_out")}
 FF = {**BASE, **SIZED}
 HAS_BIAS = {"hasBias": Key("has_bias")}
+LAYER_NORM = {"hasLayerNorm": Key("has_layer_norm"), "gainInit": Key("gain_init")}
 LOSS_KEY = {"lossFn": Key("loss", LOSS)}
 WINDOW = {
     "convolutionMode": Key("convolution_mode", CONVOLUTION_MODE),
@@ -297,7 +297,9 @@ def _row(
     first: tuple[str, ...] = (),
 ) -> LayerRow:
     is_regularized = "iupdater" in keys or "updater" in keys
-    java = JavaClass(name, tag, keys, first, ignored or {})
+    # Where nothing is normalized there is no gain to begin with.
+    gain = {"gainInit": 1.0} if "biasInit" in keys and "gainInit" not in keys else {}
+    java = JavaClass(name, tag, keys, first, {**gain, **(ignored or {})})
     return LayerRow(java, PACKAGE + folder, is_regularized)
 
 
@@ -314,7 +316,7 @@ _ROWS = [
     _row(
         "DenseLayer",
         "dense",
-        {**FF, **HAS_BIAS, **keys(hasLayerNorm="has_layer_norm")},
+        {**FF, **HAS_BIAS, **LAYER_NORM},
         _TIME,
     ),
     _row("OutputLayer", "output", {**FF, **HAS_BIAS, **LOSS_KEY}, _TIME),
@@ -399,7 +401,7 @@ _ROWS = [
                 eps="eps",
                 gamma="gamma",
                 lockGammaBeta="lock_gamma_beta",
-                minibatch="is_minibatch",
+                minibatch="minibatch",
             ),
             # A file of an old release has no such property; what its parameters are
             # called decides, see formats/dl4j/configuration.py.
@@ -426,7 +428,7 @@ _ROWS = [
     _row(
         "SimpleRnn",
         "simple_rnn",
-        {**RECURRENT, **keys(hasLayerNorm="has_layer_norm")},
+        {**RECURRENT, **LAYER_NORM},
         {**_TIME, "rnnDataFormat": "NCW"},
         folder="recurrent.",
     ),
@@ -531,8 +533,18 @@ _ROWS = [
         {**ANY, **keys(padding="padding")},
         _kept(dataFormat="NCHW"),
     ),
-    _row("ZeroPadding1DLayer", "zero_padding1d", {**ANY, **keys(padding="padding")}, _kept()),
-    _row("ZeroPadding3DLayer", "zero_padding3d", {**ANY, **keys(padding="padding")}, _kept()),
+    _row(
+        "ZeroPadding1DLayer",
+        "zero_padding1d",
+        {**ANY, **keys(padding="padding")},
+        _kept(),
+    ),
+    _row(
+        "ZeroPadding3DLayer",
+        "zero_padding3d",
+        {**ANY, **keys(padding="padding")},
+        _kept(),
+    ),
     _row(
         "Cropping2D",
         "cropping2d",
@@ -555,9 +567,17 @@ _ROWS = [
         folder="convolutional.",
     ),
     _row(
-        "Upsampling2D", "upsampling2d", {**ANY, **keys(size="size")}, _kept(format="NCHW")
+        "Upsampling2D",
+        "upsampling2d",
+        {**ANY, **keys(size="size")},
+        _kept(format="NCHW"),
     ),
-    _row("Upsampling1D", "upsampling1d", {**ANY, "size": Key("size", ONE_OF_TWO)}, _kept()),
+    _row(
+        "Upsampling1D",
+        "upsampling1d",
+        {**ANY, "size": Key("size", ONE_OF_TWO)},
+        _kept(),
+    ),
     _row(
         "Upsampling3D",
         "upsampling3d",
@@ -830,4 +850,12 @@ def write_layer(layer: Mapping[str, Any]) -> dict[str, Json]:
     return row.write(layer)
 
 
-__all__ = ["BY_TAG", "PLAIN", "ROWS", "expect_list", "read_array", "read_layer", "write_layer"]
+__all__ = [
+    "BY_TAG",
+    "PLAIN",
+    "ROWS",
+    "expect_list",
+    "read_array",
+    "read_layer",
+    "write_layer",
+]

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.java import Codec, JavaClass, JavaTable, Json, Key, expect_mapping
+from daskdl.formats.dl4j.java import (
+    Codec,
+    JavaClass,
+    JavaTable,
+    Json,
+    Key,
+    expect_mapping,
+)
 
 _ITERATION_OR_EPOCH = Codec(
     lambda value, where: str(value).lower(), lambda value: str(value).upper()
@@ -47,7 +54,10 @@ SCHEDULES = JavaTable(
     [
         JavaClass("FixedSchedule", "fixed", {"value": Key("value")}),
         _counted(
-            "ExponentialSchedule", "exponential", gamma="gamma", initialValue="initial_value"
+            "ExponentialSchedule",
+            "exponential",
+            gamma="gamma",
+            initialValue="initial_value",
         ),
         _counted(
             "InverseSchedule",

@@ -110,7 +110,9 @@ def read_regularization(value: Json, where: str, suffix: str) -> dict[str, Any]:
         elif name == "WeightDecay":
             decays.append(
                 {
-                    "coefficient": read_schedule(mapping.get("coeff"), f"{place}.coeff"),
+                    "coefficient": read_schedule(
+                        mapping.get("coeff"), f"{place}.coeff"
+                    ),
                     "apply_learning_rate": bool(mapping.get("applyLR", False)),
                 }
             )
@@ -185,7 +187,9 @@ _DROPOUTS = [
         others={"alpha": Key("alpha"), "lambda": Key("lambda")},
     ),
     _DropoutKind("GaussianDropout", "gaussian_dropout", "rate", "rate", "rateSchedule"),
-    _DropoutKind("GaussianNoise", "gaussian_noise", "stddev", "stddev", "stddevSchedule"),
+    _DropoutKind(
+        "GaussianNoise", "gaussian_noise", "stddev", "stddev", "stddevSchedule"
+    ),
     _DropoutKind(
         "SpatialDropout", "spatial_dropout", "keep_probability", "p", "pschedule"
     ),
@@ -235,7 +239,7 @@ def _read_noise(value: Json, where: str) -> dict[str, Any]:
         return {
             "type": "weight_noise",
             "additive": bool(mapping.get("additive", True)),
-            "apply_to_biases": bool(mapping.get("applyToBias", False)),
+            "apply_to_bias": bool(mapping.get("applyToBias", False)),
             "distribution": DISTRIBUTIONS.read(
                 mapping.get("distribution"), f"{where}.distribution"
             ),
@@ -263,7 +267,7 @@ def _write_noise(value: Mapping[str, Any]) -> Json:
     return {
         "@class": f"{package}WeightNoise",
         "additive": value["additive"],
-        "applyToBias": value["apply_to_biases"],
+        "applyToBias": value["apply_to_bias"],
         "distribution": DISTRIBUTIONS.write(value["distribution"]),
     }
 

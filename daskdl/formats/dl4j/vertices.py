@@ -44,7 +44,11 @@ _ROWS = [
     ),
     _row("SubsetVertex", "subset", {"from": Key("from"), "to": Key("to")}),
     _row("StackVertex", "stack"),
-    _row("UnstackVertex", "unstack", {"from": Key("from"), **keys(stackSize="stack_size")}),
+    _row(
+        "UnstackVertex",
+        "unstack",
+        {"from": Key("from"), **keys(stackSize="stack_size")},
+    ),
     _row("ScaleVertex", "scale", keys(scaleFactor="scale_factor")),
     _row("ShiftVertex", "shift", keys(shiftFactor="shift_factor")),
     _row("L2NormalizeVertex", "l2_normalize", keys(dimension="dimensions", eps="eps")),

@@ -25,10 +25,16 @@ VolumeFormat = Annotated[
 
 
 class FeedForward(Conf):
-    """Rows of numbers, ``(batch, size)``."""
+    """Rows of numbers, ``(batch, size)``.
+
+    Parameters
+    ----------
+    size : int or None
+        Numbers of a row; None lets it differ, for layers without weights.
+    """
 
     type: Literal["feed_forward"] = "feed_forward"
-    size: Count
+    size: Count | None
 
     @property
     def shape(self) -> tuple[int | None, ...]:
@@ -43,10 +49,10 @@ class FeedForward(Conf):
     @property
     def n_features(self) -> int:
         """Numbers of one example (or time step) that a dense layer sees."""
-        return self.size
+        return _product(self, (self.size,))
 
     def __str__(self) -> str:
-        return f"rows of {self.size}"
+        return f"rows of {_size(self.size)}"
 
 
 class Recurrent(Conf):
@@ -236,7 +242,7 @@ def features_of(input_type: InputType) -> int:
     """Return the size of the last axis inside: features or channels."""
     if isinstance(input_type, Convolutional | Convolutional3D | ConvolutionalFlat):
         return input_type.channels
-    return input_type.size
+    return input_type.n_features
 
 
 def with_features(input_type: InputType, n: int) -> InputType:

@@ -1,0 +1,93 @@
+"""Properties that DL4J keeps and daskdl infers, layer by layer."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from daskdl.nn.conf.input_type import InputType, features_of
+from daskdl.nn.conf.layer import LayerConf
+
+_Derived = Callable[[LayerConf, InputType], dict[str, Any]]
+
+
+def derived(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
+    """Return the properties that follow from a layer's input.
+
+    Parameters
+    ----------
+    conf : LayerConf
+        Filled.
+    input_type : InputType
+        What the layer gets.
+    """
+    function = _BY_TAG.get(conf.type)
+    return {} if function is None else function(conf, input_type)
+
+
+def _same_size(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
+    size = features_of(input_type)
+    return {"nin": size, "nout": size}
+
+
+def _bidirectional(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
+    held = getattr(conf, "layer")  # noqa: B009
+    return {"nin": held.n_in, "nout": held.n_out}
+
+
+def _samediff(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
+    """Return the shapes of weights and biases, by name."""
+    parameters = conf.parameters(input_type)
+    weights = {p.name: p for p in parameters if p.role != "bias"}
+    biases = {p.name: p for p in parameters if p.role == "bias"}
+    return {
+        "layerParams": {
+            "biasParams": {name: list(p.shape_in_dl4j) for name, p in biases.items()},
+            "weightParams": {
+                name: list(p.shape_in_dl4j) for name, p in weights.items()
+            },
+        }
+    }
+
+
+def _locally_connected(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
+    values = conf.model_dump()
+    kernel = values["kernel_size"]
+    is_flat = isinstance(kernel, int)
+    shape = conf.output_type(input_type).shape[:-1]
+    return {
+        **_samediff(conf, input_type),
+        "featureDim": (kernel if is_flat else math.prod(kernel)) * values["n_in"],
+        "outputSize": shape[0] if is_flat else list(shape),
+    }
+
+
+def _primary_capsules(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
+    capsules, _ = conf.output_type(input_type).shape
+    return {
+        **_samediff(conf, input_type),
+        "capsules": capsules,
+        "inputChannels": features_of(input_type),
+    }
+
+
+def _capsule(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
+    capsules, size = input_type.shape
+    return {
+        **_samediff(conf, input_type),
+        "inputCapsules": capsules,
+        "inputCapsuleDimensions": size,
+    }
+
+
+_BY_TAG: dict[str, _Derived] = {
+    "batch_normalization": _same_size,
+    "bidirectional": _bidirectional,
+    "self_attention": _samediff,
+    "learned_self_attention": _samediff,
+    "recurrent_attention": _samediff,
+    "locally_connected1d": _locally_connected,
+    "locally_connected2d": _locally_connected,
+    "primary_capsules": _primary_capsules,
+    "capsule": _capsule,
+    "capsule_strength": _samediff,
+}

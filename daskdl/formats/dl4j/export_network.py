@@ -1,0 +1,188 @@
+"""From networks here to the JSON of DL4J's configurations.
+
+What DL4J needs to be told and daskdl infers is filled in: sizes, and the preprocessors
+between layers of different shapes. Images are channels first there, as DL4J flattens
+them; a network whose images are channels last here is described channels first.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from daskdl.errors import FormatError
+from daskdl.formats.dl4j.configuration import Counters, write_configuration
+from daskdl.formats.dl4j.derived import derived
+from daskdl.formats.dl4j.java import Json
+from daskdl.formats.dl4j.variables import variables_of
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    ConvolutionalFlat,
+    FeedForward,
+    InputType,
+    Recurrent,
+)
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.network import MultiLayerConfiguration
+from daskdl.nn.conf.topology import Node
+from daskdl.nn.step import StepNetwork
+
+# Layers that flatten images, and work on each step of series, by themselves.
+_AFFINE = ("dense", "output", "rnn_output", "center_loss_output")
+_NETWORK_OPTIONS = (
+    "seed",
+    "dtype",
+    "mini_batch",
+    "backprop_type",
+    "tbptt_fwd_length",
+    "tbptt_back_length",
+    "dl4j",
+)
+
+
+def export_configuration(network: StepNetwork[Any]) -> dict[str, Json]:
+    """Return the JSON object of DL4J that describes a network and its counters.
+
+    Parameters
+    ----------
+    network : Network
+        With or without training behind it.
+
+    Returns
+    -------
+    dict
+        MultiLayerConfiguration or ComputationGraphConfiguration of DL4J 1.0.0-M2.1.
+
+    Raises
+    ------
+    FormatError
+        If DL4J has no word for something in it.
+    """
+    conf = network.conf
+    mapping: dict[str, Any] = {
+        option: getattr(conf, option) for option in _NETWORK_OPTIONS
+    }
+    in_rows: set[str] = set()
+    parts = {node.name: _part(node, network, in_rows) for node in network.nodes}
+    if isinstance(conf, MultiLayerConfiguration):
+        mapping["layers"] = list(parts.values())
+    else:
+        inputs = list(conf.inputs)
+        mapping["inputs"] = inputs
+        # DL4J numbers vertices as they were defined.
+        mapping["vertices"] = {name: parts[name] for name in conf.vertices}
+        mapping["outputs"] = list(conf.outputs)
+        mapping["order"] = [*inputs, *parts]
+    counters = Counters(network.iteration_count, network.epoch_count)
+    return write_configuration(mapping, counters)
+
+
+def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str, Any]:
+    if not isinstance(node.conf, LayerConf):
+        part = node.conf.model_dump(mode="json", by_alias=True)
+        return {**part, "inputs": list(node.inputs)}
+    part = layer_mapping(node.conf, node.entering_type)
+    preprocessor = part.get("preprocessor") or _preprocessor(node, network, in_rows)
+    variables = part["dl4j"].pop("variables", variables_of(node))
+    return {
+        **part,
+        "preprocessor": preprocessor,
+        "variables": variables,
+        "inputs": list(node.inputs),
+    }
+
+
+def layer_mapping(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
+    """Return a filled layer as a mapping in which DL4J finds all that it needs."""
+    mapping = conf.model_dump(mode="json", by_alias=True)
+    mapping["dl4j"] = {**mapping.get("dl4j", {}), **derived(conf, input_type)}
+    held = getattr(conf, "layer", None)
+    if isinstance(held, LayerConf):
+        mapping["layer"] = layer_mapping(held, input_type)
+    keep = mapping.pop("keep_probability", None)
+    if keep is not None and keep < 1 and mapping.get("dropout") is None:
+        mapping["dropout"] = {"type": "dropout", "keep_probability": keep}
+    if mapping.get("constraints"):
+        mapping["constraints"] = [
+            {**item, "apply_to": _constrained(item["apply_to"], conf, input_type)}
+            for item in mapping["constraints"]
+        ]
+    return mapping
+
+
+def _constrained(apply_to: Any, conf: LayerConf, input_type: InputType) -> list[str]:
+    """Return the names of the parameters that a group stands for."""
+    if not isinstance(apply_to, str):
+        return list(apply_to)
+    roles = {"weights": ("weight",), "biases": ("bias",), "all": ("weight", "bias")}
+    return [
+        item.name
+        for item in conf.parameters(input_type)
+        if item.role in roles[apply_to]
+    ]
+
+
+def _preprocessor(
+    node: Node, network: StepNetwork[Any], in_rows: set[str]
+) -> dict[str, Any] | None:
+    """Return what DL4J needs in front of a layer where daskdl needs nothing.
+
+    Parameters
+    ----------
+    in_rows : set of str
+        Nodes whose series are rows there, one for each step; this one is added if it
+        is such a node.
+    """
+    came, tag = node.input_types[0], node.conf.type
+    door = _door(node, network)
+    is_affine = tag in _AFFINE
+    if isinstance(door, ConvolutionalFlat):
+        if is_affine:
+            return None
+        return {"type": "feed_forward_to_cnn", **_sizes(door)}
+    if isinstance(came, Convolutional) and is_affine:
+        return {"type": "cnn_to_feed_forward", **_sizes(came), "data_format": "NCHW"}
+    if isinstance(came, Convolutional3D) and is_affine:
+        return {
+            "type": "cnn3d_to_feed_forward",
+            "depth": came.depth,
+            **_sizes(came),
+            "data_format": "NCDHW",
+        }
+    if not isinstance(came, Recurrent):
+        return None
+    arrives_in_rows = not in_rows.isdisjoint(node.inputs)
+    if tag == "dense" or (
+        arrives_in_rows and isinstance(node.output_type, FeedForward)
+    ):
+        if tag == "dense":
+            in_rows.add(node.name)
+        if arrives_in_rows:
+            return None
+        return {"type": "rnn_to_feed_forward", "data_format": came.data_format}
+    if arrives_in_rows:
+        return {"type": "feed_forward_to_rnn", "data_format": came.data_format}
+    return None
+
+
+def _door(node: Node, network: StepNetwork[Any]) -> InputType | None:
+    """Return the type of the network input that a node reads, if it reads one."""
+    conf = network.conf
+    if isinstance(conf, MultiLayerConfiguration):
+        return conf.input if node.key == "0" else None
+    found: Mapping[str, InputType] = conf.inputs
+    return found.get(node.inputs[0])
+
+
+def _sizes(
+    images: Convolutional | Convolutional3D | ConvolutionalFlat,
+) -> dict[str, Any]:
+    if images.height is None or images.width is None:
+        raise FormatError(
+            f"DL4J: needs the size of images that are flattened, got {images}. Give the "
+            "size of the network's input."
+        )
+    return {
+        "height": images.height,
+        "width": images.width,
+        "channels": images.channels,
+    }

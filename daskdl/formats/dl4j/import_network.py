@@ -1,0 +1,114 @@
+"""From the JSON of DL4J's configurations to configurations here."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from daskdl.errors import FormatError, OptionError
+from daskdl.formats.dl4j.configuration import Counters, read_configuration
+from daskdl.formats.dl4j.inputs import input_type
+from daskdl.formats.dl4j.java import Json
+from daskdl.formats.dl4j.variables import variables_of
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
+    configuration_from_dict,
+)
+
+_MOST_BYTES = 64 << 20
+
+Configuration = MultiLayerConfiguration | ComputationGraphConfiguration
+
+
+def parse_json(text: str | bytes, who: str) -> dict[str, Json]:
+    """Return the object that a JSON text holds.
+
+    Raises
+    ------
+    FormatError
+        If the text is too long, too deep, or no JSON object.
+    """
+    if len(text) > _MOST_BYTES:
+        raise FormatError(
+            f"{who}: must have at most {_MOST_BYTES} bytes, got {len(text)}."
+        )
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise FormatError(f"{who}: must not be nested that deep.") from None
+    except ValueError as error:
+        raise FormatError(f"{who}: must be JSON, got {error}.") from None
+    if not isinstance(data, dict):
+        raise FormatError(f"{who}: must be a JSON object, got {type(data).__name__}.")
+    return data
+
+
+def import_configuration(
+    data: Mapping[str, Json], who: str
+) -> tuple[Configuration, Counters]:
+    """Return the configuration that an object of DL4J describes, and its counters.
+
+    Parameters
+    ----------
+    data : mapping
+        MultiLayerConfiguration or ComputationGraphConfiguration of DL4J.
+    who : str
+        The file, for messages.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged, or holds what is not known here.
+    """
+    mapping, counters = read_configuration(data, who)
+    if "layers" in mapping:
+        mapping["input"] = input_type(mapping["layers"], who)
+        parts = list(mapping["layers"])
+    else:
+        mapping["inputs"] = {
+            name: input_type(list(_path(mapping, name)), f"{who}: {name}")
+            for name in mapping["inputs"]
+        }
+        parts = list(mapping["vertices"].values())
+        for name, part in mapping["vertices"].items():
+            if part.get("name") == name:
+                del part["name"]
+    written = [part.pop("variables", None) for part in parts]
+    try:
+        conf = configuration_from_dict(mapping, who)
+    except OptionError as error:
+        raise FormatError(str(error)) from None
+    return _with_variables(conf, written), counters
+
+
+def _path(mapping: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the layers that an input of a graph goes through, one reader of each."""
+    vertices = mapping["vertices"]
+    seen = set()
+    while name not in seen:
+        seen.add(name)
+        readers = [key for key, item in vertices.items() if name in item["inputs"]]
+        if not readers:
+            return
+        # A reader that is a layer tells more than a vertex.
+        name = next(
+            (key for key in readers if "variables" in vertices[key]), readers[0]
+        )
+        if "variables" in vertices[name]:
+            yield vertices[name]
+
+
+def _with_variables(conf: Configuration, written: list[Any]) -> Configuration:
+    """Keep the names of parameters that DL4J lists where it lists them differently."""
+    nodes = {node.key: node for node in conf.nodes()}
+    is_sequence = isinstance(conf, MultiLayerConfiguration)
+    parts = conf.layers if is_sequence else conf.vertices.values()
+    keys = [str(i) for i in range(len(written))] if is_sequence else list(conf.vertices)
+    changed = []
+    for key, part, names in zip(keys, parts, written, strict=True):
+        if names is not None and list(names) != variables_of(nodes[key]):
+            part = part.model_copy(update={"dl4j": {**part.dl4j, "variables": names}})
+        changed.append(part)
+    if is_sequence:
+        return conf.model_copy(update={"layers": tuple(changed)})
+    return conf.model_copy(update={"vertices": dict(zip(keys, changed, strict=True))})

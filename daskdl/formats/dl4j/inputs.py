@@ -1,0 +1,227 @@
+"""What goes into a network: DL4J's files do not say it, but their layers do.
+
+The first layer behind an input tells, or its preprocessor; a layer that takes anything,
+such as an activation, leaves it to the one behind it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from daskdl.errors import FormatError
+
+_Layer = Mapping[str, Any]
+
+_ROWS = {
+    "dense",
+    "output",
+    "center_loss_output",
+    "auto_encoder",
+    "variational_autoencoder",
+    "element_wise_multiplication",
+    "repeat_vector",
+}
+_SERIES = {
+    "lstm",
+    "graves_lstm",
+    "graves_bidirectional_lstm",
+    "simple_rnn",
+    "rnn_output",
+    "convolution1d",
+    "self_attention",
+    "learned_self_attention",
+    "recurrent_attention",
+    "locally_connected1d",
+    "subsampling1d",
+    "upsampling1d",
+    "zero_padding1d",
+    "cropping1d",
+    "rnn_loss",
+    "mask_zero",
+    "capsule",
+    "capsule_strength",
+}
+_IMAGES = {
+    "convolution2d",
+    "deconvolution2d",
+    "separable_convolution2d",
+    "depthwise_convolution2d",
+    "locally_connected2d",
+    "primary_capsules",
+    "subsampling",
+    "upsampling2d",
+    "zero_padding",
+    "cropping2d",
+    "local_response_normalization",
+    "space_to_depth",
+    "space_to_batch",
+    "cnn_loss",
+    "yolo2_output",
+}
+_VOLUMES = {
+    "convolution3d",
+    "deconvolution3d",
+    "subsampling3d",
+    "upsampling3d",
+    "zero_padding3d",
+    "cropping3d",
+    "cnn3d_loss",
+}
+_WRAPPERS = {
+    "last_time_step",
+    "bidirectional",
+    "mask_zero",
+    "time_distributed",
+    "frozen",
+    "frozen_with_backprop",
+}
+_FORMAT_NAMES = (
+    "rnnDataFormat",
+    "rnndataFormat",
+    "cnn2dDataFormat",
+    "cnn2DFormat",
+    "dataFormat",
+    "format",
+    "data_format",
+)
+
+
+def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
+    """Return the type of an input as a mapping.
+
+    Parameters
+    ----------
+    layers : sequence of mapping
+        Those that the input goes through, in their order; the first ones may leave its
+        type open.
+    where : str
+        For messages.
+
+    Returns
+    -------
+    mapping
+        Sizes of images and lengths of series stay open where nothing tells them.
+
+    Raises
+    ------
+    FormatError
+        If nothing tells the type.
+    """
+    chain = [inner(layer) for layer in layers]
+    for index, layer in enumerate(chain):
+        preprocessor = layers[index].get("preprocessor")
+        if preprocessor is not None:
+            return _before(preprocessor, layer)
+        found = _kind(layer["type"])
+        if found == "feed_forward" and layer.get("dl4j", {}).get(
+            "timeDistributedFormat"
+        ):
+            found = "recurrent"
+        if found is not None:
+            return _typed(found, chain, index)
+    size = _size(chain[0]) if chain else None
+    if size is None and not (chain and chain[0]["type"] in ("loss", "activation")):
+        raise FormatError(
+            f"{where}: must begin with a layer that tells what it takes, got "
+            f"{chain[0]['type'] if chain else 'none'!r}."
+        )
+    return {"type": "feed_forward", "size": size}
+
+
+def inner(layer: _Layer) -> _Layer:
+    """Return the layer that wrappers hold."""
+    while layer["type"] in _WRAPPERS:
+        layer = layer["layer"]
+    return layer
+
+
+def _kind(tag: str) -> str | None:
+    for kind, tags in (
+        ("feed_forward", _ROWS),
+        ("recurrent", _SERIES),
+        ("convolutional", _IMAGES),
+        ("convolutional3d", _VOLUMES),
+        ("embedding", {"embedding"}),
+        ("embedding_sequence", {"embedding_sequence"}),
+    ):
+        if tag in tags:
+            return kind
+    return None
+
+
+def _typed(kind: str, chain: Sequence[_Layer], index: int) -> dict[str, Any]:
+    layer = chain[index]
+    if kind == "embedding":
+        return {"type": "feed_forward", "size": 1}
+    if kind == "embedding_sequence":
+        return {"type": "feed_forward", "size": None}
+    size = next(_sizes(chain[index:]), None)
+    if kind == "feed_forward":
+        return {"type": kind, "size": size}
+    written = _format(layer)
+    if kind == "recurrent":
+        is_last = written in ("NWC", "NHWC")
+        return {"type": kind, "size": size, "data_format": "NWC" if is_last else "NCW"}
+    result: dict[str, Any] = {"type": kind, "channels": size}
+    if written in ("NHWC", "NDHWC"):
+        result["data_format"] = written
+    if layer["type"] == "locally_connected2d":
+        result["height"], result["width"] = layer["input_size"]
+    return result
+
+
+def _sizes(chain: Sequence[_Layer]) -> Iterator[int]:
+    """Yield the sizes that layers name, until one changes how many features there are."""
+    for layer in chain:
+        size = _size(layer)
+        if size is not None:
+            yield size
+            return
+        if layer["type"] == "space_to_depth":
+            return
+        preprocessor = layer.get("preprocessor") or {}
+        if "channels" in preprocessor:
+            yield preprocessor["channels"]
+            return
+
+
+def _size(layer: _Layer) -> int | None:
+    kept = layer.get("dl4j", {})
+    sizes = (layer.get("n_in"), kept.get("inputChannels"), kept.get("nin"))
+    return next((size for size in sizes if isinstance(size, int) and size > 0), None)
+
+
+def _format(layer: _Layer) -> str | None:
+    kept = layer.get("dl4j", {})
+    for name in _FORMAT_NAMES:
+        value = kept.get(name, layer.get(name))
+        if isinstance(value, str):
+            return value
+    return None
+
+
+def _before(preprocessor: Mapping[str, Any], layer: _Layer) -> dict[str, Any]:
+    """Return what a preprocessor at the door takes."""
+    tag = preprocessor["type"]
+    if tag == "composable":
+        return _before(preprocessor["preprocessors"][0], layer)
+    sizes = {
+        name: preprocessor[name]
+        for name in ("depth", "height", "width", "channels")
+        if name in preprocessor
+    }
+    count = 1
+    for size in sizes.values():
+        count *= size
+    data_format = preprocessor.get("data_format")
+    if tag in ("cnn_to_feed_forward", "cnn_to_rnn"):
+        image = data_format if data_format in ("NCHW", "NHWC") else "NCHW"
+        return {"type": "convolutional", **sizes, "data_format": image}
+    if tag == "cnn3d_to_feed_forward":
+        return {"type": "convolutional3d", **sizes, "data_format": data_format}
+    if tag in ("feed_forward_to_cnn", "feed_forward_to_cnn3d"):
+        return {"type": "feed_forward", "size": count}
+    if tag == "rnn_to_cnn":
+        return {"type": "recurrent", "size": count, "data_format": data_format}
+    if tag == "rnn_to_feed_forward":
+        return {"type": "recurrent", "size": _size(layer), "data_format": data_format}
+    return {"type": "feed_forward", "size": _size(layer)}
