@@ -23,7 +23,7 @@ from daskdl.nn.conf.input_type import (
     InputType,
     Recurrent,
 )
-from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.layer import DroppedLayerConf, LayerConf
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.windows import images_in, series_in, volumes_in
 
@@ -110,7 +110,7 @@ class ResizingLayer(Layer[R]):
         return (x.shape[0], *axes, x.shape[-1])
 
 
-class UpsamplingConf(ResizingConf):
+class UpsamplingConf(ResizingConf, DroppedLayerConf):
     """Repeats cells; see its kinds for the options."""
 
     size: tuple[int, ...]

@@ -9,13 +9,13 @@ from daskdl.kernels.blocks import space_to_batch_backward, space_to_batch_forwar
 from daskdl.kernels.window import Window, WindowAxis
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import Convolutional, InputType
-from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import CountPair, SidesPair
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.windows import images_in
 
 
-class SpaceToBatch(LayerConf):
+class SpaceToBatch(DroppedLayerConf):
     """Turn each cell of the blocks of an image into an image of its own.
 
     Parameters
