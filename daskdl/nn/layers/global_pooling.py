@@ -1,7 +1,7 @@
 """The layer that pools over all time steps, pixels or voxels."""
 
 import math
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from daskdl.nn.conf.input_type import (
     features_of,
 )
 from daskdl.nn.conf.layer import (
-    LayerConf,
+    DroppedLayerConf,
     refuse_input,
 )
 from daskdl.nn.conf.names import (
@@ -43,7 +43,7 @@ _COLLAPSED = {
 }
 
 
-class GlobalPooling(LayerConf):
+class GlobalPooling(DroppedLayerConf):
     """Pool over all time steps, pixels or voxels; each feature or channel remains.
 
     Parameters
@@ -64,6 +64,8 @@ class GlobalPooling(LayerConf):
     """
 
     type: Literal["global_pooling"] = "global_pooling"
+    applies_dropout: ClassVar[bool] = False
+
     pooling_type: PoolingName = "max"
     pnorm: Count = 2
     collapse_dimensions: bool = True

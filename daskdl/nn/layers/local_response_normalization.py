@@ -1,6 +1,6 @@
 """The layer that damps each channel by those around it."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -10,13 +10,13 @@ from daskdl.kernels.lrn import (
     local_response_forward,
 )
 from daskdl.nn.conf.input_type import Convolutional, InputType
-from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import Positive, Real
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.windows import images_in
 
 
-class LocalResponseNormalization(LayerConf):
+class LocalResponseNormalization(DroppedLayerConf):
     """Divide each channel by ``(k + alpha * sum of squares near it)^beta``.
 
     Parameters
@@ -34,6 +34,8 @@ class LocalResponseNormalization(LayerConf):
     """
 
     type: Literal["local_response_normalization"] = "local_response_normalization"
+    applies_dropout: ClassVar[bool] = False
+
     k: Real = 2.0
     n: Positive = 5.0
     alpha: Real = 1e-4

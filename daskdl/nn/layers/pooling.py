@@ -1,6 +1,6 @@
 """What the layers share that pool over windows of series, images or volumes."""
 
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -17,7 +17,7 @@ from daskdl.kernels.pooling import (
     sum_pool_forward,
 )
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.names import ConvolutionModeName, PoolingName
 from daskdl.nn.conf.values import Count, Index, Positive
 from daskdl.nn.layers.layer import Layer
@@ -36,7 +36,7 @@ class Pooling(NamedTuple):
     include_padding: bool = False
 
 
-class PoolingConf(LayerConf):
+class PoolingConf(DroppedLayerConf):
     """A layer that pools over windows; see its kinds for the options."""
 
     kernel_size: Counts
@@ -53,6 +53,8 @@ class PoolingConf(LayerConf):
 
 class SubsamplingConf(PoolingConf):
     """What pooling of series and of images have in common."""
+
+    applies_dropout: ClassVar[bool] = False
 
     pooling_type: PoolingName = "max"
     pnorm: Index = 0

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -40,7 +40,7 @@ _ENTERING: dict[int, Callable[[LayerConf, InputType], _Sized]] = {
 }
 
 
-class ResizingConf(LayerConf):
+class ResizingConf(DroppedLayerConf):
     """A layer that changes the size of each axis by itself."""
 
     @property
@@ -110,7 +110,7 @@ class ResizingLayer(Layer[R]):
         return (x.shape[0], *axes, x.shape[-1])
 
 
-class UpsamplingConf(ResizingConf, DroppedLayerConf):
+class UpsamplingConf(ResizingConf):
     """Repeats cells; see its kinds for the options."""
 
     size: tuple[int, ...]
@@ -142,6 +142,8 @@ class UpsamplingLayer(ResizingLayer[U]):
 
 class PaddingConf(ResizingConf):
     """Puts zeros around; see its kinds for the options."""
+
+    applies_dropout: ClassVar[bool] = False
 
     padding: tuple[int, ...]
 
@@ -181,6 +183,8 @@ class PaddingLayer(ResizingLayer[Z]):
 
 class CroppingConf(ResizingConf):
     """Cuts off cells at the borders; see its kinds for the options."""
+
+    applies_dropout: ClassVar[bool] = False
 
     cropping: tuple[int, ...]
 

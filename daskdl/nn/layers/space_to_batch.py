@@ -10,7 +10,7 @@ from daskdl.kernels.window import Window, WindowAxis
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
-from daskdl.nn.conf.values import CountPair, SidesPair
+from daskdl.nn.conf.values import CountPair, IndexPair
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.windows import images_in
 
@@ -22,8 +22,8 @@ class SpaceToBatch(DroppedLayerConf):
     ----------
     blocks : (int, int) or int
         Height and width of a block; must divide those of the padded images.
-    padding : (int, int, int, int), (int, int) or int
-        Zeros at top, bottom, left and right, put around first.
+    padding : ((int, int), (int, int))
+        Zeros at top and bottom, and at left and right, put around first.
 
     Notes
     -----
@@ -38,7 +38,7 @@ class SpaceToBatch(DroppedLayerConf):
 
     type: Literal["space_to_batch"] = "space_to_batch"
     blocks: CountPair
-    padding: SidesPair = (0, 0, 0, 0)
+    padding: tuple[IndexPair, IndexPair] = ((0, 0), (0, 0))
 
     def output_type(self, input_type: InputType) -> Convolutional:
         """Return smaller images of the same channels."""
@@ -59,7 +59,7 @@ class SpaceToBatch(DroppedLayerConf):
             If the block does not divide the padded size.
         """
         block = self.blocks[axis]
-        before, behind = self.padding[2 * axis : 2 * axis + 2]
+        before, behind = self.padding[axis]
         padded = before + size + behind
         if padded % block:
             raise PathError(

@@ -3,14 +3,13 @@
 from typing import Literal
 
 from daskdl.nn.conf.input_type import Convolutional3D, InputType
-from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.names import VolumePoolingName
 from daskdl.nn.conf.values import CountTriple, IndexTriple
 from daskdl.nn.layers.pooling import Pooling, PoolingConf, PoolingLayer
 from daskdl.nn.layers.windows import volumes_in, window_sizes
 
 
-class Subsampling3D(PoolingConf, DroppedLayerConf):
+class Subsampling3D(PoolingConf):
     """Pooling over windows of a volume.
 
     Parameters
