@@ -1,4 +1,4 @@
-"""Minibatches that DL4J saved: ``DataSet`` and ``MultiDataSet`` files, one each."""
+"""Minibatches that DL4J saved, one a file or one an entry of a zip."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,19 @@ from bridge.listing import Part
 from bridge.readers.place import reading
 from bridge.storage import open_input
 from daskdl.data.dataset import DataSet
+from daskdl.data.file_batch import dataset_of_bytes, entries_of_files
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
-from daskdl.errors import CorruptFileError, OptionError, ShapeError
+from daskdl.data.zip_files import ZipEntries
+from daskdl.errors import OptionError
 
-__all__ = ["MinibatchPartition", "open_dataset_parts", "open_multi_dataset_parts"]
+__all__ = [
+    "FileBatchPartition",
+    "MinibatchPartition",
+    "open_dataset_parts",
+    "open_file_batch_parts",
+    "open_multi_dataset_parts",
+]
 
 # Options about columns: a minibatch has none.
 _ABOUT_COLUMNS = ("features", "label", "key", "features_mask", "labels_mask")
@@ -39,7 +47,7 @@ class MinibatchPartition(Partition):
     is_multi: bool = False
 
     def load(self) -> DataSet | MultiDataSet:
-        """Read the minibatch.
+        """Read the minibatch, without its metadata: training has no use for them.
 
         Raises
         ------
@@ -51,13 +59,45 @@ class MinibatchPartition(Partition):
             reading(self.name, "DL4J"),
             open_input(self.name, self.options.storage_options) as stream,
         ):
-            try:
-                return kind.read_from(stream, name=self.name)
-            except ShapeError as error:
-                # What was read bears no name: a damaged number of rows, say.
-                raise CorruptFileError(
-                    f"{self.name}: must be a whole DL4J file, it is damaged: {error}"
-                ) from error
+            return kind.read_from(stream, name=self.name, with_metadata=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileBatchPartition(Partition):
+    """One of the minibatches in the zip of a ``FileBatch``.
+
+    Parameters
+    ----------
+    name : str
+        URL of the zip and name of the entry.
+    rows : int or None
+        Never known without reading.
+    options : SourceOptions
+        As the user gave them.
+    url, entry : str
+        Of the zip, and in it.
+    """
+
+    name: str
+    rows: int | None = None
+    options: SourceOptions
+    url: str
+    entry: str
+
+    def load(self) -> DataSet | MultiDataSet:
+        """Read the minibatch, a ``DataSet`` or a ``MultiDataSet``.
+
+        Raises
+        ------
+        CorruptFileError
+            If the zip or the entry is damaged or something else.
+        """
+        with (
+            reading(self.url, "DL4J"),
+            open_input(self.url, self.options.storage_options) as stream,
+        ):
+            content = ZipEntries(stream, self.url).read(self.entry)
+        return dataset_of_bytes(content, name=self.name, with_metadata=False)
 
 
 def open_dataset_parts(
@@ -86,16 +126,49 @@ def open_multi_dataset_parts(
     return _open(parts, options, is_multi=True)
 
 
+def open_file_batch_parts(
+    parts: Sequence[Part], options: SourceOptions
+) -> list[FileBatchPartition]:
+    """Make a partition of each file in the zips; only their lists of entries are read.
+
+    Raises
+    ------
+    OptionError
+        If a column is named: minibatches have none.
+    CorruptFileError
+        If a zip is damaged or no ``FileBatch``.
+    """
+    _refuse_columns(parts, options)
+    partitions = []
+    for part in parts:
+        with (
+            reading(part.url, "DL4J"),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            entries = entries_of_files(ZipEntries(stream, part.url))
+        partitions += [
+            FileBatchPartition(
+                name=f"{part.url}: {entry}", options=options, url=part.url, entry=entry
+            )
+            for entry in entries
+        ]
+    return partitions
+
+
 def _open(
     parts: Sequence[Part], options: SourceOptions, *, is_multi: bool
 ) -> list[MinibatchPartition]:
+    _refuse_columns(parts, options)
+    return [
+        MinibatchPartition(name=part.url, options=options, is_multi=is_multi)
+        for part in parts
+    ]
+
+
+def _refuse_columns(parts: Sequence[Part], options: SourceOptions) -> None:
     for option in _ABOUT_COLUMNS:
         if getattr(options, option) is not None:
             raise OptionError(
                 f"{parts[0].url}: {option} must not be given, because minibatches of "
                 f"DL4J have no columns, got {getattr(options, option)!r}."
             )
-    return [
-        MinibatchPartition(name=part.url, options=options, is_multi=is_multi)
-        for part in parts
-    ]

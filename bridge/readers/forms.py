@@ -18,6 +18,7 @@ FORMS: Mapping[str, OpenParts] = MappingProxyType(
     {
         "csv": csv.open_parts,
         "dl4j": dl4j.open_dataset_parts,
+        "dl4j_batch": dl4j.open_file_batch_parts,
         "dl4j_multi": dl4j.open_multi_dataset_parts,
         "json": json.open_parts,
         "libsvm": libsvm.open_parts,
@@ -27,8 +28,8 @@ FORMS: Mapping[str, OpenParts] = MappingProxyType(
 )
 """Name of a form to what makes partitions of its files."""
 
-MINIBATCH_FORMS = frozenset({"dl4j", "dl4j_multi"})
-"""Forms in which each file is one minibatch."""
+MINIBATCH_FORMS = frozenset({"dl4j", "dl4j_batch", "dl4j_multi"})
+"""Forms that hold minibatches: one a file, or several in a zip."""
 
 _BY_ENDING = {
     "parquet": "parquet",
@@ -39,6 +40,7 @@ _BY_ENDING = {
     "libsvm": "libsvm",
     "svm": "libsvm",
     "bin": "dl4j",
+    "zip": "dl4j_batch",
 }
 
 _COMPRESSED = ("gz", "bz2")

@@ -16,8 +16,10 @@ from daskdl.cluster.masters.options import (
     TrainingMaster,
     training_master,
 )
+from daskdl.data.normalizers.kinds import normalizer_from_dict
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sources.source import SourceOptions
-from daskdl.errors import OptionError
+from daskdl.errors import DaskdlError, OptionError
 from daskdl.nn.conf.errors import PathError, got
 from daskdl.nn.conf.network import NetworkConfiguration
 from daskdl.nn.conf.values import Conf, Count, Index, Positive
@@ -122,10 +124,12 @@ class Data(Conf):
         Field(description="parquet, csv, json, ...; found out if not given."),
     ] = None
     normalize: Annotated[
-        Literal["none", "standardize"],
+        TypeWithOptions,
         Field(
-            description="standardize: bring each feature to mean 0 and deviation 1, "
-            "with the figures of the training data, which are kept in the model."
+            description="What is done to features, with the figures of the training "
+            "data, which are kept in the model: standardize (mean 0, deviation 1), "
+            "min_max (a range), image_min_max, image_vgg16, multi_hybrid, or a mapping "
+            "with that `type` and its options."
         ),
     ] = "none"
     features_mask: Annotated[
@@ -170,6 +174,28 @@ class Data(Conf):
         """
         values = {name: getattr(self, name) for name in _SOURCE_OPTIONS}
         return SourceOptions(**{**values, **changes})
+
+    @model_validator(mode="after")
+    def _check_normalize(self) -> "Data":
+        try:
+            self.normalizer()
+        except DaskdlError as error:
+            raise PathError(str(error), "normalize") from error
+        return self
+
+    def normalizer(self) -> Normalizer | None:
+        """Return a new normalizer as `normalize` says; None for none.
+
+        Raises
+        ------
+        FormatError, OptionError
+            If there is none like this.
+        """
+        if self.normalize in (None, "none"):
+            return None
+        is_name = isinstance(self.normalize, str)
+        values = {"type": self.normalize} if is_name else self.normalize
+        return normalizer_from_dict(values)
 
 
 # What of Data goes to the sources as it stands.

@@ -24,7 +24,6 @@ from daskdl.cli.run_directory import (
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import front_end
 from daskdl.cluster.inference import Scored
-from daskdl.data.normalizers import NormalizerStandardize
 from daskdl.data.sources.source import Source
 from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
@@ -90,11 +89,8 @@ def cluster_options(cluster: Cluster) -> ClusterOptions:
 
 
 def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
-    normalizer = (
-        NormalizerStandardize() if job.data.normalize == "standardize" else None
-    )
     master = job.training.training_master()
-    return front_end(client, network, master, normalizer=normalizer)
+    return front_end(client, network, master, normalizer=job.data.normalizer())
 
 
 def _train(

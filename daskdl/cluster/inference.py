@@ -214,6 +214,9 @@ def _predict(
         parts.append(outputs_of(network, batch))
     if parts:
         outputs = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+        if task.normalizer is not None:
+            # What learnt from normalized labels predicts in the units of the data.
+            outputs = tuple(task.normalizer.revert_labels(outputs))
         joined = merge_keys(partition.name, keys)
     else:
         # A file without rows still tells Spark the columns.

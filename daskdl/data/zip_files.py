@@ -1,0 +1,163 @@
+"""Zip files that come from anywhere: what they declare is checked before it is read.
+
+A zip of a few kilobytes can declare terabytes, name an entry twice, or hide how long
+its list of entries is. Here every size is bounded before memory is taken, and every
+failure is a `CorruptFileError` with file, entry and offset.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from daskdl.checks import some
+from daskdl.errors import CorruptFileError
+
+__all__ = ["MOST_BYTES", "MOST_ENTRIES", "ZipEntries"]
+
+MOST_BYTES = 1 << 30
+"""What all entries together may take unless the caller says otherwise."""
+MOST_ENTRIES = 10_000
+"""How many entries there may be unless the caller says otherwise."""
+
+# Of an entry in the list at the end of the file: its name, extra fields, a comment.
+_LIST_BYTES = 512
+# The end of the file is read at once: a comment of 64 KiB, and the record before it.
+_TAIL_BYTES = 1 << 17
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED = 1
+# What zipfile, zlib and damaged offsets raise.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class ZipEntries:
+    """The entries of an open zip file, by name.
+
+    Parameters
+    ----------
+    stream : binary stream, seekable
+        Stays open; must not be closed before the last entry is read.
+    name : str
+        What messages call the file.
+    most_bytes : int
+        What all entries together may take.
+    most_entries : int
+        How many there may be.
+
+    Raises
+    ------
+    CorruptFileError
+        If it is no zip file, a damaged one, or one beyond these bounds; with entries
+        of one name, encrypted, or compressed otherwise than by deflate.
+    """
+
+    def __init__(
+        self,
+        stream: BinaryIO,
+        name: str,
+        *,
+        most_bytes: int = MOST_BYTES,
+        most_entries: int = MOST_ENTRIES,
+    ) -> None:
+        self.name = name
+        bounded: Any = _BoundedReads(stream, most_entries * _LIST_BYTES + _TAIL_BYTES)
+        with self._damage_noticed("must be a whole zip file"):
+            self._archive = zipfile.ZipFile(bounded)
+        infos = self._archive.infolist()
+        self._infos = {info.filename: info for info in infos}
+        if len(infos) > most_entries or len(self._infos) < len(infos):
+            raise CorruptFileError(
+                f"{name}: a zip file must have at most {most_entries} entries of "
+                f"different names, got {len(infos)} with {len(self._infos)} names."
+            )
+        total = sum(info.file_size for info in infos)
+        if total > most_bytes:
+            raise CorruptFileError(
+                f"{name}: the entries of a zip file must take at most {most_bytes} "
+                f"bytes together, got {total}. A larger limit must be asked for."
+            )
+        for info in infos:
+            self._check(info)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the entries, in stored order."""
+        return list(self._infos)
+
+    def read(self, entry: str) -> bytes:
+        """Return the content of an entry, after its checksum was found right.
+
+        Raises
+        ------
+        CorruptFileError
+            If there is no such entry, or it is damaged.
+        """
+        if entry not in self._infos:
+            raise CorruptFileError(
+                f"{self.name}: must have an entry {entry!r}, got {some(self._infos)}."
+            )
+        offset = self._infos[entry].header_offset
+        must = f"entry {entry!r} at offset {offset} must be whole"
+        with self._damage_noticed(must):
+            return self._archive.read(entry)
+
+    def _check(self, info: zipfile.ZipInfo) -> None:
+        if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
+            raise CorruptFileError(
+                f"{self.name}: entry {info.filename!r} at offset {info.header_offset} "
+                "must be stored or deflated and not encrypted, got method "
+                f"{info.compress_type} and flags {info.flag_bits:#x}."
+            )
+
+    @contextmanager
+    def _damage_noticed(self, must: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            # An error number comes from the store, unless a damaged offset made it.
+            if error.errno is not None and not isinstance(error, _NegativeSeekError):
+                raise
+            raise self._damaged(must, error) from error
+        except _DAMAGE as error:
+            raise self._damaged(must, error) from error
+
+    def _damaged(self, must: str, error: Exception) -> CorruptFileError:
+        return CorruptFileError(f"{self.name}: {must}, got a damaged one ({error}).")
+
+
+class _NegativeSeekError(OSError):
+    """A seek to before the file, which a damaged offset asks for."""
+
+
+class _BoundedReads:
+    """A stream that refuses to read much at once, as a list of entries would be."""
+
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self._stream = stream
+        self._most = most
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        raw = self._stream.read(self._most + 1 if n_bytes < 0 else n_bytes)
+        if len(raw) > self._most:
+            raise zipfile.BadZipFile("its list of entries is too long")
+        return raw
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        if whence == 0 and offset < 0:
+            raise _NegativeSeekError(f"an entry at offset {offset}")
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def seekable(self) -> bool:
+        return True
