@@ -4,11 +4,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dense import dense_backward, dense_forward
 from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    InputType,
+    Recurrent,
+)
 from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
@@ -20,8 +25,9 @@ A = TypeVar("A", bound=WeightLayerConf)
 class AffineLayer(Layer[A]):
     """A layer that computes ``activation(rows @ W + b)``.
 
-    Rows are the examples, or the time steps of all of them. Images are flattened in
-    DL4J's order (channels, height, width): weights of its files fit as they are.
+    Rows are the examples, or the time steps of all of them. Images and volumes are
+    flattened in the order of their data format, by default channel by channel: weights
+    of DL4J's files fit as they are.
     """
 
     def __init__(
@@ -57,7 +63,14 @@ class AffineLayer(Layer[A]):
         self, grad_preout: FloatArray, *, bias: bool = True
     ) -> FloatArray | None:
         """Write the gradients of :meth:`_affine_forward`; return that in the input."""
-        grad_rows = dense_backward(
+        grad_rows = self._rows_backward(grad_preout, bias=bias)
+        return None if grad_rows is None else self._from_rows(grad_rows)
+
+    def _rows_backward(
+        self, grad_preout: FloatArray, *, bias: bool = True
+    ) -> FloatArray | None:
+        """Write the gradients of :meth:`_affine_forward`; return that in the rows."""
+        return dense_backward(
             grad_preout,
             self._rows,
             self.params["W"],
@@ -65,9 +78,6 @@ class AffineLayer(Layer[A]):
             grad_bias=self.gradients.get("b") if bias else None,
             grad_x=self._like("grad_rows", self._rows) if self.needs_grad_x else None,
         )
-        if grad_rows is None:
-            return None
-        return self._from_rows(grad_rows)
 
     def _activated(
         self, preout: FloatArray, rng: np.random.Generator | None
@@ -83,19 +93,25 @@ class AffineLayer(Layer[A]):
     def _as_rows(self, x: FloatArray) -> FloatArray:
         if isinstance(self.input_type, Recurrent):
             return x.reshape(-1, x.shape[2])
-        if not isinstance(self.input_type, Convolutional):
-            return x
-        batch, height, width, channels = x.shape
-        rows = self._buffer("rows", (batch, channels, height, width), x.dtype)
-        rows[...] = x.transpose(0, 3, 1, 2)
-        flat: FloatArray = rows.reshape(batch, channels * height * width)
+        if self._channels_last:
+            return x.reshape(len(x), -1)
+        rows = self._buffer("rows", (len(x), x.shape[-1], *x.shape[1:-1]), x.dtype)
+        rows[...] = array_namespace(x).moveaxis(x, -1, 1)
+        flat: FloatArray = rows.reshape(len(x), -1)
         return flat
 
     def _from_rows(self, grad_rows: FloatArray) -> FloatArray:
-        if not isinstance(self.input_type, Convolutional):
+        if self._channels_last:
             return grad_rows.reshape(self._x_shape)
-        batch, height, width, channels = self._x_shape
-        images = grad_rows.reshape(batch, channels, height, width)
+        batch, *sizes, channels = self._x_shape
+        images = grad_rows.reshape(batch, channels, *sizes)
         grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_rows.dtype)
-        grad_x[...] = images.transpose(0, 2, 3, 1)
+        grad_x[...] = array_namespace(images).moveaxis(images, 1, -1)
         return grad_x
+
+    @property
+    def _channels_last(self) -> bool:
+        """Whether DL4J's rows have the order in which the input lies here."""
+        if not isinstance(self.input_type, Convolutional | Convolutional3D):
+            return True
+        return self.input_type.data_format in ("NHWC", "NDHWC")

@@ -20,8 +20,8 @@ from daskdl.nn.masks import column_mask
 class Dense(WeightLayerConf):
     """A fully connected layer: ``activation(x @ W + b)``.
 
-    Images are flattened channel by channel, as DL4J does; time series go through step
-    by step.
+    Images are flattened in the order of their data format, by default channel by
+    channel; time series go through step by step.
 
     Parameters
     ----------

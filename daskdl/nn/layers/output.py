@@ -6,7 +6,6 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import (
     WeightLayerConf,
@@ -16,7 +15,7 @@ from daskdl.nn.conf.layer import (
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.affine import AffineLayer
-from daskdl.nn.layers.layer import OutputLayer
+from daskdl.nn.layers.row_loss import RowLoss
 from daskdl.nn.losses.table import loss_function
 
 
@@ -68,7 +67,7 @@ class Output(OutputConf):
 L = TypeVar("L", bound=OutputConf)
 
 
-class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
+class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
     """``activation(x @ W + b)`` with a loss; the loss sees rows."""
 
     def __init__(
@@ -85,77 +84,22 @@ class AffineOutputLayer(AffineLayer[L], OutputLayer[L]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks change the loss only."""
+        """Compute the output; see :meth:`Layer.forward`."""
         self._preout = self._affine_forward(x)
         self._output = self._activated(self._preout, rng if training else None)
+        self._leading = self._x_shape[: len(self.output_type.shape)]
         self._features_mask = mask
-        n_axes = len(self.output_type.shape)
-        return self._output.reshape(*self._x_shape[:n_axes], self.conf.n_out)
+        return self._output.reshape(*self._leading, self.conf.n_out)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of the output, the loss left out."""
-        grad_preout = self._like("grad_preout", self._output)
-        self._activation.backward(
-            grad_out.reshape(self._output.shape),
-            self._preout,
-            self._output,
-            out=grad_preout,
-        )
-        return self._affine_backward(grad_preout)
-
-    def score_examples(
-        self, labels: FloatArray, mask: FloatArray | None = None
-    ) -> FloatArray:
-        """Compute the loss of each example; see :class:`OutputLayer`."""
-        rows = self._loss.score_examples(
-            self._label_rows(labels),
-            self._preout,
-            self._activation,
-            self._loss_mask(mask),
-            output=self._output,
-        )
-        n_axes = len(self.output_type.shape)
-        if n_axes == 1:
-            return rows
-        scores: FloatArray = rows.reshape(self._x_shape[:n_axes]).sum(axis=1)
-        return scores
-
-    def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
-        """Return the loss of the minibatch; see :class:`OutputLayer`."""
-        return self._loss.score(
-            self._label_rows(labels),
-            self._preout,
-            self._activation,
-            self._loss_mask(mask),
-            output=self._output,
-        )
+        return self._affine_backward(self._activation_gradient(grad_out))
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray | None:
         """Compute the gradients of the loss; see :class:`OutputLayer`."""
-        grad_preout = self._loss.gradient(
-            self._label_rows(labels),
-            self._preout,
-            self._activation,
-            self._loss_mask(mask),
-            output=self._output,
-            out=self._like("grad_preout", self._output),
-        )
-        return self._affine_backward(grad_preout)
-
-    def _label_rows(self, labels: FloatArray) -> FloatArray:
-        n_axes = len(self.output_type.shape)
-        expected = (*self._x_shape[:n_axes], self.conf.n_out)
-        if labels.shape != expected:
-            raise ShapeError(
-                f"{self.who}: labels must have shape {expected}, got {labels.shape}."
-            )
-        return labels.reshape(-1, self.conf.n_out)
-
-    def _loss_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask as the loss takes it: of rows, or of single outputs."""
-        return self._features_mask if mask is None else mask
+        return self._affine_backward(self._loss_gradient(labels, mask))
 
 
 class RowOutputLayer(AffineOutputLayer[Output]):

@@ -11,6 +11,11 @@ from daskdl.nn.layers.batch_normalization import (
     BatchNormalization,
     BatchNormalizationLayer,
 )
+from daskdl.nn.layers.bidirectional import Bidirectional, BidirectionalLayer
+from daskdl.nn.layers.center_loss_output import (
+    CenterLossOutput,
+    CenterLossOutputLayer,
+)
 from daskdl.nn.layers.convolution import Convolution2D, ConvolutionLayer
 from daskdl.nn.layers.cropping1d import Cropping1D, Cropping1DLayer
 from daskdl.nn.layers.cropping2d import Cropping2D, Cropping2DLayer
@@ -18,19 +23,30 @@ from daskdl.nn.layers.cropping3d import Cropping3D, Cropping3DLayer
 from daskdl.nn.layers.dense import Dense, DenseLayer
 from daskdl.nn.layers.dropout import Dropout, DropoutLayer
 from daskdl.nn.layers.global_pooling import GlobalPooling, GlobalPoolingLayer
+from daskdl.nn.layers.graves_bidirectional_lstm import (
+    GravesBidirectionalLSTM,
+    GravesBidirectionalLstmLayer,
+)
+from daskdl.nn.layers.graves_lstm import GravesLSTM, GravesLstmLayer
+from daskdl.nn.layers.last_time_step import LastTimeStep, LastTimeStepLayer
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.local_response_normalization import (
     LocalResponseNormalization,
     LocalResponseNormalizationLayer,
 )
+from daskdl.nn.layers.loss_layer import LossLayer, LossOnlyLayer
 from daskdl.nn.layers.lstm import LSTM, LstmLayer
+from daskdl.nn.layers.mask_layer import Mask, MaskLayer
+from daskdl.nn.layers.mask_zero import MaskZero, MaskZeroLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
 from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
 from daskdl.nn.layers.space_to_batch import SpaceToBatch, SpaceToBatchLayer
 from daskdl.nn.layers.space_to_depth import SpaceToDepth, SpaceToDepthLayer
+from daskdl.nn.layers.simple_rnn import SimpleRnn, SimpleRnnLayer
 from daskdl.nn.layers.subsampling import Subsampling, SubsamplingLayer
 from daskdl.nn.layers.subsampling1d import Subsampling1D, Subsampling1DLayer
 from daskdl.nn.layers.subsampling3d import Subsampling3D, Subsampling3DLayer
+from daskdl.nn.layers.time_distributed import TimeDistributed, TimeDistributedLayer
 from daskdl.nn.layers.upsampling1d import Upsampling1D, Upsampling1DLayer
 from daskdl.nn.layers.upsampling2d import Upsampling2D, Upsampling2DLayer
 from daskdl.nn.layers.upsampling3d import Upsampling3D, Upsampling3DLayer
@@ -41,6 +57,8 @@ from daskdl.nn.layers.zero_padding3d import ZeroPadding3D, ZeroPadding3DLayer
 LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Activation: ActivationLayer,
     BatchNormalization: BatchNormalizationLayer,
+    Bidirectional: BidirectionalLayer,
+    CenterLossOutput: CenterLossOutputLayer,
     Convolution2D: ConvolutionLayer,
     Cropping1D: Cropping1DLayer,
     Cropping2D: Cropping2DLayer,
@@ -48,15 +66,23 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Dense: DenseLayer,
     Dropout: DropoutLayer,
     GlobalPooling: GlobalPoolingLayer,
+    GravesBidirectionalLSTM: GravesBidirectionalLstmLayer,
+    GravesLSTM: GravesLstmLayer,
     LSTM: LstmLayer,
     LocalResponseNormalization: LocalResponseNormalizationLayer,
+    LastTimeStep: LastTimeStepLayer,
+    LossLayer: LossOnlyLayer,
+    Mask: MaskLayer,
+    MaskZero: MaskZeroLayer,
     Output: RowOutputLayer,
     RnnOutput: RnnOutputLayer,
     SpaceToBatch: SpaceToBatchLayer,
     SpaceToDepth: SpaceToDepthLayer,
     Subsampling: SubsamplingLayer,
+    SimpleRnn: SimpleRnnLayer,
     Subsampling1D: Subsampling1DLayer,
     Subsampling3D: Subsampling3DLayer,
+    TimeDistributed: TimeDistributedLayer,
     Upsampling1D: Upsampling1DLayer,
     Upsampling2D: Upsampling2DLayer,
     Upsampling3D: Upsampling3DLayer,

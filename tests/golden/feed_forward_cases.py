@@ -1,0 +1,123 @@
+"""Networks of feed-forward layers, as the generator of the golden files built them."""
+
+import daskdl as dl
+from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
+
+ROWS = FeedForward(size=4)
+IMAGES = Convolutional(height=6, width=7, channels=2)
+
+
+def sequence(*layers, input=ROWS, **options):
+    options = {"updater": {"type": "adam", "learning_rate": 0.01}, **options}
+    return dl.MultiLayerConfiguration(
+        input=input, layers=layers, activation="tanh", **options
+    )
+
+
+def out(**options):
+    return dl.Output(n_out=3, activation="softmax", **options)
+
+
+def conv(**options):
+    return dl.Convolution2D(n_out=3, kernel_size=3, **options)
+
+
+def norm(**options):
+    return dl.BatchNormalization(**options)
+
+
+def center_loss(**options):
+    return dl.CenterLossOutput(
+        n_out=3, activation="softmax", alpha=0.1, lambda_=0.05, **options
+    )
+
+
+dense = dl.Dense
+
+MODELS = {
+    "dense_output": sequence(dense(n_out=5, activation="relu"), out()),
+    "dense_nobias": sequence(dense(n_out=5, has_bias=False), out(has_bias=False)),
+    "dense_layernorm": sequence(
+        dense(n_out=5, has_layer_norm=True, gain_init=1.5),
+        dense(n_out=4, has_layer_norm=True, has_bias=False),
+        out(),
+    ),
+    "dense_output_example_mask": sequence(dense(n_out=5), out()),
+    "dense_xent_output_mask": sequence(
+        dense(n_out=5), dl.Output(n_out=3, loss="xent", activation="sigmoid")
+    ),
+    "output_mse_identity": sequence(
+        dense(n_out=5),
+        dl.Output(n_out=2, loss="mse", activation="identity"),
+        l2=0.01,
+        l1=0.005,
+    ),
+    "output_weighted_loss": sequence(
+        dense(n_out=5), out(loss={"type": "mcxent", "weights": [0.5, 1.0, 2.0]})
+    ),
+    "losslayer": sequence(dense(n_out=3), dl.LossLayer(activation="softmax")),
+    "losslayer_mse": sequence(
+        dense(n_out=3), dl.LossLayer(loss="mse", activation="sigmoid")
+    ),
+    "centerloss": sequence(dense(n_out=4), center_loss()),
+    "centerloss_gradcheck": sequence(dense(n_out=4), center_loss(gradient_check=True)),
+    "activation_layer": sequence(
+        dense(n_out=5, activation="identity"),
+        dl.Activation(activation="elu"),
+        dl.Activation(activation={"type": "leakyrelu", "alpha": 0.2}),
+        out(),
+    ),
+    "batchnorm_dense": sequence(
+        dense(n_out=5, activation="identity"),
+        norm(),
+        dl.Activation(activation="relu"),
+        out(),
+    ),
+    "batchnorm_var": sequence(
+        dense(n_out=5, activation="identity"),
+        norm(use_log_std=False, decay=0.8, eps=1e-3),
+        out(),
+    ),
+    "batchnorm_locked": sequence(
+        dense(n_out=5), norm(lock_gamma_beta=True, gamma=1.5, beta=0.25), out()
+    ),
+    "batchnorm_cnn": sequence(conv(), norm(), out(), input=IMAGES),
+    "batchnorm_cnn_nhwc": sequence(
+        conv(), norm(), out(), input=IMAGES.replaced(data_format="NHWC")
+    ),
+    "batchnorm_activation": sequence(dense(n_out=5), norm(), out()),
+    **{
+        f"dropout_{name}": sequence(
+            dense(n_out=5, dropout=dropout), dl.Dropout(dropout=dropout), out()
+        )
+        for name, dropout in {
+            "dropout": {"type": "dropout", "keep_probability": 0.6},
+            "alphadropout": {"type": "alpha_dropout", "keep_probability": 0.7},
+            "gaussiandropout": {"type": "gaussian_dropout", "rate": 0.4},
+            "gaussiannoise": {"type": "gaussian_noise", "stddev": 0.3},
+            "dropout_schedule": {
+                "type": "dropout",
+                "keep_probability": {"type": "map", "values": {0: 0.9, 5: 0.5}},
+            },
+        }.items()
+    },
+    "dropout_spatial": sequence(
+        conv(),
+        dl.Dropout(dropout={"type": "spatial_dropout", "keep_probability": 0.5}),
+        out(),
+        input=IMAGES,
+    ),
+    "weightnoise_dropconnect": sequence(
+        dense(n_out=5),
+        out(),
+        weight_noise={"type": "drop_connect", "weight_retain_probability": 0.7},
+    ),
+    "weightnoise_noise": sequence(
+        dense(n_out=5),
+        out(),
+        weight_noise={
+            "type": "weight_noise",
+            "distribution": {"type": "normal", "std": 0.1},
+        },
+    ),
+}
