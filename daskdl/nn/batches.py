@@ -1,6 +1,6 @@
 """One minibatch as lists of arrays, checked against what the network takes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -146,7 +146,11 @@ def check_features(
 
 
 def check_labels(
-    who: str, outputs: Sequence[Port], arrays: Arrays, *, is_sequence: bool
+    who: str,
+    outputs: Sequence[Port],
+    arrays: Arrays,
+    *,
+    steps: Callable[[int], int | None] | None = None,
 ) -> None:
     """Refuse labels or their masks that the outputs cannot take.
 
@@ -158,9 +162,9 @@ def check_labels(
         What comes out.
     arrays : Arrays
         The minibatch; its features are checked already.
-    is_sequence : bool
-        Whether labels of time series must be as long as the features, which holds
-        where layers follow one another.
+    steps : function of int -> int or None, optional
+        How many time steps come out for so many that go in, if that can be told; the
+        labels of time series must be as many.
 
     Raises
     ------
@@ -175,8 +179,8 @@ def check_labels(
     pairs = zip(outputs, arrays.labels, arrays.labels_masks, strict=True)
     for port, array, mask in pairs:
         _check_shape(port, "labels", array)
-        if is_sequence:
-            _check_length(port, arrays.features[0], array)
+        if steps is not None and isinstance(port.type, Recurrent):
+            _check_length(port, arrays.features[0], array, steps)
         if mask is not None:
             _check_labels_mask(port, array, mask)
 
@@ -240,18 +244,22 @@ def _check_features_mask(port: Port, array: Any, mask: Any) -> None:
         )
 
 
-def _check_length(port: Port, features: Any, labels: Any) -> None:
-    if not isinstance(port.type, Recurrent):
+def _check_length(
+    port: Port, features: Any, labels: Any, steps: Callable[[int], int | None]
+) -> None:
+    if features.ndim < 3:
         return
-    steps, expected = time_steps(port.type, labels), time_steps(port.type, features)
-    if steps != expected:
+    # Inside labels and features of one network have the same format.
+    came = time_steps(port.type, labels)
+    expected = steps(time_steps(port.type, features))
+    if expected is not None and came != expected:
         raise ShapeError(
-            f"{port.who}: labels must have {expected} time steps like the features, "
-            f"got {steps}."
+            f"{port.who}: labels must have {expected} time steps for these features, "
+            f"got {came}."
         )
 
 
-def time_steps(series: Recurrent, array: Any) -> int:
+def time_steps(series: Any, array: Any) -> int:
     """Return how long the time series in `array` are."""
     steps: int = array.shape[2 if series.data_format == "NCW" else 1]
     return steps

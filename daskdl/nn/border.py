@@ -1,6 +1,6 @@
 """The border of a network: batches are checked, come in, and results go out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,13 @@ class Border:
     ----------
     who : str
         The network's class, for messages.
-    inputs, outputs : sequence of Port
-        In the order of features and labels.
+    inputs, outputs, labels : sequence of Port
+        What comes in, what goes out, and what the labels of each output are.
     dtype : dtype
         Of the network.
-    is_sequence : bool
-        Whether labels of time series must be as long as the features.
+    steps : function of int -> int or None, optional
+        How many time steps come out for so many that go in, where it can be told;
+        labels of time series must be as long.
     """
 
     def __init__(
@@ -41,15 +42,17 @@ class Border:
         who: str,
         inputs: Sequence[Port],
         outputs: Sequence[Port],
+        labels: Sequence[Port],
         dtype: np.dtype[Any],
         *,
-        is_sequence: bool,
+        steps: Callable[[int], int | None] | None = None,
     ) -> None:
         self._who = who
         self._inputs = inputs
         self._outputs = outputs
+        self._labels = labels
         self._dtype = dtype
-        self._is_sequence = is_sequence
+        self._steps = steps
 
     def checked(self, batch: Batch) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it.
@@ -65,7 +68,7 @@ class Border:
         self._check_features(arrays)
         if arrays.num_examples == 0:
             raise DataError(f"{self._who}: a minibatch must hold an example, got none.")
-        check_labels(self._who, self._outputs, arrays, is_sequence=self._is_sequence)
+        check_labels(self._who, self._labels, arrays, steps=self._steps)
         return arrays
 
     def unlabelled(self, features: Any, features_mask: Any) -> Arrays:
@@ -79,13 +82,13 @@ class Border:
             If they do not hold real numbers.
         """
         arrays = [
-            as_batch_array(self._who, "features", array) for array in _as_list(features)
+            as_batch_array(self._who, "features", array) for array in as_list(features)
         ]
         masks: list[Any] = [None] * len(arrays)
         if features_mask is not None:
             masks = [
                 None if mask is None else as_batch_array(self._who, "mask", mask)
-                for mask in _as_list(features_mask)
+                for mask in as_list(features_mask)
             ]
         unlabelled = Arrays(arrays, [], masks, [])
         self._check_features(unlabelled)
@@ -103,14 +106,18 @@ class Border:
         """Return labels and their masks as the output layers want them."""
         labels = [
             to_inside(array, port.type, self._dtype)
-            for array, port in zip(arrays.labels, self._outputs, strict=True)
+            for array, port in zip(arrays.labels, self._labels, strict=True)
         ]
-        masks = self._masks(arrays.labels_masks)
-        for i, (mask, port) in enumerate(zip(masks, self._outputs, strict=True)):
-            # One of single outputs of time series has the axes of the labels.
-            if mask is not None and mask.ndim == 3:
+        return labels, self.labels_masks(arrays.labels_masks)
+
+    def labels_masks(self, arrays: Sequence[Any]) -> Masks:
+        """Return masks of labels as the output layers want them."""
+        masks = self._masks(arrays)
+        for i, (mask, port) in enumerate(zip(masks, self._labels, strict=True)):
+            # One of single outputs of series or images has the axes of the labels.
+            if mask is not None and mask.ndim == len(port.type.shape) + 1 > 2:
                 masks[i] = to_inside(mask, port.type, self._dtype)
-        return labels, masks
+        return masks
 
     def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Return outputs as new arrays in the data format of the caller."""
@@ -129,5 +136,6 @@ class Border:
         ]
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """Take one array for a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]

@@ -79,3 +79,19 @@ def last_steps(mask: FloatArray) -> NDArray[Any]:
     from_the_end: NDArray[Any] = xp.argmax(mask[:, ::-1] > 0, axis=1)
     steps: NDArray[Any] = mask.shape[1] - 1 - from_the_end
     return steps
+
+
+def masked(array: FloatArray, mask: FloatArray | None) -> FloatArray:
+    """Return an output with 0 where a mask of its labels drops it.
+
+    Parameters
+    ----------
+    array : ndarray of shape (batch, ..., n)
+        Not changed.
+    mask : ndarray of the same shape, or without its last axis or axes, or None
+    """
+    if mask is None:
+        return array
+    if mask.ndim == array.ndim:
+        return array * mask
+    return array * mask.reshape(*mask.shape, *(1,) * (array.ndim - mask.ndim))

@@ -12,6 +12,8 @@ from daskdl.errors import MissingExtraError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.nn.batches import Batch, minibatches
+from daskdl.nn.border import as_list
+from daskdl.nn.masks import masked
 from daskdl.nn.step import Conf, StepNetwork
 from daskdl.nn.summary import summarize
 
@@ -69,7 +71,9 @@ class Network(StepNetwork[Conf]):
             self.epoch_count += 1
         return self
 
-    def output(self, features: Any, *, features_mask: Any = None) -> Any:
+    def output(
+        self, features: Any, *, features_mask: Any = None, labels_mask: Any = None
+    ) -> Any:
         """Predict, without dropout and with running statistics.
 
         Parameters
@@ -78,6 +82,8 @@ class Network(StepNetwork[Conf]):
             In the data format of the inputs.
         features_mask : ndarray, or list of (ndarray or None), optional
             (batch, time); 1 keeps, 0 drops.
+        labels_mask : ndarray, or list of (ndarray or None), optional
+            As in a DataSet; what it drops comes out as 0, as in DL4J.
 
         Returns
         -------
@@ -93,7 +99,11 @@ class Network(StepNetwork[Conf]):
         """
         arrays = self._border.unlabelled(features, features_mask)
         entered = self._border.features(arrays)
-        results = self._border.leave(self._forward(*entered, training=False, rng=None))
+        results = self._forward(*entered, training=False, rng=None)
+        if labels_mask is not None:
+            masks = self._border.labels_masks(as_list(labels_mask))
+            results = [masked(*pair) for pair in zip(results, masks, strict=True)]
+        results = self._border.leave(results)
         return results[0] if len(results) == 1 else results
 
     def score_examples(
@@ -128,7 +138,7 @@ class Network(StepNetwork[Conf]):
         outputs : list of ndarray
             One an output, in the data format.
         """
-        arrays = self._border.checked(batch)
+        arrays = self._checked(batch)
         entered = self._border.features(arrays)
         results = self._forward(*entered, training=False, rng=None)
         labels, masks = self._border.labels(arrays)
@@ -238,4 +248,4 @@ class Network(StepNetwork[Conf]):
         DataError
             If it is no data set, or has no labels.
         """
-        self._border.checked(batch)
+        self._checked(batch)

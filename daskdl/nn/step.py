@@ -11,7 +11,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.random import IterationStream, stream
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
-from daskdl.nn.batches import Batch, Port
+from daskdl.nn.batches import Arrays, Batch, Port
 from daskdl.nn.border import Border
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import LayerConf
@@ -20,6 +20,7 @@ from daskdl.nn.conf.network import (
     MultiLayerConfiguration,
 )
 from daskdl.nn.conf.topology import Node, learning_nodes
+from daskdl.nn.lengths import output_steps
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.layers.stage import Stage
@@ -107,8 +108,9 @@ class StepNetwork(ABC, Generic[Conf]):
             type(self).__name__,
             self.inputs,
             self.outputs,
+            self.labels,
             self.dtype,
-            is_sequence=isinstance(conf, MultiLayerConfiguration),
+            steps=output_steps(conf),
         )
         self._is_initialized = False
         if params is None:
@@ -174,6 +176,13 @@ class StepNetwork(ABC, Generic[Conf]):
         ]
 
     @property
+    def labels(self) -> list[Port]:
+        """What the labels of each output are."""
+        return [
+            Port(self._who_is(node), node.labels_type) for node in self._output_nodes()
+        ]
+
+    @property
     def input_types(self) -> list[InputType]:
         """What an example is, input by input."""
         return [port.type for port in self.inputs]
@@ -228,7 +237,7 @@ class StepNetwork(ABC, Generic[Conf]):
         ShapeError, DataError
             If the minibatch does not fit; see :meth:`check_batch`.
         """
-        arrays = self._border.checked(batch)
+        arrays = self._checked(batch)
         rng = None
         if any(node.conf.draws_random_numbers for node in self._nodes):
             now = (self.iteration_count, self.epoch_count)
@@ -282,9 +291,9 @@ class StepNetwork(ABC, Generic[Conf]):
         if self.conf.backprop_type == "standard":
             yield batch
             return
-        self._border.checked(batch)
+        self._checked(batch)
         with carried_state(self._layers):
-            yield from time_segments(batch, length, self.inputs, self.outputs)
+            yield from time_segments(batch, length, self.inputs, self.labels)
 
     def fit_minibatch(self, batch: Batch, *, rng_stream: int = 0) -> float:
         """Train one minibatch: gradients, update, parameters, one more iteration.
@@ -339,6 +348,13 @@ class StepNetwork(ABC, Generic[Conf]):
         self, labels: list[FloatArray], masks: list[FloatArray | None]
     ) -> None:
         """Write the summed gradients of the last forward pass into `gradients`."""
+
+    def _checked(self, batch: Batch) -> Arrays:
+        """Return the arrays of a minibatch with labels, or refuse it."""
+        arrays = self._border.checked(batch)
+        for layer, labels in zip(self._output_layers(), arrays.labels, strict=True):
+            layer.check_labels(labels)
+        return arrays
 
     def _part(self, node: Node) -> Stage | Vertex[Any]:
         if isinstance(node.conf, LayerConf):

@@ -9,8 +9,15 @@ from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.constraints import Constraints
 from daskdl.nn.conf.dropouts import AnyDropout, Dropouts, PlainDropout
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import InputType, describe, inside_type
+from daskdl.nn.conf.input_type import (
+    InputType,
+    describe,
+    features_of,
+    inside_type,
+    with_features,
+)
 from daskdl.nn.conf.kinds import PREPROCESSOR_KINDS, AnyOf
+from daskdl.nn.conf.losses import label_columns
 from daskdl.nn.conf.names import (
     GradientNormalizationName,
 )
@@ -75,6 +82,14 @@ class LayerConf(Conf):
     def output_type(self, input_type: InputType) -> InputType:
         """Return what comes out for `input_type`; refuse what cannot go in."""
         raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
+
+    def labels_type(self, input_type: InputType) -> InputType:
+        """Return what the labels of an output layer are for `input_type`."""
+        output = self.output_type(input_type)
+        loss = getattr(self, "loss", None)
+        if loss is None:
+            return output
+        return with_features(output, label_columns(loss, features_of(output)))
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return the parameters in the order in which they lie in the flat vector."""

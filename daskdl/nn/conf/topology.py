@@ -50,6 +50,13 @@ class Node:
         return self.conf.parameters(self.entering_type)
 
     @property
+    def labels_type(self) -> InputType:
+        """What the labels are, if it is an output."""
+        if isinstance(self.conf, VertexConf):
+            return self.output_type
+        return self.conf.labels_type(self.entering_type)
+
+    @property
     def entering_type(self) -> InputType:
         """What a layer gets behind its preprocessor."""
         return entering(self.conf, self.input_types[0])

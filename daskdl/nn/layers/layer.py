@@ -1,6 +1,7 @@
 """What every layer can do, and what an output layer can do besides."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -40,6 +41,10 @@ class Layer(ABC, Generic[C]):
         Whether anybody reads the gradient in the input. The network says no where
         nothing in front of the layer has parameters; to compute it costs as much there
         as the gradient of the weights.
+    carries_state : bool
+        Whether a recurrent layer begins with `state`, and leaves its last one there.
+    state : object
+        What a recurrent layer carries over; None before the first step.
     """
 
     def __init__(
@@ -130,6 +135,17 @@ class Layer(ABC, Generic[C]):
         """Return the mask that goes on with the output."""
         return mask
 
+    def walk(self) -> "Iterator[Layer[Any]]":
+        """Yield the layer, and those inside it."""
+        yield self
+
+    def use_mask(self) -> None:
+        """Use a mask that layers of this kind by themselves only pass on."""
+
+    def step_mask(self, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask that the steps of the last output obey: `mask` arrived."""
+        return mask
+
     @property
     def who(self) -> str:
         """Class and name, for messages."""
@@ -193,6 +209,15 @@ class OutputLayer(Layer[C]):
             If labels or mask do not fit the last output.
         OptionError
             If single outputs of a softmax are masked.
+        """
+
+    def check_labels(self, labels: FloatArray) -> None:  # noqa: B027
+        """Refuse labels that the loss gives no meaning; most take any number.
+
+        Raises
+        ------
+        DataError
+            If a label is no probability or no class where it must be one.
         """
 
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
