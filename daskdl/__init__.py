@@ -74,6 +74,7 @@ _HOMES = {
     "daskdl.nn.layers.mask_layer": ("Mask",),
     "daskdl.nn.layers.mask_zero": ("MaskZero",),
     "daskdl.nn.layers.output": ("Output",),
+    "daskdl.nn.layers.rnn_loss": ("RnnLoss",),
     "daskdl.nn.layers.rnn_output": ("RnnOutput",),
     "daskdl.nn.layers.simple_rnn": ("SimpleRnn",),
     "daskdl.nn.layers.space_to_batch": ("SpaceToBatch",),

@@ -2,55 +2,93 @@
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.recurrent import peephole
 from daskdl.kernels.recurrent.trace import ActivationPair, LstmTrace
+from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
 
 
 def lstm_forward(
     x: FloatArray,
-    weight: FloatArray,
-    recurrent_weight: FloatArray,
-    bias: FloatArray,
+    weights: LstmWeights,
     activation: ActivationPair,
     gate_activation: ActivationPair,
     trace: LstmTrace,
     workspace: Workspace,
-    out: FloatArray,
-) -> FloatArray:
+    out: FloatArray | None,
+    mask: FloatArray | None,
+    state: LstmState | None,
+) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_forward` says."""
     xp = array_namespace(x)
-    n_out = recurrent_weight.shape[0]
     xp.copyto(trace.x, x.transpose(1, 0, 2))
-    xp.matmul(_rows(trace.x), weight, out=_rows(trace.preout))
-    xp.add(trace.preout, bias, out=trace.preout)
+    xp.matmul(_rows(trace.x), weights.weight, out=_rows(trace.preout))
+    xp.add(trace.preout, weights.bias, out=trace.preout)
     product = workspace.take("lstm.product", trace.preout.shape[1:], x.dtype)
+    hidden, cell = (None, None) if state is None else (state.hidden, state.cell)
     for step in range(x.shape[1]):
-        preout, gates = trace.preout[step], trace.gates[step]
-        if step:
-            preout += xp.matmul(trace.hidden[step - 1], recurrent_weight, out=product)
-        activation.forward(preout[:, :n_out], out=gates[:, :n_out])
-        gate_activation.forward(preout[:, n_out:], out=gates[:, n_out:])
-        block_input, forget, output, entry = _blocks(gates)
-        cell = xp.multiply(entry, block_input, out=trace.cells[step])
-        if step:
-            cell += xp.multiply(forget, trace.cells[step - 1], out=product[:, :n_out])
-        activation.forward(cell, out=trace.active_cells[step])
-        xp.multiply(output, trace.active_cells[step], out=trace.hidden[step])
-    xp.copyto(out, trace.hidden.transpose(1, 0, 2))
+        if hidden is not None:
+            trace.preout[step] += xp.matmul(
+                hidden, weights.recurrent_weight, out=product
+            )
+        _step_forward(
+            step,
+            cell,
+            weights.peepholes,
+            activation,
+            gate_activation,
+            trace,
+            product[:, : trace.cells.shape[2]],
+        )
+        hidden, cell = trace.hidden[step], trace.cells[step]
+        if mask is not None:
+            hidden *= mask[:, step : step + 1]
+            cell *= mask[:, step : step + 1]
+    if out is not None:
+        xp.copyto(out, trace.hidden.transpose(1, 0, 2))
     return out
+
+
+def _step_forward(
+    step: int,
+    cell_before: FloatArray | None,
+    peepholes: FloatArray | None,
+    activation: ActivationPair,
+    gate_activation: ActivationPair,
+    trace: LstmTrace,
+    scratch: FloatArray,
+) -> None:
+    """Turn the step's weighted sums into its gates, cell and output."""
+    xp = array_namespace(scratch)
+    n_out = scratch.shape[1]
+    preout, gates, cell = trace.preout[step], trace.gates[step], trace.cells[step]
+    activation.forward(preout[:, :n_out], out=gates[:, :n_out])
+    if peepholes is None:
+        gate_activation.forward(_three_gates(preout), out=_three_gates(gates))
+    else:
+        peephole.open_forget_and_entry(
+            preout, gates, cell_before, peepholes, gate_activation, scratch
+        )
+    block_input, forget, output, entry = _blocks(gates)
+    xp.multiply(entry, block_input, out=cell)
+    if cell_before is not None:
+        cell += xp.multiply(forget, cell_before, out=scratch)
+    if peepholes is not None:
+        peephole.open_output(preout, gates, cell, peepholes, gate_activation, scratch)
+    activation.forward(cell, out=trace.active_cells[step])
+    xp.multiply(output, trace.active_cells[step], out=trace.hidden[step])
 
 
 def lstm_backward(
     grad_out: FloatArray,
-    weight: FloatArray,
-    recurrent_weight: FloatArray,
+    weights: LstmWeights,
     activation: ActivationPair,
     gate_activation: ActivationPair,
     trace: LstmTrace,
     workspace: Workspace,
-    grad_weight: FloatArray,
-    grad_recurrent_weight: FloatArray,
-    grad_bias: FloatArray,
+    gradients: LstmWeights,
     grad_x: FloatArray | None,
+    mask: FloatArray | None,
+    masks_gradient: bool,
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_backward` says."""
     xp = array_namespace(grad_out)
@@ -60,34 +98,41 @@ def lstm_backward(
     grad_cell = workspace.take("lstm.grad_cell", trace.cells.shape[1:], dtype)
     grad_cell.fill(0)
     grad_hidden = workspace.take("lstm.grad_hidden", trace.cells.shape[1:], dtype)
+    scratch = workspace.take("lstm.scratch", trace.cells.shape[1:], dtype)
+    recurrent = weights.recurrent_weight
     # Copied once: BLAS takes a third longer for each step with a transposed matrix.
-    backwards = workspace.take("lstm.backwards", recurrent_weight.shape[::-1], dtype)
-    xp.copyto(backwards, recurrent_weight.T)
+    backwards = workspace.take("lstm.backwards", recurrent.shape[::-1], dtype)
+    xp.copyto(backwards, recurrent.T)
     for step in reversed(range(n_steps)):
         if step + 1 < n_steps:
             xp.matmul(grad_preout[step + 1], backwards, out=grad_hidden)
             grad_hidden += grad_out[:, step]
         else:
             xp.copyto(grad_hidden, grad_out[:, step])
+        active_cell = trace.active_cells[step]
+        if mask is not None:
+            active_cell = activation.forward(trace.cells[step], out=scratch)
         _step_backward(
             step,
             grad_hidden,
             grad_cell,
+            active_cell,
+            weights.peepholes,
             activation,
             gate_activation,
             trace,
             grad_preout[step],
         )
-    xp.matmul(_rows(trace.x).T, _rows(grad_preout), out=grad_weight)
-    # The first step has no previous output: with one step this product is empty, 0.
-    xp.matmul(
-        _rows(trace.hidden[:-1]).T, _rows(grad_preout[1:]), out=grad_recurrent_weight
-    )
-    xp.sum(_rows(grad_preout), axis=0, out=grad_bias)
+        if mask is not None and masks_gradient:
+            grad_preout[step] *= mask[:, step : step + 1]
+        grad_cell *= _blocks(trace.gates[step])[1]
+        if weights.peepholes is not None:
+            peephole.look_back(grad_cell, grad_preout[step], weights.peepholes)
+    _sum_gradients(grad_preout, trace, gradients)
     if grad_x is None:
         return None
     grad_steps = workspace.take("lstm.grad_x", trace.x.shape, dtype)
-    xp.matmul(_rows(grad_preout), weight.T, out=_rows(grad_steps))
+    xp.matmul(_rows(grad_preout), weights.weight.T, out=_rows(grad_steps))
     xp.copyto(grad_x, grad_steps.transpose(1, 0, 2))
     return grad_x
 
@@ -96,42 +141,67 @@ def _step_backward(
     step: int,
     grad_hidden: FloatArray,
     grad_cell: FloatArray,
+    active_cell: FloatArray,
+    peepholes: FloatArray | None,
     activation: ActivationPair,
     gate_activation: ActivationPair,
     trace: LstmTrace,
     grad_preout: FloatArray,
 ) -> None:
-    """Overwrite the step's `grad_preout`, and turn `grad_cell` into the step before's.
+    """Overwrite the step's `grad_preout`, and add the step's share to `grad_cell`.
 
-    `grad_hidden` is used up.
+    `grad_hidden` is used up. `active_cell` is the activation of the cell that is kept,
+    which is another one than that of the output where a mask has dropped it.
     """
     xp = array_namespace(grad_hidden)
     n_out = grad_hidden.shape[1]
     preout, gates = trace.preout[step], trace.gates[step]
-    block_input, forget, output, entry = _blocks(gates)
+    block_input, _, output, entry = _blocks(gates)
     grad_input, grad_forget, grad_output, grad_entry = _blocks(grad_preout)
-    active_cell = trace.active_cells[step]
 
-    xp.multiply(grad_hidden, active_cell, out=grad_output)
+    xp.multiply(grad_hidden, trace.active_cells[step], out=grad_output)
     grad_hidden *= output
     grad_cell += activation.backward(
         grad_hidden, trace.cells[step], active_cell, out=grad_hidden
     )
+    if peepholes is not None:
+        peephole.close_output(
+            grad_cell, grad_preout, preout, gates, peepholes, gate_activation
+        )
     xp.multiply(grad_cell, entry, out=grad_input)
     xp.multiply(grad_cell, block_input, out=grad_entry)
     if step:
         xp.multiply(grad_cell, trace.cells[step - 1], out=grad_forget)
     else:
         grad_forget.fill(0)
-    grad_cell *= forget
 
     activation.backward(grad_input, preout[:, :n_out], gates[:, :n_out], out=grad_input)
+    if peepholes is not None:
+        peephole.close_forget_and_entry(grad_preout, preout, gates, gate_activation)
+        return
     gate_activation.backward(
-        grad_preout[:, n_out:],
-        preout[:, n_out:],
-        gates[:, n_out:],
-        out=grad_preout[:, n_out:],
+        _three_gates(grad_preout),
+        _three_gates(preout),
+        _three_gates(gates),
+        out=_three_gates(grad_preout),
     )
+
+
+def _sum_gradients(
+    grad_preout: FloatArray, trace: LstmTrace, gradients: LstmWeights
+) -> None:
+    """Overwrite the gradients with their sums over examples and time steps."""
+    xp = array_namespace(grad_preout)
+    xp.matmul(_rows(trace.x).T, _rows(grad_preout), out=gradients.weight)
+    # The first step has no previous output: with one step this product is empty, 0.
+    xp.matmul(
+        _rows(trace.hidden[:-1]).T,
+        _rows(grad_preout[1:]),
+        out=gradients.recurrent_weight,
+    )
+    xp.sum(_rows(grad_preout), axis=0, out=gradients.bias)
+    if gradients.peepholes is not None:
+        peephole.sum_gradients(grad_preout, trace.cells, gradients.peepholes)
 
 
 def _rows(steps: FloatArray) -> FloatArray:
@@ -143,3 +213,9 @@ def _blocks(gates: FloatArray) -> tuple[FloatArray, ...]:
     """Return the views of block input, forget, output and input gate."""
     n_out = gates.shape[1] // 4
     return tuple(gates[:, k * n_out : (k + 1) * n_out] for k in range(4))
+
+
+def _three_gates(gates: FloatArray) -> FloatArray:
+    """View the gates as (batch, 3, n): a function of a whole gate sees one at a time."""
+    n_out = gates.shape[1] // 4
+    return gates[:, n_out:].reshape(gates.shape[0], 3, n_out)

@@ -5,6 +5,7 @@ other ones (a wrapper, a network) look here when they are made, so that no kind 
 be imported where it is merely held.
 """
 
+import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
@@ -23,10 +24,14 @@ class Kinds:
     ----------
     suffix : str
         May end a name: ``dense_layer`` for ``dense``.
+    home : str
+        The module that enters them all. Imported when somebody first asks: a layer
+        within a layer is looked up before anybody has imported a network.
     """
 
-    def __init__(self, suffix: str) -> None:
+    def __init__(self, suffix: str, home: str) -> None:
         self._suffix = suffix
+        self._home = home
         self._models: dict[str, type[Conf]] = {}
         self._names: dict[str, str] = {}
 
@@ -41,6 +46,8 @@ class Kinds:
     @property
     def models(self) -> Mapping[str, type[Conf]]:
         """The classes by their tags, in the order in which they were entered."""
+        if not self._models:
+            importlib.import_module(self._home)
         return self._models
 
     def tag(self, name: str) -> str:
@@ -48,9 +55,10 @@ class Kinds:
         return self._names.get(normalised(name), name)
 
 
-LAYER_KINDS = Kinds("layer")
-VERTEX_KINDS = Kinds("vertex")
-PREPROCESSOR_KINDS = Kinds("preprocessor")
+_HOME = "daskdl.nn.conf.network"
+LAYER_KINDS = Kinds("layer", _HOME)
+VERTEX_KINDS = Kinds("vertex", _HOME)
+PREPROCESSOR_KINDS = Kinds("preprocessor", _HOME)
 
 
 def tag_of(model: type[Conf]) -> str:
@@ -123,8 +131,12 @@ class AnyOf:
         }
 
     def _tag(self, name: str) -> str:
+        models = self._models()
+        # A layer and a vertex of DL4J may share a name; each has a tag of its own.
+        if name in models:
+            return name
         tags = [kinds.tag(name) for kinds in self._kinds]
-        return next((tag for tag in tags if tag in self._models()), name)
+        return next((tag for tag in tags if tag in models), name)
 
 
 def _dumped(value: Conf, info: core_schema.SerializationInfo) -> dict[str, Any]:

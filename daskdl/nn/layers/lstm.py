@@ -1,95 +1,75 @@
 """The long short-term memory layer."""
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.recurrent import lstm_backward, lstm_forward
-from daskdl.kernels.recurrent.trace import take_trace
-from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.activations import AnyActivation
-from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import (
-    WeightLayerConf,
-    refuse_input,
-)
-from daskdl.nn.conf.names import (
-    WeightInitLiteral,
-)
+from daskdl.kernels.recurrent.weights import LstmState
+from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import (
-    Real,
+from daskdl.nn.layers.recurrent import (
+    GatedConf,
+    GatedLayer,
+    Lstm,
+    check_state,
 )
-from daskdl.nn.initializers import initialize
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.masks import check_step_mask
 
 
-class LSTM(WeightLayerConf):
+class LSTM(GatedConf):
     """Long short-term memory without peepholes.
 
     Parameters
     ----------
-    activation : str, default "tanh"
+    activation : activation, default "tanh"
         Of block input and cell output; not taken from the network.
-    gate_activation : str, default "sigmoid"
+    gate_activation : activation, default "sigmoid"
         Of the three gates.
     forget_gate_bias_init : float, default 1.0
         Initial bias of the forget gate; the other biases begin at 0.
+    weight_init_recurrent : weight init, optional
+        How RW is drawn; None as W.
     """
 
     type: Literal["lstm"] = "lstm"
-    activation: AnyActivation = "tanh"
-    gate_activation: AnyActivation = "sigmoid"
-    forget_gate_bias_init: Real = 1.0
-
-    def output_type(self, input_type: InputType) -> Recurrent:
-        """Return time series of `n_out`."""
-        if not isinstance(input_type, Recurrent):
-            raise refuse_input(self, "time series (Recurrent input)", input_type)
-        self.inferred_n_in(input_type)
-        return input_type.replaced(size=self.n_out)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (n_in, 4 n_out), RW (n_out, 4 n_out) and b (4 n_out,)."""
-        n_in = self.inferred_n_in(input_type)
-        gates = 4 * self.n_out
-        return (
-            Parameter("W", (n_in, gates)),
-            Parameter("RW", (self.n_out, gates)),
-            Parameter("b", (gates,), "bias"),
-        )
+        return self.lstm_parameters(input_type)
 
 
-class LstmLayer(Layer[LSTM]):
-    """An LSTM without peepholes that starts every series from zero states.
+L = TypeVar("L", bound=GatedConf)
+
+
+class OneWayLstmLayer(GatedLayer[L]):
+    """An LSTM from the first step to the last, with or without peepholes.
 
     A mask passes by without effect, as in DL4J: padding behind a series changes
-    nothing that is kept, padding in front of it does.
+    nothing that is kept, padding in front of it does. Only inside of a wrapper that
+    asks for it, outputs and cells of the steps that a mask drops become 0.
     """
 
+    # DL4J hands the mask to the gradients of GravesLSTM, and None to those of LSTM.
+    _masks_gradient = False
+
     def __init__(
-        self, conf: LSTM, input_type: InputType, name: str, workspace: Workspace
+        self, conf: L, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(conf.activation)
-        self._gate_activation = activation_function(conf.gate_activation)
+        self._lstm = Lstm(conf, name, workspace, masks_gradient=self._masks_gradient)
+        self._uses_mask = False
+        self._mask: FloatArray | None = None
+        self._began_with_state = False
+
+    def use_mask(self) -> None:
+        """Drop the steps that the mask drops from now on."""
+        self._uses_mask = True
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W and RW with DL4J's fans n_out and n_in + n_out; set the biases.
-
-        The forget gate's bias is `forget_gate_bias_init`, the others are 0.
-        """
-        n_in, n_out = self.params["W"].shape[0], self.conf.n_out
-        scheme: WeightInitLiteral = self._given("weight_init", self.conf.weight_init)
-        for name in ("W", "RW"):
-            weight = self.params[name]
-            drawn = initialize(scheme, weight.shape, n_out, n_in + n_out, rng)
-            weight[...] = to_device(drawn, like=weight)
-        bias = self.params["b"]
-        bias.fill(0)
-        bias[n_out : 2 * n_out] = self.conf.forget_gate_bias_init
+        """Draw W and RW; the forget gate's bias is `forget_gate_bias_init`."""
+        self._initialize_lstm(rng)
 
     def forward(
         self,
@@ -101,45 +81,50 @@ class LstmLayer(Layer[LSTM]):
     ) -> FloatArray:
         """Compute the output of each step; see :meth:`Layer.forward`."""
         self._check_input(x)
-        n_out = self.conf.n_out
-        self._x_shape = x.shape
-        self._trace = take_trace(
-            self._workspace,
-            self.name,
-            x.shape,
-            n_out,
-            x.dtype,
-            keeps_preout=self._activation.reads_preout
-            or self._gate_activation.reads_preout,
+        self._x = x
+        self._mask = mask if self._uses_mask else None
+        if self._mask is not None:
+            check_step_mask(self._mask, x, self.who)
+        output: FloatArray = self._buffer(
+            "output", (*x.shape[:2], self.conf.n_out), x.dtype
         )
-        return lstm_forward(
-            x,
-            self.params["W"],
-            self.params["RW"],
-            self.params["b"],
-            self._activation,
-            self._gate_activation,
-            self._trace,
-            self._workspace,
-            out=self._buffer("output", (*x.shape[:2], n_out), x.dtype),
+        state = self._carried_state(len(x))
+        self._began_with_state = state is not None
+        self._lstm.forward(
+            x, self._weights(self.params), out=output, mask=self._mask, state=state
         )
+        if self.carries_state:
+            self.state = self._lstm.last_state
+        return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients through all time steps; see :meth:`Layer.backward`."""
+        weights = self._weights(self.params)
+        if self._began_with_state:
+            # DL4J computes these gradients from a forward pass of its own, which begins
+            # with zeros, though the layers above saw what began with the state.
+            self._lstm.forward(self._x, weights, out=None, mask=self._mask)
         grad_x = None
         if self.needs_grad_x:
-            grad_x = self._buffer("grad_x", self._x_shape, grad_out.dtype)
-        grad_x = lstm_backward(
+            grad_x = self._buffer("grad_x", self._x.shape, grad_out.dtype)
+        return self._lstm.backward(
             grad_out,
-            self.params["W"],
-            self.params["RW"],
-            self._activation,
-            self._gate_activation,
-            self._trace,
-            self._workspace,
-            grad_weight=self.gradients["W"],
-            grad_recurrent_weight=self.gradients["RW"],
-            grad_bias=self.gradients["b"],
+            weights,
+            self._weights(self.gradients),
             grad_x=grad_x,
+            mask=self._mask,
         )
-        return grad_x
+
+    def _carried_state(self, batch: int) -> LstmState | None:
+        if not self.carries_state or self.state is None:
+            return None
+        state: LstmState = self.state
+        check_state(self.who, batch, len(state.hidden))
+        return state
+
+
+class LstmLayer(OneWayLstmLayer[LSTM]):
+    """An LSTM without peepholes.
+
+    Steps that a mask drops send a gradient back as if they were kept, as in DL4J.
+    """

@@ -37,13 +37,36 @@ class RnnOutputLayer(AffineOutputLayer[RnnOutput]):
     def _loss_mask(self, mask: FloatArray | None) -> FloatArray | None:
         if mask is None:
             return None
-        batch, steps = self._x_shape[:2]
-        n_out = self.conf.n_out
-        if mask.shape == (batch, steps):
-            return mask.reshape(-1)
-        if mask.shape == (batch, steps, n_out):
-            return mask.reshape(-1, n_out)
-        raise ShapeError(
-            f"{self.who}: the mask of the labels must have shape {(batch, steps)} or "
-            f"{(batch, steps, n_out)}, got {mask.shape}."
-        )
+        return rows_of_mask(mask, (*self._leading, self.conf.n_out), self.who)
+
+
+def rows_of_mask(mask: FloatArray, shape: tuple[int, ...], who: str) -> FloatArray:
+    """Return a mask of series as the loss takes it.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (batch, time) or (batch, time, n_out)
+        Of time steps or of single outputs.
+    shape : tuple of int
+        (batch, time, n_out).
+    who : str
+        Named in the error.
+
+    Returns
+    -------
+    ndarray of shape (batch * time,) or (batch * time, n_out)
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If the mask has another shape.
+    """
+    if mask.shape == shape[:2]:
+        return mask.reshape(-1)
+    if mask.shape == shape:
+        return mask.reshape(-1, shape[2])
+    raise ShapeError(
+        f"{who}: the mask of the labels must have shape {shape[:2]} or {shape}, "
+        f"got {mask.shape}."
+    )

@@ -39,6 +39,7 @@ from daskdl.nn.layers.lstm import LSTM, LstmLayer
 from daskdl.nn.layers.mask_layer import Mask, MaskLayer
 from daskdl.nn.layers.mask_zero import MaskZero, MaskZeroLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
+from daskdl.nn.layers.rnn_loss import RnnLoss, RnnLossLayer
 from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
 from daskdl.nn.layers.space_to_batch import SpaceToBatch, SpaceToBatchLayer
 from daskdl.nn.layers.space_to_depth import SpaceToDepth, SpaceToDepthLayer
@@ -75,6 +76,7 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Mask: MaskLayer,
     MaskZero: MaskZeroLayer,
     Output: RowOutputLayer,
+    RnnLoss: RnnLossLayer,
     RnnOutput: RnnOutputLayer,
     SpaceToBatch: SpaceToBatchLayer,
     SpaceToDepth: SpaceToDepthLayer,

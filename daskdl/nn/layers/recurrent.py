@@ -1,0 +1,229 @@
+"""What the recurrent layers share: their configuration, and one LSTM at work."""
+
+from typing import TypeVar
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import ShapeError
+from daskdl.kernels.recurrent import lstm_backward, lstm_forward
+from daskdl.kernels.recurrent.trace import take_trace
+from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.layer import WeightLayerConf, refuse_input
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Real
+from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.layer import Layer
+
+
+class RecurrentConf(WeightLayerConf):
+    """A layer whose output at a step depends on that of the step before.
+
+    Parameters
+    ----------
+    activation : activation, default "tanh"
+        Not taken from the network.
+    weight_init_recurrent : weight init, optional
+        How the weights between the steps are drawn; None as the others.
+    """
+
+    activation: AnyActivation = "tanh"
+    weight_init_recurrent: AnyWeightInit | None = None
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return time series of `n_out`."""
+        if not isinstance(input_type, Recurrent):
+            raise refuse_input(self, "time series (Recurrent input)", input_type)
+        self.inferred_n_in(input_type)
+        return input_type.replaced(size=self.n_out)
+
+
+class GatedConf(RecurrentConf):
+    """A long short-term memory of any kind.
+
+    Parameters
+    ----------
+    activation : activation, default "tanh"
+        Of block input and cell output; not taken from the network.
+    gate_activation : activation, default "sigmoid"
+        Of the three gates.
+    forget_gate_bias_init : float, default 1.0
+        Initial bias of the forget gate; the other biases begin at 0.
+    """
+
+    gate_activation: AnyActivation = "sigmoid"
+    forget_gate_bias_init: Real = 1.0
+
+    def lstm_parameters(
+        self, input_type: InputType, suffix: str = "", *, n_peepholes: int = 0
+    ) -> tuple[Parameter, ...]:
+        """Return W (n_in, 4 n_out), RW (n_out, 4 n_out + n_peepholes), b (4 n_out,).
+
+        Parameters
+        ----------
+        input_type : InputType
+            What the layer gets.
+        suffix : str
+            Ends the names.
+        n_peepholes : int
+            Columns that RW has behind those of the gates.
+        """
+        n_in = self.inferred_n_in(input_type)
+        gates = 4 * self.n_out
+        return (
+            Parameter(f"W{suffix}", (n_in, gates)),
+            Parameter(f"RW{suffix}", (self.n_out, gates + n_peepholes)),
+            Parameter(f"b{suffix}", (gates,), "bias"),
+        )
+
+
+G = TypeVar("G", bound=GatedConf)
+R = TypeVar("R", bound=RecurrentConf)
+
+
+class RecurrentLayer(Layer[R]):
+    """A recurrent layer at work."""
+
+    def _draw(
+        self, name: str, fan_in: int, fan_out: int, rng: np.random.Generator
+    ) -> None:
+        """Draw initial weights; those between the steps have a rule of their own."""
+        weight = self.params[name]
+        rule = self._given("weight_init", self.conf.weight_init)
+        if name.startswith("RW") and self.conf.weight_init_recurrent is not None:
+            rule = self.conf.weight_init_recurrent
+        drawn = initialize(rule, weight.shape, fan_in, fan_out, rng)
+        weight[...] = to_device(drawn, like=weight)
+
+
+class GatedLayer(RecurrentLayer[G]):
+    """A layer of one or two LSTMs."""
+
+    def _initialize_lstm(self, rng: np.random.Generator, suffix: str = "") -> None:
+        """Draw W and RW with DL4J's fans n_out and n_in + n_out; set the biases.
+
+        The forget gate's bias is `forget_gate_bias_init`, the others are 0.
+        """
+        n_in, n_out = self.params[f"W{suffix}"].shape[0], self.conf.n_out
+        for name in (f"W{suffix}", f"RW{suffix}"):
+            self._draw(name, n_out, n_in + n_out, rng)
+        bias = self.params[f"b{suffix}"]
+        bias.fill(0)
+        bias[n_out : 2 * n_out] = self.conf.forget_gate_bias_init
+
+    def _weights(self, arrays: dict[str, FloatArray], suffix: str = "") -> LstmWeights:
+        """Return parameters or gradients as the kernels take them: views."""
+        recurrent = arrays[f"RW{suffix}"]
+        gates = 4 * self.conf.n_out
+        return LstmWeights(
+            arrays[f"W{suffix}"],
+            recurrent[:, :gates],
+            arrays[f"b{suffix}"],
+            recurrent[:, gates:] if recurrent.shape[1] > gates else None,
+        )
+
+
+class Lstm:
+    """One LSTM over whole series: forward, and backward from what forward left.
+
+    Parameters
+    ----------
+    conf : GatedConf
+        Activations and width.
+    name : str
+        Key of its buffers.
+    workspace : Workspace
+        Lends them.
+    masks_gradient : bool
+        Whether steps that a mask drops send no gradient back.
+    """
+
+    def __init__(
+        self, conf: GatedConf, name: str, workspace: Workspace, *, masks_gradient: bool
+    ) -> None:
+        self._activation = activation_function(conf.activation)
+        self._gate_activation = activation_function(conf.gate_activation)
+        self._n_out = conf.n_out
+        self._name = name
+        self._workspace = workspace
+        self._masks_gradient = masks_gradient
+
+    def forward(
+        self,
+        x: FloatArray,
+        weights: LstmWeights,
+        *,
+        out: FloatArray | None,
+        mask: FloatArray | None = None,
+        state: LstmState | None = None,
+    ) -> None:
+        """Write the output; see :func:`daskdl.kernels.recurrent.lstm_forward`."""
+        self._trace = take_trace(
+            self._workspace,
+            self._name,
+            x.shape,
+            self._n_out,
+            x.dtype,
+            keeps_preout=self._activation.reads_preout
+            or self._gate_activation.reads_preout,
+        )
+        lstm_forward(
+            x,
+            weights,
+            self._activation,
+            self._gate_activation,
+            self._trace,
+            self._workspace,
+            out=out,
+            mask=mask,
+            state=state,
+        )
+
+    def backward(
+        self,
+        grad_out: FloatArray,
+        weights: LstmWeights,
+        gradients: LstmWeights,
+        *,
+        grad_x: FloatArray | None,
+        mask: FloatArray | None = None,
+    ) -> FloatArray | None:
+        """Write the gradients; see :func:`daskdl.kernels.recurrent.lstm_backward`."""
+        return lstm_backward(
+            grad_out,
+            weights,
+            self._activation,
+            self._gate_activation,
+            self._trace,
+            self._workspace,
+            gradients=gradients,
+            grad_x=grad_x,
+            mask=mask,
+            masks_gradient=self._masks_gradient,
+        )
+
+    @property
+    def last_state(self) -> LstmState:
+        """A copy of the state behind the last step."""
+        return LstmState(self._trace.hidden[-1].copy(), self._trace.cells[-1].copy())
+
+
+def check_state(who: str, batch: int, state_batch: int) -> None:
+    """Refuse a state that was left by a minibatch of another size.
+
+    Raises
+    ------
+    ShapeError
+        Naming both sizes.
+    """
+    if batch != state_batch:
+        raise ShapeError(
+            f"{who}: x must have as many examples as the state that is carried over, "
+            f"{state_batch}, got {batch}. Call rnn_clear_previous_state() before other "
+            "series."
+        )
