@@ -1,4 +1,4 @@
-"""Two-dimensional convolution (cross-correlation, the kernel is not flipped)."""
+"""Convolution over any number of axes (cross-correlation: no kernel is flipped)."""
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
@@ -15,21 +15,21 @@ def convolution_forward(
     *,
     out: FloatArray,
 ) -> FloatArray:
-    """Compute the convolution of images with a bank of kernels.
+    """Compute the convolution of series, images or volumes with a bank of kernels.
 
     Parameters
     ----------
-    x : ndarray of shape (batch, height, width, n_in)
+    x : ndarray of shape (batch, *axes, n_in)
         Not changed.
-    weight : ndarray of shape (kernel height, kernel width, n_in, n_out), same dtype
+    weight : ndarray of shape (*kernel, n_in, n_out), same dtype
         C-contiguous. Not changed.
     bias : ndarray of shape (n_out,), same dtype, or None
         None adds nothing.
     window : Window
         Sizes of `x`, the kernel and `out`; the padding is zeros.
     workspace : Workspace
-        Lends scratch of a bounded size (see :mod:`daskdl.kernels.conv.reference`).
-    out : ndarray of shape (batch, window rows, window columns, n_out), same dtype
+        Lends scratch of a bounded size (see :mod:`daskdl.kernels.columns`).
+    out : ndarray of shape (batch, *window.out, n_out), same dtype
         C-contiguous. Overwritten.
 
     Returns
@@ -55,7 +55,7 @@ def convolution_backward(
 
     Parameters
     ----------
-    grad_out : ndarray of shape (batch, window rows, window columns, n_out)
+    grad_out : ndarray of shape (batch, *window.out, n_out)
         Gradient of the loss in the output. C-contiguous. Not changed.
     x, weight, window, workspace
         As in the forward pass.

@@ -1,5 +1,7 @@
 """The kernels once more as plain loops over everything: slow, and easy to believe."""
 
+import itertools
+
 import numpy as np
 
 
@@ -15,12 +17,43 @@ def cells(axis):
     ]
 
 
+def meetings(window):
+    """Yield every (window, kernel cell, input cell) inside, each an index tuple."""
+    for meeting in itertools.product(*(cells(axis) for axis in window.axes)):
+        yield tuple(zip(*meeting, strict=True))
+
+
 def convolve(x, weight, bias, window):
-    rows, columns = cells(window.height), cells(window.width)
-    out = np.zeros((len(x), window.height.out, window.width.out, weight.shape[3]))
-    for i, a, p in rows:
-        for j, b, q in columns:
-            out[:, i, j] += np.einsum("nc,co->no", x[:, p, q], weight[a, b])
+    """Convolve over any number of axes."""
+    out = np.zeros((len(x), *window.out, weight.shape[-1]))
+    for place, cell, position in meetings(window):
+        out[(slice(None), *place)] += x[(slice(None), *position)] @ weight[cell]
+    return out + bias
+
+
+def deconvolve(x, weight, bias, window):
+    sizes = tuple(axis.size for axis in window.axes)
+    out = np.zeros((len(x), *sizes, weight.shape[-2]))
+    for place, cell, position in meetings(window):
+        out[(slice(None), *position)] += x[(slice(None), *place)] @ weight[cell].T
+    return out + bias
+
+
+def convolve_depthwise(x, weight, bias, window):
+    out = np.zeros((len(x), *window.out, *weight.shape[-2:]))
+    for place, cell, position in meetings(window):
+        out[(slice(None), *place)] += (
+            x[(slice(None), *position)][:, :, None] * weight[cell]
+        )
+    return out.reshape(*out.shape[:-2], -1) + bias
+
+
+def connect_locally(x, weight, bias, window):
+    """Count windows with the first axis running fastest."""
+    out = np.zeros((len(x), len(weight), weight.shape[-1]))
+    for place, cell, position in meetings(window):
+        number = np.ravel_multi_index(place, window.out, order="F")
+        out[:, number] += x[(slice(None), *position)] @ weight[(number, *cell)]
     return out + bias
 
 

@@ -1,0 +1,242 @@
+"""Windows as the rows of a matrix, gathered from arrays and added back to them.
+
+In (batch, *axes, channels) the row of a window is made of runs of (last kernel axis) x
+channels values, so that one strided copy gathers the rows of all windows.
+
+Rows go through in blocks that fill at most `COLUMNS_BYTES`, and are still in a level-2
+cache when a product reads them: 16 times as many cost a fifth more time (see design
+0005), and the rows of a whole batch can need gigabytes.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.window import Window
+
+COLUMNS_BYTES = 2**20
+
+
+def gathered(
+    x: FloatArray, window: Window, workspace: Workspace
+) -> Iterator[tuple[tuple[slice, slice], FloatArray]]:
+    """Yield all windows of `x` block by block.
+
+    Parameters
+    ----------
+    x : ndarray of shape (batch, *axes, channels)
+        Not changed.
+    window : Window
+        Slides over `x`; the padding is zeros.
+    workspace : Workspace
+        Lends the rows.
+
+    Yields
+    ------
+    places : (slice, slice)
+        Which images, and which windows along the first axis: an index into
+        (batch, *window.out, ...), contiguous there.
+    rows : ndarray of shape (n_rows, window.n_cells * channels), same dtype
+        Row (image, *window), column (*kernel cell, channel). Read them only, and before
+        the next come.
+        In the order of memory that has the longer runs to copy: the last kernel axis
+        with its channels, or the last axis of windows.
+    """
+    windows = None if window.is_padded else windows_of(x, window)
+    for images in _image_blocks(x, window):
+        if windows is None:
+            of_images = windows_of(padded(x[images], window, workspace), window)
+        else:
+            of_images = windows[images]
+        for lines in _line_blocks(x, window):
+            yield (images, lines), _copied(of_images[:, lines], window, workspace)
+
+
+def padded(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
+    """Return what the windows see of `x`: itself, or a copy with zeros around it."""
+    if not window.is_padded:
+        return x
+    source = _zeros(x, window, workspace)
+    source[_inside(window)] = x[_kept(window)]
+    return source
+
+
+def windows_of(source: FloatArray, window: Window) -> FloatArray:
+    """Return a view of all windows, (batch, *windows, *kernel, channels).
+
+    Parameters
+    ----------
+    source : ndarray of shape (batch, *axes, channels)
+        With the padding in it, if there is any.
+    window : Window
+        Where the windows lie.
+    """
+    batch, *steps, channel = source.strides
+    kernel = tuple(axis.kernel for axis in window.axes)
+    view: FloatArray = array_namespace(source).lib.stride_tricks.as_strided(
+        source,
+        (source.shape[0], *window.out, *kernel, source.shape[-1]),
+        (
+            batch,
+            *(s * axis.stride for s, axis in zip(steps, window.axes, strict=True)),
+            *(s * axis.dilation for s, axis in zip(steps, window.axes, strict=True)),
+            channel,
+        ),
+    )
+    return view
+
+
+def scattered(
+    x: FloatArray, window: Window, workspace: Workspace
+) -> Iterator[tuple[tuple[slice, slice], FloatArray]]:
+    """Overwrite `x` with rows added up at the cells of their windows, block by block.
+
+    Parameters
+    ----------
+    x : ndarray of shape (batch, *axes, channels)
+        Overwritten; 0 where no window lies.
+    window, workspace
+        As for :func:`gathered`.
+
+    Yields
+    ------
+    places : (slice, slice)
+        As of :func:`gathered`.
+    rows : ndarray of shape (n_rows, window.n_cells * channels), same dtype
+        Uninitialised; what the caller writes into it is added to `x`.
+    """
+    for images in _image_blocks(x, window):
+        target = _opened(x[images], window, workspace)
+        for lines in _line_blocks(x, window):
+            out = (lines.stop - lines.start, *window.out[1:])
+            n_rows = target.shape[0] * math.prod(out)
+            shape = (n_rows, window.n_cells * target.shape[-1])
+            rows = workspace.take("columns.rows", shape, x.dtype)
+            yield (images, lines), rows
+            start = lines.start * window.axes[0].stride
+            _add(rows.reshape(-1, *out, shape[1]), window, target[:, start:])
+        _close(target, x[images], window)
+
+
+def add_windows(
+    rows: FloatArray, window: Window, workspace: Workspace, *, out: FloatArray
+) -> FloatArray:
+    """Add up rows at the cells of their windows, all at once.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (batch, *window.out, window.n_cells * channels)
+        Its last axis contiguous. Not changed.
+    window, workspace
+        As for :func:`gathered`.
+    out : ndarray of shape (batch, *axes, channels), same dtype
+        Overwritten; 0 where no window lies.
+
+    Returns
+    -------
+    out : ndarray
+    """
+    target = _opened(out, window, workspace)
+    _add(rows, window, target)
+    _close(target, out, window)
+    return out
+
+
+def _image_blocks(x: FloatArray, window: Window) -> Iterator[slice]:
+    images = max(1, COLUMNS_BYTES // _bytes_per_image(x, window))
+    for start in range(0, x.shape[0], images):
+        yield slice(start, min(start + images, x.shape[0]))
+
+
+def _line_blocks(x: FloatArray, window: Window) -> Iterator[slice]:
+    """Yield all windows along the first axis, unless one image alone has too many."""
+    out = window.axes[0].out
+    lines = max(1, COLUMNS_BYTES * out // _bytes_per_image(x, window))
+    for start in range(0, out, lines):
+        yield slice(start, min(start + lines, out))
+
+
+def _bytes_per_image(x: FloatArray, window: Window) -> int:
+    n_rows = math.prod(window.out)
+    n_bytes: int = n_rows * window.n_cells * x.shape[-1] * x.dtype.itemsize
+    return n_bytes
+
+
+def _copied(windows: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
+    """Return windows as contiguous rows: a copy, unless they are single cells."""
+    xp = array_namespace(windows)
+    n_axes = len(window.axes)
+    n_columns = window.n_cells * windows.shape[-1]
+    if windows.flags.c_contiguous:
+        return windows.reshape(-1, n_columns)
+    last = window.axes[-1]
+    scratch: FloatArray
+    if last.kernel * windows.shape[-1] >= last.out:
+        scratch = workspace.take("columns.rows", windows.shape, windows.dtype)
+        xp.copyto(scratch, windows)
+        return scratch.reshape(-1, n_columns)
+    order = (*range(n_axes + 1, 2 * n_axes + 2), *range(n_axes + 1))
+    cells_first = windows.transpose(order)
+    scratch = workspace.take("columns.rows", cells_first.shape, windows.dtype)
+    xp.copyto(scratch, cells_first)
+    transposed: FloatArray = scratch.reshape(n_columns, -1).T
+    return transposed
+
+
+def _add(rows: FloatArray, window: Window, target: FloatArray) -> None:
+    """Add rows (images, *windows, n_columns) to the cells of their windows."""
+    kernel = tuple(axis.kernel for axis in window.axes)
+    cells = rows.reshape(*rows.shape[:-1], *kernel, target.shape[-1])
+    every = (slice(None),) * (rows.ndim - 1)
+    reaches = [
+        [_under(offset, axis.dilation, axis.stride, n) for offset in range(axis.kernel)]
+        for axis, n in zip(window.axes, rows.shape[1:-1], strict=True)
+    ]
+    offsets = (range(size) for size in kernel)
+    for cell, under in zip(
+        itertools.product(*offsets), itertools.product(*reaches), strict=True
+    ):
+        place = (slice(None), *under)
+        target[place] += cells[every + cell]
+
+
+def _under(offset: int, dilation: int, stride: int, n_windows: int) -> slice:
+    start = offset * dilation
+    return slice(start, start + (n_windows - 1) * stride + 1, stride)
+
+
+def _opened(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
+    """Return zeros to add rows to: `x` itself, or scratch with room around it."""
+    if window.is_padded:
+        return _zeros(x, window, workspace)
+    x.fill(0)
+    return x
+
+
+def _close(target: FloatArray, x: FloatArray, window: Window) -> None:
+    """Overwrite `x` with what was added to the array that :func:`_opened` returned."""
+    if not window.is_padded:
+        return
+    if any(axis.kept < axis.size for axis in window.axes):
+        x.fill(0)
+    x[_kept(window)] = target[_inside(window)]
+
+
+def _zeros(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
+    shape = (x.shape[0], *(axis.span for axis in window.axes), x.shape[-1])
+    zeros: FloatArray = workspace.take("columns.padded", shape, x.dtype)
+    zeros.fill(0)
+    return zeros
+
+
+def _kept(window: Window) -> tuple[slice, ...]:
+    return (slice(None), *(slice(axis.kept) for axis in window.axes))
+
+
+def _inside(window: Window) -> tuple[slice, ...]:
+    return (
+        slice(None),
+        *(slice(axis.before, axis.before + axis.kept) for axis in window.axes),
+    )

@@ -1,0 +1,81 @@
+"""Deconvolution (transposed convolution) over any number of axes."""
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.deconv import reference
+from daskdl.kernels.window import Window
+
+
+def deconvolution_forward(
+    x: FloatArray,
+    weight: FloatArray,
+    bias: FloatArray | None,
+    window: Window,
+    workspace: Workspace,
+    *,
+    out: FloatArray,
+) -> FloatArray:
+    """Add up what every cell of the input sends to its window of the output.
+
+    Parameters
+    ----------
+    x : ndarray of shape (batch, *window.out, n_in)
+        C-contiguous. Not changed.
+    weight : ndarray of shape (*kernel, n_out, n_in), same dtype
+        C-contiguous. Not changed.
+    bias : ndarray of shape (n_out,), same dtype, or None
+        Added to every cell, also where no window lies.
+    window : Window
+        Slides over the *output*: one window for each cell of `x`.
+    workspace : Workspace
+        Lends scratch of a bounded size (see :mod:`daskdl.kernels.columns`).
+    out : ndarray of shape (batch, *axes, n_out), same dtype
+        C-contiguous. Overwritten.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+
+    References
+    ----------
+    V. Dumoulin and F. Visin, "A guide to convolution arithmetic for deep learning",
+    2016, section 4.
+    """
+    return reference.deconvolution_forward(x, weight, bias, window, workspace, out)
+
+
+def deconvolution_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    weight: FloatArray,
+    window: Window,
+    workspace: Workspace,
+    *,
+    grad_weight: FloatArray,
+    grad_bias: FloatArray | None,
+    grad_x: FloatArray | None,
+) -> FloatArray | None:
+    """Compute the gradients of :func:`deconvolution_forward`.
+
+    Parameters
+    ----------
+    grad_out : ndarray of shape (batch, *axes, n_out)
+        Gradient of the loss in the output. C-contiguous. Not changed.
+    x, weight, window, workspace
+        As in the forward pass.
+    grad_weight : ndarray like weight
+        C-contiguous. Overwritten with the sum over images and windows.
+    grad_bias : ndarray of shape (n_out,), same dtype, or None
+        Overwritten likewise.
+    grad_x : ndarray like x, or None
+        C-contiguous. Overwritten. None where nobody reads it: then it is not computed.
+
+    Returns
+    -------
+    grad_x : ndarray or None
+        What was given.
+    """
+    return reference.deconvolution_backward(
+        grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
+    )

@@ -1,0 +1,122 @@
+"""Depthwise convolution as sums of products along the channels.
+
+There is no matrix product in it worth the name: a kernel cell multiplies each channel
+by one number, and memory sets the time. So images go through in blocks that stay in a
+level-2 cache, each spread to as many channels as come out: then every operation runs
+along contiguous channels. The forward pass takes all kernel cells in one `einsum`, a
+third of the time of one product and one sum a cell at 128 channels.
+"""
+
+import math
+from collections.abc import Iterator
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.columns import padded, windows_of
+from daskdl.kernels.sums import sum_over_places
+from daskdl.kernels.window import Window
+
+BLOCK_BYTES = 2**18
+
+
+def depthwise_forward(
+    x: FloatArray,
+    weight: FloatArray,
+    bias: FloatArray | None,
+    window: Window,
+    workspace: Workspace,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.depthwise.depthwise_forward` says."""
+    xp = array_namespace(x)
+    n_axes = len(window.axes)
+    cells = weight.reshape(*weight.shape[:-2], -1)
+    every = list(range(2 * n_axes + 2))
+    of_weight, of_out = every[n_axes + 1 :], [*every[: n_axes + 1], every[-1]]
+    for images in _blocks(x, out):
+        spread = _spread(x[images], weight.shape[-1], workspace)
+        windows = windows_of(padded(spread, window, workspace), window)
+        xp.einsum(windows, every, cells, of_weight, of_out, out=out[images])
+    if bias is not None:
+        out += bias
+    return out
+
+
+def depthwise_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    weight: FloatArray,
+    window: Window,
+    workspace: Workspace,
+    grad_weight: FloatArray,
+    grad_bias: FloatArray | None,
+    grad_x: FloatArray | None,
+) -> FloatArray | None:
+    """Compute what :func:`daskdl.kernels.depthwise.depthwise_backward` says."""
+    grad_weight.fill(0)
+    for images in _blocks(x, grad_out):
+        _add_grad_weight(grad_out[images], x[images], window, workspace, grad_weight)
+        if grad_x is not None:
+            _grad_x(grad_out[images], weight, window, workspace, grad_x[images])
+    if grad_bias is not None:
+        sum_over_places(grad_out, workspace, out=grad_bias)
+    return grad_x
+
+
+def _blocks(x: FloatArray, out: FloatArray) -> Iterator[slice]:
+    per_image = max(math.prod(x.shape[1:]), math.prod(out.shape[1:])) * x.dtype.itemsize
+    images = max(1, BLOCK_BYTES // per_image)
+    for start in range(0, x.shape[0], images):
+        yield slice(start, min(start + images, x.shape[0]))
+
+
+def _spread(x: FloatArray, multiplier: int, workspace: Workspace) -> FloatArray:
+    """Return `x` with every channel as often as it has kernels."""
+    if multiplier == 1:
+        return x
+    spread: FloatArray = workspace.take(
+        "depthwise.spread", (*x.shape, multiplier), x.dtype
+    )
+    spread[...] = x[..., None]
+    return spread.reshape(*x.shape[:-1], -1)
+
+
+def _add_grad_weight(
+    grad_out: FloatArray,
+    x: FloatArray,
+    window: Window,
+    workspace: Workspace,
+    grad_weight: FloatArray,
+) -> None:
+    xp = array_namespace(x)
+    spread = _spread(x, grad_weight.shape[-1], workspace)
+    sums = workspace.take("depthwise.sums", (spread.shape[-1],), x.dtype)
+    axes = list(range(x.ndim))
+    cells = grad_weight.reshape(window.n_cells, -1)
+    for cell, (inside, windows) in zip(cells, window.positions(), strict=True):
+        xp.einsum(spread[inside], axes, grad_out[windows], axes, axes[-1:], out=sums)
+        cell += sums
+
+
+def _grad_x(
+    grad_out: FloatArray,
+    weight: FloatArray,
+    window: Window,
+    workspace: Workspace,
+    grad_x: FloatArray,
+) -> None:
+    """Overwrite `grad_x` with the gradient in the input."""
+    xp = array_namespace(grad_out)
+    multiplier = weight.shape[-1]
+    target = grad_x
+    if multiplier > 1:
+        shape = (*grad_x.shape[:-1], grad_out.shape[-1])
+        target = workspace.take("depthwise.spread", shape, grad_x.dtype)
+    target.fill(0)
+    cells = weight.reshape(window.n_cells, -1)
+    for cell, (inside, windows) in zip(cells, window.positions(), strict=True):
+        part = grad_out[windows]
+        product = workspace.take("depthwise.product", part.shape, part.dtype)
+        target[inside] += xp.multiply(part, cell, out=product)
+    if multiplier > 1:
+        xp.sum(target.reshape(*grad_x.shape, multiplier), axis=-1, out=grad_x)

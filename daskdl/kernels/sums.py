@@ -1,0 +1,32 @@
+"""Sums over everything but the channels: the gradient of a bias."""
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
+
+
+def sum_over_places(
+    grad: FloatArray, workspace: Workspace, *, out: FloatArray
+) -> FloatArray:
+    """Sum an array over images and places.
+
+    Parameters
+    ----------
+    grad : ndarray of shape (batch, *places, channels)
+        C-contiguous. Not changed.
+    workspace : Workspace
+        Lends scratch of the size of one image.
+    out : ndarray of shape (channels,), same dtype
+        Overwritten.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+    """
+    xp = array_namespace(grad)
+    rows = grad.reshape(grad.shape[0], -1)
+    of_places = workspace.take("sums.places", rows.shape[1:], rows.dtype)
+    # Images first: sums of long rows take a fifth of the time of short ones.
+    xp.sum(rows, axis=0, out=of_places)
+    total: FloatArray = xp.sum(of_places.reshape(-1, grad.shape[-1]), axis=0, out=out)
+    return total
