@@ -1,7 +1,7 @@
 """Networks of feed-forward layers, as the generator of the golden files built them."""
 
 import daskdl as dl
-from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
+from daskdl.nn.conf.input_type import Convolutional, FeedForward
 
 ROWS = FeedForward(size=4)
 IMAGES = Convolutional(height=6, width=7, channels=2)

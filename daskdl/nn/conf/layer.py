@@ -69,14 +69,20 @@ class LayerConf(Conf):
     preprocessor : preprocessor, optional
         Reshapes the input. Only for what does not happen by itself: images are
         flattened for a dense layer, and dense layers work on each time step.
+    dropout : dropout, optional
+        What happens to the input in training. Many layers never drop theirs, as in
+        DL4J: there it is for DL4J's files only.
     dl4j : mapping
         Properties in DL4J's file that change nothing here, kept for the way back.
     """
+
+    applies_dropout: ClassVar[bool] = False
 
     type: str
     name: Annotated[str, Field(min_length=1)] | None = None
     inputs: Names = ()
     preprocessor: AnyPreprocessor | None = None
+    dropout: AnyDropout | None = None
     dl4j: dict[str, Any] = Field(default_factory=dict)
 
     def output_type(self, input_type: InputType) -> InputType:
@@ -119,7 +125,7 @@ class LayerConf(Conf):
     @property
     def input_dropout(self) -> Dropouts | None:
         """What happens to the layer's input in training, if anything."""
-        return None
+        return self.dropout if self.applies_dropout else None
 
     def filled(
         self, defaults: Mapping[str, Any], input_type: InputType, name: str
@@ -136,6 +142,8 @@ class LayerConf(Conf):
             What it is called.
         """
         values: dict[str, Any] = {"name": name}
+        if not self.applies_dropout:
+            defaults = _without_dropout(defaults)
         for option in type(self).model_fields:
             if getattr(self, option) is None and option in defaults:
                 values[option] = defaults[option]
@@ -151,17 +159,7 @@ class LayerConf(Conf):
     @property
     def draws_random_numbers(self) -> bool:
         """True if training needs random numbers."""
-        return False
-
-
-def refuse_two_dropouts(conf: Any) -> None:
-    """Refuse a configuration with both `keep_probability` and `dropout`."""
-    if conf.dropout is not None and conf.keep_probability not in (None, 1):
-        raise PathError(
-            "must be left out where keep_probability is given, which is plain "
-            f"dropout, got {conf.dropout.type}.",
-            "dropout",
-        )
+        return self.input_dropout is not None
 
 
 class DroppedLayerConf(LayerConf):
@@ -176,26 +174,27 @@ class DroppedLayerConf(LayerConf):
         Another kind, or one with a schedule; not besides `keep_probability`.
     """
 
-    # Some layers never drop their input in DL4J: the options are for its files only.
     applies_dropout: ClassVar[bool] = True
 
     keep_probability: Probability | None = None
-    dropout: AnyDropout | None = None
 
     @model_validator(mode="after")
     def _check_dropout(self) -> "DroppedLayerConf":
         refuse_two_dropouts(self)
+        if not self.applies_dropout and self.keep_probability not in (None, 1):
+            kind = type(self).__name__
+            raise PathError(
+                f"must be left out: {kind} never drops its input, as in DL4J, got "
+                f"{self.keep_probability}. Put a Dropout layer in front of it.",
+                "keep_probability",
+            )
         return self
 
     @property
     def input_dropout(self) -> Dropouts | None:
         """What happens to the layer's input in training, if anything."""
-        if not self.applies_dropout:
-            return None
-        if self.dropout is not None:
-            return self.dropout
-        if self.keep_probability in (None, 1):
-            return None
+        if not self.applies_dropout or self.keep_probability in (None, 1):
+            return super().input_dropout
         return PlainDropout(keep_probability=self.keep_probability)
 
     def filled(
@@ -204,14 +203,23 @@ class DroppedLayerConf(LayerConf):
         """Return a copy with nothing left open; see :meth:`LayerConf.filled`."""
         if self.dropout is not None or self.keep_probability is not None:
             # What the layer says of dropout, it says in one of the two options.
-            taken = ("dropout", "keep_probability")
-            defaults = {key: defaults[key] for key in defaults if key not in taken}
+            defaults = _without_dropout(defaults)
         return super().filled(defaults, input_type, name)
 
-    @property
-    def draws_random_numbers(self) -> bool:
-        """True if training needs random numbers."""
-        return self.input_dropout is not None
+
+def refuse_two_dropouts(conf: Any) -> None:
+    """Refuse a configuration with both `keep_probability` and `dropout`."""
+    if conf.dropout is not None and conf.keep_probability not in (None, 1):
+        raise PathError(
+            "must be left out where keep_probability is given, which is plain "
+            f"dropout, got {conf.dropout.type}.",
+            "dropout",
+        )
+
+
+def _without_dropout(defaults: Mapping[str, Any]) -> dict[str, Any]:
+    taken = ("dropout", "keep_probability")
+    return {key: defaults[key] for key in defaults if key not in taken}
 
 
 class TrainedLayerConf(DroppedLayerConf):

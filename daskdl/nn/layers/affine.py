@@ -8,6 +8,7 @@ from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dense import dense_backward, dense_forward
 from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
@@ -34,9 +35,8 @@ class AffineLayer(Layer[A]):
         self, conf: A, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(
-            self._given("activation", conf.activation)
-        )
+        activation: AnyActivation = self._given("activation", conf.activation)
+        self._activation = activation_function(activation)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with fans n_in and n_out; every bias is `bias_init`."""

@@ -47,7 +47,8 @@ class LossLayer(LayerConf):
         if not isinstance(input_type, FeedForward):
             hint = "Use RnnLoss for time series and CnnLoss for images."
             raise refuse_input(self, "rows", input_type, hint)
-        label_columns(self.loss, input_type.size)
+        if input_type.size is not None:
+            label_columns(self.loss, input_type.size)
         return input_type
 
 
