@@ -11,7 +11,7 @@ from daskdl.cli.job import Cluster, Job
 from daskdl.cli.job_file import job_text
 from daskdl.cli.opening import open_for
 from daskdl.cli.progress import View
-from daskdl.cli.results import Results, evaluation_for
+from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
     CHECKPOINT,
     EVALUATION,
@@ -118,7 +118,7 @@ def _evaluate(front: Any, test: Source | None, view: View) -> Scored | None:
     if test is None:
         return None
     view.note(f"evaluating on {test.name}")
-    scored: Scored = front.score_and_evaluate(test, [evaluation_for(front.network)])
+    scored: Scored = front.score_and_evaluate(test, evaluations_for(front.network))
     return scored
 
 

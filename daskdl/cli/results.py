@@ -1,6 +1,6 @@
 """What came out of a run, as figures, files and a page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,27 +11,71 @@ from daskdl.cli.versions import versions_here
 from daskdl.cluster.inference import Scored
 from daskdl.cluster.stats.events import FitReport
 from daskdl.cluster.stats.report import EvaluationSummary, render_report
+from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
+from daskdl.evaluation.evaluation_binary import EvaluationBinary
 from daskdl.evaluation.regression import RegressionEvaluation
+from daskdl.evaluation.roc import ROC
+from daskdl.evaluation.roc_binary import ROCBinary
+from daskdl.evaluation.roc_columns import ColumnRocs
+from daskdl.evaluation.roc_multi_class import ROCMultiClass
 from daskdl.nn.network import Network
 
-__all__ = ["Results", "accuracy_of", "evaluation_for"]
+__all__ = ["Results", "accuracy_of", "evaluation_for", "evaluations_for"]
 
-_REGRESSION_LOSSES = frozenset({"mse", "l2", "mae", "l1"})
+_REGRESSION_LOSSES = frozenset(
+    {
+        "mse",
+        "l2",
+        "mae",
+        "l1",
+        "mape",
+        "msle",
+        "poisson",
+        "cosine_proximity",
+        "wasserstein",
+    }
+)
+# Their outputs do not exclude each other.
+_INDEPENDENT_LOSSES = frozenset({"xent", "multilabel"})
+# Their outputs are probabilities, of which there are ROC curves and calibration.
+_PROBABILITY_LOSSES = _INDEPENDENT_LOSSES | {
+    "mcxent",
+    "negativeloglikelihood",
+    "kl_divergence",
+    "fmeasure",
+}
+# Fine enough for a smooth curve, and few enough to send and add.
+_ROC_STEPS = 1000
+# Of more classes the worst curves tell little, and their counts take megabytes.
+_MOST_CLASSES_DRAWN = 200
 
 
 def evaluation_for(network: Network[Any]) -> Evaluable:
     """Return an empty evaluation of the kind that the network's losses ask for."""
-    is_regression = _REGRESSION_LOSSES.issuperset(network.output_losses)
-    return RegressionEvaluation() if is_regression else Evaluation()
+    if _REGRESSION_LOSSES.issuperset(network.output_losses):
+        return RegressionEvaluation()
+    return EvaluationBinary() if _is_independent(network) else Evaluation()
+
+
+def evaluations_for(network: Network[Any]) -> list[Evaluable]:
+    """Return the evaluation of :func:`evaluation_for` and those that a page draws."""
+    first = evaluation_for(network)
+    n_out, loss = network.output_layer_n_out[0], network.output_losses[0]
+    if loss not in _PROBABILITY_LOSSES or n_out > _MOST_CLASSES_DRAWN:
+        return [first]
+    if n_out == 1:
+        return [first, ROC(_ROC_STEPS), EvaluationCalibration()]
+    kind = ROCBinary if _is_independent(network) else ROCMultiClass
+    return [first, kind(_ROC_STEPS), EvaluationCalibration()]
 
 
 def accuracy_of(evaluation: Evaluable | None) -> float | None:
-    """Return the accuracy; None for a regression."""
-    if not isinstance(evaluation, Evaluation):
+    """Return the accuracy, the mean over independent outputs; None for a regression."""
+    if not isinstance(evaluation, Evaluation | EvaluationBinary):
         return None
-    return float(evaluation.accuracy())
+    return evaluation.score_for_metric("ACCURACY")
 
 
 @dataclass(frozen=True)
@@ -117,22 +161,39 @@ class Results:
         evaluation = self.evaluation
         if evaluation is None:
             return None
-        if isinstance(evaluation, Evaluation):
-            return _classes(evaluation, self.test_name)
-        scores = {
-            metric: evaluation.score_for_metric(metric) for metric in evaluation.METRICS
-        }
-        return EvaluationSummary(name=self.test_name, metrics=scores)
+        return EvaluationSummary(
+            name=self.test_name,
+            metrics=_metrics(evaluation),
+            confusion=_confusion(evaluation),
+            roc=self._first(ROC, ColumnRocs),
+            calibration=self._first(EvaluationCalibration),
+        )
+
+    def _first(self, *kinds: type) -> Any:
+        """Return the first evaluation of these classes, or None."""
+        evaluations = self.scored.evaluations if self.scored else []
+        return next((e for e in evaluations if isinstance(e, kinds)), None)
 
 
-def _classes(evaluation: Evaluation, name: str) -> EvaluationSummary:
-    return EvaluationSummary(
-        name=name,
-        metrics={
-            "accuracy": evaluation.accuracy(),
-            "precision": evaluation.precision(),
-            "recall": evaluation.recall(),
-            "F1": evaluation.f1(),
-        },
-        confusion=evaluation.confusion_matrix.tolist(),
-    )
+def _is_independent(network: Network[Any]) -> bool:
+    """Whether the outputs are probabilities that do not exclude each other."""
+    is_alone = network.output_layer_n_out[0] == 1
+    return network.output_losses[0] in _INDEPENDENT_LOSSES and not is_alone
+
+
+def _confusion(evaluation: Evaluable) -> Sequence[Sequence[int]]:
+    if not isinstance(evaluation, Evaluation):
+        return ()
+    counts: Sequence[Sequence[int]] = evaluation.confusion_matrix.tolist()
+    return counts
+
+
+def _metrics(evaluation: Evaluable) -> Mapping[str, float]:
+    if not isinstance(evaluation, Evaluation):
+        return {m: evaluation.score_for_metric(m) for m in evaluation.METRICS}
+    return {
+        "accuracy": evaluation.accuracy(),
+        "precision": evaluation.precision(),
+        "recall": evaluation.recall(),
+        "F1": evaluation.f1(),
+    }

@@ -170,6 +170,32 @@ class EvaluationCalibration(Evaluable):
         title = f"Reliability Diagram: Class {class_index}"
         return ReliabilityDiagram(title, means[kept], shares[kept])
 
+    def expected_calibration_error(self, class_index: int) -> float:
+        """Return how far predicted and true shares lie apart on average, of a class.
+
+        It is the mean of ``|share of positives - mean probability|`` over the bins,
+        weighted with their examples; NaN if no probability fell into any.
+
+        Raises
+        ------
+        OptionError
+            When there is no such class, or no data yet.
+
+        References
+        ----------
+        M. P. Naeini, G. F. Cooper, M. Hauskrecht, Obtaining well calibrated
+        probabilities using Bayesian binning (2015), for one class instead of the
+        most probable one. DL4J has no such method.
+        """
+        self._check_class(class_index)
+        total = self._sums["bin_total"][:, class_index]
+        gap = np.abs(
+            self._sums["bin_positive"][:, class_index]
+            - self._sums["bin_predictions"][:, class_index]
+        )
+        n_total = int(total.sum())
+        return float(gap.sum()) / n_total if n_total else float("nan")
+
     def residual_plot(self, class_index: int | None = None) -> Histogram:
         """Return the histogram of ``|label - probability|``.
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from daskdl.cluster.stats.frame import Frame, axis_labels, grid, polyline
+
 __all__ = ["Chart", "Marker", "line_chart", "nice_ticks"]
 
 _WIDTH, _HEIGHT = 860, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 30, 14, 44
 # A point a pixel is all that a screen can show.
 _MOST_POINTS = 400
 
@@ -61,13 +62,20 @@ def line_chart(chart: Chart) -> str:
     x_ticks = [tick for tick in nice_ticks(0.0, x_high) if tick <= x_high]
     low = min(y for _, y in points)
     y_ticks = nice_ticks(0.0 if chart.from_zero else low, max(y for _, y in points))
-    scale = _Scale(0.0, x_high or 1.0, y_ticks[0], y_ticks[-1])
+    frame = Frame(
+        width=_WIDTH,
+        height=_HEIGHT,
+        x_low=0.0,
+        x_high=x_high or 1.0,
+        y_low=y_ticks[0],
+        y_high=y_ticks[-1],
+    )
     parts = [
-        *_grid(scale, x_ticks, y_ticks),
-        *_labels(chart),
-        *(_marker(scale, marker) for marker in chart.markers),
-        _line(scale, points),
-        *(_point(scale, chart, x, y) for x, y in points),
+        *grid(frame, x_ticks, y_ticks),
+        *axis_labels(frame, chart.x_label, chart.y_label),
+        *(_marker(frame, marker) for marker in chart.markers),
+        polyline(frame, points, "line"),
+        *(_point(frame, chart, x, y) for x, y in points),
     ]
     name = escape(f"{chart.y_label} over {chart.x_label}")
     return (
@@ -95,80 +103,18 @@ def nice_ticks(low: float, high: float, about: int = 6) -> list[float]:
     return [round(number * step, digits) for number in range(first, last + 1)]
 
 
-@dataclass(frozen=True)
-class _Scale:
-    x_low: float
-    x_high: float
-    y_low: float
-    y_high: float
-
-    def x(self, value: float) -> float:
-        share = (value - self.x_low) / (self.x_high - self.x_low)
-        return round(_LEFT + share * (_WIDTH - _LEFT - _RIGHT), 1)
-
-    def y(self, value: float) -> float:
-        share = (value - self.y_low) / (self.y_high - self.y_low)
-        return round(_HEIGHT - _BOTTOM - share * (_HEIGHT - _TOP - _BOTTOM), 1)
-
-
-def _grid(
-    scale: _Scale, x_ticks: Sequence[float], y_ticks: Sequence[float]
-) -> list[str]:
-    bottom = _HEIGHT - _BOTTOM
-    parts = []
-    for tick in y_ticks:
-        y = scale.y(tick)
-        parts.append(
-            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" '
-            f'y1="{y}" y2="{y}"/>'
-            f'<text class="tick" x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">'
-            f"{tick:,.10g}</text>"
-        )
-    for tick in x_ticks:
-        x = scale.x(tick)
-        parts.append(
-            f'<line class="axis" x1="{x}" x2="{x}" y1="{bottom}" y2="{bottom + 5}"/>'
-            f'<text class="tick" x="{x}" y="{bottom + 18}" text-anchor="middle">'
-            f"{tick:,.10g}</text>"
-        )
-    parts.append(
-        f'<line class="axis" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" '
-        f'y1="{bottom}" y2="{bottom}"/>'
-    )
-    return parts
-
-
-def _labels(chart: Chart) -> list[str]:
-    center = (_LEFT + _WIDTH - _RIGHT) / 2
-    middle = (_TOP + _HEIGHT - _BOTTOM) / 2
-    turned = f'transform="rotate(-90 14 {middle})"'
-    return [
-        _label(chart.x_label, f'x="{center}" y="{_HEIGHT - 6}"'),
-        _label(chart.y_label, f'x="14" y="{middle}" {turned}'),
-    ]
-
-
-def _label(text: str, where: str) -> str:
-    return f'<text class="label" {where} text-anchor="middle">{escape(text)}</text>'
-
-
-def _marker(scale: _Scale, marker: Marker) -> str:
-    x = scale.x(min(marker.x, scale.x_high))
+def _marker(frame: Frame, marker: Marker) -> str:
+    x = frame.x(min(marker.x, frame.x_high))
     return (
-        f'<line class="{escape(marker.kind)}" x1="{x}" x2="{x}" y1="{_TOP}" '
-        f'y2="{_HEIGHT - _BOTTOM}"><title>{escape(marker.title)}</title></line>'
+        f'<line class="{escape(marker.kind)}" x1="{x}" x2="{x}" y1="{frame.top}" '
+        f'y2="{frame.bottom_edge}"><title>{escape(marker.title)}</title></line>'
     )
 
 
-def _line(scale: _Scale, points: Sequence[tuple[float, float]]) -> str:
-    path = " ".join(f"{scale.x(x)},{scale.y(y)}" for x, y in points)
-    return f'<polyline class="line" points="{path}"/>'
-
-
-def _point(scale: _Scale, chart: Chart, x: float, y: float) -> str:
+def _point(frame: Frame, chart: Chart, x: float, y: float) -> str:
     title = escape(f"{chart.y_label} {y:,.4g} at {x:,.4g} {chart.x_label}")
     return (
-        f'<circle class="point" cx="{scale.x(x)}" cy="{scale.y(y)}" r="4">'
+        f'<circle class="point" cx="{frame.x(x)}" cy="{frame.y(y)}" r="4">'
         f"<title>{title}</title></circle>"
     )
 

@@ -8,9 +8,21 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from daskdl.cluster.stats.charts import Chart, Marker, line_chart
+from daskdl.cluster.stats.evaluation_charts import (
+    heat_map,
+    precision_recall_figure,
+    reliability_figure,
+    roc_figure,
+    strength,
+)
 from daskdl.cluster.stats.events import FitReport
 from daskdl.cluster.stats.style import STYLE
+from daskdl.evaluation.calibration import EvaluationCalibration
+from daskdl.evaluation.roc import ROC
+from daskdl.evaluation.roc_columns import ColumnRocs
 
 __all__ = ["EvaluationSummary", "render_report"]
 
@@ -33,12 +45,18 @@ class EvaluationSummary:
         Row i, column j: examples of class i that were predicted as j.
     labels : sequence of str, optional
         Names of the classes; their numbers if empty.
+    roc : ROC, ROCBinary or ROCMultiClass, optional
+        Whose curves are drawn.
+    calibration : EvaluationCalibration, optional
+        Whose reliability diagrams are drawn.
     """
 
     name: str
     metrics: Mapping[str, float | str]
     confusion: Sequence[Sequence[int]] = ()
     labels: Sequence[str] = field(default=())
+    roc: ROC | ColumnRocs | None = None
+    calibration: EvaluationCalibration | None = None
 
 
 def render_report(
@@ -141,14 +159,27 @@ def _evaluation(evaluation: EvaluationSummary) -> str:
         for name, value in evaluation.metrics.items()
     }
     matrix = _confusion(evaluation) if len(evaluation.confusion) else ""
-    return f"<p>on {escape(evaluation.name)}</p>{_facts(facts)}{matrix}"
+    figures = _figures(evaluation)
+    return f"<p>on {escape(evaluation.name)}</p>{_facts(facts)}{figures}{matrix}"
+
+
+def _figures(evaluation: EvaluationSummary) -> str:
+    found = []
+    if evaluation.roc is not None:
+        found.append(roc_figure(evaluation.roc, evaluation.labels))
+        found.append(precision_recall_figure(evaluation.roc, evaluation.labels))
+    if evaluation.calibration is not None:
+        found.append(reliability_figure(evaluation.calibration, evaluation.labels))
+    return f'<div class="figures">{"".join(found)}</div>' if found else ""
 
 
 def _confusion(evaluation: EvaluationSummary) -> str:
     counts = evaluation.confusion
     labels = list(evaluation.labels) or [str(number) for number in range(len(counts))]
     if len(counts) > _MOST_CLASSES:
-        return _worst_confusions(counts, labels)
+        map_of_all = heat_map(np.asarray(counts), labels)
+        head = "<h3>Confusion matrix</h3>" if map_of_all else ""
+        return head + map_of_all + _worst_confusions(counts, labels)
     head = "".join(f'<th scope="col">{escape(label)}</th>' for label in labels)
     rows = "".join(
         f'<tr><th scope="row">{escape(labels[actual])}</th>'
@@ -173,11 +204,10 @@ def _cell(
         f"actual {labels[actual]}, predicted {labels[predicted]}: {count:,} "
         f"of {total:,} ({share:.1%})"
     )
-    # Even one mistake must be seen: strong colours begin at a tenth.
-    strength = 0 if not count else round(100 * min(1.0, 0.12 + 0.88 * share))
-    dark = " strong" if strength > 55 else ""
+    percent = strength(count, total)
+    dark = " strong" if percent > 55 else ""
     return (
-        f'<td class="{kind}{dark}" style="--share:{strength}%" '
+        f'<td class="{kind}{dark}" style="--share:{percent}%" '
         f'title="{escape(title)}">{count or ""}</td>'
     )
 

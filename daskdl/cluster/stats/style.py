@@ -4,11 +4,15 @@ STYLE = """
 :root {
   --paper: #ffffff; --panel: #f5f6f8; --ink: #1c2126; --faint: #5d6771;
   --rule: #d9dde2; --line: #1f6fb2; --right: #2a8a57; --wrong: #c8452f;
+  --s0: #1f6fb2; --s1: #d2691e; --s2: #2a8a57; --s3: #8a4fb5;
+  --s4: #b28a00; --s5: #0f8b8d; --s6: #c23b78; --s7: #5d6771;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #15181c; --panel: #1e2328; --ink: #e6e9ec; --faint: #9aa5b0;
     --rule: #343b43; --line: #6db3ef; --right: #4fbf86; --wrong: #f0806a;
+    --s0: #6db3ef; --s1: #f2a05c; --s2: #4fbf86; --s3: #c39be8;
+    --s4: #e3c04f; --s5: #52c7c9; --s6: #f08ab8; --s7: #a9b3bd;
   }
 }
 * { box-sizing: border-box; }
@@ -48,6 +52,25 @@ svg { width: 100%; height: auto; }
 .line { fill: none; stroke: var(--line); stroke-width: 1.8; }
 .point { fill: var(--line); opacity: 0; } .point:hover { opacity: 1; }
 .epoch { stroke: var(--rule); stroke-dasharray: 2 4; }
+.figures { display: grid; gap: 8px 24px; margin: 12px 0;
+  grid-template-columns: repeat(auto-fit, minmax(280px, 1fr)); }
+figure { margin: 0; max-width: 460px; }
+figcaption { color: var(--faint); font-size: 13px; }
+figcaption p { margin: 4px 0; }
+.legend { list-style: none; display: flex; flex-wrap: wrap; gap: 2px 16px;
+  margin: 4px 0; padding: 0; font-variant-numeric: tabular-nums; }
+.legend li::before { content: ""; display: inline-block; width: 14px; height: 3px;
+  margin-right: 6px; vertical-align: middle; background: var(--series); }
+.s0 { --series: var(--s0); } .s1 { --series: var(--s1); }
+.s2 { --series: var(--s2); } .s3 { --series: var(--s3); }
+.s4 { --series: var(--s4); } .s5 { --series: var(--s5); }
+.s6 { --series: var(--s6); } .s7 { --series: var(--s7); }
+.series .line { stroke: var(--series); }
+.series .point, .series .dot { fill: var(--series); }
+.chance { fill: none; stroke: var(--faint); stroke-dasharray: 4 4; }
+.heat { background: var(--panel); max-width: 700px; }
+.heat .right { fill: color-mix(in srgb, var(--right) var(--share), var(--panel)); }
+.heat .wrong { fill: color-mix(in srgb, var(--wrong) var(--share), var(--panel)); }
 .lost { stroke: var(--wrong); stroke-width: 1.6; stroke-dasharray: 5 3; }
 @media print { .scroll { max-height: none; overflow: visible; } }
 """

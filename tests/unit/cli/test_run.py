@@ -269,3 +269,11 @@ def test_the_options_of_the_job_reach_the_fit(run, monkeypatch):
 def test_a_scheduler_on_the_command_line_is_used(run, fake_cluster):
     run("--scheduler", "tcp://h:8786")
     assert fake_cluster[0].scheduler == "tcp://h:8786"
+
+
+def test_the_report_draws_curves_of_the_test_data(run, out):
+    run()
+    page = (out / "report.html").read_text()
+    assert "<h3>ROC</h3>" in page
+    assert "<h3>Precision and recall</h3>" in page
+    assert "<h3>Reliability</h3>" in page

@@ -50,6 +50,17 @@ def test_the_last_bin_has_probability_1_and_none_what_is_outside():
     assert evaluation.reliability_diagram(0).mean_predicted_value.tolist() == [0.75]
 
 
+def test_expected_calibration_error():
+    """Bins of class 0: 0.2 where 0 of 1 came, 2.6 / 3 where 2 of 3 came."""
+    assert filled(2).expected_calibration_error(0) == pytest.approx((0.2 + 0.6) / 4)
+
+
+def test_without_a_probability_in_a_bin_there_is_no_calibration_error():
+    evaluation = EvaluationCalibration()
+    evaluation.eval(np.ones((1, 1)), np.full((1, 1), 1.5))
+    assert np.isnan(evaluation.expected_calibration_error(0))
+
+
 def test_histograms_of_probabilities():
     everything = filled(10, 4).probability_histogram()
     assert everything.title.endswith("All Predictions and Classes")

@@ -1,0 +1,46 @@
+"""Which evaluations a network gets, and what the page takes from them."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from daskdl.cli.results import accuracy_of, evaluation_for, evaluations_for
+from daskdl.evaluation.evaluation import Evaluation
+from daskdl.evaluation.evaluation_binary import EvaluationBinary
+from daskdl.evaluation.regression import RegressionEvaluation
+
+
+def network(loss, n_out):
+    return SimpleNamespace(output_losses=[loss], output_layer_n_out=[n_out])
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_out", "names"),
+    [
+        ("mcxent", 3, ["Evaluation", "ROCMultiClass", "EvaluationCalibration"]),
+        ("xent", 1, ["Evaluation", "ROC", "EvaluationCalibration"]),
+        ("xent", 4, ["EvaluationBinary", "ROCBinary", "EvaluationCalibration"]),
+        ("mcxent", 1000, ["Evaluation"]),
+        ("hinge", 3, ["Evaluation"]),
+        ("mse", 3, ["RegressionEvaluation"]),
+        ("msle", 1, ["RegressionEvaluation"]),
+    ],
+)
+def test_evaluations_go_with_the_loss(loss, n_out, names):
+    found = evaluations_for(network(loss, n_out))
+    assert [type(evaluation).__name__ for evaluation in found] == names
+
+
+def test_the_first_is_the_one_that_is_told():
+    assert isinstance(evaluation_for(network("mcxent", 3)), Evaluation)
+
+
+def test_the_accuracy_of_independent_outputs_is_their_mean():
+    evaluation = EvaluationBinary()
+    evaluation.eval(np.ones((2, 2)), np.array([[0.9, 0.1], [0.9, 0.9]]))
+    assert accuracy_of(evaluation) == 0.75
+
+
+def test_a_regression_has_no_accuracy():
+    assert accuracy_of(RegressionEvaluation()) is None
