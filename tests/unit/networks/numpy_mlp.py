@@ -52,15 +52,25 @@ class NumpyMlp:
         if self.case.mini_batch:
             self.plan.average(self.gradients, len(x))
             score /= len(x)
-        now = {"iteration": self.iteration, "epoch": epoch}
-        score += self.plan.regularization_score(self.params, **now)
-        self.plan.update(
-            self.gradients, self.params, self.state, **now, workspace=Workspace()
+        score += self.plan.regularization_score(
+            self.params, iteration=self.iteration, epoch=epoch
         )
+        self.update(epoch=epoch)
         self.params -= self.gradients
         self.iteration += 1
         self.plan.constrain(self.params)
         return score
+
+    def update(self, *, epoch):
+        """Turn the gradients into the update."""
+        self.plan.update(
+            self.gradients,
+            self.params,
+            self.state,
+            iteration=self.iteration,
+            epoch=epoch,
+            workspace=Workspace(),
+        )
 
     def compute_gradients(self, x, y):
         p = self.layout.views(self.params)
