@@ -178,8 +178,8 @@ def _sizes(
 ) -> dict[str, Any]:
     if images.height is None or images.width is None:
         raise FormatError(
-            f"DL4J: needs the size of images that are flattened, got {images}. Give the "
-            "size of the network's input."
+            f"DL4J: needs the size of images that are flattened, got {images}. Give "
+            "the size of the network's input."
         )
     return {
         "height": images.height,

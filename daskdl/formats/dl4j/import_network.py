@@ -100,15 +100,23 @@ def _path(mapping: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
 
 def _with_variables(conf: Configuration, written: list[Any]) -> Configuration:
     """Keep the names of parameters that DL4J lists where it lists them differently."""
-    nodes = {node.key: node for node in conf.nodes()}
-    is_sequence = isinstance(conf, MultiLayerConfiguration)
-    parts = conf.layers if is_sequence else conf.vertices.values()
-    keys = [str(i) for i in range(len(written))] if is_sequence else list(conf.vertices)
-    changed = []
-    for key, part, names in zip(keys, parts, written, strict=True):
-        if names is not None and list(names) != variables_of(nodes[key]):
-            part = part.model_copy(update={"dl4j": {**part.dl4j, "variables": names}})
-        changed.append(part)
-    if is_sequence:
-        return conf.model_copy(update={"layers": tuple(changed)})
-    return conf.model_copy(update={"vertices": dict(zip(keys, changed, strict=True))})
+    names = {node.key: variables_of(node) for node in conf.nodes()}
+    if isinstance(conf, MultiLayerConfiguration):
+        layers = [
+            _kept(layer, listed, names[str(index)])
+            for index, (layer, listed) in enumerate(
+                zip(conf.layers, written, strict=True)
+            )
+        ]
+        return conf.model_copy(update={"layers": tuple(layers)})
+    vertices = {
+        name: _kept(part, listed, names[name])
+        for (name, part), listed in zip(conf.vertices.items(), written, strict=True)
+    }
+    return conf.model_copy(update={"vertices": vertices})
+
+
+def _kept(part: Any, listed: list[Any] | None, names: list[str]) -> Any:
+    if listed is None or listed == names:
+        return part
+    return part.model_copy(update={"dl4j": {**part.dl4j, "variables": listed}})

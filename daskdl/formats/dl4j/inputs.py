@@ -170,7 +170,7 @@ def _typed(kind: str, chain: Sequence[_Layer], index: int) -> dict[str, Any]:
 
 
 def _sizes(chain: Sequence[_Layer]) -> Iterator[int]:
-    """Yield the sizes that layers name, until one changes how many features there are."""
+    """Yield the sizes that layers name, until one changes the number of features."""
     for layer in chain:
         size = _size(layer)
         if size is not None:

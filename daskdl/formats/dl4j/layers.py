@@ -254,13 +254,14 @@ class LayerRow:
         """Whether the property would not be written as it is from the options."""
         if name == "@class":
             return False
-        if self._suffix(name) is not None:
-            suffix = self._suffix(name)
-            return write_regularization(self._penalties(name, item), suffix) != item
+        suffix = self._suffix(name)
+        if suffix is not None:
+            written: Json = write_regularization(self._penalties(name, item), suffix)
+            return bool(written != item)
         key = self.java.keys.get(name)
         if key is None:
             return name not in self.java.ignored or item != self.java.ignored[name]
-        return item is not None and key.codec.write(key.codec.read(item, name)) != item
+        return item is not None and bool(_rewritten(key, item) != item)
 
     def _still_true(
         self, kept: Mapping[str, Json], layer: Mapping[str, Any]
@@ -282,6 +283,10 @@ class LayerRow:
 
     def _penalties(self, name: str, item: Json) -> dict[str, Any]:
         return read_regularization(item or [], name, _SUFFIXES[name])
+
+
+def _rewritten(key: Key, item: Json) -> Json:
+    return key.codec.write(key.codec.read(item, key.option))
 
 
 _SUFFIXES = {"regularization": "", "regularizationBias": "_bias"}
@@ -828,8 +833,8 @@ def read_layer(value: Json, where: str) -> dict[str, Any]:
             return layer
     raise FormatError(
         f"{where}: must be a layer that is known here, got {full!r}."
-        f"{did_you_mean(name, ROWS)} Register a reader of that class in the entry-point "
-        f"group {GROUP!r}."
+        f"{did_you_mean(name, ROWS)} Register a reader of that class in the "
+        f"entry-point group {GROUP!r}."
     )
 
 

@@ -212,7 +212,11 @@ def _read(archive: zipfile.ZipFile, who: str) -> Network[Any]:
         text = Limited(stream, _MOST_JSON, f"{who}: {CONFIGURATION}").read()
     place = f"{who}: {CONFIGURATION}"
     conf, counters = import_configuration(parse_json(text, place), place)
-    vector = _read_vector(archive, _COEFFICIENTS, conf, who) if _COEFFICIENTS in names else None
+    vector = (
+        _read_vector(archive, _COEFFICIENTS, conf, who)
+        if _COEFFICIENTS in names
+        else None
+    )
     network = _network(conf, vector, counters, who)
     if _UPDATER_STATE in names:
         _read_state(archive, network, who)
@@ -265,7 +269,9 @@ def _read_state(archive: zipfile.ZipFile, network: Network[Any], who: str) -> No
 def _read_vector(
     archive: zipfile.ZipFile, name: str, conf: Configuration, who: str
 ) -> FloatArray:
-    size = sum(_n_numbers(item.shape) for node in conf.nodes() for item in node.parameters)
+    size = sum(
+        _n_numbers(item.shape) for node in conf.nodes() for item in node.parameters
+    )
     return _read_numbers(archive, name, size, who)
 
 
@@ -282,6 +288,8 @@ def _read_numbers(
         limited = Limited(stream, 8 * size + _HEADER_BYTES, place)
         array = read_array(limited, name=place)
     if array.dtype.kind != "f":
-        raise FormatError(f"{place}: must hold floating point numbers, got {array.dtype}.")
+        raise FormatError(
+            f"{place}: must hold floating point numbers, got {array.dtype}."
+        )
     vector: FloatArray = array.reshape(-1)
     return vector

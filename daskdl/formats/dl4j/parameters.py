@@ -6,7 +6,7 @@ by the layers themselves, see :class:`~daskdl.nn.conf.parameters.Parameter`.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def from_dl4j(
 
 
 def to_dl4j(network: StepNetwork[Any], vector: FloatArray) -> FloatArray:
-    """Return a vector in the layout of `network` in DL4J's: :func:`from_dl4j` undone."""
+    """Return a vector in the layout of `network` in that of DL4J's files."""
     pieces = [
         to_file(parameter, vector[slot.offset : slot.stop])
         for slot, parameter in parameters_of(network)
@@ -82,7 +82,7 @@ def dl4j_order(node: Node) -> tuple[str, ...]:
 
 def from_file(parameter: Parameter, values: FloatArray) -> FloatArray:
     """Return what DL4J's file has of a parameter as the array that the layer uses."""
-    array = values.reshape(_permuted(parameter), order=parameter.order.upper())
+    array: FloatArray = values.reshape(_permuted(parameter), order=_order(parameter))
     if parameter.axes is None:
         return array
     return array.transpose(np.argsort(parameter.axes))
@@ -93,7 +93,12 @@ def to_file(parameter: Parameter, values: FloatArray) -> FloatArray:
     array = values.reshape(parameter.shape)
     if parameter.axes is not None:
         array = array.transpose(parameter.axes)
-    return array.reshape(-1, order=parameter.order.upper())
+    flat: FloatArray = array.reshape(-1, order=_order(parameter))
+    return flat
+
+
+def _order(parameter: Parameter) -> Literal["C", "F"]:
+    return "C" if parameter.order == "c" else "F"
 
 
 def _permuted(parameter: Parameter) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ def _read(value: Json, where: str) -> dict[str, Any]:
         return {"type": "loss_wrapper", "activation": activation, "loss": loss}
     if name not in _SIMPLE:
         raise FormatError(
-            f"{where}: must be a reconstruction distribution that DL4J has, got {full!r}."
+            f"{where}: must be a reconstruction distribution of DL4J, got {full!r}."
         )
     return {"type": _SIMPLE[name], "activation": activation}
 

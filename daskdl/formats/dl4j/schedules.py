@@ -111,9 +111,9 @@ def read_schedule(value: Json, where: str) -> Any:
     mapping = expect_mapping(value, where)
     if str(mapping.get("@class", "")).endswith(".RampSchedule"):
         raise FormatError(
-            f"{where}: must hold what the ramp goes up to, got a RampSchedule, of which "
-            "DL4J writes nothing but the name. Replace it in the file by the schedule "
-            "that it led to."
+            f"{where}: must hold what the ramp goes up to, got a RampSchedule, of "
+            "which DL4J writes nothing but the name. Replace it in the file by the "
+            "schedule that it led to."
         )
     schedule = SCHEDULES.read(mapping, where)
     is_fixed = isinstance(schedule, dict) and schedule["type"] == "fixed"
