@@ -7,7 +7,11 @@ import xarray as xr
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
 from daskdl.data.dataset import DataSet
 from daskdl.errors import OptionError, ShapeError
+from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluation import Evaluation
+from daskdl.evaluation.evaluation_binary import EvaluationBinary
+from daskdl.evaluation.roc_binary import ROCBinary
+from daskdl.evaluation.roc_multi_class import ROCMultiClass
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +37,26 @@ def test_several_evaluations_are_filled_in_one_pass(front, blobs):
         list(blobs(300).batches(70)), [Evaluation(), Evaluation(top_n=2)]
     )
     assert second.top_n_accuracy() >= first.accuracy()
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        ROCMultiClass(32),
+        ROCMultiClass(),
+        ROCBinary(10),
+        EvaluationBinary(roc_binary_steps=10),
+        EvaluationCalibration(),
+    ],
+    ids=lambda empty: type(empty).__name__,
+)
+def test_every_evaluation_is_merged_to_that_of_the_network(front, blobs, empty):
+    (merged,) = front.do_evaluation(list(blobs(300).batches(70)), [empty])
+    alone = front.network.evaluate(blobs(300), empty.new_instance())
+    assert merged.stats() == alone.stats()
+    for metric in empty.METRICS:
+        expected = pytest.approx(alone.score_for_metric(metric), rel=1e-5)
+        assert merged.score_for_metric(metric) == expected
 
 
 def test_the_score_is_the_mean_loss(front, blobs):
