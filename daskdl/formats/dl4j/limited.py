@@ -1,12 +1,12 @@
 """A stream that ends in an error where more comes than there can be."""
 
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 
 from daskdl.errors import FormatError
 
 
-class Limited:
-    """Reads at most so many bytes: a small zip file can hold a huge entry.
+def limited(stream: IO[bytes], most: int, name: str) -> BinaryIO:
+    """Return a stream that reads at most so many bytes: a small zip can hold a lot.
 
     Parameters
     ----------
@@ -17,8 +17,12 @@ class Limited:
     name : str
         For messages.
     """
+    # All that readers of formats ask of a stream is to read.
+    return cast("BinaryIO", _Limited(stream, most, name))
 
-    def __init__(self, stream: BinaryIO, most: int, name: str) -> None:
+
+class _Limited:
+    def __init__(self, stream: IO[bytes], most: int, name: str) -> None:
         self._stream = stream
         self._most = most
         self._left = most

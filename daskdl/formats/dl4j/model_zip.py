@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.data.dl4j_normalizers import read_normalizer, write_normalizer
@@ -33,7 +34,7 @@ from daskdl.formats.dl4j.import_network import (
     import_configuration,
     parse_json,
 )
-from daskdl.formats.dl4j.limited import Limited
+from daskdl.formats.dl4j.limited import limited
 from daskdl.formats.dl4j.parameters import from_dl4j, parameters_of, to_dl4j
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.graph import ComputationGraph
@@ -162,7 +163,7 @@ def save(
             archive.writestr(entry, content)
 
 
-def state_order(network: Network[Any]) -> Any:
+def state_order(network: Network[Any]) -> NDArray[np.int64]:
     """Return where each number of DL4J's updater state lies in the network's.
 
     Returns
@@ -209,7 +210,7 @@ def _read(archive: zipfile.ZipFile, who: str) -> Network[Any]:
             "model that DL4J wrote."
         )
     with archive.open(CONFIGURATION) as stream:
-        text = Limited(stream, _MOST_JSON, f"{who}: {CONFIGURATION}").read()
+        text = limited(stream, _MOST_JSON, f"{who}: {CONFIGURATION}").read()
     place = f"{who}: {CONFIGURATION}"
     conf, counters = import_configuration(parse_json(text, place), place)
     vector = (
@@ -222,8 +223,8 @@ def _read(archive: zipfile.ZipFile, who: str) -> Network[Any]:
         _read_state(archive, network, who)
     if _NORMALIZER in names:
         with archive.open(_NORMALIZER) as stream:
-            limited = Limited(stream, _MOST_JSON, f"{who}: {_NORMALIZER}")
-            network.normalizer = read_normalizer(limited, name=f"{who}: {_NORMALIZER}")
+            entry = limited(stream, _MOST_JSON, f"{who}: {_NORMALIZER}")
+            network.normalizer = read_normalizer(entry, name=f"{who}: {_NORMALIZER}")
     elif _OLD_NORMALIZER in names:
         warnings.warn(
             f"{who}: its normalizer ({_OLD_NORMALIZER}) is a Java object, which is not "
@@ -285,8 +286,8 @@ def _read_numbers(
     """Return a vector, without ever holding more than `size` numbers can need."""
     place = f"{who}: {name}"
     with archive.open(name) as stream:
-        limited = Limited(stream, 8 * size + _HEADER_BYTES, place)
-        array = read_array(limited, name=place)
+        entry = limited(stream, 8 * size + _HEADER_BYTES, place)
+        array = read_array(entry, name=place)
     if array.dtype.kind != "f":
         raise FormatError(
             f"{place}: must hold floating point numbers, got {array.dtype}."

@@ -6,9 +6,10 @@ by the layers themselves, see :class:`~daskdl.nn.conf.parameters.Parameter`.
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daskdl.arrays.flat import Slot
 from daskdl.arrays.namespace import FloatArray
@@ -17,6 +18,8 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.step import StepNetwork
+
+N = TypeVar("N", bound=np.generic)
 
 
 def from_dl4j(
@@ -56,7 +59,7 @@ def from_dl4j(
     return ours
 
 
-def to_dl4j(network: StepNetwork[Any], vector: FloatArray) -> FloatArray:
+def to_dl4j(network: StepNetwork[Any], vector: NDArray[N]) -> NDArray[N]:
     """Return a vector in the layout of `network` in that of DL4J's files."""
     pieces = [
         to_file(parameter, vector[slot.offset : slot.stop])
@@ -85,16 +88,16 @@ def from_file(parameter: Parameter, values: FloatArray) -> FloatArray:
     array: FloatArray = values.reshape(_permuted(parameter), order=_order(parameter))
     if parameter.axes is None:
         return array
-    return array.transpose(np.argsort(parameter.axes))
+    ours: FloatArray = array.transpose(np.argsort(parameter.axes))
+    return ours
 
 
-def to_file(parameter: Parameter, values: FloatArray) -> FloatArray:
+def to_file(parameter: Parameter, values: NDArray[N]) -> NDArray[N]:
     """Return an array of a layer as the numbers of DL4J's file: shape (size,)."""
     array = values.reshape(parameter.shape)
     if parameter.axes is not None:
         array = array.transpose(parameter.axes)
-    flat: FloatArray = array.reshape(-1, order=_order(parameter))
-    return flat
+    return array.reshape(-1, order=_order(parameter))
 
 
 def _order(parameter: Parameter) -> Literal["C", "F"]:
