@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.conf.updaters import NoOp, Updater
+from daskdl.nn.conf.updaters import Updater
 from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.table import initial_state, rule_of, state_parts
 
@@ -90,8 +90,6 @@ def apply_updater(
     workspace : Workspace
         Gives the scratch buffer, at most :data:`PIECE` numbers.
     """
-    if isinstance(block.updater, NoOp):
-        return
     gradient = gradients[block.start : block.stop]
     state = block.parts(updater_state)
     rule = rule_of(block.updater, Moment(iteration, epoch, gradient.dtype))

@@ -145,7 +145,7 @@ def test_a_second_step_allocates_no_buffers(data):
 def test_running_statistics_are_no_business_of_updater_or_regularization(rng):
     network = sequence(
         FeedForward(size=4),
-        BatchNormalization(decay=0.75),
+        BatchNormalization(decay=0.75, use_log_std=False),
         Output(n_out=3),
         updater={"type": "sgd", "learning_rate": 100.0},
         l2=5.0,
