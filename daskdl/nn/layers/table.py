@@ -16,6 +16,8 @@ from daskdl.nn.layers.center_loss_output import (
     CenterLossOutput,
     CenterLossOutputLayer,
 )
+from daskdl.nn.layers.cnn3d_loss import Cnn3DLoss, Cnn3DLossLayer
+from daskdl.nn.layers.cnn_loss import CnnLoss, CnnLossLayer
 from daskdl.nn.layers.convolution import Convolution2D, ConvolutionLayer
 from daskdl.nn.layers.cropping1d import Cropping1D, Cropping1DLayer
 from daskdl.nn.layers.cropping2d import Cropping2D, Cropping2DLayer
@@ -41,9 +43,9 @@ from daskdl.nn.layers.mask_zero import MaskZero, MaskZeroLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
 from daskdl.nn.layers.rnn_loss import RnnLoss, RnnLossLayer
 from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
+from daskdl.nn.layers.simple_rnn import SimpleRnn, SimpleRnnLayer
 from daskdl.nn.layers.space_to_batch import SpaceToBatch, SpaceToBatchLayer
 from daskdl.nn.layers.space_to_depth import SpaceToDepth, SpaceToDepthLayer
-from daskdl.nn.layers.simple_rnn import SimpleRnn, SimpleRnnLayer
 from daskdl.nn.layers.subsampling import Subsampling, SubsamplingLayer
 from daskdl.nn.layers.subsampling1d import Subsampling1D, Subsampling1DLayer
 from daskdl.nn.layers.subsampling3d import Subsampling3D, Subsampling3DLayer
@@ -51,6 +53,7 @@ from daskdl.nn.layers.time_distributed import TimeDistributed, TimeDistributedLa
 from daskdl.nn.layers.upsampling1d import Upsampling1D, Upsampling1DLayer
 from daskdl.nn.layers.upsampling2d import Upsampling2D, Upsampling2DLayer
 from daskdl.nn.layers.upsampling3d import Upsampling3D, Upsampling3DLayer
+from daskdl.nn.layers.yolo2_output import Yolo2Output, Yolo2OutputLayer
 from daskdl.nn.layers.zero_padding import ZeroPadding, ZeroPaddingLayer
 from daskdl.nn.layers.zero_padding1d import ZeroPadding1D, ZeroPadding1DLayer
 from daskdl.nn.layers.zero_padding3d import ZeroPadding3D, ZeroPadding3DLayer
@@ -60,6 +63,8 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     BatchNormalization: BatchNormalizationLayer,
     Bidirectional: BidirectionalLayer,
     CenterLossOutput: CenterLossOutputLayer,
+    Cnn3DLoss: Cnn3DLossLayer,
+    CnnLoss: CnnLossLayer,
     Convolution2D: ConvolutionLayer,
     Cropping1D: Cropping1DLayer,
     Cropping2D: Cropping2DLayer,
@@ -70,24 +75,25 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     GravesBidirectionalLSTM: GravesBidirectionalLstmLayer,
     GravesLSTM: GravesLstmLayer,
     LSTM: LstmLayer,
-    LocalResponseNormalization: LocalResponseNormalizationLayer,
     LastTimeStep: LastTimeStepLayer,
+    LocalResponseNormalization: LocalResponseNormalizationLayer,
     LossLayer: LossOnlyLayer,
     Mask: MaskLayer,
     MaskZero: MaskZeroLayer,
     Output: RowOutputLayer,
     RnnLoss: RnnLossLayer,
     RnnOutput: RnnOutputLayer,
+    SimpleRnn: SimpleRnnLayer,
     SpaceToBatch: SpaceToBatchLayer,
     SpaceToDepth: SpaceToDepthLayer,
     Subsampling: SubsamplingLayer,
-    SimpleRnn: SimpleRnnLayer,
     Subsampling1D: Subsampling1DLayer,
     Subsampling3D: Subsampling3DLayer,
     TimeDistributed: TimeDistributedLayer,
     Upsampling1D: Upsampling1DLayer,
     Upsampling2D: Upsampling2DLayer,
     Upsampling3D: Upsampling3DLayer,
+    Yolo2Output: Yolo2OutputLayer,
     ZeroPadding: ZeroPaddingLayer,
     ZeroPadding1D: ZeroPadding1DLayer,
     ZeroPadding3D: ZeroPadding3DLayer,

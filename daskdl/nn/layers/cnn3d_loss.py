@@ -1,0 +1,37 @@
+"""The loss at each voxel of volumes."""
+
+from typing import Literal
+
+from daskdl.nn.conf.input_type import Convolutional3D, InputType
+from daskdl.nn.conf.losses import label_columns
+from daskdl.nn.layers.pixel_loss import PixelLossConf, PixelLossLayer
+from daskdl.nn.layers.windows import volumes_in
+
+
+class Cnn3DLoss(PixelLossConf):
+    """A loss at each voxel of volumes, without parameters.
+
+    Parameters
+    ----------
+    loss : loss
+        By name or with options. It sees the channels of one voxel as one row.
+    activation : str or activation, optional
+        Applied to the input; softmax is over channels. None means what belongs to the
+        loss.
+
+    References
+    ----------
+    DL4J's `Cnn3DLossLayer`.
+    """
+
+    type: Literal["cnn3d_loss"] = "cnn3d_loss"
+
+    def output_type(self, input_type: InputType) -> Convolutional3D:
+        """Return what came in; refuse what is no volume."""
+        volumes = volumes_in(self, input_type)
+        label_columns(self.loss, volumes.channels)
+        return volumes
+
+
+class Cnn3DLossLayer(PixelLossLayer[Cnn3DLoss]):
+    """``activation(x)`` with a loss at each voxel."""

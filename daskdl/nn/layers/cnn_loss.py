@@ -1,0 +1,37 @@
+"""The loss at each pixel of images."""
+
+from typing import Literal
+
+from daskdl.nn.conf.input_type import Convolutional, InputType
+from daskdl.nn.conf.losses import label_columns
+from daskdl.nn.layers.pixel_loss import PixelLossConf, PixelLossLayer
+from daskdl.nn.layers.windows import images_in
+
+
+class CnnLoss(PixelLossConf):
+    """A loss at each pixel of images, without parameters.
+
+    Parameters
+    ----------
+    loss : loss
+        By name or with options. It sees the channels of one pixel as one row.
+    activation : str or activation, optional
+        Applied to the input; softmax is over channels. None means what belongs to the
+        loss.
+
+    References
+    ----------
+    DL4J's `CnnLossLayer`.
+    """
+
+    type: Literal["cnn_loss"] = "cnn_loss"
+
+    def output_type(self, input_type: InputType) -> Convolutional:
+        """Return what came in; refuse what is no image."""
+        images = images_in(self, input_type)
+        label_columns(self.loss, images.channels)
+        return images
+
+
+class CnnLossLayer(PixelLossLayer[CnnLoss]):
+    """``activation(x)`` with a loss at each pixel."""
