@@ -24,6 +24,15 @@ from daskdl.nn.layers.cropping2d import Cropping2D, Cropping2DLayer
 from daskdl.nn.layers.cropping3d import Cropping3D, Cropping3DLayer
 from daskdl.nn.layers.dense import Dense, DenseLayer
 from daskdl.nn.layers.dropout import Dropout, DropoutLayer
+from daskdl.nn.layers.element_wise_multiplication import (
+    ElementWiseMultiplication,
+    ElementWiseMultiplicationLayer,
+)
+from daskdl.nn.layers.embedding import Embedding, EmbeddingLayer
+from daskdl.nn.layers.embedding_sequence import (
+    EmbeddingSequence,
+    EmbeddingSequenceLayer,
+)
 from daskdl.nn.layers.global_pooling import GlobalPooling, GlobalPoolingLayer
 from daskdl.nn.layers.graves_bidirectional_lstm import (
     GravesBidirectionalLSTM,
@@ -41,6 +50,8 @@ from daskdl.nn.layers.lstm import LSTM, LstmLayer
 from daskdl.nn.layers.mask_layer import Mask, MaskLayer
 from daskdl.nn.layers.mask_zero import MaskZero, MaskZeroLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
+from daskdl.nn.layers.prelu import PReLU, PReLULayer
+from daskdl.nn.layers.repeat_vector import RepeatVector, RepeatVectorLayer
 from daskdl.nn.layers.rnn_loss import RnnLoss, RnnLossLayer
 from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
 from daskdl.nn.layers.simple_rnn import SimpleRnn, SimpleRnnLayer
@@ -71,16 +82,21 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Cropping3D: Cropping3DLayer,
     Dense: DenseLayer,
     Dropout: DropoutLayer,
+    ElementWiseMultiplication: ElementWiseMultiplicationLayer,
+    Embedding: EmbeddingLayer,
+    EmbeddingSequence: EmbeddingSequenceLayer,
     GlobalPooling: GlobalPoolingLayer,
     GravesBidirectionalLSTM: GravesBidirectionalLstmLayer,
     GravesLSTM: GravesLstmLayer,
-    LSTM: LstmLayer,
     LastTimeStep: LastTimeStepLayer,
     LocalResponseNormalization: LocalResponseNormalizationLayer,
     LossLayer: LossOnlyLayer,
+    LSTM: LstmLayer,
     Mask: MaskLayer,
     MaskZero: MaskZeroLayer,
     Output: RowOutputLayer,
+    PReLU: PReLULayer,
+    RepeatVector: RepeatVectorLayer,
     RnnLoss: RnnLossLayer,
     RnnOutput: RnnOutputLayer,
     SimpleRnn: SimpleRnnLayer,

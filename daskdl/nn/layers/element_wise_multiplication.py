@@ -1,0 +1,131 @@
+"""The layer with one weight a feature."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
+from daskdl.arrays.workspace import Workspace
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
+from daskdl.nn.conf.layer import LayerConf, WeightLayerConf, refuse_input
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Count
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.layer import Layer
+from daskdl.nn.masks import column_mask
+
+
+class ElementWiseMultiplication(WeightLayerConf):
+    """Weigh each feature: ``activation(x * W + b)``.
+
+    Weight noise is for DL4J's files only: it changes nothing, as there.
+
+    Parameters
+    ----------
+    n_out : int, optional
+        As many as come in; None infers it.
+    """
+
+    applies_weight_noise: ClassVar[bool] = False
+
+    type: Literal["element_wise_multiplication"] = "element_wise_multiplication"
+    n_out: Count | None = None  # type: ignore[assignment]
+
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return what came in; refuse all but rows and time series."""
+        if not isinstance(input_type, FeedForward | Recurrent):
+            raise refuse_input(self, "rows or time series", input_type)
+        n_in = self.inferred_n_in(input_type)
+        if self.n_out not in (None, n_in):
+            raise PathError(
+                f"must be {n_in}, as many as come in, got {self.n_out}. Leave it out "
+                "to infer it.",
+                "n_out",
+            )
+        return input_type
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W and b, each (n,)."""
+        shape = (self.inferred_n_in(input_type),)
+        return (
+            Parameter("W", shape, dl4j_shape=(1, *shape)),
+            Parameter("b", shape, "bias"),
+        )
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> LayerConf:
+        """Return a copy with nothing left open, `n_out` included."""
+        filled = super().filled(defaults, input_type, name)
+        return filled.model_copy(update={"n_out": self.inferred_n_in(input_type)})
+
+
+class ElementWiseMultiplicationLayer(Layer[ElementWiseMultiplication]):
+    """``activation(x * W + b)``; masked rows come out as 0."""
+
+    def __init__(
+        self,
+        conf: ElementWiseMultiplication,
+        input_type: InputType,
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        activation: AnyActivation = self._given("activation", conf.activation)
+        self._activation = activation_function(activation)
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw W with as many inputs and outputs as features; b is `bias_init`."""
+        weight = self.params["W"]
+        n = weight.size
+        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
+        drawn = initialize(scheme, (1, n), n, n, rng)
+        weight[...] = to_device(drawn.reshape(n), like=weight)
+        self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`."""
+        self._check_input(x)
+        self._rows = x.reshape(-1, x.shape[-1])
+        self._preout = self._like("preout", self._rows)
+        array_namespace(x).multiply(self._rows, self.params["W"], out=self._preout)
+        self._preout += self.params["b"]
+        self._output = self._activation.forward(
+            self._preout,
+            out=self._like("output", self._preout),
+            rng=rng if training else None,
+        )
+        n_rows = len(self._rows)
+        self._column = None if mask is None else column_mask(mask, n_rows, self.who)
+        if self._column is not None:
+            self._output *= self._column
+        return self._output.reshape(x.shape)
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; see :meth:`Layer.backward`."""
+        xp = array_namespace(grad_out)
+        grad = grad_out.reshape(self._output.shape)
+        grad_preout = self._like("grad_preout", self._output)
+        if self._column is not None:
+            grad = xp.multiply(grad, self._column, out=grad_preout)
+        self._activation.backward(grad, self._preout, self._output, out=grad_preout)
+        xp.sum(grad_preout, axis=0, out=self.gradients["b"])
+        grad_x = self._like("grad_x", grad_preout)
+        xp.multiply(grad_preout, self._rows, out=grad_x)
+        xp.sum(grad_x, axis=0, out=self.gradients["W"])
+        if not self.needs_grad_x:
+            return None
+        xp.multiply(grad_preout, self.params["W"], out=grad_x)
+        return grad_x.reshape(grad_out.shape)

@@ -1,0 +1,46 @@
+"""Numbers of rows that arrive as the features of an embedding."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.errors import DataError
+
+
+def as_indices(
+    x: FloatArray, n_in: int, who: str, *, out: NDArray[Any]
+) -> NDArray[Any]:
+    """Return features as whole numbers from 0 to below `n_in`.
+
+    Parameters
+    ----------
+    x : ndarray of any shape, float
+        float32 holds whole numbers up to 2**24 exactly.
+    n_in : int
+        Number of rows of the weights.
+    who : str
+        Named in the error.
+    out : ndarray of shape (x.size,), int
+        Overwritten.
+
+    Returns
+    -------
+    out : ndarray
+
+    Raises
+    ------
+    DataError
+        If a number is not whole, or there is no such row.
+    """
+    xp = array_namespace(x)
+    flat = x.reshape(-1)
+    is_index = (flat >= 0) & (flat < n_in) & (flat % 1 == 0)
+    if not bool(xp.all(is_index)):
+        wrong = flat[~is_index][0]
+        raise DataError(
+            f"{who}: features must be whole numbers from 0 to {n_in - 1}, the rows of "
+            f"its weights, got {float(wrong):g}."
+        )
+    out[...] = flat
+    return out

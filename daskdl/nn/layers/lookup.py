@@ -1,0 +1,136 @@
+"""What the layers share that look up a vector by its number."""
+
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.embedding import embedding_backward, embedding_forward
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.indices import as_indices
+from daskdl.nn.layers.layer import Layer
+from daskdl.nn.masks import column_mask
+
+
+class LookupConf(WeightLayerConf):
+    """A layer whose features are numbers of the rows of its weights.
+
+    `n_in`, the number of rows, must be given. Dropout and weight noise are for DL4J's
+    files only: they change nothing, as there.
+    """
+
+    applies_dropout: ClassVar[bool] = False
+    applies_weight_noise: ClassVar[bool] = False
+
+    activation: AnyActivation | None = "identity"
+    has_bias: bool = False
+
+    def inferred_n_in(self, input_type: InputType) -> int:
+        """Return `n_in`, which the input does not tell.
+
+        Raises
+        ------
+        OptionError
+            If it is not given.
+        """
+        if self.n_in is None:
+            raise PathError(
+                "must be given: how many different numbers the features may be, got "
+                "None.",
+                "n_in",
+            )
+        return self.n_in
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W (n_in, n_out) and, if there is one, b (n_out,)."""
+        return dense_parameters(self, input_type, has_bias=self.has_bias)
+
+
+L = TypeVar("L", bound=LookupConf)
+
+
+class LookupLayer(Layer[L]):
+    """``activation(W[x] + b)``; masked rows come out as 0."""
+
+    def __init__(
+        self, conf: L, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        activation: AnyActivation = self._given("activation", conf.activation)
+        self._activation = activation_function(activation)
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw W with fans 1 and n_out; every bias is `bias_init`.
+
+        The number of different features says nothing of the sums behind them.
+        """
+        weight = self.params["W"]
+        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
+        drawn = initialize(scheme, weight.shape, 1, weight.shape[1], rng)
+        weight[...] = to_device(drawn, like=weight)
+        if "b" in self.params:
+            self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`.
+
+        Raises
+        ------
+        DataError
+            If a feature is not the number of a row.
+        """
+        self._check_input(x)
+        self._x = x
+        weight = self.params["W"]
+        n_in, n_out = weight.shape
+        self._indices = self._buffer("indices", (x.size,), np.intp)
+        as_indices(x, n_in, self.who, out=self._indices)
+        self._preout = self._buffer("preout", (x.size, n_out), weight.dtype)
+        embedding_forward(self._indices, weight, out=self._preout)
+        if "b" in self.params:
+            self._preout += self.params["b"]
+        self._output = self._activation.forward(
+            self._preout,
+            out=self._like("output", self._preout),
+            rng=rng if training else None,
+        )
+        self._column = None if mask is None else column_mask(mask, x.size, self.who)
+        if self._column is not None:
+            self._output *= self._column
+        return self._output.reshape(*self._leading(x), n_out)
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; that in the features, which are numbers, is 0."""
+        xp = array_namespace(grad_out)
+        grad = grad_out.reshape(self._output.shape)
+        grad_preout = self._like("grad_preout", self._output)
+        if self._column is not None:
+            grad = xp.multiply(grad, self._column, out=grad_preout)
+        self._activation.backward(grad, self._preout, self._output, out=grad_preout)
+        embedding_backward(grad_preout, self._indices, grad_weight=self.gradients["W"])
+        if "b" in self.gradients:
+            xp.sum(grad_preout, axis=0, out=self.gradients["b"])
+        if not self.needs_grad_x:
+            return None
+        grad_x = self._like("grad_x", self._x)
+        grad_x.fill(0)
+        return grad_x
+
+    def _leading(self, x: FloatArray) -> tuple[int, ...]:
+        """Return the axes of the output in front of the features."""
+        return (len(x), *x.shape[1 : len(self.output_type.shape)])

@@ -1,0 +1,123 @@
+"""The rectifier layer whose slopes below 0 are learned."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BeforeValidator
+
+from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.kernels.prelu import prelu_backward, prelu_forward
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Count
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.layer import Layer
+
+
+def _axes(value: object) -> object:
+    """Take one number for a list of one."""
+    return (value,) if isinstance(value, int) else value
+
+
+_Counts = Annotated[tuple[Count, ...], BeforeValidator(_axes)]
+
+
+class PReLU(TrainedLayerConf):
+    """``x`` where it is at least 0, else ``W * x``.
+
+    Parameters
+    ----------
+    input_shape : tuple of int, optional
+        Of an example in the data format; inferred. Shared axes may be 1.
+    shared_axes : tuple of int
+        Axes of the data format along which all numbers share a slope; 1 is the first
+        behind the batch: ``(2, 3)`` gives each channel of NCHW images one slope.
+    weight_init : str or weight init, optional
+        How the slopes are drawn. None makes them 0, whatever the network says.
+    """
+
+    type: Literal["prelu"] = "prelu"
+    input_shape: _Counts | None = None
+    shared_axes: _Counts | None = None
+    weight_init: AnyWeightInit | None = "zero"
+
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return what came in; refuse sizes and axes that contradict it."""
+        self._slope_shape(input_type)
+        return input_type
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W, of an example's shape with 1 at the shared axes."""
+        shape = self._slope_shape(input_type)
+        if not _is_channels_first(input_type):
+            return (Parameter("W", shape),)
+        last = len(shape) - 1
+        return (Parameter("W", (*shape[1:], shape[0]), axes=(last, *range(last))),)
+
+    def _slope_shape(self, input_type: InputType) -> tuple[int, ...]:
+        """Return the shape of the slopes in the data format."""
+        arriving = input_type.border_shape
+        shared = frozenset(self.shared_axes or ())
+        if not shared <= set(range(1, len(arriving) + 1)):
+            raise PathError(
+                f"must be from 1 to {len(arriving)} for {input_type}, got "
+                f"{self.shared_axes}.",
+                "shared_axes",
+            )
+        given = self.input_shape or arriving
+        shape = []
+        for axis, size in enumerate(arriving, 1):
+            told = given[axis - 1] if axis <= len(given) else None
+            if axis in shared:
+                shape.append(1)
+                continue
+            if told is None or len(given) != len(arriving) or size not in (None, told):
+                raise PathError(
+                    f"must be {arriving}, what the layer gets ({input_type}), got "
+                    f"{given}. Share axes whose sizes are not known.",
+                    "input_shape",
+                )
+            shape.append(told)
+        return tuple(shape)
+
+
+def _is_channels_first(input_type: InputType) -> bool:
+    return getattr(input_type, "data_format", "").startswith("NC")
+
+
+class PReLULayer(Layer[PReLU]):
+    """``x`` where it is at least 0, else ``W * x``."""
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw the slopes."""
+        slopes = self.params["W"]
+        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
+        drawn = initialize(scheme, slopes.shape, slopes.size, slopes.size, rng)
+        slopes[...] = to_device(drawn, like=slopes)
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        self._check_input(x)
+        self._x = x
+        return prelu_forward(x, self.params["W"], out=self._like("output", x))
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; see :meth:`Layer.backward`."""
+        grad_x = prelu_backward(
+            grad_out,
+            self._x,
+            self.params["W"],
+            grad_slope=self.gradients["W"],
+            grad_x=self._like("grad_x", grad_out),
+        )
+        return grad_x if self.needs_grad_x else None
