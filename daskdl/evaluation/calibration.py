@@ -131,9 +131,7 @@ class EvaluationCalibration(Evaluable):
         ShapeError
             When it has another number of classes.
         """
-        self._check_same_class(other)
-        if not isinstance(other, EvaluationCalibration):
-            return
+        other = self._of_same_class(other)
         ours, theirs = self._bins(), other._bins()
         if ours != theirs:
             raise OptionError(

@@ -1,10 +1,12 @@
 """What every evaluation can do: count, merge, report, and go to a file."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeVar
 
 from daskdl.checks import did_you_mean
 from daskdl.errors import OptionError
+
+E = TypeVar("E", bound="Evaluable")
 
 
 class Evaluable(ABC):
@@ -73,12 +75,14 @@ class Evaluable(ABC):
             )
         return name
 
-    def _check_same_class(self, other: "Evaluable") -> None:
-        if type(other) is not type(self):
+    def _of_same_class(self: E, other: "Evaluable") -> E:
+        """Return `other`, which must be of this class."""
+        if not isinstance(other, type(self)) or type(other) is not type(self):
             raise OptionError(
                 f"{type(self).__name__}: only another {type(self).__name__} can be "
                 f"merged, got {type(other).__name__}."
             )
+        return other
 
     def __repr__(self) -> str:
         return self.stats()

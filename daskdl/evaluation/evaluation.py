@@ -163,8 +163,8 @@ class Evaluation(ConfusionRates, Evaluable):
         ShapeError
             When it has another number of classes.
         """
-        self._check_same_class(other)
-        if not isinstance(other, Evaluation) or other.n_classes == 0:
+        other = self._of_same_class(other)
+        if other.n_classes == 0:
             return
         if other.top_n != self.top_n:
             raise OptionError(

@@ -115,6 +115,8 @@ class EvaluationBinary(Evaluable):
             "EvaluationBinary", labels, predictions, mask, self.axis
         )
         counts = self._start_or_check(rows.shape[1])
+        if self.roc_binary is not None:
+            self.roc_binary.eval(label_rows, rows, kept)
         actual = label_rows > 0.5
         predicted = rows > self._thresholds(rows)
         kept_rows = np.ones(actual.shape, np.bool_) if kept is None else kept
@@ -127,8 +129,6 @@ class EvaluationBinary(Evaluable):
                 ~actual & ~predicted,
             )
         ]
-        if self.roc_binary is not None:
-            self.roc_binary.eval(label_rows, rows, kept)
 
     def merge(self, other: Evaluable) -> None:
         """Add the counts of another evaluation, which is not changed.
@@ -141,8 +141,8 @@ class EvaluationBinary(Evaluable):
         ShapeError
             When it has another number of outputs.
         """
-        self._check_same_class(other)
-        if not isinstance(other, EvaluationBinary) or other._counts is None:
+        other = self._of_same_class(other)
+        if other._counts is None:
             return
         if (self.roc_binary is None) != (other.roc_binary is None):
             raise OptionError(
@@ -151,9 +151,10 @@ class EvaluationBinary(Evaluable):
             )
         self.labels = self.labels or other.labels
         counts = self._start_or_check(other.n_outputs)
-        counts += other._counts
+        # First what may refuse: its curves may come from a file.
         if self.roc_binary is not None and other.roc_binary is not None:
             self.roc_binary.merge(other.roc_binary)
+        counts += other._counts
 
     def new_instance(self) -> "EvaluationBinary":
         """Return an evaluation with the same options and no data."""

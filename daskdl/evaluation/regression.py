@@ -142,8 +142,8 @@ class RegressionEvaluation(Evaluable):
         ShapeError
             When it has another number of columns.
         """
-        self._check_same_class(other)
-        if not isinstance(other, RegressionEvaluation) or not other._sums:
+        other = self._of_same_class(other)
+        if not other._sums:
             return
         self._names = self._names or other._names
         self._start_or_check(other.n_columns)

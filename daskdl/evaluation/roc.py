@@ -147,9 +147,7 @@ class ROC(Evaluable):
             When the other one is no `ROC`, has other thresholds, or either was read
             from a file without examples.
         """
-        self._check_same_class(other)
-        if not isinstance(other, ROC):
-            return
+        other = self._of_same_class(other)
         if other.threshold_steps != self.threshold_steps:
             raise OptionError(
                 f"ROC: threshold_steps must be {self.threshold_steps} to be merged, "

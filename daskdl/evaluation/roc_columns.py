@@ -102,9 +102,7 @@ class ColumnRocs(Evaluable):
         ShapeError
             When it has another number of columns.
         """
-        self._check_same_class(other)
-        if not isinstance(other, ColumnRocs):
-            return
+        other = self._of_same_class(other)
         self.labels = self.labels or other.labels
         if not other.rocs:
             return

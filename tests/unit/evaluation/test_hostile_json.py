@@ -176,6 +176,10 @@ def vector(*data):
         ("Evaluation", "costArray", vector(1.0, 2.0) | {"shape": [-1, -2]}),
         ("EvaluationBinary", "decisionThreshold", vector(1.0) | {"dataType": []}),
         ("EvaluationBinary", "labels", {"0": "a", "1": "b"}),
+        ("Evaluation", "binaryDecisionThreshold", "x"),
+        ("Evaluation", "binaryDecisionThreshold", 10**400),
+        ("Evaluation", "costArray", [10**400, 1.0]),
+        ("Evaluation", "costArray", {"array": [1]}),
     ],
 )
 def test_findings_of_fuzzing_stay_refused(kind, name, value):
