@@ -1,7 +1,7 @@
 """One minibatch as lists of arrays, checked against what the network takes."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from daskdl.checks import check_positive
@@ -11,6 +11,7 @@ from daskdl.errors import DataError, ShapeError
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
+    FeedForward,
     InputType,
     Recurrent,
 )
@@ -32,6 +33,16 @@ class Port:
 
     who: str
     type: InputType
+
+
+def of_any_length(ports: Iterable[Port]) -> list[Port]:
+    """Return the same ports with time series that may have any length."""
+    return [
+        replace(port, type=port.type.replaced(time_steps=None))
+        if isinstance(port.type, Recurrent)
+        else port
+        for port in ports
+    ]
 
 
 @dataclass(frozen=True)
@@ -231,12 +242,18 @@ def _check_labels_mask(port: Port, labels: Any, mask: Any) -> None:
 def _check_features_mask(port: Port, array: Any, mask: Any) -> None:
     if mask is None:
         return
+    if isinstance(port.type, FeedForward) and port.type.size is None:
+        _check_mask_shape(port, mask, array.shape)
+        return
     if not isinstance(port.type, Recurrent):
         raise ShapeError(
             f"{port.who}: features_mask must be left out because examples have no time "
             f"steps, got shape {mask.shape}."
         )
-    expected = (len(array), time_steps(port.type, array))
+    _check_mask_shape(port, mask, (len(array), time_steps(port.type, array)))
+
+
+def _check_mask_shape(port: Port, mask: Any, expected: tuple[int, ...]) -> None:
     if mask.shape != expected:
         raise ShapeError(
             f"{port.who}: features_mask must have shape (batch, time) = {expected}, "

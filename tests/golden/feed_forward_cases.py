@@ -18,6 +18,10 @@ def out(**options):
     return dl.Output(n_out=3, activation="softmax", **options)
 
 
+def rnn_out():
+    return dl.RnnOutput(n_out=2, activation="softmax")
+
+
 def conv(**options):
     return dl.Convolution2D(n_out=3, kernel_size=3, **options)
 
@@ -61,6 +65,52 @@ MODELS = {
     ),
     "centerloss": sequence(dense(n_out=4), center_loss()),
     "centerloss_gradcheck": sequence(dense(n_out=4), center_loss(gradient_check=True)),
+    "embedding": sequence(
+        dl.Embedding(n_in=7, n_out=4, has_bias=True, activation="tanh"),
+        out(),
+        input=FeedForward(size=1),
+    ),
+    "embedding_nobias": sequence(
+        dl.Embedding(n_in=7, n_out=4), out(), input=FeedForward(size=1)
+    ),
+    "embedding_sequence": sequence(
+        dl.EmbeddingSequence(n_in=7, n_out=4, has_bias=True, activation="tanh"),
+        rnn_out(),
+        input=FeedForward(size=5),
+    ),
+    "embedding_sequence_pool_mask": sequence(
+        dl.EmbeddingSequence(n_in=7, n_out=4),
+        dl.GlobalPooling(pooling_type="avg"),
+        out(),
+        input=FeedForward(size=None),
+    ),
+    "embedding_sequence_nwc": sequence(
+        dl.EmbeddingSequence(n_in=7, n_out=4, output_format="NWC"),
+        dl.LSTM(n_out=3, activation="tanh"),
+        rnn_out(),
+        input=FeedForward(size=5),
+    ),
+    "prelu": sequence(
+        dense(n_out=5, activation="identity"), dl.PReLU(input_shape=5), out()
+    ),
+    "prelu_shared": sequence(
+        conv(activation="identity"),
+        dl.PReLU(input_shape=(3, 4, 5), shared_axes=(2, 3)),
+        out(),
+        input=IMAGES,
+    ),
+    "prelu_4d": sequence(
+        dl.Convolution2D(n_out=2, kernel_size=3, activation="identity"),
+        dl.PReLU(),
+        out(),
+        input=IMAGES,
+    ),
+    "elementwise_mult": sequence(
+        dense(n_out=5),
+        dl.ElementWiseMultiplication(activation="sigmoid"),
+        out(),
+    ),
+    "repeat_vector": sequence(dense(n_out=4), dl.RepeatVector(n=5), rnn_out()),
     "activation_layer": sequence(
         dense(n_out=5, activation="identity"),
         dl.Activation(activation="elu"),

@@ -61,7 +61,12 @@ class Golden:
         flat = zipped_array(path, "coefficients.bin")
         if flat is not None:
             self.network.params[...] = from_dl4j(self.network, flat)
-        self.expected = arrays(self.folder / f"{self.name}.npz", f"{self.precision}.")
+        recorded = self.folder / f"{self.name}.npz"
+        self.expected = arrays(recorded, f"{self.precision}.")
+        for name, mask in arrays(recorded, "double.").items():
+            # The masks are the same for both, and recorded once.
+            if name in ("fm0", "lm0"):
+                self.expected.setdefault(name, mask)
         self.n_examples = len(self.expected["x0"])
 
     @property
@@ -70,8 +75,11 @@ class Golden:
         return DataSet(*(self.expected.get(name) for name in names))
 
     def output(self):
-        mask = self.expected.get("fm0")
-        return self.network.output(self.expected["x0"], features_mask=mask)
+        return self.network.output(
+            self.expected["x0"],
+            features_mask=self.expected.get("fm0"),
+            labels_mask=self.expected.get("lm0"),
+        )
 
     def gradient(self):
         """Return score and gradient as DL4J gives them: sums over the examples."""
