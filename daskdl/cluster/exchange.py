@@ -161,19 +161,21 @@ class GradientSharingExchange(ClusterExchange):
     def apply(self, network: Network[Any], update: FloatArray) -> None:
         """Share the update, and take in what the peers sent meanwhile."""
         self._drain()
-        self._trained += 1
         message = self._peer.share(
             update,
             iteration=network.iteration_count,
             epoch=network.epoch_count,
-            position=self._trained,
+            # Of several updates of one minibatch, which truncated backpropagation
+            # through time makes, the first one counts it.
+            position=self._trained + 1,
         )
         if message is not None:
             self._publish(message.to_wire())
         self._peer.settle()
 
     def iteration_done(self, network: Network[Any], examples: int) -> None:
-        """Do nothing: sharing happens with the update."""
+        """Count the minibatch: sharing happened with its update."""
+        self._trained += 1
 
     def end(self, network: Network[Any]) -> None:
         """Take in every message of the phase."""

@@ -15,6 +15,7 @@ from daskdl.nn.batches import (
     as_arrays,
     check_features,
     check_labels,
+    of_any_length,
 )
 from daskdl.nn.doors import to_border, to_inside
 
@@ -54,8 +55,15 @@ class Border:
         self._dtype = dtype
         self._steps = steps
 
-    def checked(self, batch: Batch) -> Arrays:
+    def checked(self, batch: Batch, *, any_length: bool = False) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it.
+
+        Parameters
+        ----------
+        batch : DataSet or MultiDataSet
+            With labels.
+        any_length : bool
+            Whether time series may be shorter or longer than the input says.
 
         Raises
         ------
@@ -65,14 +73,24 @@ class Border:
             If it is no data set, or has no examples or no labels.
         """
         arrays = as_arrays(self._who, batch)
-        self._check_features(arrays)
+        self._check_features(arrays, any_length=any_length)
         if arrays.num_examples == 0:
             raise DataError(f"{self._who}: a minibatch must hold an example, got none.")
-        check_labels(self._who, self._labels, arrays, steps=self._steps)
+        labels = of_any_length(self._labels) if any_length else self._labels
+        check_labels(self._who, labels, arrays, steps=self._steps)
         return arrays
 
-    def unlabelled(self, features: Any, features_mask: Any) -> Arrays:
+    def unlabelled(
+        self, features: Any, features_mask: Any = None, *, any_length: bool = False
+    ) -> Arrays:
         """Return features and masks, each one array or a list of them, as arrays.
+
+        Parameters
+        ----------
+        features, features_mask : ndarray, or list of them
+            One for each input; a mask may be None.
+        any_length : bool
+            As for :meth:`checked`.
 
         Raises
         ------
@@ -91,7 +109,7 @@ class Border:
                 for mask in as_list(features_mask)
             ]
         unlabelled = Arrays(arrays, [], masks, [])
-        self._check_features(unlabelled)
+        self._check_features(unlabelled, any_length=any_length)
         return unlabelled
 
     def features(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
@@ -126,8 +144,9 @@ class Border:
             for array, port in zip(outputs, self._outputs, strict=True)
         ]
 
-    def _check_features(self, arrays: Arrays) -> None:
-        check_features(self._who, self._inputs, arrays.features, arrays.features_masks)
+    def _check_features(self, arrays: Arrays, *, any_length: bool) -> None:
+        inputs = of_any_length(self._inputs) if any_length else self._inputs
+        check_features(self._who, inputs, arrays.features, arrays.features_masks)
 
     def _masks(self, masks: Sequence[Any]) -> Masks:
         return [

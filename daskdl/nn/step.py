@@ -1,7 +1,8 @@
 """What sequences and graphs share: the flat vectors, and one training step."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -20,12 +21,12 @@ from daskdl.nn.conf.network import (
     MultiLayerConfiguration,
 )
 from daskdl.nn.conf.topology import Node, learning_nodes
-from daskdl.nn.lengths import output_steps
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.layers.stage import Stage
+from daskdl.nn.lengths import output_steps
 from daskdl.nn.param_roles import LayerStretch, plan_parameters
-from daskdl.nn.tbptt import carried_state, time_segments
+from daskdl.nn.tbptt import carrying_anew, time_segments
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vertices.table import build_vertex
 from daskdl.nn.vertices.vertex import Vertex
@@ -86,7 +87,10 @@ class StepNetwork(ABC, Generic[Conf]):
         self._workspace = Workspace()
         self._parts = [(node, self._part(node)) for node in self._nodes]
         self._layers = [
-            part.layer for _, part in self._parts if isinstance(part, Stage)
+            layer
+            for _, part in self._parts
+            if isinstance(part, Stage)
+            for layer in part.layer.walk()
         ]
         self._learning = learning_nodes(self._nodes)
         for node, part in self._parts:
@@ -280,7 +284,7 @@ class StepNetwork(ABC, Generic[Conf]):
         self.iteration_count += 1
         self._plan.constrain(self._params)
 
-    def segments(self, batch: Batch) -> Iterator[Batch]:
+    def segments(self, batch: Batch) -> Generator[Batch, None, None]:
         """Yield what is trained of a minibatch, one iteration each.
 
         That is the minibatch itself, or with truncated backpropagation through time
@@ -292,8 +296,11 @@ class StepNetwork(ABC, Generic[Conf]):
             yield batch
             return
         self._checked(batch)
-        with carried_state(self._layers):
-            yield from time_segments(batch, length, self.inputs, self.labels)
+        only_series = isinstance(self.conf, MultiLayerConfiguration)
+        with carrying_anew(self._layers):
+            yield from time_segments(
+                batch, length, self.inputs, self.labels, only_series=only_series
+            )
 
     def fit_minibatch(self, batch: Batch, *, rng_stream: int = 0) -> float:
         """Train one minibatch: gradients, update, parameters, one more iteration.
@@ -305,10 +312,12 @@ class StepNetwork(ABC, Generic[Conf]):
             last segment.
         """
         score = float("nan")
-        for segment in self.segments(batch):
-            score = self.compute_gradients(segment, rng_stream=rng_stream)
-            self.apply_update(self.compute_update())
-            self.finish_iteration()
+        # Closed where an error ends the loop: layers stop carrying state over at once.
+        with closing(self.segments(batch)) as segments:
+            for segment in segments:
+                score = self.compute_gradients(segment, rng_stream=rng_stream)
+                self.apply_update(self.compute_update())
+                self.finish_iteration()
         return score
 
     def clone(self: S) -> S:
@@ -351,7 +360,8 @@ class StepNetwork(ABC, Generic[Conf]):
 
     def _checked(self, batch: Batch) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it."""
-        arrays = self._border.checked(batch)
+        is_stretch = any(layer.carries_state for layer in self._layers)
+        arrays = self._border.checked(batch, any_length=is_stretch)
         for layer, labels in zip(self._output_layers(), arrays.labels, strict=True):
             layer.check_labels(labels)
         return arrays

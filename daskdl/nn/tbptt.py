@@ -5,34 +5,55 @@ References
 DL4J, ``MultiLayerNetwork.doTruncatedBPTT`` and ``ComputationGraph.doTruncatedBPTT``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import ShapeError
-from daskdl.nn.batches import Batch, Port, as_arrays, time_steps
+from daskdl.nn.batches import Arrays, Batch, Port, as_arrays, time_steps
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.layers.layer import Layer
 
 
 @contextmanager
-def carried_state(layers: Sequence[Layer[Any]]) -> Iterator[None]:
-    """Let recurrent layers carry their state on, from zeros; then put back what was."""
-    before = [(layer, layer.state, layer.carries_state) for layer in layers]
+def carrying(layers: Sequence[Layer[Any]]) -> Iterator[None]:
+    """Let recurrent layers begin with the state that they have, and keep their last."""
     for layer in layers:
-        layer.state, layer.carries_state = None, True
+        layer.carries_state = True
     try:
         yield
     finally:
-        for layer, state, carries_state in before:
-            layer.state, layer.carries_state = state, carries_state
+        for layer in layers:
+            layer.carries_state = False
+
+
+@contextmanager
+def carrying_anew(layers: Sequence[Layer[Any]]) -> Iterator[None]:
+    """Let recurrent layers carry their state over, from zeros; forget it at the end."""
+    forget(layers)
+    try:
+        with carrying(layers):
+            yield
+    finally:
+        forget(layers)
+
+
+def forget(layers: Iterable[Layer[Any]]) -> None:
+    """Let recurrent layers begin with zeros again."""
+    for layer in layers:
+        layer.state = None
 
 
 def time_segments(
-    batch: Batch, length: int, inputs: Sequence[Port], outputs: Sequence[Port]
-) -> Iterator[Batch]:
+    batch: Batch,
+    length: int,
+    inputs: Sequence[Port],
+    labels: Sequence[Port],
+    *,
+    only_series: bool,
+) -> Generator[Batch, None, None]:
     """Yield stretches of `length` time steps of a minibatch; the last may be shorter.
 
     Parameters
@@ -42,49 +63,67 @@ def time_segments(
         are.
     length : int
         Time steps.
-    inputs, outputs : sequence of Port
+    inputs, labels : sequence of Port
         Say which axis is the time.
+    only_series : bool
+        Whether labels that are no time series are refused, as a sequence of layers
+        has no use for them.
 
     Raises
     ------
     ShapeError
-        If labels are no time series, or series are of different lengths.
+        If `only_series` and labels are none, or if series are of different lengths.
+
+    Notes
+    -----
+    DL4J trains nothing, and says so in its log only, where this raises.
     """
     arrays = as_arrays("truncated backpropagation", batch)
-    for port in outputs:
-        if not isinstance(port.type, Recurrent):
-            raise ShapeError(
-                f"{port.who}: labels must be time series for backprop_type "
-                f"'truncated_bptt', got {port.type}. Use 'standard'."
-            )
-    n_steps = {
-        time_steps(port.type, array)
-        for port, array in [
-            *zip(inputs, arrays.features, strict=True),
-            *zip(outputs, arrays.labels, strict=True),
-        ]
-        if isinstance(port.type, Recurrent)
-    }
-    if len(n_steps) != 1:
-        raise ShapeError(
-            "truncated backpropagation: all time series must have one length, got "
-            f"{sorted(n_steps)}."
-        )
-    (total,) = n_steps
+    if only_series:
+        _check_series(labels)
+    total = _common_length(arrays, inputs, labels)
     for start in range(0, total, length):
         part = slice(start, min(start + length, total))
         yield _batch(
             [_cut(a, p, part) for a, p in zip(arrays.features, inputs, strict=True)],
-            [_cut(a, p, part) for a, p in zip(arrays.labels, outputs, strict=True)],
+            [_cut(a, p, part) for a, p in zip(arrays.labels, labels, strict=True)],
             [
                 _cut_mask(m, p, part)
                 for m, p in zip(arrays.features_masks, inputs, strict=True)
             ],
             [
                 _cut_mask(m, p, part)
-                for m, p in zip(arrays.labels_masks, outputs, strict=True)
+                for m, p in zip(arrays.labels_masks, labels, strict=True)
             ],
         )
+
+
+def _check_series(labels: Sequence[Port]) -> None:
+    for port in labels:
+        if not isinstance(port.type, Recurrent):
+            raise ShapeError(
+                f"{port.who}: labels must be time series for backprop_type "
+                f"'truncated_bptt', got {port.type}. Use 'standard'."
+            )
+
+
+def _common_length(
+    arrays: Arrays, inputs: Sequence[Port], labels: Sequence[Port]
+) -> int:
+    lengths = {
+        time_steps(port.type, array)
+        for port, array in [
+            *zip(inputs, arrays.features, strict=True),
+            *zip(labels, arrays.labels, strict=True),
+        ]
+        if isinstance(port.type, Recurrent)
+    }
+    if len(lengths) != 1:
+        raise ShapeError(
+            "truncated backpropagation: all time series must have one length, got "
+            f"{sorted(lengths)}."
+        )
+    return lengths.pop()
 
 
 def _batch(

@@ -7,6 +7,7 @@ on a cluster it also goes to the peers. There is no second trainer.
 
 import math
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any, Protocol
 
 from daskdl.arrays.namespace import FloatArray
@@ -77,16 +78,18 @@ class Trainer:
         """
         network = self.network
         score = float("nan")
-        for segment in network.segments(batch):
-            score = network.compute_gradients(segment, rng_stream=self.rng_stream)
-            if not math.isfinite(score):
-                raise DivergedError(
-                    f"Trainer: the score must be a number, got {score} in iteration "
-                    f"{network.iteration_count}. Lower the learning rate, or normalize "
-                    "the features."
-                )
-            self.exchange.apply(network, network.compute_update())
-            network.finish_iteration()
+        # Closed where an error ends the loop: layers stop carrying state over at once.
+        with closing(network.segments(batch)) as segments:
+            for segment in segments:
+                score = network.compute_gradients(segment, rng_stream=self.rng_stream)
+                if not math.isfinite(score):
+                    raise DivergedError(
+                        f"Trainer: the score must be a number, got {score} in "
+                        f"iteration {network.iteration_count}. Lower the learning "
+                        "rate, or normalize the features."
+                    )
+                self.exchange.apply(network, network.compute_update())
+                network.finish_iteration()
         self.exchange.iteration_done(network, batch.num_examples)
         return score
 

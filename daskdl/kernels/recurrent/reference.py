@@ -216,6 +216,6 @@ def _blocks(gates: FloatArray) -> tuple[FloatArray, ...]:
 
 
 def _three_gates(gates: FloatArray) -> FloatArray:
-    """View the gates as (batch, 3, n): a function of a whole gate sees one at a time."""
+    """View the gates as (batch, 3, n), so that a function of rows sees one gate."""
     n_out = gates.shape[1] // 4
     return gates[:, n_out:].reshape(gates.shape[0], 3, n_out)

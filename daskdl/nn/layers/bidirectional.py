@@ -144,7 +144,8 @@ class BidirectionalLayer(WrapperLayer[Bidirectional]):
         if grad_x is None or grad_other is None:
             return None
         total = self._like("grad_x", grad_x)
-        return array_namespace(grad_x).add(grad_x, grad_other[:, ::-1], out=total)
+        array_namespace(grad_x).add(grad_x, grad_other[:, ::-1], out=total)
+        return total
 
     def _joined(self, onwards: FloatArray, backwards: FloatArray) -> FloatArray:
         """Return the output of both: `backwards` is in the order of time again."""
@@ -158,7 +159,8 @@ class BidirectionalLayer(WrapperLayer[Bidirectional]):
             return output
         output = self._like("output", onwards)
         if self.conf.mode == "mul":
-            return xp.multiply(onwards, backwards, out=output)
+            xp.multiply(onwards, backwards, out=output)
+            return output
         xp.add(onwards, backwards, out=output)
         if self.conf.mode == "average":
             output *= 0.5

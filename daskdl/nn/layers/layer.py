@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
-from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
 
 C = TypeVar("C", bound=LayerConf)
@@ -170,6 +170,9 @@ class Layer(ABC, Generic[C]):
 
     def _check_input(self, x: FloatArray) -> None:
         expected = self.input_type.shape
+        if self.carries_state and isinstance(self.input_type, Recurrent):
+            # A stretch of a series is shorter than the series are.
+            expected = (None, self.input_type.size)
         fits = len(x.shape) == len(expected) + 1 and all(
             size in (None, came)
             for size, came in zip(expected, x.shape[1:], strict=True)

@@ -45,7 +45,8 @@ class MaskLayer(Layer[Mask]):
         if self._factor is None:
             return array
         out = self._like(what, array)
-        return array_namespace(array).multiply(array, self._factor, out=out)
+        array_namespace(array).multiply(array, self._factor, out=out)
+        return out
 
     def _shaped(self, mask: FloatArray, x: FloatArray) -> FloatArray:
         """Return the mask with as many axes as `x`."""

@@ -14,9 +14,9 @@ from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf, refuse_input
-from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
+from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.layer import Layer
 
@@ -94,7 +94,7 @@ class RecurrentLayer(Layer[R]):
     ) -> None:
         """Draw initial weights; those between the steps have a rule of their own."""
         weight = self.params[name]
-        rule = self._given("weight_init", self.conf.weight_init)
+        rule: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
         if name.startswith("RW") and self.conf.weight_init_recurrent is not None:
             rule = self.conf.weight_init_recurrent
         drawn = initialize(rule, weight.shape, fan_in, fan_out, rng)

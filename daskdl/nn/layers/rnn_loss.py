@@ -1,4 +1,4 @@
-"""The output layer for time series without weights: activation and loss of each step."""
+"""The output layer for time series that has no weights: activation and loss."""
 
 from typing import Literal
 
@@ -61,9 +61,8 @@ class RnnLossLayer(RowLoss[RnnLoss]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         self._loss = loss_function(conf.loss)
-        self._activation = activation_function(
-            self._given("activation", conf.activation)
-        )
+        activation: AnyActivation = self._given("activation", conf.activation)
+        self._activation = activation_function(activation)
 
     def forward(
         self,

@@ -41,6 +41,10 @@ from daskdl.nn.layers.graves_bidirectional_lstm import (
 from daskdl.nn.layers.graves_lstm import GravesLSTM, GravesLstmLayer
 from daskdl.nn.layers.last_time_step import LastTimeStep, LastTimeStepLayer
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.learned_self_attention import (
+    LearnedSelfAttention,
+    LearnedSelfAttentionLayer,
+)
 from daskdl.nn.layers.local_response_normalization import (
     LocalResponseNormalization,
     LocalResponseNormalizationLayer,
@@ -51,9 +55,14 @@ from daskdl.nn.layers.mask_layer import Mask, MaskLayer
 from daskdl.nn.layers.mask_zero import MaskZero, MaskZeroLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
 from daskdl.nn.layers.prelu import PReLU, PReLULayer
+from daskdl.nn.layers.recurrent_attention import (
+    RecurrentAttention,
+    RecurrentAttentionLayer,
+)
 from daskdl.nn.layers.repeat_vector import RepeatVector, RepeatVectorLayer
 from daskdl.nn.layers.rnn_loss import RnnLoss, RnnLossLayer
 from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
+from daskdl.nn.layers.self_attention import SelfAttention, SelfAttentionLayer
 from daskdl.nn.layers.simple_rnn import SimpleRnn, SimpleRnnLayer
 from daskdl.nn.layers.space_to_batch import SpaceToBatch, SpaceToBatchLayer
 from daskdl.nn.layers.space_to_depth import SpaceToDepth, SpaceToDepthLayer
@@ -89,6 +98,7 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     GravesBidirectionalLSTM: GravesBidirectionalLstmLayer,
     GravesLSTM: GravesLstmLayer,
     LastTimeStep: LastTimeStepLayer,
+    LearnedSelfAttention: LearnedSelfAttentionLayer,
     LocalResponseNormalization: LocalResponseNormalizationLayer,
     LossLayer: LossOnlyLayer,
     LSTM: LstmLayer,
@@ -96,9 +106,11 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     MaskZero: MaskZeroLayer,
     Output: RowOutputLayer,
     PReLU: PReLULayer,
+    RecurrentAttention: RecurrentAttentionLayer,
     RepeatVector: RepeatVectorLayer,
     RnnLoss: RnnLossLayer,
     RnnOutput: RnnOutputLayer,
+    SelfAttention: SelfAttentionLayer,
     SimpleRnn: SimpleRnnLayer,
     SpaceToBatch: SpaceToBatchLayer,
     SpaceToDepth: SpaceToDepthLayer,

@@ -5,7 +5,7 @@ exchanges and the rules of both masters.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -61,6 +61,12 @@ class TallyNetwork:
 
     def apply_update(self, update: Any) -> None:
         self.params -= update
+
+    def finish_iteration(self) -> None:
+        self.iteration_count += 1
+
+    def segments(self, batch: DataSet) -> Iterator[DataSet]:
+        yield batch
 
 
 class NumberedRows(Partition):

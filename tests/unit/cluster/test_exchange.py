@@ -222,3 +222,17 @@ def test_a_sole_member_shares_nothing():
     exchange.apply(network, np.ones(4, np.float32))
     exchange.end(network)
     assert topic.published == []
+
+
+def test_several_updates_of_one_minibatch_count_as_one():
+    """Truncated backpropagation through time makes an update of each segment."""
+    network = Network()
+    topic = ScriptedTopic(last_message(phase=0))
+    exchange = sharing(topic, network)
+    exchange.begin(network, 0, frozenset({0, 1}), 2)
+    for _ in range(2):
+        for _ in range(3):
+            exchange.apply(network, np.ones(4, np.float32))
+        exchange.iteration_done(network, 8)
+    exchange.end(network)
+    assert [wire["position"] for wire in topic.published] == [1, 1, 1, 2, 2, 2, 2]

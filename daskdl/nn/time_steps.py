@@ -1,0 +1,90 @@
+"""Prediction of time series stretch by stretch, with the states kept in between."""
+
+from typing import Any
+
+from daskdl.data.batch_arrays import as_batch_array
+from daskdl.nn.border import as_list
+from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.step import Conf, StepNetwork
+from daskdl.nn.tbptt import carrying, forget
+
+
+class TimeSteps(StepNetwork[Conf]):
+    """A network whose recurrent layers can go on where they stopped."""
+
+    def rnn_time_step(self, features: Any) -> Any:
+        """Predict the next stretch of time series, in inference mode.
+
+        Recurrent layers begin with the state that the last call left them, or with
+        zeros after :meth:`rnn_clear_previous_state` and after training with truncated
+        backpropagation through time. States are not saved with the network.
+
+        Parameters
+        ----------
+        features : ndarray, or list of them for several inputs
+            In the data format of the inputs, with any number of time steps. For a
+            single step the axis of time may be left out: (batch, features).
+
+        Returns
+        -------
+        ndarray, or list of them for several outputs
+            New arrays in the data format; without the axis of time where all features
+            had none.
+
+        Raises
+        ------
+        ShapeError
+            If features do not fit, or there are more or fewer series than before.
+        OptionError
+            If a layer reads series from both ends.
+
+        References
+        ----------
+        DL4J, ``MultiLayerNetwork.rnnTimeStep``.
+        """
+        given = [
+            as_batch_array(type(self).__name__, "features", array)
+            for array in as_list(features)
+        ]
+        types = self.input_types
+        are_steps = [_is_step(*pair) for pair in zip(given, types, strict=False)]
+        stretches = [
+            _with_time(array, port_type) if is_step else array
+            for array, port_type, is_step in zip(given, types, are_steps, strict=False)
+        ]
+        # More arrays than inputs are refused below.
+        stretches += given[len(types) :]
+        with carrying(self._layers):
+            arrays = self._border.unlabelled(stretches, any_length=True)
+            entered = self._border.features(arrays)
+            outputs = self._forward(*entered, training=False, rng=None)
+        results = self._border.leave(outputs)
+        if all(are_steps):
+            results = [
+                _without_time(array, port.type)
+                for array, port in zip(results, self.outputs, strict=True)
+            ]
+        return results[0] if len(results) == 1 else results
+
+    def rnn_clear_previous_state(self) -> None:
+        """Let the next :meth:`rnn_time_step` begin with zeros."""
+        forget(self._layers)
+
+
+def _is_step(array: Any, input_type: InputType) -> bool:
+    return isinstance(input_type, Recurrent) and array.ndim == 2
+
+
+def _with_time(array: Any, input_type: InputType) -> Any:
+    """Return one step (batch, features) as a series of one."""
+    if not isinstance(input_type, Recurrent):
+        return array
+    is_ncw = input_type.data_format == "NCW"
+    return array[:, :, None] if is_ncw else array[:, None]
+
+
+def _without_time(array: Any, output_type: InputType) -> Any:
+    """Return a series of one step as that step."""
+    if not isinstance(output_type, Recurrent):
+        return array
+    return array[:, :, 0] if output_type.data_format == "NCW" else array[:, 0]
