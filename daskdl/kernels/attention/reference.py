@@ -1,0 +1,80 @@
+"""The attention pair by the array library's own matrix products."""
+
+import math
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+
+# DL4J does not cut a masked key off but adds a number that makes its share 0, unless
+# all keys of the example are masked.
+_MASKED = 1e9
+
+
+def attention_forward(
+    queries: FloatArray,
+    keys: FloatArray,
+    values: FloatArray,
+    mask: FloatArray | None,
+    weights: FloatArray,
+    out: FloatArray,
+) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.attention.attention_forward` says."""
+    xp = array_namespace(queries)
+    xp.matmul(queries, keys.transpose(0, 1, 3, 2), out=weights)
+    weights /= math.sqrt(keys.shape[3])
+    if mask is not None:
+        weights += ((mask - 1) * _MASKED)[:, None, None, :]
+    weights -= weights.max(axis=3, keepdims=True)
+    xp.exp(weights, out=weights)
+    weights /= weights.sum(axis=3, keepdims=True)
+    xp.matmul(weights, values, out=out)
+    return out
+
+
+def attention_backward(
+    grad_out: FloatArray,
+    queries: FloatArray,
+    keys: FloatArray,
+    values: FloatArray,
+    weights: FloatArray,
+    work: FloatArray,
+    grad_queries: FloatArray,
+    grad_keys: FloatArray,
+    grad_values: FloatArray,
+) -> None:
+    """Compute what :func:`daskdl.kernels.attention.attention_backward` says."""
+    xp = array_namespace(grad_out)
+    xp.matmul(weights.transpose(0, 1, 3, 2), grad_out, out=grad_values)
+    xp.matmul(grad_out, values.transpose(0, 1, 3, 2), out=work)
+    work -= xp.einsum("bhqk,bhqk->bhq", work, weights)[..., None]
+    work *= weights
+    work /= math.sqrt(keys.shape[3])
+    xp.matmul(work, keys, out=grad_queries)
+    xp.matmul(work.transpose(0, 1, 3, 2), queries, out=grad_keys)
+
+
+def heads_forward(x: FloatArray, weight: FloatArray, out: FloatArray) -> FloatArray:
+    """Compute what :func:`daskdl.kernels.attention.heads_forward` says."""
+    n_in = x.shape[2]
+    rows = x.reshape(-1, n_in)
+    stacked = weight.reshape(-1, n_in)
+    array_namespace(x).matmul(rows, stacked.T, out=out.reshape(len(rows), -1))
+    return out.transpose(0, 2, 1, 3)
+
+
+def heads_backward(
+    grad_heads: FloatArray,
+    x: FloatArray,
+    weight: FloatArray,
+    grad_weight: FloatArray,
+    grad_x: FloatArray | None,
+) -> FloatArray | None:
+    """Compute what :func:`daskdl.kernels.attention.heads_backward` says."""
+    xp = array_namespace(x)
+    n_in = x.shape[2]
+    rows = x.reshape(-1, n_in)
+    grads = grad_heads.reshape(len(rows), -1)
+    xp.matmul(grads.T, rows, out=grad_weight.reshape(-1, n_in))
+    if grad_x is not None:
+        stacked = weight.reshape(-1, n_in)
+        xp.matmul(grads, stacked, out=grad_x.reshape(-1, n_in))
+    return grad_x

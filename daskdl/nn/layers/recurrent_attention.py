@@ -1,0 +1,147 @@
+"""The recurrent layer that looks back at its whole input with every step."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.attention.recurrence import (
+    recurrent_attention_backward,
+    recurrent_attention_forward,
+)
+from daskdl.kernels.attention.trace import (
+    RecurrentAttentionTrace,
+    RecurrentAttentionWeights,
+    take_trace,
+)
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
+from daskdl.nn.layers.layer import Layer
+from daskdl.nn.masks import check_step_mask
+
+
+class RecurrentAttention(AttentionConf):
+    """Let the last output ask all steps of the input, and use the answer.
+
+    ``y[t] = activation(x[t] W + attention(y[t-1], x, x) RW + b)``; the first step has
+    nothing to ask with.
+
+    Parameters
+    ----------
+    activation : activation, default "tanh"
+        Not taken from the network.
+    has_bias : bool
+        Whether b is added.
+
+    References
+    ----------
+    DL4J, ``RecurrentAttentionLayer``. There all minibatches must have one number of
+    steps, here they need not.
+    """
+
+    unused_options: ClassVar[tuple[str, ...]] = ("bias_init",)
+
+    type: Literal["recurrent_attention"] = "recurrent_attention"
+    project_input: bool = True
+    activation: AnyActivation = "tanh"
+    has_bias: bool = True
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return time series of `n_out`, as long as the input."""
+        return self.series(input_type).replaced(size=self.n_out)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W (n_in, n_out), RW (n_out, n_out), perhaps Wq, Wk, Wv, Wo, and b."""
+        n_in, n_out = self.inferred_n_in(input_type), self.n_out
+        bias = Parameter("b", (n_out,), "bias", order="c")
+        return (
+            Parameter("W", (n_in, n_out), order="c"),
+            Parameter("RW", (n_out, n_out), order="c"),
+            *self.projections(n_out, n_in, n_in),
+            *((bias,) if self.has_bias else ()),
+        )
+
+
+class RecurrentAttentionLayer(Layer[RecurrentAttention]):
+    """A recurrent layer whose state asks, and whose input answers.
+
+    Steps that the mask drops are no answer. They have outputs all the same.
+    """
+
+    def __init__(
+        self,
+        conf: RecurrentAttention,
+        input_type: InputType,
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._activation = activation_function(conf.activation)
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw the weights with DL4J's fans; biases are 0."""
+        n_in, n_out = self.params["W"].shape
+        fans = {"W": (n_in, n_out), "RW": (n_out, n_out)}
+        fans.update(self_attention_fans(self.conf, n_in))
+        draw(self.params, fans, self._given("weight_init", self.conf.weight_init), rng)
+        if "b" in self.params:
+            self.params["b"].fill(0)
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output of each step; see :meth:`Layer.forward`."""
+        self._check_input(x)
+        if mask is not None:
+            check_step_mask(mask, x, self.who)
+        self._x = x
+        self._trace = self._take_trace("trace")
+        return recurrent_attention_forward(
+            x,
+            _weights(self.params),
+            self._activation,
+            self._trace,
+            self._workspace,
+            mask=mask,
+            out=self._buffer("output", (*x.shape[:2], self.conf.n_out), x.dtype),
+        )
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients through all time steps; see :meth:`Layer.backward`."""
+        return recurrent_attention_backward(
+            grad_out,
+            self._x,
+            _weights(self.params),
+            self._activation,
+            self._trace,
+            self._workspace,
+            grads=self._take_trace("grads"),
+            gradients=_weights(self.gradients),
+            grad_x=self._like("grad_x", self._x) if self.needs_grad_x else None,
+        )
+
+    def _take_trace(self, what: str) -> RecurrentAttentionTrace:
+        conf = self.conf
+        return take_trace(
+            self._workspace,
+            (self.name, what),
+            self._x,
+            n_out=conf.n_out,
+            heads=conf.n_heads,
+            size=conf.size_of_heads if conf.project_input else conf.n_out,
+        )
+
+
+def _weights(arrays: dict[str, FloatArray]) -> RecurrentAttentionWeights:
+    """Return parameters or gradients as the kernels take them: views."""
+    optional = (arrays.get(name) for name in ("b", "Wq", "Wk", "Wv", "Wo"))
+    return RecurrentAttentionWeights(arrays["W"], arrays["RW"], *optional)
