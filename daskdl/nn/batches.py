@@ -232,6 +232,13 @@ def _check_labels_mask(port: Port, labels: Any, mask: Any) -> None:
     allowed = [(size, 1), labels.shape, (size,)]
     if isinstance(port.type, Recurrent):
         allowed = [(size, time_steps(port.type, labels)), labels.shape]
+    if isinstance(port.type, Convolutional | Convolutional3D):
+        pixels = labels.shape[1:-1]
+        one_channel = (size, *pixels, 1)
+        if port.type.data_format.startswith("NC"):
+            pixels = labels.shape[2:]
+            one_channel = (size, 1, *pixels)
+        allowed += [(size, *pixels), one_channel]
     if mask.shape not in allowed:
         raise ShapeError(
             f"{port.who}: labels_mask must have shape {allowed[0]} or {allowed[1]}, "

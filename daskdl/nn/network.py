@@ -84,7 +84,8 @@ class Network(TimeSteps[Conf]):
         features_mask : ndarray, or list of (ndarray or None), optional
             (batch, time); 1 keeps, 0 drops.
         labels_mask : ndarray, or list of (ndarray or None), optional
-            As in a DataSet; what it drops comes out as 0, as in DL4J.
+            As in a DataSet; what it drops of rows and series comes out as 0, as in
+            DL4J.
 
         Returns
         -------
@@ -103,7 +104,11 @@ class Network(TimeSteps[Conf]):
         results = self._forward(*entered, training=False, rng=None)
         if labels_mask is not None:
             masks = self._border.labels_masks(as_list(labels_mask))
-            results = [masked(*pair) for pair in zip(results, masks, strict=True)]
+            # DL4J masks rows and series that come out, and leaves images as they are.
+            results = [
+                result if result.ndim > 3 else masked(result, mask)
+                for result, mask in zip(results, masks, strict=True)
+            ]
         results = self._border.leave(results)
         return results[0] if len(results) == 1 else results
 
@@ -152,7 +157,10 @@ class Network(TimeSteps[Conf]):
 
     def compute_score(self, batch: Batch) -> float:
         """Return the score in inference mode, with what regularization adds."""
-        total = float(self.score_examples(batch).sum(dtype=np.float64))
+        arrays = self._checked(batch)
+        self._forward(*self._border.features(arrays), training=False, rng=None)
+        # Not the scores of the examples: some losses are of a whole minibatch.
+        total = self._sum_of_losses(*self._border.labels(arrays))
         if self.conf.mini_batch:
             total /= batch.num_examples
         return total + self._regularization_score()
