@@ -163,6 +163,14 @@ class ClusterNetwork(Generic[N]):
         check_count(who, "epochs", epochs)
         _check_callable(who, "on_event", on_event)
         _check_callable(who, "on_epoch", on_epoch)
+        if self.network.searches_lines and isinstance(
+            self._master, SharedTrainingMaster
+        ):
+            raise OptionError(
+                f"{who}: optimization_algo must be 'stochastic_gradient_descent' to "
+                f"share gradients, got {self.network.conf.optimization_algo!r}. Use "
+                "ParameterAveragingTrainingMaster."
+            )
         prepared = prepare(
             self.network,
             data,

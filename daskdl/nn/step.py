@@ -26,6 +26,7 @@ from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.lengths import output_steps
 from daskdl.nn.param_roles import LayerStretch, plan_parameters
+from daskdl.nn.solvers import LineSearchSolver
 from daskdl.nn.tbptt import carrying_anew, time_segments
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vertices.table import build_vertex
@@ -116,6 +117,12 @@ class StepNetwork(ABC, Generic[Conf]):
             self.dtype,
             steps=output_steps(conf),
         )
+        self._solver: LineSearchSolver | None = None
+        if conf.optimization_algo != "stochastic_gradient_descent":
+            self._solver = LineSearchSolver(
+                conf.optimization_algo,
+                max_iterations=conf.max_num_line_search_iterations,
+            )
         self._is_initialized = False
         if params is None:
             self.init()
@@ -145,6 +152,11 @@ class StepNetwork(ABC, Generic[Conf]):
     def nodes(self) -> Sequence[Node]:
         """Layers and vertices in the order in which they are computed."""
         return self._nodes
+
+    @property
+    def searches_lines(self) -> bool:
+        """Whether it is trained by searches along lines, which make no update."""
+        return self._solver is not None
 
     @property
     def plan(self) -> UpdatePlan:
@@ -308,13 +320,16 @@ class StepNetwork(ABC, Generic[Conf]):
         Returns
         -------
         score : float
-            Before the update; with truncated backpropagation through time that of the
-            last segment.
+            Before the update, or after a search along a line; with truncated
+            backpropagation through time that of the last segment.
         """
         score = float("nan")
         # Closed where an error ends the loop: layers stop carrying state over at once.
         with closing(self.segments(batch)) as segments:
             for segment in segments:
+                if self._solver is not None:
+                    score = self._solver.fit(self, segment, rng_stream=rng_stream)
+                    continue
                 score = self.compute_gradients(segment, rng_stream=rng_stream)
                 self.apply_update(self.compute_update())
                 self.finish_iteration()

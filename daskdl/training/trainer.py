@@ -77,20 +77,32 @@ class Trainer:
             When the score is no number; the parameters would be none either.
         """
         network = self.network
+        if network.searches_lines:
+            # What it did is no update that could be shared: only its result is.
+            score = self._finite(
+                network.fit_minibatch(batch, rng_stream=self.rng_stream)
+            )
+            self.exchange.iteration_done(network, batch.num_examples)
+            return score
         score = float("nan")
         # Closed where an error ends the loop: layers stop carrying state over at once.
         with closing(network.segments(batch)) as segments:
             for segment in segments:
-                score = network.compute_gradients(segment, rng_stream=self.rng_stream)
-                if not math.isfinite(score):
-                    raise DivergedError(
-                        f"Trainer: the score must be a number, got {score} in "
-                        f"iteration {network.iteration_count}. Lower the learning "
-                        "rate, or normalize the features."
-                    )
+                score = self._finite(
+                    network.compute_gradients(segment, rng_stream=self.rng_stream)
+                )
                 self.exchange.apply(network, network.compute_update())
                 network.finish_iteration()
         self.exchange.iteration_done(network, batch.num_examples)
+        return score
+
+    def _finite(self, score: float) -> float:
+        if not math.isfinite(score):
+            raise DivergedError(
+                f"Trainer: the score must be a number, got {score} in iteration "
+                f"{self.network.iteration_count}. Lower the learning rate, or normalize "
+                "the features."
+            )
         return score
 
     def fit_epoch(self, batches: Iterable[Minibatch]) -> float:

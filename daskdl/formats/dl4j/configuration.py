@@ -24,11 +24,10 @@ _NETWORK_KEPT: dict[str, Json] = {
     "validateOutputLayerConfig": True,
 }
 _LAYER_KEPT: dict[str, Json] = {
-    "maxNumLineSearchIterations": 5,
     "minimize": True,
-    "optimizationAlgo": "STOCHASTIC_GRADIENT_DESCENT",
     "stepFunction": None,
 }
+_SGD = "STOCHASTIC_GRADIENT_DESCENT"
 _LAYER_VERTEX = f"{PACKAGE}LayerVertex"
 
 
@@ -106,6 +105,8 @@ def _read_shared(
         "seed": conf.get("seed", 12345),
         "dtype": _DTYPES.get(dtype, "float32"),
         "mini_batch": bool(conf.get("miniBatch", True)),
+        "optimization_algo": str(conf.get("optimizationAlgo", _SGD)).lower(),
+        "max_num_line_search_iterations": conf.get("maxNumLineSearchIterations", 5),
         "backprop_type": _known(
             _BACKPROP, data.get("backpropType", "Standard"), f"{where}: backpropType"
         ),
@@ -245,7 +246,9 @@ def _write_conf(
         epochCount=0,
         iterationCount=0,
         layer=None if layer is None else write_layer(layer),
+        maxNumLineSearchIterations=network["max_num_line_search_iterations"],
         miniBatch=network["mini_batch"],
+        optimizationAlgo=network["optimization_algo"].upper(),
         seed=network["seed"],
         variables=[] if layer is None else list(layer.get("variables", [])),
     )

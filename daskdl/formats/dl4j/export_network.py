@@ -32,6 +32,8 @@ _NETWORK_OPTIONS = (
     "seed",
     "dtype",
     "mini_batch",
+    "optimization_algo",
+    "max_num_line_search_iterations",
     "backprop_type",
     "tbptt_fwd_length",
     "tbptt_back_length",

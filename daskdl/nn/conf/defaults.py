@@ -11,6 +11,7 @@ from daskdl.nn.conf.layer import refuse_two_dropouts
 from daskdl.nn.conf.names import (
     BackpropTypeName,
     GradientNormalizationName,
+    OptimizationAlgoName,
 )
 from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
 from daskdl.nn.conf.updaters import AnyUpdater, Sgd
@@ -37,6 +38,11 @@ class NetworkConf(Conf):
         Of parameters and activations.
     mini_batch : bool
         Whether the gradient is divided by the number of examples.
+    optimization_algo : str
+        Gradient descent, or DL4J's searches along lines: ``line_gradient_descent``,
+        ``conjugate_gradient`` and ``lbfgs``, in one process only.
+    max_num_line_search_iterations : int
+        Number of steps that such a search tries.
     backprop_type : {"standard", "truncated_bptt"}
         Whether time series are trained whole, or cut into segments, with an update
         after each.
@@ -56,6 +62,8 @@ dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
     seed: Whole = 12345
     dtype: Literal["float32", "float64"] = "float32"
     mini_batch: bool = True
+    optimization_algo: OptimizationAlgoName = "stochastic_gradient_descent"
+    max_num_line_search_iterations: Count = 5
     backprop_type: BackpropTypeName = "standard"
     tbptt_fwd_length: Count = 20
     tbptt_back_length: Count = 20

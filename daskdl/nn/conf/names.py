@@ -76,6 +76,7 @@ GradientNormalizationLiteral = Literal[
 PoolingLiteral = Literal["max", "avg", "sum", "pnorm"]
 VolumePoolingLiteral = Literal["max", "avg"]
 ConvolutionModeLiteral = Literal["truncate", "same", "strict"]
+SeriesConvolutionModeLiteral = Literal["truncate", "same", "strict", "causal"]
 
 WeightInitName = Annotated[
     WeightInitLiteral, BeforeValidator(canonical(WeightInitLiteral))
@@ -91,7 +92,20 @@ VolumePoolingName = Annotated[
 ConvolutionModeName = Annotated[
     ConvolutionModeLiteral, BeforeValidator(canonical(ConvolutionModeLiteral))
 ]
+SeriesConvolutionModeName = Annotated[
+    SeriesConvolutionModeLiteral,
+    BeforeValidator(canonical(SeriesConvolutionModeLiteral)),
+]
 
+OptimizationAlgoLiteral = Literal[
+    "stochastic_gradient_descent",
+    "line_gradient_descent",
+    "conjugate_gradient",
+    "lbfgs",
+]
+OptimizationAlgoName = Annotated[
+    OptimizationAlgoLiteral, BeforeValidator(canonical(OptimizationAlgoLiteral))
+]
 BackpropTypeLiteral = Literal["standard", "truncated_bptt"]
 BackpropTypeName = Annotated[
     BackpropTypeLiteral, BeforeValidator(canonical(BackpropTypeLiteral))
