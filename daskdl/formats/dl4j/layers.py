@@ -94,8 +94,13 @@ def _first(value: Json, where: str) -> Any:
     return value[0] if isinstance(value, list) and value else value
 
 
+def _twice(value: Any) -> Json:
+    only = value[0] if isinstance(value, list | tuple) else value
+    return [only, only]
+
+
 #: Of layers on series, whose properties are pairs of which the second means nothing.
-ONE_OF_TWO = Codec(_first, lambda value: [value, value])
+ONE_OF_TWO = Codec(_first, _twice)
 
 
 def _read_layer(value: Json, where: str) -> dict[str, Any]:
