@@ -347,7 +347,9 @@ def _read_vector(counted: CountedStream) -> tuple[Vector, str]:
     if not is_row or array.dtype.kind != "f":
         must = "statistics must be a row of floats"
         raise counted.corrupt(must, f"{array.dtype} of shape {array.shape}", start)
-    return array.reshape(-1).astype(np.float64), str(array.dtype)
+    # A signalling NaN is none of our business.
+    with np.errstate(invalid="ignore"):
+        return array.reshape(-1).astype(np.float64), str(array.dtype)
 
 
 def _text(value: str) -> bytes:

@@ -7,7 +7,7 @@ is written back as it was.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 from daskdl.data.counted_stream import CountedStream
 from daskdl.data.java_objects import (
@@ -23,6 +23,8 @@ from daskdl.data.java_writer import write_java
 from daskdl.errors import DataError
 
 __all__ = ["JavaList", "read_java_list", "write_java_list"]
+
+_Items: TypeAlias = Callable[[JavaObject], Sequence[JavaValue] | None]
 
 # ArrayList writes its length once more, for a capacity.
 _ARRAY_LIST = "java.util.ArrayList"
@@ -122,16 +124,29 @@ def _of_nothing(value: JavaObject) -> Sequence[JavaValue] | None:
     return []
 
 
-_ITEMS: Mapping[str, Callable[[JavaObject], Sequence[JavaValue] | None]] = (
-    MappingProxyType(
-        {
-            _ARRAY_LIST: _after_block,
-            "java.util.LinkedList": _after_block,
-            # What List.of makes.
-            "java.util.CollSer": _after_block,
-            "java.util.Arrays$ArrayList": _of_array,
-            "java.util.Collections$SingletonList": _of_element,
-            "java.util.Collections$EmptyList": _of_nothing,
-        }
-    )
+def _of_list(value: JavaObject) -> Sequence[JavaValue] | None:
+    """Return the entries of a list around another: around a plain one, not itself."""
+    inner = value.fields.get("list")
+    if isinstance(inner, JavaObject) and inner.java_class.name in _PLAIN_ITEMS:
+        return _PLAIN_ITEMS[inner.java_class.name](inner)
+    return None
+
+
+_PLAIN_ITEMS: Mapping[str, _Items] = MappingProxyType(
+    {
+        _ARRAY_LIST: _after_block,
+        "java.util.LinkedList": _after_block,
+        # What List.of makes.
+        "java.util.CollSer": _after_block,
+        "java.util.Arrays$ArrayList": _of_array,
+        "java.util.Collections$SingletonList": _of_element,
+        "java.util.Collections$EmptyList": _of_nothing,
+    }
+)
+_ITEMS: Mapping[str, _Items] = MappingProxyType(
+    {
+        **_PLAIN_ITEMS,
+        "java.util.Collections$UnmodifiableList": _of_list,
+        "java.util.Collections$UnmodifiableRandomAccessList": _of_list,
+    }
 )

@@ -194,9 +194,9 @@ def _arranged(counted: CountedStream, elements: _Array, info: ShapeInfo) -> _Arr
             f"{elements.size} elements"
         )
         raise counted.corrupt(must, f"element {last}")
-    step = elements.itemsize
-    view: _Array = np.lib.stride_tricks.as_strided(
-        elements, info.shape, [s * step for s in info.strides]
-    )
+    # Along a single element any stride may stand, even one that NumPy cannot hold.
+    sizes_and_strides = zip(info.shape, info.strides, strict=True)
+    steps = [s * elements.itemsize if size > 1 else 0 for size, s in sizes_and_strides]
+    view: _Array = np.lib.stride_tricks.as_strided(elements, info.shape, steps)
     copy: _Array = view.copy()
     return copy

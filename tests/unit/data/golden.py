@@ -42,3 +42,34 @@ def dataset_bytes(name):
 
 def expected_dataset(name):
     return dict(np.load(io.BytesIO(_members("datasets.zip")[f"{name}.npz"])))
+
+
+def normalizer_names():
+    names = [*_members("normalizers.zip"), *_members("datasets.zip")]
+    return [
+        name.removesuffix(".bin")
+        for name in names
+        if name.endswith(".bin") and not name.startswith(("ds_", "mds_"))
+    ]
+
+
+def normalizer_bytes(name):
+    both = _members("datasets.zip") | _members("normalizers.zip")
+    return both[f"{name}.bin"]
+
+
+def expected_normalized(name):
+    return dict(np.load(io.BytesIO(_members("normalizers.zip")[f"{name}.npz"])))
+
+
+def file_batch_bytes(name):
+    return _members("normalizers.zip")[f"{name}.zip"]
+
+
+def java_names():
+    return [name.removesuffix(".ser") for name in _members("java.zip")]
+
+
+def java_bytes(name):
+    """Return what Java 17 serialised."""
+    return _members("java.zip")[f"{name}.ser"]
