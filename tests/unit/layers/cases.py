@@ -1,30 +1,14 @@
 """One table of layers, and what it takes to run one alone."""
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
+import daskdl as conf
 from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
-import daskdl as conf
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.layers.stage import Stage
-
-ROWS = FeedForward(size=6)
-SERIES = Recurrent(size=3)
-IMAGES = Convolutional(height=6, width=5, channels=2)
-STEPS = 4
-
-
-@dataclass(frozen=True)
-class Case:
-    conf: object
-    input_type: object
-    is_masked: bool = False
-    # Batch normalization is another function with another batch.
-    mixes_examples: bool = False
-    steps: int = field(default=STEPS)
+from tests.unit.layers.case import IMAGES, ROWS, SERIES, Case
+from tests.unit.layers.cases_images import IMAGE_CASES
 
 
 def conv(**options):
@@ -82,9 +66,6 @@ CASES = {
         ROWS,
         mixes_examples=True,
     ),
-    "batch normalization, dropout": Case(
-        conf.BatchNormalization(keep_probability=0.8), ROWS, mixes_examples=True
-    ),
     "dropout": Case(conf.Dropout(keep_probability=0.5), ROWS),
     "dropout of images": Case(conf.Dropout(keep_probability=0.5), IMAGES),
     "dropout of nothing": Case(conf.Dropout(keep_probability=1.0), SERIES),
@@ -122,8 +103,13 @@ CASES = {
     "rnn output, dropout": Case(
         conf.RnnOutput(n_out=3, loss="xent", keep_probability=0.7), SERIES
     ),
+    **IMAGE_CASES,
 }
-OUTPUTS = [name for name, case in CASES.items() if case.conf.is_output]
+OUTPUTS = [
+    name
+    for name, case in CASES.items()
+    if case.conf.is_output and not case.has_own_labels
+]
 
 
 class Alone:
@@ -155,7 +141,12 @@ class Alone:
         shape = [
             self.case.steps if n is None else n for n in self.layer.output_type.shape
         ]
-        return (batch, *shape)
+        return (batch * self.case.n_parts, *shape)
+
+    def by_example(self, output, batch):
+        """Return an output with all parts of the first example first."""
+        parts = output.reshape(self.case.n_parts, batch, *output.shape[1:])
+        return parts.swapaxes(0, 1)
 
     def mask(self, batch=3):
         if not self.case.is_masked:

@@ -1,0 +1,31 @@
+"""What a row of the tables of layers says."""
+
+from dataclasses import dataclass, field
+
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    FeedForward,
+    Recurrent,
+)
+
+STEPS = 4
+ROWS = FeedForward(size=6)
+SERIES = Recurrent(size=3)
+LONG_SERIES = Recurrent(size=3, time_steps=8)
+IMAGES = Convolutional(height=6, width=5, channels=2)
+VOLUMES = Convolutional3D(depth=4, height=3, width=5, channels=2)
+
+
+@dataclass(frozen=True)
+class Case:
+    conf: object
+    input_type: object
+    is_masked: bool = False
+    # Batch normalization is another function with another batch.
+    mixes_examples: bool = False
+    steps: int = field(default=STEPS)
+    # Labels with a meaning cannot be drawn like those of most losses.
+    has_own_labels: bool = False
+    # Space to batch makes several examples of one.
+    n_parts: int = 1
