@@ -30,8 +30,8 @@ def _same_size(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
 
 
 def _bidirectional(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
-    held = getattr(conf, "layer")  # noqa: B009
-    return {"nin": held.n_in, "nout": held.n_out}
+    output = conf.output_type(input_type)
+    return {"nin": features_of(input_type), "nout": features_of(output)}
 
 
 def _samediff(conf: LayerConf, input_type: InputType) -> dict[str, Any]:

@@ -67,7 +67,7 @@ _VOLUMES = {
     "cnn3d_loss",
 }
 _WRAPPERS = {
-    "last_time_step",
+    "last_time_step_layer",
     "bidirectional",
     "mask_zero",
     "time_distributed",

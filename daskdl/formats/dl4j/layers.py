@@ -281,7 +281,12 @@ class LayerRow:
             penalties = self._penalties(name, item)
             return all(layer.get(key) == value for key, value in penalties.items())
         key = self.java.keys.get(name)
-        return key is None or key.codec.read(item, name) == layer.get(key.option)
+        if key is None:
+            return True
+        option = layer.get(key.option)
+        return option is not None and bool(
+            _rewritten(key, item) == key.codec.write(option)
+        )
 
     def _suffix(self, name: str) -> str | None:
         return _SUFFIXES.get(name) if self.is_regularized else None
@@ -445,13 +450,18 @@ _ROWS = [
     _row(
         "Bidirectional",
         "bidirectional",
-        {**NAMED, "fwd": Key("layer", LAYER), "mode": Key("mode", BIDIRECTIONAL_MODE)},
-        _kept(bwd=None, idropout=None, nin=0, nout=0, rnndataFormat="NCW"),
+        {
+            **NAMED,
+            "bwd": Key("layer", LAYER),
+            "fwd": Key("layer", LAYER),
+            "mode": Key("mode", BIDIRECTIONAL_MODE),
+        },
+        _kept(idropout=None, nin=0, nout=0, rnndataFormat="NCW"),
         folder="recurrent.",
     ),
     _row(
         "LastTimeStep",
-        "last_time_step",
+        "last_time_step_layer",
         {**NAMED, "underlying": Key("layer", LAYER)},
         _kept(idropout=None),
         folder="recurrent.",

@@ -174,5 +174,5 @@ def write_either(
         Whether DL4J leaves the schedule out where there is none.
     """
     if isinstance(value, Mapping):
-        return {plain: float("nan"), scheduled: write_schedule(value)}
+        return {plain: "NaN", scheduled: write_schedule(value)}
     return {plain: value} if is_optional else {plain: value, scheduled: None}
