@@ -45,6 +45,7 @@ NAMES = frozenset(
         "multiply",
         "negative",
         "ones",
+        "power",
         "sign",
         "sqrt",
         "square",
