@@ -36,6 +36,13 @@ def center_loss(**options):
     )
 
 
+def vae(distribution, **options):
+    sizes = {"encoder_layer_sizes": (6,), "decoder_layer_sizes": (4,)}
+    return dl.VariationalAutoencoder(
+        n_out=3, reconstruction_distribution=distribution, **{**sizes, **options}
+    )
+
+
 dense = dl.Dense
 
 MODELS = {
@@ -111,6 +118,34 @@ MODELS = {
         out(),
     ),
     "repeat_vector": sequence(dense(n_out=4), dl.RepeatVector(n=5), rnn_out()),
+    "autoencoder": sequence(
+        dl.AutoEncoder(n_out=5, activation="sigmoid", corruption_level=0), out()
+    ),
+    "vae": sequence(
+        vae(
+            {"type": "gaussian", "activation": "identity"},
+            encoder_layer_sizes=(6, 5),
+            decoder_layer_sizes=(4, 6),
+            activation="softsign",
+            pzx_activation="tanh",
+        ),
+        out(),
+    ),
+    "vae_bernoulli": sequence(vae({"type": "bernoulli"}, num_samples=2), out()),
+    "vae_composite": sequence(
+        vae(
+            {
+                "type": "composite",
+                "sizes": [2, 2],
+                "distributions": [
+                    {"type": "exponential", "activation": "tanh"},
+                    {"type": "gaussian", "activation": "tanh"},
+                ],
+            }
+        ),
+        out(),
+    ),
+    "vae_losswrapper": sequence(vae({"type": "loss_wrapper", "loss": "mse"}), out()),
     "activation_layer": sequence(
         dense(n_out=5, activation="identity"),
         dl.Activation(activation="elu"),
@@ -169,5 +204,44 @@ MODELS = {
             "type": "weight_noise",
             "distribution": {"type": "normal", "std": 0.1},
         },
+    ),
+}
+
+
+def trained(*layers, input=ROWS, **options):
+    """Return a network of the replays, whose learning rate is 0.02."""
+    updater = {"type": "adam", "learning_rate": 0.02}
+    return sequence(*layers, input=input, **{"updater": updater, **options})
+
+
+SMALL_IMAGES = Convolutional(height=6, width=6, channels=2)
+SGD = {"type": "sgd", "learning_rate": 0.05}
+
+REPLAYS = {
+    "batchnorm": trained(
+        dense(n_out=5),
+        norm(),
+        dense(n_out=4),
+        norm(use_log_std=False, decay=0.7),
+        out(),
+    ),
+    "batchnorm_l2": trained(dense(n_out=5), norm(), out(), updater=SGD, l2=0.1),
+    "batchnorm_locked": trained(dense(n_out=5), norm(lock_gamma_beta=True), out()),
+    "batchnorm_gradnorm": trained(
+        dense(n_out=5),
+        norm(),
+        out(),
+        updater=SGD,
+        gradient_normalization="clip_l2_per_layer",
+        gradient_normalization_threshold=0.05,
+    ),
+    "layernorm": trained(dense(n_out=5, has_layer_norm=True), out(), l2=0.05),
+    "centerloss": trained(dense(n_out=4), center_loss()),
+    "float_batchnorm_cnn": trained(
+        conv(activation="identity"),
+        norm(),
+        dl.Activation(activation="relu"),
+        out(),
+        input=SMALL_IMAGES,
     ),
 }

@@ -7,6 +7,7 @@ from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.activation import Activation, ActivationLayer
+from daskdl.nn.layers.auto_encoder import AutoEncoder, AutoEncoderLayer
 from daskdl.nn.layers.batch_normalization import (
     BatchNormalization,
     BatchNormalizationLayer,
@@ -73,6 +74,10 @@ from daskdl.nn.layers.time_distributed import TimeDistributed, TimeDistributedLa
 from daskdl.nn.layers.upsampling1d import Upsampling1D, Upsampling1DLayer
 from daskdl.nn.layers.upsampling2d import Upsampling2D, Upsampling2DLayer
 from daskdl.nn.layers.upsampling3d import Upsampling3D, Upsampling3DLayer
+from daskdl.nn.layers.variational_autoencoder import (
+    VariationalAutoencoder,
+    VariationalAutoencoderLayer,
+)
 from daskdl.nn.layers.yolo2_output import Yolo2Output, Yolo2OutputLayer
 from daskdl.nn.layers.zero_padding import ZeroPadding, ZeroPaddingLayer
 from daskdl.nn.layers.zero_padding1d import ZeroPadding1D, ZeroPadding1DLayer
@@ -80,6 +85,7 @@ from daskdl.nn.layers.zero_padding3d import ZeroPadding3D, ZeroPadding3DLayer
 
 LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Activation: ActivationLayer,
+    AutoEncoder: AutoEncoderLayer,
     BatchNormalization: BatchNormalizationLayer,
     Bidirectional: BidirectionalLayer,
     CenterLossOutput: CenterLossOutputLayer,
@@ -121,6 +127,7 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Upsampling1D: Upsampling1DLayer,
     Upsampling2D: Upsampling2DLayer,
     Upsampling3D: Upsampling3DLayer,
+    VariationalAutoencoder: VariationalAutoencoderLayer,
     Yolo2Output: Yolo2OutputLayer,
     ZeroPadding: ZeroPaddingLayer,
     ZeroPadding1D: ZeroPadding1DLayer,
