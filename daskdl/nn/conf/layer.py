@@ -78,6 +78,9 @@ class LayerConf(Conf):
 
     applies_dropout: ClassVar[bool] = False
 
+    # DL4J takes the gradient of some layers twice, see nn.layers.sd_gradient.
+    counts_gradient_twice: ClassVar[bool] = False
+
     type: str
     name: Annotated[str, Field(min_length=1)] | None = None
     inputs: Names = ()
@@ -160,6 +163,11 @@ class LayerConf(Conf):
     def draws_random_numbers(self) -> bool:
         """True if training needs random numbers."""
         return self.input_dropout is not None
+
+    @property
+    def reads_whole_series(self) -> bool:
+        """True if it cannot go on where a stretch of a time series ended."""
+        return False
 
 
 class DroppedLayerConf(LayerConf):

@@ -326,6 +326,12 @@ def _layer_node(
     inputs: tuple[str, ...],
     input_types: tuple[InputType, ...],
 ) -> Node:
+    if layer.reads_whole_series and network.backprop_type != "standard":
+        raise PathError(
+            f"must not be in a network with backprop_type {network.backprop_type!r} "
+            "because it reads time series from both ends, got "
+            f"{type(layer).__name__}. Use 'standard'."
+        )
     entered = entering(layer, input_types[0])
     output_type = layer.output_type(entered)
     conf = layer.filled(network.defaults(), entered, name)

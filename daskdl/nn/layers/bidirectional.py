@@ -46,6 +46,11 @@ class Bidirectional(WrapperConf):
             return output_type
         return with_features(output_type, 2 * features_of(output_type))
 
+    @property
+    def reads_whole_series(self) -> bool:
+        """True: one of the two begins with the last step."""
+        return True
+
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return the parameters of both: f and b in front of the names."""
         once = super().parameters(input_type)
@@ -56,6 +61,12 @@ class Bidirectional(WrapperConf):
     def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the order of the wrapped layer, twice."""
         once = super().dl4j_order(input_type)
+        return tuple(prefix + name for prefix in "fb" for name in once)
+
+    @property
+    def table_order(self) -> tuple[str, ...]:
+        """The order of the wrapped layer, twice."""
+        once = super().table_order
         return tuple(prefix + name for prefix in "fb" for name in once)
 
 

@@ -30,12 +30,18 @@ class GravesBidirectionalLSTM(GatedConf):
 
     Notes
     -----
-    As in DL4J its input is never dropped, whatever the options of dropout say.
+    As in DL4J neither dropout nor weight noise reaches it, whatever the options say.
     """
 
     applies_dropout: ClassVar[bool] = False
+    applies_weight_noise: ClassVar[bool] = False
 
     type: Literal["graves_bidirectional_lstm"] = "graves_bidirectional_lstm"
+
+    @property
+    def reads_whole_series(self) -> bool:
+        """True: one of the two begins with the last step."""
+        return True
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return WF, RWF, bF, WB, RWB and bB: each like those of GravesLSTM."""

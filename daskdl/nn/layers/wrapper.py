@@ -67,6 +67,16 @@ class WrapperConf(LayerConf):
         return self.layer.dl4j_order(self._entering(input_type))
 
     @property
+    def table_order(self) -> tuple[str, ...]:
+        """The order of the wrapped layer."""
+        return self.layer.table_order
+
+    @property
+    def reads_whole_series(self) -> bool:
+        """True if the wrapped layer does."""
+        return self.layer.reads_whole_series
+
+    @property
     def trained(self) -> TrainedLayerConf | None:
         """The wrapped layer, which says how the parameters change."""
         return self.layer.trained

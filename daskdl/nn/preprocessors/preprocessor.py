@@ -7,7 +7,8 @@ from numpy.typing import DTypeLike
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.conf.input_type import InputType
+from daskdl.errors import ShapeError
+from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import PreprocessorConf
 
 P = TypeVar("P", bound=PreprocessorConf)
@@ -58,6 +59,25 @@ class Preprocessor(ABC, Generic[P]):
     ) -> FloatArray | None:
         """Return the mask that fits the new shape."""
         return mask
+
+    @property
+    def who(self) -> str:
+        """Class of the configuration and the layer behind it, for messages."""
+        return f"{type(self.conf).__name__} {self.name!r}"
+
+    def _check_input(self, x: FloatArray) -> None:
+        expected = self.input_type.shape
+        if isinstance(self.input_type, Recurrent):
+            expected = (None, self.input_type.size)
+        fits = len(x.shape) == len(expected) + 1 and all(
+            size in (None, came)
+            for size, came in zip(expected, x.shape[1:], strict=True)
+        )
+        if not fits:
+            axes = ", ".join("any" if n is None else str(n) for n in expected)
+            raise ShapeError(
+                f"{self.who}: x must have shape (rows, {axes}), got {x.shape}."
+            )
 
     def _buffer(self, what: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         return self._workspace.take((self.name, "preprocessor", what), shape, dtype)

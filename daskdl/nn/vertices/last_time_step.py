@@ -1,7 +1,9 @@
 """The vertex that takes the last time step."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
+
+from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.errors import PathError
@@ -37,10 +39,7 @@ class LastTimeStepVertex(VertexConf):
 
 
 class LastTimeStep(Vertex[LastTimeStepVertex]):
-    """The last step of each series, or the last one that the mask keeps.
-
-    A series of which the mask keeps nothing comes out as 0.
-    """
+    """The last step of each series, or the last one that the mask keeps."""
 
     def forward(
         self,
@@ -49,6 +48,7 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
         masks: Sequence[FloatArray | None],
         network_input: FloatArray | None = None,
         network_mask: FloatArray | None = None,
+        batch_size: int = 0,
     ) -> FloatArray:
         """Take the steps; see :meth:`Vertex.forward`."""
         (x,) = inputs
@@ -57,19 +57,18 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
             check_step_mask(mask, x, self.who)
         xp = array_namespace(x)
         self._x_shape = x.shape
-        self._mask = mask
         self._examples = xp.arange(x.shape[0])
-        self._steps = -1 if mask is None else last_steps(mask)
+        self._steps = -1 if mask is None else _last_or_first(mask)
         output: FloatArray = self._buffer("output", x[:, -1].shape, x.dtype)
         output[...] = x[self._examples, self._steps]
-        return self._without_empty(output)
+        return output
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:
         """Return a gradient of 0 at the other steps; see :meth:`Vertex.backward`."""
         grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_out.dtype)
         grad_x.fill(0)
         grad_x[self._examples, self._steps] = grad_out
-        return [self._without_empty(grad_x)]
+        return [grad_x]
 
     def feed_forward_mask(
         self,
@@ -80,8 +79,10 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
         """Return None: there is no time left to mask."""
         return None
 
-    def _without_empty(self, array: FloatArray) -> FloatArray:
-        """Set the examples to 0, in place, of which the mask keeps nothing."""
-        if self._mask is not None:
-            array[~(self._mask > 0).any(axis=1)] = 0
-        return array
+
+def _last_or_first(mask: FloatArray) -> NDArray[Any]:
+    """Return the last step that the mask keeps of each series (batch,)."""
+    xp = array_namespace(mask)
+    # DL4J takes the first step of a series of which the mask keeps nothing.
+    steps: NDArray[Any] = xp.where((mask > 0).any(axis=1), last_steps(mask), 0)
+    return steps

@@ -15,6 +15,14 @@ from daskdl.nn.vertices.element_wise import ElementWise, ElementWiseVertex
 from daskdl.nn.vertices.l2_normalize import L2Normalize, L2NormalizeVertex
 from daskdl.nn.vertices.last_time_step import LastTimeStep, LastTimeStepVertex
 from daskdl.nn.vertices.merge import Merge, MergeVertex
+from daskdl.nn.vertices.preprocessor_vertex import (
+    PreprocessorAtVertex,
+    PreprocessorVertex,
+)
+from daskdl.nn.vertices.reverse_time_series import (
+    ReverseTimeSeries,
+    ReverseTimeSeriesVertex,
+)
 from daskdl.nn.vertices.scale import Scale, ScaleVertex
 from daskdl.nn.vertices.shift import Shift, ShiftVertex
 from daskdl.nn.vertices.subset import Subset, SubsetVertex
@@ -26,6 +34,8 @@ VERTICES: dict[type[VertexConf], type[Vertex[Any]]] = {
     L2NormalizeVertex: L2Normalize,
     LastTimeStepVertex: LastTimeStep,
     MergeVertex: Merge,
+    PreprocessorVertex: PreprocessorAtVertex,
+    ReverseTimeSeriesVertex: ReverseTimeSeries,
     ScaleVertex: Scale,
     ShiftVertex: Shift,
     SubsetVertex: Subset,

@@ -1,0 +1,67 @@
+"""The preprocessor that makes a row of each volume."""
+
+from typing import Literal
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.nn.conf.input_type import (
+    Convolutional3D,
+    FeedForward,
+    InputType,
+    VolumeFormat,
+)
+from daskdl.nn.conf.layer import PreprocessorConf
+from daskdl.nn.conf.values import Count
+from daskdl.nn.preprocessors.arrangement import (
+    agreed_sizes,
+    check_format,
+    check_kind,
+    flatten,
+    unflatten,
+)
+from daskdl.nn.preprocessors.preprocessor import Preprocessor
+
+
+class Cnn3DToFeedForward(PreprocessorConf):
+    """Make a row of each volume.
+
+    Parameters
+    ----------
+    depth, height, width, channels : int, optional
+        Of the volumes; inferred.
+    data_format : {"NCDHW", "NDHWC"}
+        Of the volumes, and the order of the row: channel by channel, or cell by cell.
+    """
+
+    type: Literal["cnn3d_to_feed_forward"] = "cnn3d_to_feed_forward"
+    depth: Count | None = None
+    height: Count | None = None
+    width: Count | None = None
+    channels: Count | None = None
+    data_format: VolumeFormat = "NCDHW"
+
+    def output_type(self, input_type: InputType) -> FeedForward:
+        """Return rows as long as a volume is large; refuse all but volumes."""
+        volumes: Convolutional3D = check_kind(input_type, Convolutional3D, "volumes")
+        check_format(volumes, self.data_format)
+        return FeedForward(size=agreed_sizes(volumes, self).n_features)
+
+
+class Cnn3DToFeedForwardPreprocessor(Preprocessor[Cnn3DToFeedForward]):
+    """Volumes as rows."""
+
+    def forward(self, x: FloatArray, *, batch_size: int) -> FloatArray:
+        """Return the rows; see :meth:`Preprocessor.forward`."""
+        self._check_input(x)
+        self._shape = x.shape
+        if self.conf.data_format == "NDHWC":
+            return x.reshape(len(x), -1)
+        shape = (len(x), x[0].size)
+        output: FloatArray = self._buffer("output", shape, x.dtype)
+        return flatten(x, output, channels_first=True)
+
+    def backward(self, grad_out: FloatArray) -> FloatArray:
+        """Return the gradient as volumes."""
+        if self.conf.data_format == "NDHWC":
+            return grad_out.reshape(self._shape)
+        grad_x: FloatArray = self._buffer("grad_x", self._shape, grad_out.dtype)
+        return unflatten(grad_out, grad_x, channels_first=True)
