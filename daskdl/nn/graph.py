@@ -1,6 +1,8 @@
 """Networks whose layers and vertices form a graph."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -8,10 +10,21 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.batches import Port
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.layers.sd_gradient import as_counted
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.network import Network
+from daskdl.nn.vertices.vertex import Vertex
 
 _Mask = FloatArray | None
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """What comes out of a network input, a layer or a vertex."""
+
+    value: FloatArray
+    mask: _Mask
+    batch_size: int
 
 
 class ComputationGraph(Network[ComputationGraphConfiguration]):
@@ -20,7 +33,8 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
     Parameters, attributes and errors are those of
     :class:`~daskdl.nn.network.Network`. Minibatches for several inputs or outputs are
     MultiDataSets, in the order of the configuration's `inputs` and `outputs`.
-    Parameters lie in topological order, as DL4J computes it.
+    Parameters lie in topological order, as DL4J computes it, or in the `order` of the
+    configuration.
     """
 
     @property
@@ -43,32 +57,24 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
         training: bool,
         rng: np.random.Generator | None,
     ) -> list[FloatArray]:
-        values = dict(zip(self.conf.inputs, features, strict=True))
-        flowing = dict(zip(self.conf.inputs, masks, strict=True))
-        batch_size = len(features[0])
+        flows = {
+            name: _Flow(array, mask, len(array))
+            for name, array, mask in zip(self.conf.inputs, features, masks, strict=True)
+        }
         for node, part in self._parts:
-            inputs = [values[name] for name in node.inputs]
-            arriving = [flowing[name] for name in node.inputs]
             if isinstance(part, Stage):
-                values[node.name], flowing[node.name] = part.forward(
-                    inputs[0],
+                came = flows[node.inputs[0]]
+                value, mask = part.forward(
+                    came.value,
                     training=training,
-                    mask=arriving[0],
+                    mask=came.mask,
                     rng=rng,
-                    batch_size=batch_size,
+                    batch_size=came.batch_size,
                 )
-                continue
-            reference = part.conf.reads_network_input
-            values[node.name] = part.forward(
-                inputs,
-                masks=arriving,
-                network_input=values[reference] if reference else None,
-                network_mask=flowing[reference] if reference else None,
-            )
-            flowing[node.name] = part.feed_forward_mask(
-                arriving, network_mask=flowing[reference] if reference else None
-            )
-        return [values[name] for name in self.conf.outputs]
+                flows[node.name] = _Flow(value, mask, came.batch_size)
+            else:
+                flows[node.name] = _through_vertex(part, node.inputs, flows)
+        return [flows[name].value for name in self.conf.outputs]
 
     def _backward(self, labels: list[FloatArray], masks: list[_Mask]) -> None:
         targets = dict(
@@ -78,16 +84,61 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
         for node, part in reversed(self._parts):
             grads: Sequence[FloatArray | None]
             if isinstance(part, Stage) and node.name in targets:
-                grads = [part.backward_loss(*targets[node.name])]
-            elif node.name not in self._learning or node.name not in arrived:
+                grad = part.backward_loss(*targets[node.name])
+                if node.name in arrived:
+                    grad = self._with_readers(part, grad, arrived[node.name])
+                grads = [grad]
+            elif node.name not in self._learning:
+                continue
+            elif node.name not in arrived:
+                _clear_gradients(part)
                 continue
             elif isinstance(part, Stage):
                 grads = [part.backward(arrived[node.name])]
             else:
-                grads = part.backward(arrived[node.name])
+                grads = part.backward(self._counted(part, arrived[node.name]))
             for name, grad in zip(node.inputs, grads, strict=True):
                 if grad is not None and name in self._learning:
                     self._accumulate(arrived, name, grad)
+
+    def _counted(self, part: Vertex[Any], grad_out: FloatArray) -> FloatArray:
+        return as_counted(part.conf, grad_out, part.name, self._workspace)
+
+    def _with_readers(
+        self, part: Stage, grad: FloatArray | None, grad_out: FloatArray
+    ) -> FloatArray | None:
+        """Add what the readers of an output ask for to the gradients of its loss.
+
+        Parameters
+        ----------
+        part : Stage
+            The output layer, whose gradients are those of its loss.
+        grad : ndarray or None
+            Gradient of its loss in its input.
+        grad_out : ndarray
+            Gradient that its readers send back.
+
+        Returns
+        -------
+        ndarray or None
+            Gradient of both in its input.
+        """
+        gradients = part.layer.gradients
+        kept = {name: self._kept(part, name, gradients[name]) for name in gradients}
+        kept_grad = None if grad is None else self._kept(part, "x", grad)
+        grad = part.backward(grad_out)
+        for name, view in gradients.items():
+            view += kept[name]
+        if grad is None or kept_grad is None:
+            return None
+        return array_namespace(grad).add(grad, kept_grad, out=kept_grad)
+
+    def _kept(self, part: Stage, what: str, array: FloatArray) -> FloatArray:
+        """Return a copy of what the next backward pass overwrites."""
+        key = (part.layer.name, "kept", what)
+        copy: FloatArray = self._workspace.take(key, array.shape, array.dtype)
+        copy[...] = array
+        return copy
 
     def _accumulate(
         self, arrived: dict[str, FloatArray], name: str, grad: FloatArray
@@ -103,3 +154,30 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
         total = self._workspace.take(("sum", name), grad.shape, grad.dtype)
         array_namespace(grad).add(arrived[name], grad, out=total)
         arrived[name] = total
+
+
+def _through_vertex(
+    vertex: Vertex[Any], names: Sequence[str], flows: Mapping[str, _Flow]
+) -> _Flow:
+    """Return what comes out of a vertex that reads `names`."""
+    came = [flows[name] for name in names]
+    reference = vertex.conf.reads_network_input
+    named = None if reference is None else flows[reference]
+    masks = [flow.mask for flow in came]
+    network_mask = None if named is None else named.mask
+    value = vertex.forward(
+        [flow.value for flow in came],
+        masks=masks,
+        network_input=None if named is None else named.value,
+        network_mask=network_mask,
+        batch_size=came[0].batch_size,
+    )
+    mask = vertex.feed_forward_mask(masks, network_mask=network_mask)
+    return _Flow(value, mask, vertex.batch_size([flow.batch_size for flow in came]))
+
+
+def _clear_gradients(part: Stage | Vertex[Any]) -> None:
+    """Set the gradients of what no loss depends on to 0."""
+    learner = part.layer if isinstance(part, Stage) else part
+    for view in learner.gradients.values():
+        view.fill(0)

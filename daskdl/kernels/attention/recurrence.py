@@ -1,5 +1,7 @@
 """Recurrent attention: each output asks, the whole input answers."""
 
+import math
+
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.attention import (
@@ -78,7 +80,7 @@ def recurrent_attention_forward(
             )
             _leave_heads(trace.context[step], weights.way_out, trace.attended[step])
             xp.matmul(trace.attended[step], weights.recurrent_weight, out=product)
-            preout += product  # noqa: PLW2901
+            preout += product
         activation.forward(preout, out=trace.output[step])
     xp.copyto(out, trace.output.transpose(1, 0, 2))
     return out
@@ -261,10 +263,11 @@ def _heads_first(array: FloatArray) -> FloatArray:
 
 
 def _rows(array: FloatArray) -> FloatArray:
-    return array.reshape(len(array), -1)
+    """Return (batch, ...) as one row for each example."""
+    return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
 def _steps(array: FloatArray) -> FloatArray:
     """Return (time, batch, ...) as one row for each step of each example."""
     steps, batch = array.shape[:2]
-    return array.reshape(steps * batch, -1)
+    return array.reshape(steps * batch, math.prod(array.shape[2:]))

@@ -54,10 +54,8 @@ def attention_backward(
 
 def heads_forward(x: FloatArray, weight: FloatArray, out: FloatArray) -> FloatArray:
     """Compute what :func:`daskdl.kernels.attention.heads_forward` says."""
-    n_in = x.shape[2]
-    rows = x.reshape(-1, n_in)
-    stacked = weight.reshape(-1, n_in)
-    array_namespace(x).matmul(rows, stacked.T, out=out.reshape(len(rows), -1))
+    xp = array_namespace(x)
+    xp.matmul(_rows(x, 1), _rows(weight, 1).T, out=_rows(out, 2))
     return out.transpose(0, 2, 1, 3)
 
 
@@ -70,11 +68,15 @@ def heads_backward(
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.attention.heads_backward` says."""
     xp = array_namespace(x)
-    n_in = x.shape[2]
-    rows = x.reshape(-1, n_in)
-    grads = grad_heads.reshape(len(rows), -1)
-    xp.matmul(grads.T, rows, out=grad_weight.reshape(-1, n_in))
+    grads = _rows(grad_heads, 2)
+    xp.matmul(grads.T, _rows(x, 1), out=_rows(grad_weight, 1))
     if grad_x is not None:
-        stacked = weight.reshape(-1, n_in)
-        xp.matmul(grads, stacked, out=grad_x.reshape(-1, n_in))
+        xp.matmul(grads, _rows(weight, 1), out=_rows(grad_x, 1))
     return grad_x
+
+
+def _rows(array: FloatArray, n_axes: int) -> FloatArray:
+    """Return a contiguous array as a matrix whose rows are its last `n_axes` axes."""
+    size = math.prod(array.shape[-n_axes:])
+    n_rows = math.prod(array.shape[:-n_axes])
+    return array.reshape(n_rows, size)

@@ -1,7 +1,7 @@
 """What the configurations of all vertices that are no layers share."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -22,6 +22,9 @@ class VertexConf(Conf):
     dl4j : mapping
         Properties in DL4J's file that change nothing here, kept for the way back.
     """
+
+    # DL4J takes the gradient of some vertices twice, see nn.layers.sd_gradient.
+    counts_gradient_twice: ClassVar[bool] = False
 
     type: str
     inputs: Names = ()

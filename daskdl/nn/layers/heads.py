@@ -52,17 +52,19 @@ class Heads:
         self._inputs = {"Wq": queries, "Wk": keys, "Wv": values}
         self._split = {name: self._heads(name) for name in self._inputs}
         q, k, v = self._split.values()
-        shape = (len(queries), queries.shape[1], v.shape[1], v.shape[3])
+        shape = (*queries.shape[:2], v.shape[1], v.shape[3])
         self._context = self._take("context", shape, queries.dtype)
         self._weights = self._take("weights", (*q.shape[:3], k.shape[2]), q.dtype)
         context = self._context.transpose(0, 2, 1, 3)
         attention_forward(q, k, v, mask, weights=self._weights, out=context)
-        rows = self._context.reshape(-1, shape[2] * shape[3])
+        size = shape[2] * shape[3]
         if not self._projects:
-            return rows.reshape(*shape[:2], -1)
+            return self._context.reshape(*shape[:2], size)
         way_out = self._params["Wo"]
-        out = self._take("attended", (*shape[:2], way_out.shape[1]), q.dtype)
-        dense_forward(rows, way_out, None, out=out.reshape(len(rows), -1))
+        n_rows, n_out = shape[0] * shape[1], way_out.shape[1]
+        out = self._take("attended", (*shape[:2], n_out), q.dtype)
+        rows = self._context.reshape(n_rows, size)
+        dense_forward(rows, way_out, None, out=out.reshape(n_rows, n_out))
         return out
 
     def backward(
@@ -109,14 +111,16 @@ class Heads:
         if not self._projects:
             return grad_out.reshape(context.shape)
         grad_context = self._take("grad_context", context.shape, context.dtype)
+        way_out = self._params["Wo"]
+        size, n_out = way_out.shape
         n_rows = context.shape[0] * context.shape[1]
         dense_backward(
-            grad_out.reshape(n_rows, -1),
-            context.reshape(n_rows, -1),
-            self._params["Wo"],
+            grad_out.reshape(n_rows, n_out),
+            context.reshape(n_rows, size),
+            way_out,
             grad_weight=self._gradients["Wo"],
             grad_bias=None,
-            grad_x=grad_context.reshape(n_rows, -1),
+            grad_x=grad_context.reshape(n_rows, size),
         )
         return grad_context
 

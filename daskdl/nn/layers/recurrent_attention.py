@@ -45,6 +45,8 @@ class RecurrentAttention(AttentionConf):
 
     unused_options: ClassVar[tuple[str, ...]] = ("bias_init",)
 
+    counts_gradient_twice: ClassVar[bool] = True
+
     type: Literal["recurrent_attention"] = "recurrent_attention"
     project_input: bool = True
     activation: AnyActivation = "tanh"

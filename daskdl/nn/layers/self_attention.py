@@ -1,6 +1,6 @@
 """The layer whose steps ask each other."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class SelfAttention(AttentionConf):
     Vaswani et al. 2017, "Attention Is All You Need", arXiv:1706.03762, pages 4 and 5.
     DL4J, ``SelfAttentionLayer``.
     """
+
+    counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["self_attention"] = "self_attention"
 

@@ -15,6 +15,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.layer import Layer, OutputLayer
 from daskdl.nn.layers.noisy_params import NoisyParams
+from daskdl.nn.layers.sd_gradient import as_counted
 from daskdl.nn.layers.table import build_layer
 from daskdl.nn.preprocessors.table import build_preprocessor
 
@@ -42,6 +43,7 @@ class Stage:
     def __init__(
         self, conf: LayerConf, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
+        self._workspace = workspace
         self._preprocessor = None
         if conf.preprocessor is not None:
             self._preprocessor = build_preprocessor(
@@ -81,6 +83,9 @@ class Stage:
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
+        grad_out = as_counted(
+            self.layer.conf, grad_out, self.layer.name, self._workspace
+        )
         return self._leave(self.layer.backward(grad_out))
 
     def backward_loss(

@@ -46,6 +46,7 @@ class DuplicateToTimeSeries(Vertex[DuplicateToTimeSeriesVertex]):
         masks: Sequence[FloatArray | None],
         network_input: FloatArray | None = None,
         network_mask: FloatArray | None = None,
+        batch_size: int = 0,
     ) -> FloatArray:
         """Repeat the rows; see :meth:`Vertex.forward`."""
         (x,) = inputs

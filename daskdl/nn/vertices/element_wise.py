@@ -58,6 +58,7 @@ class ElementWise(Vertex[ElementWiseVertex]):
         masks: Sequence[FloatArray | None],
         network_input: FloatArray | None = None,
         network_mask: FloatArray | None = None,
+        batch_size: int = 0,
     ) -> FloatArray:
         """Combine the inputs; see :meth:`Vertex.forward`."""
         self._check_same_shape(inputs)

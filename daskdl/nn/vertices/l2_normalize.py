@@ -31,6 +31,7 @@ class L2Normalize(Vertex[L2NormalizeVertex]):
         masks: Sequence[FloatArray | None],
         network_input: FloatArray | None = None,
         network_mask: FloatArray | None = None,
+        batch_size: int = 0,
     ) -> FloatArray:
         """Divide each example by its norm; see :meth:`Vertex.forward`."""
         (x,) = inputs

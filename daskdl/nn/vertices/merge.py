@@ -41,6 +41,7 @@ class Merge(Vertex[MergeVertex]):
         masks: Sequence[FloatArray | None],
         network_input: FloatArray | None = None,
         network_mask: FloatArray | None = None,
+        batch_size: int = 0,
     ) -> FloatArray:
         """Join the inputs; see :meth:`Vertex.forward`."""
         self._check_leading_axes(inputs)

@@ -31,6 +31,7 @@ class Scale(Vertex[ScaleVertex]):
         masks: Sequence[FloatArray | None],
         network_input: FloatArray | None = None,
         network_mask: FloatArray | None = None,
+        batch_size: int = 0,
     ) -> FloatArray:
         """Multiply the input; see :meth:`Vertex.forward`."""
         (x,) = inputs

@@ -44,6 +44,7 @@ class Subset(Vertex[SubsetVertex]):
         masks: Sequence[FloatArray | None],
         network_input: FloatArray | None = None,
         network_mask: FloatArray | None = None,
+        batch_size: int = 0,
     ) -> FloatArray:
         """Copy the features; see :meth:`Vertex.forward`."""
         (x,) = inputs

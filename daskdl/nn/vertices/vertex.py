@@ -74,6 +74,7 @@ class Vertex(ABC, Generic[C]):
         masks: Sequence[FloatArray | None],
         network_input: FloatArray | None = None,
         network_mask: FloatArray | None = None,
+        batch_size: int = 0,
     ) -> FloatArray:
         """Compute the output.
 
@@ -86,6 +87,9 @@ class Vertex(ABC, Generic[C]):
         network_input, network_mask : ndarray or None
             Features, as they are inside the network, and mask of the network input
             that ``conf.reads_network_input`` names.
+        batch_size : int
+            Examples that arrive with the first input; rows may be their time steps. 0
+            stands for the number of rows.
 
         Returns
         -------
@@ -122,8 +126,12 @@ class Vertex(ABC, Generic[C]):
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the mask that goes on with the output."""
+        """Return the mask that goes on with the output of the last forward pass."""
         return masks[0]
+
+    def batch_size(self, sizes: Sequence[int]) -> int:
+        """Return how many examples come out where `sizes` arrive with the inputs."""
+        return sizes[0]
 
     @property
     def who(self) -> str:

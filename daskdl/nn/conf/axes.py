@@ -1,0 +1,84 @@
+"""Where an axis lies in DL4J's arrays and where it lies here, and types by their axes.
+
+Inside, features or channels are the last axis. DL4J has them second, unless the data
+format says otherwise.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    FeedForward,
+    InputType,
+    Recurrent,
+)
+
+Sizes = tuple[int | None, ...]
+
+_CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
+_OPTIONS: dict[type[InputType], tuple[str, ...]] = {
+    FeedForward: ("size",),
+    Recurrent: ("time_steps", "size"),
+    Convolutional: ("height", "width", "channels"),
+    Convolutional3D: ("depth", "height", "width", "channels"),
+}
+
+
+def dl4j_axes(input_type: InputType) -> tuple[int, ...]:
+    """Return how arrays of a type become DL4J's: ``array.transpose(axes)``.
+
+    Examples
+    --------
+    >>> dl4j_axes(Convolutional(channels=3))
+    (0, 3, 1, 2)
+    """
+    last = len(input_type.shape)
+    if getattr(input_type, "data_format", None) in _CHANNELS_FIRST:
+        return (0, last, *range(1, last))
+    return tuple(range(last + 1))
+
+
+def axis_inside(input_type: InputType, axis: int, option: str) -> int:
+    """Return where DL4J's `axis` of an array of a type lies here.
+
+    Raises
+    ------
+    OptionError
+        If it is that of the examples, or arrays have fewer axes. `option` is where the
+        number was given.
+    """
+    axes = dl4j_axes(input_type)
+    if not 0 < axis < len(axes):
+        raise PathError(
+            f"must be from 1 to {len(axes) - 1}, the last axis of {input_type}, "
+            f"got {axis}.",
+            option,
+        )
+    return axes[axis]
+
+
+def with_shape(input_type: InputType, shape: Sequence[int | None]) -> InputType:
+    """Return the same kind of type with other sizes, as they are inside."""
+    names = _OPTIONS[type(input_type)]
+    return input_type.replaced(**dict(zip(names, shape, strict=True)))
+
+
+def same_kind(input_types: Sequence[InputType]) -> None:
+    """Refuse inputs of which some are rows and others are, say, images.
+
+    Raises
+    ------
+    OptionError
+        Naming the two.
+    """
+    first = input_types[0]
+    for other in input_types[1:]:
+        if type(other) is not type(first):
+            raise PathError(f"must be of one kind, got {first} and {other}.", "inputs")
+
+
+def known(sizes: Iterable[int | None]) -> set[int]:
+    """Return the sizes that are known already."""
+    return {size for size in sizes if size is not None}

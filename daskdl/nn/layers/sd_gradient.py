@@ -1,0 +1,41 @@
+"""How DL4J counts the gradient of what it computes with SameDiff."""
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.vertex import VertexConf
+
+
+def as_counted(
+    conf: LayerConf | VertexConf,
+    grad_out: FloatArray,
+    name: str,
+    workspace: Workspace,
+) -> FloatArray:
+    """Return the gradient that a layer or vertex takes for that of its output.
+
+    Parameters
+    ----------
+    conf : LayerConf or VertexConf
+        Says whether DL4J counts the gradient twice.
+    grad_out : ndarray
+        Gradient of the loss in the output. Not changed.
+    name : str
+        Of the layer or vertex.
+    workspace : Workspace
+        Lends the array.
+
+    Returns
+    -------
+    ndarray like grad_out
+        The very array where nothing is to be done.
+    """
+    if not conf.counts_gradient_twice:
+        return grad_out
+    # DL4J 1.0.0-M2.1 hands SameDiff the gradient of the output from outside and adds
+    # it up twice: all that lies behind, parameters and inputs, gets double gradients.
+    doubled: FloatArray = workspace.take(
+        (name, "gradient", "twice"), grad_out.shape, grad_out.dtype
+    )
+    array_namespace(grad_out).multiply(grad_out, 2, out=doubled)
+    return doubled
