@@ -134,9 +134,9 @@ def pnorm_pool_backward(
     xp = array_namespace(grad_out)
     share = workspace.take("pooling.share", grad_out.shape, grad_out.dtype)
     xp.maximum(output, eps, out=share)
+    # Where the norm is 0 every x is 0, and so is the gradient below.
+    xp.copyto(share, 1, where=output == 0)
     xp.power(share, 1 - exponent, out=share)
-    # To a power the bound can be infinite, which is no number times the 0 below.
-    xp.copyto(share, 0, where=output == 0)
     xp.multiply(share, grad_out, out=share)
     sum_pool_backward(share, window, grad_x)
     powers = workspace.take("pooling.powers", x.shape, x.dtype)

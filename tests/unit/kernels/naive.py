@@ -58,19 +58,18 @@ def connect_locally(x, weight, bias, window):
 
 
 def pool(x, window, reduce_):
-    """Pool with `reduce_` of the values (cells, batch, channels) inside the image."""
-    rows, columns = cells(window.height), cells(window.width)
-    out = np.zeros((len(x), window.height.out, window.width.out, x.shape[3]))
-    for i in range(window.height.out):
-        for j in range(window.width.out):
-            inside = [
-                x[:, p, q]
-                for row, _, p in rows
-                if row == i
-                for column, _, q in columns
-                if column == j
-            ]
-            out[:, i, j] = reduce_(np.stack(inside))
+    """Pool with `reduce_` of the values (cells, batch, channels) inside the input."""
+    out = np.zeros((len(x), *window.out, x.shape[-1]))
+    of_axes = [cells(axis) for axis in window.axes]
+    for place in np.ndindex(*window.out):
+        inside = itertools.product(
+            *(
+                [position for row, _, position in of_axis if row == index]
+                for index, of_axis in zip(place, of_axes, strict=True)
+            )
+        )
+        values = [x[(slice(None), *position)] for position in inside]
+        out[(slice(None), *place)] = reduce_(np.stack(values))
     return out
 
 

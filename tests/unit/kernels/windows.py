@@ -20,12 +20,23 @@ WINDOWS = {
     "strict": (7, 5, (3, 3), (2, 1), (0, 0), (1, 1), "strict"),
     "whole image": (4, 3, (4, 3), (1, 1), (0, 0), (1, 1), "truncate"),
 }
+# Sizes, kernel, stride, padding, dilation, mode: of series and of volumes.
+OTHER_AXES = {
+    "series": ((7,), (3,), (2,), (1,), (1,), "truncate"),
+    "series, same, dilation": ((6,), (3,), (1,), (0,), (2,), "same"),
+    "volumes": ((3, 4, 3), (2, 2, 2), (1, 2, 1), (0, 1, 0), (1, 1, 1), "truncate"),
+    "volumes, same": ((3, 4, 2), (2, 3, 2), (2, 1, 1), (0, 0, 0), (1, 1, 1), "same"),
+}
 
 
 def make_window(name: str) -> Window:
-    height, width, kernel, stride, padding, dilation, mode = WINDOWS[name]
-    rows, columns = (
-        window_axis(size, kernel[k], stride[k], padding[k], dilation[k], mode)
-        for k, size in enumerate((height, width))
+    if name in OTHER_AXES:
+        sizes, kernel, stride, padding, dilation, mode = OTHER_AXES[name]
+    else:
+        *sizes, kernel, stride, padding, dilation, mode = WINDOWS[name]
+    return Window(
+        *(
+            window_axis(size, kernel[k], stride[k], padding[k], dilation[k], mode)
+            for k, size in enumerate(sizes)
+        )
     )
-    return Window(rows, columns)
