@@ -44,7 +44,7 @@ class WindowAxis:
     @property
     def kept(self) -> int:
         """Cells of the input, from its first one, that the windows span."""
-        return min(self.size, self.span - self.before)
+        return max(0, min(self.size, self.span - self.before))
 
     def ranges(self, offset: int) -> tuple[slice, slice]:
         """Return the input cells under kernel cell `offset` and the windows they meet.
@@ -137,12 +137,14 @@ def window_axis(
     Parameters
     ----------
     size, kernel, stride, padding, dilation : int
-        The axis and the layer's options. `padding` is ignored in mode ``"same"``.
-    mode : {"truncate", "strict", "same"}
+        The axis and the layer's options. Modes ``"same"`` and ``"causal"`` have a
+        padding of their own.
+    mode : {"truncate", "strict", "same", "causal"}
         ``"same"`` gives ceil(size / stride) windows and puts the odd cell of padding
-        behind. The others give floor((size - reach + 2 padding) / stride) + 1 windows
-        for a dilated kernel of `reach` cells; whether ``"strict"`` divides is checked
-        by the configuration.
+        behind; ``"causal"`` gives as many and puts all padding in front, so that no
+        window sees what lies behind its last cell. The others give
+        floor((size - reach + 2 padding) / stride) + 1 windows for a dilated kernel of
+        `reach` cells; whether ``"strict"`` divides is checked by the configuration.
 
     Returns
     -------
@@ -153,5 +155,8 @@ def window_axis(
         out = -(-size // stride)
         total = max(0, (out - 1) * stride + reach - size)
         return WindowAxis(size, kernel, stride, dilation, total // 2, out)
+    if mode == "causal":
+        out = -(-size // stride)
+        return WindowAxis(size, kernel, stride, dilation, reach - 1, out)
     out = (size - reach + 2 * padding) // stride + 1
     return WindowAxis(size, kernel, stride, dilation, padding, out)

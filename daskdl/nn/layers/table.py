@@ -13,6 +13,8 @@ from daskdl.nn.layers.batch_normalization import (
     BatchNormalizationLayer,
 )
 from daskdl.nn.layers.bidirectional import Bidirectional, BidirectionalLayer
+from daskdl.nn.layers.capsule import Capsule, CapsuleLayer
+from daskdl.nn.layers.capsule_strength import CapsuleStrength, CapsuleStrengthLayer
 from daskdl.nn.layers.center_loss_output import (
     CenterLossOutput,
     CenterLossOutputLayer,
@@ -20,10 +22,18 @@ from daskdl.nn.layers.center_loss_output import (
 from daskdl.nn.layers.cnn3d_loss import Cnn3DLoss, Cnn3DLossLayer
 from daskdl.nn.layers.cnn_loss import CnnLoss, CnnLossLayer
 from daskdl.nn.layers.convolution import Convolution2D, ConvolutionLayer
+from daskdl.nn.layers.convolution1d import Convolution1D, Convolution1DLayer
+from daskdl.nn.layers.convolution3d import Convolution3D, Convolution3DLayer
 from daskdl.nn.layers.cropping1d import Cropping1D, Cropping1DLayer
 from daskdl.nn.layers.cropping2d import Cropping2D, Cropping2DLayer
 from daskdl.nn.layers.cropping3d import Cropping3D, Cropping3DLayer
+from daskdl.nn.layers.deconvolution2d import Deconvolution2D, Deconvolution2DLayer
+from daskdl.nn.layers.deconvolution3d import Deconvolution3D, Deconvolution3DLayer
 from daskdl.nn.layers.dense import Dense, DenseLayer
+from daskdl.nn.layers.depthwise_convolution2d import (
+    DepthwiseConvolution2D,
+    DepthwiseConvolution2DLayer,
+)
 from daskdl.nn.layers.dropout import Dropout, DropoutLayer
 from daskdl.nn.layers.element_wise_multiplication import (
     ElementWiseMultiplication,
@@ -50,12 +60,21 @@ from daskdl.nn.layers.local_response_normalization import (
     LocalResponseNormalization,
     LocalResponseNormalizationLayer,
 )
+from daskdl.nn.layers.locally_connected1d import (
+    LocallyConnected1D,
+    LocallyConnected1DLayer,
+)
+from daskdl.nn.layers.locally_connected2d import (
+    LocallyConnected2D,
+    LocallyConnected2DLayer,
+)
 from daskdl.nn.layers.loss_layer import LossLayer, LossOnlyLayer
 from daskdl.nn.layers.lstm import LSTM, LstmLayer
 from daskdl.nn.layers.mask_layer import Mask, MaskLayer
 from daskdl.nn.layers.mask_zero import MaskZero, MaskZeroLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
 from daskdl.nn.layers.prelu import PReLU, PReLULayer
+from daskdl.nn.layers.primary_capsules import PrimaryCapsules, PrimaryCapsulesLayer
 from daskdl.nn.layers.recurrent_attention import (
     RecurrentAttention,
     RecurrentAttentionLayer,
@@ -64,6 +83,10 @@ from daskdl.nn.layers.repeat_vector import RepeatVector, RepeatVectorLayer
 from daskdl.nn.layers.rnn_loss import RnnLoss, RnnLossLayer
 from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
 from daskdl.nn.layers.self_attention import SelfAttention, SelfAttentionLayer
+from daskdl.nn.layers.separable_convolution2d import (
+    SeparableConvolution2D,
+    SeparableConvolution2DLayer,
+)
 from daskdl.nn.layers.simple_rnn import SimpleRnn, SimpleRnnLayer
 from daskdl.nn.layers.space_to_batch import SpaceToBatch, SpaceToBatchLayer
 from daskdl.nn.layers.space_to_depth import SpaceToDepth, SpaceToDepthLayer
@@ -88,14 +111,21 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     AutoEncoder: AutoEncoderLayer,
     BatchNormalization: BatchNormalizationLayer,
     Bidirectional: BidirectionalLayer,
+    Capsule: CapsuleLayer,
+    CapsuleStrength: CapsuleStrengthLayer,
     CenterLossOutput: CenterLossOutputLayer,
     Cnn3DLoss: Cnn3DLossLayer,
     CnnLoss: CnnLossLayer,
+    Convolution1D: Convolution1DLayer,
     Convolution2D: ConvolutionLayer,
+    Convolution3D: Convolution3DLayer,
     Cropping1D: Cropping1DLayer,
     Cropping2D: Cropping2DLayer,
     Cropping3D: Cropping3DLayer,
+    Deconvolution2D: Deconvolution2DLayer,
+    Deconvolution3D: Deconvolution3DLayer,
     Dense: DenseLayer,
+    DepthwiseConvolution2D: DepthwiseConvolution2DLayer,
     Dropout: DropoutLayer,
     ElementWiseMultiplication: ElementWiseMultiplicationLayer,
     Embedding: EmbeddingLayer,
@@ -105,6 +135,8 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     GravesLSTM: GravesLstmLayer,
     LastTimeStep: LastTimeStepLayer,
     LearnedSelfAttention: LearnedSelfAttentionLayer,
+    LocallyConnected1D: LocallyConnected1DLayer,
+    LocallyConnected2D: LocallyConnected2DLayer,
     LocalResponseNormalization: LocalResponseNormalizationLayer,
     LossLayer: LossOnlyLayer,
     LSTM: LstmLayer,
@@ -112,11 +144,13 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     MaskZero: MaskZeroLayer,
     Output: RowOutputLayer,
     PReLU: PReLULayer,
+    PrimaryCapsules: PrimaryCapsulesLayer,
     RecurrentAttention: RecurrentAttentionLayer,
     RepeatVector: RepeatVectorLayer,
     RnnLoss: RnnLossLayer,
     RnnOutput: RnnOutputLayer,
     SelfAttention: SelfAttentionLayer,
+    SeparableConvolution2D: SeparableConvolution2DLayer,
     SimpleRnn: SimpleRnnLayer,
     SpaceToBatch: SpaceToBatchLayer,
     SpaceToDepth: SpaceToDepthLayer,

@@ -26,13 +26,13 @@ def window_mask(
     Returns
     -------
     mask : ndarray of shape (batch, *windows) or (batch, *windows, channels)
-        `mask` itself where windows of mode ``same`` go on cell by cell.
+        `mask` itself where windows of mode ``same`` or ``causal`` go on cell by cell.
 
     References
     ----------
     DL4J's `ConvolutionUtils.cnn1dMaskReduction` and `cnn2dMaskReduction`.
     """
-    if conf.convolution_mode == "same" and set(conf.stride) == {1}:
+    if conf.convolution_mode in ("same", "causal") and set(conf.stride) == {1}:
         # DL4J does not widen what is kept where nothing changes its size.
         return mask
     n_axes = len(conf.kernel_size)

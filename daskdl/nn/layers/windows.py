@@ -1,6 +1,7 @@
 """Sliding windows of layers: what fits, what comes out, where cells lie."""
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 from daskdl.kernels.window import Window, window_axis
 from daskdl.nn.conf.errors import PathError
@@ -11,7 +12,7 @@ from daskdl.nn.conf.input_type import (
     Recurrent,
 )
 from daskdl.nn.conf.layer import LayerConf, refuse_input
-from daskdl.nn.conf.names import ConvolutionModeLiteral
+from daskdl.nn.conf.names import SeriesConvolutionModeLiteral
 
 
 class Windowed(Protocol):
@@ -34,7 +35,7 @@ class Windowed(Protocol):
         """Steps between the window's cells."""
 
     @property
-    def convolution_mode(self) -> ConvolutionModeLiteral:
+    def convolution_mode(self) -> SeriesConvolutionModeLiteral:
         """What happens where kernel and stride do not fit."""
 
 
@@ -44,7 +45,7 @@ def output_length(
     stride: int,
     padding: int,
     dilation: int,
-    mode: ConvolutionModeLiteral,
+    mode: SeriesConvolutionModeLiteral,
 ) -> int:
     """Return how many windows fit along one axis; not positive if none does.
 
@@ -52,10 +53,10 @@ def output_length(
     ----------
     length, kernel, stride, padding, dilation : int
         Of one axis; `padding` is on both sides.
-    mode : {"truncate", "same", "strict"}
-        ``same`` needs no padding and gives ``ceil(length / stride)``.
+    mode : {"truncate", "same", "strict", "causal"}
+        ``same`` and ``causal`` need no padding and give ``ceil(length / stride)``.
     """
-    if mode == "same":
+    if mode in ("same", "causal"):
         return -(-length // stride)
     return (length - reach(kernel, dilation) + 2 * padding) // stride + 1
 
@@ -86,6 +87,40 @@ def volumes_in(layer: LayerConf, input_type: InputType) -> Convolutional3D:
     if not isinstance(input_type, Convolutional3D):
         raise refuse_input(layer, "volumes (Convolutional3D input)", input_type)
     return input_type
+
+
+Sized: TypeAlias = Recurrent | Convolutional | Convolutional3D
+_ENTERING: dict[int, Callable[[LayerConf, InputType], Sized]] = {
+    1: series_in,
+    2: images_in,
+    3: volumes_in,
+}
+_AXES = {
+    Recurrent: ("time_steps", "size"),
+    Convolutional: ("height", "width", "channels"),
+    Convolutional3D: ("depth", "height", "width", "channels"),
+}
+
+
+def entering(layer: LayerConf, input_type: InputType, n_axes: int) -> Sized:
+    """Return what comes in if it is series, images or volumes; refuse other things.
+
+    Parameters
+    ----------
+    layer : LayerConf
+        Named in the refusal.
+    input_type : InputType
+        What comes in.
+    n_axes : int
+        1 for series, 2 for images, 3 for volumes.
+    """
+    return _ENTERING[n_axes](layer, input_type)
+
+
+def resized(entered: Sized, sizes: Sequence[int | None], n_features: int) -> Sized:
+    """Return what comes in with other sizes and another number of channels."""
+    names = _AXES[type(entered)]
+    return entered.replaced(**dict(zip(names, (*sizes, n_features), strict=True)))
 
 
 def window_sizes(
@@ -152,7 +187,7 @@ def window_of(conf: Windowed, sizes: tuple[int, ...]) -> Window:
 
 
 def _check_fits(layer: Windowed, sizes: tuple[int | None, ...]) -> None:
-    if layer.convolution_mode == "same":
+    if layer.convolution_mode in ("same", "causal"):
         return
     for axis, size in enumerate(sizes):
         if size is None:

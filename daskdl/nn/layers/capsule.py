@@ -1,0 +1,160 @@
+"""The layer of capsules that choose among each other by agreement."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.kernels.capsules import route_backward, route_forward
+from daskdl.kernels.capsules.routing import Routing
+from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.layer import TrainedLayerConf, refuse_input
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Count
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.layer import Layer
+
+
+class Capsule(TrainedLayerConf):
+    """Capsules that get what the capsules in front send to those they agree with.
+
+    Capsules count as time series, as in DL4J: the capsules are the features, and the
+    numbers of a capsule are the time steps.
+
+    Parameters
+    ----------
+    capsules : int
+        Number of capsules.
+    capsule_dimensions : int
+        Numbers of a capsule.
+    routings : int
+        Iterations of the routing.
+    has_bias : bool
+        Whether a bias is added to what is squashed.
+    weight_init : str or weight init, optional
+        How the initial weights are drawn; biases begin at 0.
+
+    References
+    ----------
+    DL4J's `CapsuleLayer`; Sabour, Frosst and Hinton, "Dynamic Routing Between
+    Capsules", NIPS 2017, procedure 1.
+    """
+
+    applies_dropout: ClassVar[bool] = False
+
+    type: Literal["capsule"] = "capsule"
+    capsules: Count
+    capsule_dimensions: Count
+    routings: Count = 3
+    has_bias: bool = False
+    weight_init: AnyWeightInit | None = None
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return the capsules as features, their numbers as time steps."""
+        entering_capsules(self, input_type)
+        return Recurrent(size=self.capsules, time_steps=self.capsule_dimensions)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return weight (n_in, capsules * dimensions, n_dimensions) and bias."""
+        n_in, n_dimensions = entering_capsules(self, input_type)
+        n_out = self.capsules * self.capsule_dimensions
+        weight = Parameter(
+            "weight",
+            (n_in, n_out, n_dimensions),
+            dl4j_shape=(1, n_in, n_out, n_dimensions, 1),
+            order="c",
+        )
+        if not self.has_bias:
+            return (weight,)
+        shape = (self.capsules, self.capsule_dimensions)
+        bias = Parameter("bias", shape, "bias", dl4j_shape=(1, 1, *shape, 1), order="c")
+        return (weight, bias)
+
+
+def entering_capsules(
+    layer: TrainedLayerConf, input_type: InputType
+) -> tuple[int, int]:
+    """Return how many capsules come in, and the numbers of one; refuse other things."""
+    if not isinstance(input_type, Recurrent) or input_type.time_steps is None:
+        needs = "capsules (Recurrent input of known length)"
+        raise refuse_input(layer, needs, input_type)
+    return input_type.size, input_type.time_steps
+
+
+class CapsuleLayer(Layer[Capsule]):
+    """``squash(what capsules in front predict, weighed by agreement, plus bias)``."""
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw the weight; biases begin at 0.
+
+        The fans are all numbers that come in, and all that come out.
+        """
+        weight = self.params["weight"]
+        n_in, n_out, n_dimensions = weight.shape
+        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
+        drawn = initialize(scheme, weight.shape, n_in * n_dimensions, n_out, rng)
+        weight[...] = to_device(drawn, like=weight)
+        if "bias" in self.params:
+            self.params["bias"].fill(0)
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        self._check_input(x)
+        batch, n_dimensions, n_in = x.shape
+        self._x = self._buffer("x", (n_in, batch, n_dimensions), x.dtype)
+        self._x[...] = x.transpose(2, 0, 1)
+        self._routing = self._new_routing(n_in, batch, x.dtype)
+        shape = (batch, self.conf.capsules, self.conf.capsule_dimensions)
+        capsules = self._buffer("capsules", shape, x.dtype)
+        route_forward(
+            self._x,
+            self.params["weight"],
+            self.params.get("bias"),
+            self._routing,
+            out=capsules,
+        )
+        output: FloatArray = self._buffer(
+            "output", (batch, shape[2], shape[1]), x.dtype
+        )
+        output[...] = capsules.transpose(0, 2, 1)
+        return output
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; see :meth:`Layer.backward`."""
+        grad_rows = route_backward(
+            grad_out.transpose(0, 2, 1),
+            self._x,
+            self.params["weight"],
+            self._routing,
+            self._workspace,
+            grad_weight=self.gradients["weight"],
+            grad_bias=self.gradients.get("bias"),
+            grad_x=self._like("grad_rows", self._x) if self.needs_grad_x else None,
+        )
+        if grad_rows is None:
+            return None
+        n_in, batch, n_dimensions = grad_rows.shape
+        grad_x: FloatArray = self._buffer(
+            "grad_x", (batch, n_dimensions, n_in), grad_rows.dtype
+        )
+        grad_x[...] = grad_rows.transpose(1, 2, 0)
+        return grad_x
+
+    def _new_routing(
+        self, n_in: int, batch: int, dtype: np.dtype[np.floating]
+    ) -> Routing:
+        conf = self.conf
+        below, above = (n_in, batch), (conf.capsules, conf.capsule_dimensions)
+        return Routing(
+            self._buffer("predictions", (*below, *above), dtype),
+            self._buffer("couplings", (conf.routings, *below, conf.capsules), dtype),
+            self._buffer("sums", (conf.routings, batch, *above), dtype),
+        )

@@ -1,0 +1,98 @@
+"""The convolution layer for time series."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.names import SeriesConvolutionModeName
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import CountSingle, IndexSingle
+from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+from daskdl.nn.layers.window_masks import window_mask
+from daskdl.nn.masks import check_step_mask
+
+
+class Convolution1D(ConvolvingConf):
+    """A convolution over time steps (cross-correlation, as everywhere).
+
+    Parameters
+    ----------
+    kernel_size, stride, dilation : int
+        Time steps.
+    padding : int
+        Steps of zeros on both sides; not used by modes ``same`` and ``causal``.
+    convolution_mode : {"truncate", "same", "strict", "causal"}
+        As for :class:`Convolution2D`; ``causal`` pads in front only, so that no output
+        sees a later step.
+    has_bias : bool
+        Whether a bias is added.
+
+    References
+    ----------
+    DL4J's `Convolution1DLayer`, which never has noise on its weights.
+    """
+
+    applies_weight_noise: ClassVar[bool] = False
+
+    type: Literal["convolution1d"] = "convolution1d"
+    kernel_size: CountSingle
+    stride: CountSingle = (1,)
+    padding: IndexSingle = (0,)
+    dilation: CountSingle = (1,)
+    convolution_mode: SeriesConvolutionModeName = "truncate"
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W (kernel, n_in, n_out) and b (n_out,)."""
+        (kernel,), n_in = self.kernel_size, self.inferred_n_in(input_type)
+        weight = Parameter(
+            "W",
+            (kernel, n_in, self.n_out),
+            axes=(2, 1, 0),
+            dl4j_shape=(self.n_out, n_in, kernel, 1),
+            order="c",
+        )
+        return (weight, *self.bias_parameters())
+
+
+class Convolution1DLayer(ConvolvingLayer[Convolution1D]):
+    """``activation(cross-correlation of x with W, plus b)`` of time series.
+
+    A mask only passes by, reduced to the windows, as in DL4J. Inside a wrapper that
+    asks for it, windows without a kept step come out as 0.
+    """
+
+    def __init__(
+        self,
+        conf: Convolution1D,
+        input_type: InputType,
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._uses_mask = False
+
+    def use_mask(self) -> None:
+        """Drop the windows that the mask drops from now on."""
+        self._uses_mask = True
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`."""
+        output = super().forward(x, training=training, mask=mask, rng=rng)
+        if mask is None or not self._uses_mask:
+            return output
+        check_step_mask(mask, x, self.who)
+        # The gradient does not know of the mask, as in DL4J, so it keeps the output.
+        masked = self._like("masked", output)
+        of_windows = window_mask(mask, self.conf, self.name, self._workspace)
+        masked[...] = output * of_windows[:, :, None]
+        return masked

@@ -1,0 +1,37 @@
+"""The convolution layer for volumes."""
+
+from typing import Literal
+
+from daskdl.nn.conf.names import ConvolutionModeName
+from daskdl.nn.conf.values import CountTriple, IndexTriple
+from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+
+
+class Convolution3D(ConvolvingConf):
+    """A three-dimensional convolution (cross-correlation, as everywhere).
+
+    Parameters
+    ----------
+    kernel_size, stride, dilation : (int, int, int) or int
+        Depth, height and width; one number means all.
+    padding : (int, int, int) or int
+        Zeros on both sides; not used by mode ``same``.
+    convolution_mode, has_bias
+        As for :class:`Convolution2D`.
+
+    References
+    ----------
+    DL4J's `Convolution3D`. What it says of the size of its output is wrong in M2.1, so
+    that a dense layer behind it fails there; its output is as here.
+    """
+
+    type: Literal["convolution3d"] = "convolution3d"
+    kernel_size: CountTriple = (2, 2, 2)
+    stride: CountTriple = (1, 1, 1)
+    padding: IndexTriple = (0, 0, 0)
+    dilation: CountTriple = (1, 1, 1)
+    convolution_mode: ConvolutionModeName = "truncate"
+
+
+class Convolution3DLayer(ConvolvingLayer[Convolution3D]):
+    """``activation(cross-correlation of x with W, plus b)`` of volumes."""

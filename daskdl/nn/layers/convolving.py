@@ -1,0 +1,199 @@
+"""What all convolutions share: weights under a window, and an activation behind."""
+
+import math
+from typing import Annotated, TypeVar
+
+import numpy as np
+from pydantic import Field
+
+from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.conv import convolution_backward, convolution_forward
+from daskdl.kernels.window import Window
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.input_type import InputType, features_of
+from daskdl.nn.conf.layer import WeightLayerConf
+from daskdl.nn.conf.names import SeriesConvolutionModeLiteral
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Count, Index
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.window_masks import window_mask
+from daskdl.nn.layers.windows import (
+    Sized,
+    entering,
+    resized,
+    window_of,
+    window_sizes,
+)
+
+Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
+Indices = Annotated[tuple[Index, ...], Field(min_length=1)]
+
+
+class ConvolvingConf(WeightLayerConf):
+    """A layer with weights under a window; see its kinds for the options."""
+
+    kernel_size: Counts
+    stride: Counts
+    padding: Indices
+    dilation: Counts
+    convolution_mode: SeriesConvolutionModeLiteral = "truncate"
+    has_bias: bool = True
+
+    @property
+    def n_axes(self) -> int:
+        """1 for series, 2 for images, 3 for volumes."""
+        return len(self.kernel_size)
+
+    def entering(self, input_type: InputType) -> Sized:
+        """Return the series, images or volumes that come in; refuse other things."""
+        return entering(self, input_type, self.n_axes)
+
+    def inferred_n_in(self, input_type: InputType) -> int:
+        """Return the number of channels that come in."""
+        return self._agreed_n_in(features_of(self.entering(input_type)), input_type)
+
+    def sizes_after(self, sizes: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        """Return the sizes that come out; what is unknown stays unknown."""
+        return window_sizes(self, sizes)
+
+    def output_type(self, input_type: InputType) -> Sized:
+        """Return series, images or volumes of `n_out` channels."""
+        entered = self.entering(input_type)
+        self.inferred_n_in(entered)
+        sizes = self.sizes_after(entered.shape[:-1])
+        return resized(entered, sizes, self.n_out)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W (*kernel, n_in, n_out) and b (n_out,)."""
+        n = self.n_axes
+        shape = (*self.kernel_size, self.inferred_n_in(input_type), self.n_out)
+        axes = (n + 1, n, *range(n))
+        weight = Parameter("W", shape, axes=axes, order="c")
+        return (weight, *self.bias_parameters())
+
+    def bias_parameters(self) -> tuple[Parameter, ...]:
+        """Return b (n_out,), if there is one."""
+        return (Parameter("b", (self.n_out,), "bias"),) if self.has_bias else ()
+
+    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+        """Return the bias first, as DL4J keeps it."""
+        return ("b", "W") if self.has_bias else ("W",)
+
+
+K = TypeVar("K", bound=ConvolvingConf)
+
+
+class ConvolvingLayer(Layer[K]):
+    """``activation(what the weights make of the windows, plus b)``.
+
+    By itself a cross-correlation; its kinds may do other things with their weights.
+    """
+
+    def __init__(
+        self, conf: K, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        activation: AnyActivation = self._given("activation", conf.activation)
+        self._activation = activation_function(activation)
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw W with DL4J's fans; every bias is `bias_init`.
+
+        The fans are n_in * kernel cells, and n_out * kernel cells / stride cells.
+        """
+        self._draw("W", *self._fans(), rng)
+        if "b" in self.params:
+            self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        self._check_input(x)
+        self._x = x
+        self._window = self._window_on(x.shape[1:-1])
+        shape = (x.shape[0], *self._out_sizes(), self.output_type.shape[-1])
+        self._preout = self._buffer("preout", shape, x.dtype)
+        self._convolve(self._preout)
+        reads_preout = self._activation.reads_preout
+        out = self._like("output", self._preout) if reads_preout else self._preout
+        given = rng if training else None
+        self._output = self._activation.forward(self._preout, out=out, rng=given)
+        return self._output
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; see :meth:`Layer.backward`."""
+        grad_preout = grad_out
+        if self._activation.name != "identity":
+            grad_preout = self._activation.backward(
+                grad_out,
+                self._preout,
+                self._output,
+                out=self._like("grad_preout", self._output),
+            )
+        grad_x = self._like("grad_x", self._x) if self.needs_grad_x else None
+        return self._convolve_back(grad_preout, grad_x)
+
+    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask of the windows, if it is one of single cells."""
+        if mask is None or mask.ndim < self.conf.n_axes + 1:
+            return mask
+        return window_mask(mask, self.conf, self.name, self._workspace)
+
+    def _fans(self) -> tuple[float, float]:
+        n_in = features_of(self.input_type)
+        return self._fan(n_in), self._fan(self.conf.n_out) / math.prod(self.conf.stride)
+
+    def _fan(self, n: int) -> float:
+        return n * math.prod(self.conf.kernel_size)
+
+    def _draw(
+        self, name: str, fan_in: float, fan_out: float, rng: np.random.Generator
+    ) -> None:
+        weight = self.params[name]
+        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
+        drawn = initialize(scheme, weight.shape, fan_in, fan_out, rng)
+        weight[...] = to_device(drawn, like=weight)
+
+    def _window_on(self, sizes: tuple[int, ...]) -> Window:
+        """Return where the window lies for an input of these sizes."""
+        return window_of(self.conf, sizes)
+
+    def _out_sizes(self) -> tuple[int, ...]:
+        """Return the sizes of the output under the window of the last input."""
+        return self._window.out
+
+    def _convolve(self, out: FloatArray) -> None:
+        """Overwrite `out` with the pre-activations."""
+        convolution_forward(
+            self._x,
+            self.params["W"],
+            self.params.get("b"),
+            self._window,
+            self._workspace,
+            out=out,
+        )
+
+    def _convolve_back(
+        self, grad_preout: FloatArray, grad_x: FloatArray | None
+    ) -> FloatArray | None:
+        """Write the gradients; return that in the input, which is `grad_x`."""
+        return convolution_backward(
+            grad_preout,
+            self._x,
+            self.params["W"],
+            self._window,
+            self._workspace,
+            grad_weight=self.gradients["W"],
+            grad_bias=self.gradients.get("b"),
+            grad_x=grad_x,
+        )

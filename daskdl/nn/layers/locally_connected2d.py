@@ -1,0 +1,49 @@
+"""The locally connected layer for images."""
+
+from typing import Literal
+
+from daskdl.nn.conf.values import CountPair, IndexPair
+from daskdl.nn.layers.locally_connecting import (
+    LocallyConnectingConf,
+    LocallyConnectingLayer,
+)
+
+
+class LocallyConnected2D(LocallyConnectingConf):
+    """A two-dimensional convolution with weights for each window.
+
+    The images must all have the same, known size. As in DL4J the windows are counted
+    column by column and their results row by row.
+
+    Parameters
+    ----------
+    kernel_size, stride : (int, int) or int
+        Height and width; one number means both.
+    padding : (int, int) or int
+        Zeros on both sides; not used by mode ``same``.
+    dilation : (int, int) or int
+        Has no effect but on the number of windows, as in DL4J.
+    input_size : (int, int) or int, optional
+        Inferred from the input, unless that leaves it open.
+    convolution_mode : {"same", "truncate", "strict"}
+        As for :class:`Convolution2D`.
+    activation : str or activation
+        By default tanh, whatever the network says.
+    has_bias : bool
+        Whether a bias is added, the same for all windows.
+
+    References
+    ----------
+    DL4J's `LocallyConnected2D`.
+    """
+
+    type: Literal["locally_connected2d"] = "locally_connected2d"
+    kernel_size: CountPair = (2, 2)
+    stride: CountPair = (1, 1)
+    padding: IndexPair = (0, 0)
+    dilation: CountPair = (1, 1)
+    input_size: CountPair | None = None
+
+
+class LocallyConnected2DLayer(LocallyConnectingLayer[LocallyConnected2D]):
+    """``activation(each window of an image @ its own W, plus b)``."""

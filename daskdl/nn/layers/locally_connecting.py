@@ -1,0 +1,127 @@
+"""What locally connected layers share: a convolution with weights for each window."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.kernels.locally_connected import (
+    locally_connected_backward,
+    locally_connected_forward,
+)
+from daskdl.kernels.window import Window
+from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType, features_of
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.names import ConvolutionModeName
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, Counts
+from daskdl.nn.layers.windows import Sized, resized
+
+
+class LocallyConnectingConf(ConvolvingConf):
+    """A layer with weights for each window; see its kinds for the options."""
+
+    applies_dropout: ClassVar[bool] = False
+    applies_weight_noise: ClassVar[bool] = False
+
+    activation: AnyActivation | None = "tanh"
+    convolution_mode: ConvolutionModeName = "same"
+    input_size: Counts | None = None
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> LayerConf:
+        """Return a copy with nothing left open."""
+        # DL4J's biases of these layers begin at 0, whatever the network says.
+        return super().filled({**defaults, "bias_init": 0.0}, input_type, name)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W (n_windows, *kernel, n_in, n_out) and b (n_out,)."""
+        n = self.n_axes
+        n_in = self.inferred_n_in(input_type)
+        sizes = self.sizes_after(self.entering(input_type).shape[:-1])
+        n_windows = math.prod(size for size in sizes if size is not None)
+        n_cells = math.prod(self.kernel_size)
+        weight = Parameter(
+            "W",
+            (n_windows, *self.kernel_size, n_in, self.n_out),
+            axes=(0, n + 1, *range(1, n + 1), n + 2),
+            dl4j_shape=(n_windows, n_cells * n_in, self.n_out),
+            order="c",
+        )
+        return (weight, *self.bias_parameters())
+
+    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+        """Return the weights first, unlike other convolutions."""
+        return ("W", "b") if self.has_bias else ("W",)
+
+    def entering(self, input_type: InputType) -> Sized:
+        """Return the series, images or volumes that come in, `input_size` large.
+
+        Raises
+        ------
+        OptionError
+            If their size is neither known nor given, or is another one.
+        """
+        entered = super().entering(input_type)
+        sizes = entered.shape[:-1]
+        given = self.input_size or sizes
+        if None in given:
+            raise PathError(
+                "must be given, because there are weights for each window and "
+                f"{entered} may have any size, got None. Or give the size of the "
+                "network's input.",
+                "input_size",
+            )
+        if any(size not in (None, own) for size, own in zip(sizes, given, strict=True)):
+            raise PathError(
+                f"must be the size of what comes in, {entered}, got {given}. "
+                "Leave it out.",
+                "input_size",
+            )
+        return resized(entered, given, features_of(entered))
+
+
+L = TypeVar("L", bound=LocallyConnectingConf)
+
+
+class LocallyConnectingLayer(ConvolvingLayer[L]):
+    """``activation(each window @ its own W, plus b)``.
+
+    W is drawn as for a convolution.
+    As in DL4J the window lies on neighbouring cells, whatever `dilation` says: that
+    only makes the output smaller, or the padding larger.
+    """
+
+    def _window_on(self, sizes: tuple[int, ...]) -> Window:
+        window = super()._window_on(sizes)
+        return Window(*(replace(axis, dilation=1) for axis in window.axes))
+
+    def _convolve(self, out: FloatArray) -> None:
+        # DL4J counts the windows column by column and their results row by row: a
+        # square output comes out with rows and columns swapped.
+        locally_connected_forward(
+            self._x,
+            self.params["W"],
+            self.params.get("b"),
+            self._window,
+            self._workspace,
+            out=out.reshape(out.shape[0], -1, out.shape[-1]),
+        )
+
+    def _convolve_back(
+        self, grad_preout: FloatArray, grad_x: FloatArray | None
+    ) -> FloatArray | None:
+        return locally_connected_backward(
+            grad_preout.reshape(grad_preout.shape[0], -1, grad_preout.shape[-1]),
+            self._x,
+            self.params["W"],
+            self._window,
+            self._workspace,
+            grad_weight=self.gradients["W"],
+            grad_bias=self.gradients.get("b"),
+            grad_x=grad_x,
+        )

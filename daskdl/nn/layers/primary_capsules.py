@@ -1,0 +1,199 @@
+"""The layer that makes capsules of images."""
+
+import math
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.capsules import squash_backward, squash_forward
+from daskdl.kernels.conv import convolution_backward, convolution_forward
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation, LeakyRelu
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.names import ConvolutionModeName
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.windows import images_in, window_of, window_sizes
+
+
+class PrimaryCapsules(TrainedLayerConf):
+    """A convolution whose output is cut into capsules: short vectors, squashed.
+
+    What comes out counts as time series, as in DL4J: the capsules are the features, and
+    the numbers of a capsule are the time steps.
+
+    Parameters
+    ----------
+    capsule_dimensions : int
+        Numbers of a capsule.
+    channels : int
+        Capsules of each place: the convolution has ``channels * capsule_dimensions``
+        output channels.
+    capsules : int, optional
+        Capsules of all places; inferred if the size of the images is known.
+    kernel_size, stride, dilation, padding, convolution_mode, has_bias
+        As for :class:`Convolution2D`.
+    use_relu : bool
+        Whether a rectifier stands between convolution and squashing.
+    leak : float
+        Its slope below 0.
+    weight_init : str or weight init, optional
+        How the initial weights are drawn; biases begin at 0.
+
+    Notes
+    -----
+    As in DL4J the numbers of a capsule lie side by side in the flattened output of the
+    convolution (channel by channel, row by row): they are neighbours in a row of one
+    channel, not the channels of one place.
+
+    References
+    ----------
+    DL4J's `PrimaryCapsules`; Sabour, Frosst and Hinton, "Dynamic Routing Between
+    Capsules", NIPS 2017, section 4.
+    """
+
+    applies_dropout: ClassVar[bool] = False
+
+    type: Literal["primary_capsules"] = "primary_capsules"
+    capsule_dimensions: Count
+    channels: Count = 32
+    capsules: Count | None = None
+    kernel_size: CountPair = (9, 9)
+    stride: CountPair = (2, 2)
+    padding: IndexPair = (0, 0)
+    dilation: CountPair = (1, 1)
+    convolution_mode: ConvolutionModeName = "truncate"
+    has_bias: bool = True
+    use_relu: bool = False
+    leak: Real = 0.0
+    weight_init: AnyWeightInit | None = None
+
+    @property
+    def n_channels(self) -> int:
+        """Output channels of the convolution."""
+        return self.channels * self.capsule_dimensions
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return the capsules as features, their numbers as time steps."""
+        images = images_in(self, input_type)
+        sizes = window_sizes(self, (images.height, images.width))
+        known = [size for size in sizes if size is not None]
+        found = math.prod(known) * self.channels if len(known) == len(sizes) else None
+        capsules = self.capsules or found
+        if capsules is None or found not in (None, capsules):
+            raise PathError(
+                f"must be what {images} give ({found or 'unknown'}), "
+                f"got {self.capsules}. Give the size of the network's input.",
+                "capsules",
+            )
+        return Recurrent(size=capsules, time_steps=self.capsule_dimensions)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return weight (*kernel, n_in, n_channels) and bias (n_channels,)."""
+        n_in = images_in(self, input_type).channels
+        shape = (*self.kernel_size, n_in, self.n_channels)
+        weight = Parameter("weight", shape, order="c")
+        if not self.has_bias:
+            return (weight,)
+        return (weight, Parameter("bias", (self.n_channels,), "bias"))
+
+
+class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):
+    """``squash(convolution of x, cut into capsules)``."""
+
+    def __init__(
+        self,
+        conf: PrimaryCapsules,
+        input_type: InputType,
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        rectifier: AnyActivation = LeakyRelu(alpha=conf.leak) if conf.leak else "relu"
+        self._rectifier = activation_function(rectifier) if conf.use_relu else None
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw the weight as a convolution's; biases begin at 0."""
+        weight = self.params["weight"]
+        *kernel, n_in, n_out = weight.shape
+        cells = math.prod(kernel)
+        fan_out = n_out * cells / math.prod(self.conf.stride)
+        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
+        drawn = initialize(scheme, weight.shape, n_in * cells, fan_out, rng)
+        weight[...] = to_device(drawn, like=weight)
+        if "bias" in self.params:
+            self.params["bias"].fill(0)
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        self._check_input(x)
+        self._x = x
+        self._window = window_of(self.conf, x.shape[1:3])
+        shape = (len(x), *self._window.out, self.conf.n_channels)
+        self._preout = convolution_forward(
+            x,
+            self.params["weight"],
+            self.params.get("bias"),
+            self._window,
+            self._workspace,
+            out=self._buffer("preout", shape, x.dtype),
+        )
+        self._rectified = self._preout
+        if self._rectifier is not None:
+            rectified = self._like("rectified", self._preout)
+            self._rectified = self._rectifier.forward(self._preout, out=rectified)
+        self._capsules = self._cut(self._rectified)
+        _, capsules, dimensions = self._capsules.shape
+        output: FloatArray = self._buffer(
+            "output", (len(x), dimensions, capsules), x.dtype
+        )
+        squash_forward(self._capsules, out=output.transpose(0, 2, 1))
+        return output
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; see :meth:`Layer.backward`."""
+        grad_capsules = self._like("grad_capsules", self._capsules)
+        squash_backward(
+            grad_out.transpose(0, 2, 1), self._capsules, grad_x=grad_capsules
+        )
+        grad = self._like("grad_preout", self._preout)
+        batch, *sizes, channels = grad.shape
+        images = grad_capsules.reshape(batch, channels, *sizes)
+        grad[...] = images.transpose(0, 2, 3, 1)
+        if self._rectifier is not None:
+            self._rectifier.backward(grad, self._preout, self._rectified, out=grad)
+        return convolution_backward(
+            grad,
+            self._x,
+            self.params["weight"],
+            self._window,
+            self._workspace,
+            grad_weight=self.gradients["weight"],
+            grad_bias=self.gradients.get("bias"),
+            grad_x=self._like("grad_x", self._x) if self.needs_grad_x else None,
+        )
+
+    def _cut(self, images: FloatArray) -> FloatArray:
+        """Return images flattened in DL4J's order, as (batch, capsules, dimensions)."""
+        batch, height, width, channels = images.shape
+        channels_first: FloatArray = self._buffer(
+            "capsules", (batch, channels, height, width), images.dtype
+        )
+        channels_first[...] = images.transpose(0, 3, 1, 2)
+        dimensions = self.conf.capsule_dimensions
+        n_capsules = height * width * channels // dimensions
+        return channels_first.reshape(batch, n_capsules, dimensions)

@@ -1,0 +1,143 @@
+"""The separable convolution layer for images."""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.dense import dense_backward, dense_forward
+from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.names import ConvolutionModeName
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Count, CountPair, IndexPair
+from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+
+
+class SeparableConvolution2D(ConvolvingConf):
+    """A convolution of each channel by itself, then of all channels cell by cell.
+
+    Parameters
+    ----------
+    depth_multiplier : int
+        Kernels of the first step for each input channel.
+    kernel_size, stride, dilation, padding, convolution_mode, has_bias
+        As for :class:`Convolution2D`, for the first step. The bias is added after the
+        second.
+
+    References
+    ----------
+    DL4J's `SeparableConvolution2D`.
+    """
+
+    type: Literal["separable_convolution2d"] = "separable_convolution2d"
+    depth_multiplier: Count = 1
+    kernel_size: CountPair = (5, 5)
+    stride: CountPair = (1, 1)
+    padding: IndexPair = (0, 0)
+    dilation: CountPair = (1, 1)
+    convolution_mode: ConvolutionModeName = "truncate"
+
+    @property
+    def table_order(self) -> tuple[str, ...]:
+        """The order in which DL4J deals regularization and updaters."""
+        # DL4J lists the bias last and lays it first.
+        return ("W", "pW", "b") if self.has_bias else ()
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return b, W and pW as DL4J has them.
+
+        b (n_out,), W (depth_multiplier, n_in, *kernel) of the first step and pW
+        (n_out, n_in * depth_multiplier, 1, 1) of the second.
+        """
+        n_in = self.inferred_n_in(input_type)
+        shape = (self.depth_multiplier, n_in, *self.kernel_size)
+        between = (self.n_out, n_in * self.depth_multiplier, 1, 1)
+        return (
+            *self.bias_parameters(),
+            Parameter("W", shape, order="c"),
+            Parameter("pW", between, order="c"),
+        )
+
+    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+        """Return the order in which they lie here, too."""
+        return tuple(item.name for item in self.parameters(input_type))
+
+
+class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
+    """``activation((channels convolved by themselves with W) @ pW + b)``."""
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw W and pW with DL4J's fans; every bias is `bias_init`.
+
+        The fans of W are n_in * kernel cells, and depth_multiplier * kernel cells /
+        stride cells; both of pW are n_in * depth_multiplier.
+        """
+        super().initialize(rng)
+        n_between = self.params["pW"].shape[1]
+        self._draw("pW", n_between, n_between, rng)
+
+    def _fans(self) -> tuple[float, float]:
+        fan_in, _ = super()._fans()
+        stride = math.prod(self.conf.stride)
+        return fan_in, self._fan(self.conf.depth_multiplier) / stride
+
+    def _convolve(self, out: FloatArray) -> None:
+        weight, matrix = self._kernels()
+        n_between = matrix.shape[0]
+        shape = (*out.shape[:-1], n_between)
+        self._between = self._buffer("between", shape, out.dtype)
+        depthwise_forward(
+            self._x, weight, None, self._window, self._workspace, out=self._between
+        )
+        dense_forward(
+            self._between.reshape(-1, n_between),
+            matrix,
+            self.params.get("b"),
+            out=out.reshape(-1, out.shape[-1]),
+        )
+
+    def _convolve_back(
+        self, grad_preout: FloatArray, grad_x: FloatArray | None
+    ) -> FloatArray | None:
+        weight, matrix = self._kernels()
+        grad_matrix = self._like("grad_matrix", matrix)
+        grad_between = self._like("grad_between", self._between)
+        dense_backward(
+            grad_preout.reshape(-1, grad_preout.shape[-1]),
+            self._between.reshape(-1, matrix.shape[0]),
+            matrix,
+            grad_weight=grad_matrix,
+            grad_bias=self.gradients.get("b"),
+            grad_x=grad_between.reshape(-1, matrix.shape[0]),
+        )
+        self.gradients["pW"][...] = grad_matrix.T.reshape(self.params["pW"].shape)
+        grad_weight = self._like("grad_weight", weight)
+        depthwise_backward(
+            grad_between,
+            self._x,
+            weight,
+            self._window,
+            self._workspace,
+            grad_weight=grad_weight,
+            grad_bias=None,
+            grad_x=grad_x,
+        )
+        self.gradients["W"][...] = grad_weight.transpose(3, 2, 0, 1)
+        return grad_x
+
+    def _kernels(self) -> tuple[FloatArray, FloatArray]:
+        """Return copies of W as (*kernel, n_in, multiplier) and pW as (n_in, n_out).
+
+        The vector holds them as DL4J does, because DL4J deals regularization along it.
+        """
+        xp = array_namespace(self._x)
+        given, pointwise = self.params["W"], self.params["pW"]
+        depthwise = given.transpose(2, 3, 1, 0)
+        weight = self._like("weight", depthwise)
+        xp.copyto(weight, depthwise)
+        flat = pointwise.reshape(pointwise.shape[:2]).T
+        matrix = self._like("matrix", flat)
+        xp.copyto(matrix, flat)
+        return weight, matrix
