@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import BinaryIO, cast
 
 from daskdl.checks import some
 from daskdl.errors import CorruptFileError
@@ -69,9 +69,9 @@ class ZipEntries:
         most_entries: int = MOST_ENTRIES,
     ) -> None:
         self.name = name
-        bounded: Any = _BoundedReads(stream, most_entries * _LIST_BYTES + _TAIL_BYTES)
+        self._bounded = _BoundedReads(stream, most_entries * _LIST_BYTES + _TAIL_BYTES)
         with self._damage_noticed("must be a whole zip file"):
-            self._archive = zipfile.ZipFile(bounded)
+            self._archive = zipfile.ZipFile(cast(BinaryIO, self._bounded))
         infos = self._archive.infolist()
         self._infos = {info.filename: info for info in infos}
         if len(infos) > most_entries or len(self._infos) < len(infos):
@@ -122,38 +122,42 @@ class ZipEntries:
     def _damage_noticed(self, must: str) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
-            # An error number comes from the store, unless a damaged offset made it.
-            if error.errno is not None and not isinstance(error, _NegativeSeekError):
-                raise
-            raise self._damaged(must, error) from error
         except _DAMAGE as error:
-            raise self._damaged(must, error) from error
-
-    def _damaged(self, must: str, error: Exception) -> CorruptFileError:
-        return CorruptFileError(f"{self.name}: {must}, got a damaged one ({error}).")
-
-
-class _NegativeSeekError(OSError):
-    """A seek to before the file, which a damaged offset asks for."""
+            if self._bounded.failure is not None:
+                # zipfile takes it for damage that the store gave no answer.
+                raise self._bounded.failure from error
+            raise CorruptFileError(
+                f"{self.name}: {must}, got a damaged one ({error})."
+            ) from error
 
 
 class _BoundedReads:
-    """A stream that refuses to read much at once, as a list of entries would be."""
+    """A stream that refuses to read much at once, as a list of entries would be.
+
+    Attributes
+    ----------
+    failure : OSError or None
+        What the store raised.
+    """
 
     def __init__(self, stream: BinaryIO, most: int) -> None:
         self._stream = stream
         self._most = most
+        self.failure: OSError | None = None
 
     def read(self, n_bytes: int = -1) -> bytes:
-        raw = self._stream.read(self._most + 1 if n_bytes < 0 else n_bytes)
+        try:
+            raw = self._stream.read(self._most + 1 if n_bytes < 0 else n_bytes)
+        except OSError as error:
+            self.failure = error
+            raise
         if len(raw) > self._most:
             raise zipfile.BadZipFile("its list of entries is too long")
         return raw
 
     def seek(self, offset: int, whence: int = 0) -> int:
         if whence == 0 and offset < 0:
-            raise _NegativeSeekError(f"an entry at offset {offset}")
+            raise zipfile.BadZipFile(f"something at offset {offset}")
         return self._stream.seek(offset, whence)
 
     def tell(self) -> int:

@@ -1,3 +1,4 @@
+import io
 import re
 
 import numpy as np
@@ -6,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.dl4j_streams import read_dataset
+from daskdl.data.dl4j_streams import read_dataset, write_dataset
 from daskdl.errors import (
     CorruptFileError,
     DataError,
@@ -18,15 +19,7 @@ from daskdl.errors import (
 from tests.unit.data.golden import dataset_bytes, dataset_names, expected_dataset
 
 PARTS = ("features", "labels", "features_mask", "labels_mask")
-# Written with lists that Java serialised at the end, in bfloat16, or without features.
-NOT_WRITTEN = (
-    "ds_bfloat16",
-    "ds_empty",
-    "ds_label_names",
-    "ds_metadata",
-    "ds_metadata_and_names",
-)
-WRITABLE = [name for name in dataset_names("ds_") if name not in NOT_WRITTEN]
+LOADABLE = [name for name in dataset_names("ds_") if name != "ds_empty"]
 
 
 @pytest.fixture
@@ -45,7 +38,7 @@ def five(**options):
     return DataSet(np.arange(10.0).reshape(5, 2), np.arange(5.0)[:, None], **options)
 
 
-@pytest.mark.parametrize("name", [n for n in dataset_names("ds_") if n != "ds_empty"])
+@pytest.mark.parametrize("name", LOADABLE)
 def test_loads_what_dl4j_saved(golden, name):
     loaded = DataSet.load(golden(name))
     expected = expected_dataset(name)
@@ -56,7 +49,7 @@ def test_loads_what_dl4j_saved(golden, name):
             np.testing.assert_array_equal(actual, expected[part])
 
 
-@pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.parametrize("name", LOADABLE)
 def test_saves_what_dl4j_saved(golden, tmp_path, name):
     path = golden(name)
     DataSet.load(path).save(tmp_path / "again.bin")
@@ -73,10 +66,111 @@ def test_a_file_without_features_is_refused(golden):
         DataSet.load(golden("ds_empty"))
 
 
-def test_stream_stops_after_the_masks_of_a_file_with_metadata(golden):
+def test_metadata_are_left_unread_on_request(golden):
     with open(golden("ds_metadata_and_names"), "rb") as stream:
-        read_dataset(stream, name="ds.bin")
+        read_dataset(stream, name="ds.bin", with_metadata=False)
         assert stream.read(4) == b"\xac\xed\x00\x05"
+    loaded = DataSet.load(golden("ds_metadata_and_names"), with_metadata=False)
+    assert (loaded.example_metadata, loaded.label_names) == (None, None)
+
+
+def test_metadata_and_label_names_are_texts(golden):
+    loaded = DataSet.load(golden("ds_metadata_and_names"))
+    assert loaded.example_metadata == tuple(f"example-{k}" for k in range(5))
+    assert loaded.label_names == ("red", "green", "blue")
+
+
+def test_an_empty_data_set_is_the_same_bytes_again():
+    """DL4J saves one; as a `DataSet` it is refused, since there is nothing in it."""
+    stream = io.BytesIO()
+    write_dataset(stream, read_dataset(io.BytesIO(b"\0"), name="ds.bin"))
+    assert stream.getvalue() == b"\0"
+
+
+def test_parts_of_a_data_set_keep_their_metadata_and_names(rng):
+    """DL4J's getRange loses the metadata."""
+    data = five(example_metadata=list("abcde"), label_names=["y"])
+    assert data.slice(1, 3).example_metadata == ("b", "c")
+    shuffled = data.shuffled(rng)
+    rows = (shuffled.features[:, 0] / 2).astype(int)
+    assert shuffled.example_metadata == tuple("abcde"[row] for row in rows)
+    assert shuffled.label_names == ("y",)
+
+
+def test_merging_keeps_metadata_and_names():
+    """DL4J's merge loses names, and metadata unless all have some."""
+    first = five(example_metadata=list("abcde"), label_names=["y"])
+    merged = DataSet.merge([first, five()])
+    assert merged.example_metadata == (*"abcde", *[None] * 5)
+    assert merged.label_names == ("y",)
+
+
+def test_merging_other_label_names_is_refused():
+    named = [five(label_names=[name]) for name in "xy"]
+    with pytest.raises(DataError, match=r"label_names must be the same .* \['y'\]\."):
+        DataSet.merge(named)
+
+
+def test_metadata_that_are_saved_come_back(tmp_path):
+    data = five(example_metadata=["ä", None, "c", "c", ""], label_names=["y"])
+    data.save(tmp_path / "batch.bin")
+    loaded = DataSet.load(tmp_path / "batch.bin")
+    assert loaded.example_metadata == data.example_metadata
+    assert loaded.label_names == data.label_names
+
+
+def test_metadata_that_are_no_text_are_not_saved(tmp_path):
+    with pytest.raises(DataError, match=r"every entry must be text, None .* got 0"):
+        five(example_metadata=range(5)).save(tmp_path / "batch.bin")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"example_metadata": ["a"]},
+            ShapeError,
+            r"one entry for each of 5 examples, got 1\. .* with_metadata=False",
+        ),
+        ({"label_names": "red"}, DataError, r"must be texts, got 'red'"),
+        ({"label_names": [1]}, DataError, r"must be texts, got \[1\]"),
+    ],
+)
+def test_what_does_not_go_with_the_examples_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        five(**options)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (b"t\0\3red", b"p", "label names must be texts, got None at offset 5"),
+        (b"example-0", b"\xffxample-0", "text must be UTF-8, got"),
+        (b"\0\0\0\5t\0\x09example-0", b"\0\0\0\5", "must be a whole DataSet file"),
+    ],
+)
+def test_damaged_metadata_are_named_with_file(golden, before, after, message):
+    path = golden("ds_metadata_and_names")
+    raw = path.read_bytes()
+    assert before in raw
+    path.write_bytes(raw.replace(before, after))
+    with pytest.raises(CorruptFileError, match=rf"_names\.bin: {message}"):
+        DataSet.load(path)
+
+
+def test_replaced_parts_are_new_and_the_others_the_same(golden):
+    loaded = DataSet.load(golden("ds_bfloat16"))
+    replaced = loaded.replaced(labels=loaded.labels * 2)
+    assert replaced.features is loaded.features
+    replaced.save(golden("ds_bfloat16"), overwrite=True)
+    raw = golden("ds_bfloat16")  # written anew
+    assert DataSet.load(raw).labels.dtype == np.float32
+
+
+def test_a_part_of_a_bfloat16_data_set_is_saved_as_bfloat16(golden, tmp_path):
+    DataSet.load(golden("ds_bfloat16")).slice(0, 2).save(tmp_path / "part.bin")
+    assert (tmp_path / "part.bin").read_bytes().count(b"BFLOAT16") == 2
 
 
 def test_merge_fills_time_series_as_dl4j_does(golden):

@@ -52,9 +52,7 @@ def test_loads_what_dl4j_saved(golden, name):
         np.testing.assert_array_equal(array, expected[key], strict=True)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in dataset_names("mds_") if name != "mds_metadata"]
-)
+@pytest.mark.parametrize("name", dataset_names("mds_"))
 def test_saves_what_dl4j_saved(golden, tmp_path, name):
     path = golden(name)
     MultiDataSet.load(path).save(tmp_path / "again.bin")
@@ -78,8 +76,11 @@ def test_loading_what_was_saved_is_identity(tmp_path_factory, n, n_labels, has_m
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (b"\xff\xff\xff\xff" * 4, "numbers of arrays .* got \\(-1, -1, -1, -1\\)"),
-        (b"PK\x03\x04" * 4, "Is it a MultiDataSet file"),
+        (
+            b"\xff\xff\xff\xff" * 4,
+            r"arrays .* from 0 to 10000, got \(-1, -1, -1, -1\)",
+        ),
+        (b"PK\x03\x04" * 4, "The file is damaged, or something else"),
         (
             b"\0\0\0\2" + b"\0\0\0\1" * 3,
             r"no mask or one for each array, got \(2, 1\) arrays and \(1, 1\) masks",
@@ -171,3 +172,45 @@ def test_a_data_set_becomes_lists_of_one():
 
 def test_nbytes_counts_every_array():
     assert two(2).nbytes == 8 * (4 + 24 + 2 + 8)
+
+
+def test_metadata_are_read_sliced_merged_and_written(golden, tmp_path):
+    loaded = MultiDataSet.load(golden("mds_metadata"))
+    part = loaded.slice(3, 5)
+    assert part.example_metadata == ("id3", "id4")
+    merged = MultiDataSet.merge([part, part.replaced(example_metadata=None)])
+    merged.save(tmp_path / "merged.bin")
+    again = MultiDataSet.load(tmp_path / "merged.bin")
+    assert again.example_metadata == ("id3", "id4", None, None)
+
+
+def test_metadata_are_left_unread_on_request(golden):
+    loaded = MultiDataSet.load(golden("mds_metadata"), with_metadata=False)
+    assert loaded.example_metadata is None
+
+
+def test_what_follows_the_masks_must_be_metadata(golden):
+    path = golden("mds_1_1")
+    path.write_bytes(path.read_bytes() + b"\0\0\0\2")
+    with pytest.raises(CorruptFileError, match=r"the end, or 1 and .* got 2 at offset"):
+        MultiDataSet.load(path)
+
+
+def test_arrays_that_do_not_go_together_are_damage_of_the_file(golden):
+    path = golden("mds_1_1")
+    five, four = (5).to_bytes(8, "big"), (4).to_bytes(8, "big")
+    path.write_bytes(path.read_bytes().replace(five + four, four + five, 1))
+    with pytest.raises(CorruptFileError, match=r"must be a whole MultiDataSet file"):
+        MultiDataSet.load(path)
+
+
+def test_a_data_set_as_lists_keeps_its_metadata():
+    data = DataSet([[1.0]], example_metadata=["a"])
+    assert MultiDataSet.of(data).example_metadata is data.example_metadata
+
+
+def test_replaced_parts_are_new_and_the_others_the_same():
+    before = two()
+    after = before.replaced(labels=[np.zeros((3, 1))])
+    assert after.features[0] is before.features[0]
+    assert not after.labels[0].any()

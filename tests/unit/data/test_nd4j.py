@@ -10,22 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from daskdl.data.nd4j import read_array, write_array
+from daskdl.data.array_layout import ArrayLayout
+from daskdl.data.nd4j import read_array, read_stored, write_array
 from daskdl.errors import CorruptFileError, DataError
 from tests.unit.data.golden import array_bytes, array_names, expected_arrays
 
-# What a Python writer leaves to DL4J: bfloat16 (read as float32), compressed buffers,
-# permuted buffers, empty arrays of rank 0, arrays of rank 2 with a 1 in Fortran order
-# (which NumPy does not tell from C order).
-NOT_WRITTEN = ("bfloat16", "compressed", "empty_float_rank0", "empty_long_rank0")
-NOT_WRITTEN_ENDS = ("_permute", "1x4_f", "4x1_f", "1x1_f")
 UNREADABLE = ("utf8", "two_in_a_row")
 READABLE = [name for name in array_names() if name not in UNREADABLE]
-WRITABLE = [
+# What NumPy alone does not know: bfloat16 (read as float32), compressed buffers, the
+# strides of permuted arrays, Nd4j.empty, the order of arrays of rank 2 with a 1.
+SPECIAL = ("bfloat16", "compressed", "empty_float_rank0", "empty_long_rank0")
+SPECIAL_ENDS = ("_permute", "1x4_f", "4x1_f", "1x1_f")
+PLAIN = [
     name
     for name in READABLE
-    if not name.startswith(NOT_WRITTEN) and not name.endswith(NOT_WRITTEN_ENDS)
+    if not name.startswith(SPECIAL) and not name.endswith(SPECIAL_ENDS)
 ]
+# DL4J cannot read its own; we write the numbers plain.
+NOT_WRITTEN = "compressed_noop"
 
 
 def text(value):
@@ -45,9 +47,9 @@ def stored(shape_info, values=(), **options):
     )
 
 
-def written(array):
+def written(array, layout=None):
     stream = io.BytesIO()
-    write_array(stream, array)
+    write_array(stream, array, layout)
     return stream.getvalue()
 
 
@@ -64,10 +66,67 @@ def test_reads_what_dl4j_wrote(name):
     assert stream.read() == b""
 
 
-@pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.parametrize("name", PLAIN)
 def test_writes_what_dl4j_wrote(name):
     raw = array_bytes(name)
     assert written(read_array(io.BytesIO(raw))) == raw
+
+
+@pytest.mark.parametrize("name", [name for name in READABLE if name != NOT_WRITTEN])
+def test_writes_what_dl4j_wrote_with_the_layout(name):
+    stored = read_stored(io.BytesIO(array_bytes(name)))
+    assert written(stored.values, stored.layout) == array_bytes(name)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_plain_array_has_no_special_layout(name):
+    stored = read_stored(io.BytesIO(array_bytes(name)))
+    is_1d_in_f = stored.layout.order == "F" and stored.values.ndim == 1
+    assert stored.special_layout is None or is_1d_in_f
+
+
+def test_a_compressed_buffer_that_dl4j_cannot_read_is_written_plain():
+    array = read_array(io.BytesIO(array_bytes(NOT_WRITTEN)))
+    assert len(written(array)) == 96 + 33 + array.nbytes
+
+
+def bfloat16(name="bfloat16_2x3_c"):
+    return read_stored(io.BytesIO(array_bytes(name)))
+
+
+def test_bfloat16_is_not_written_where_it_would_round():
+    stored = bfloat16()
+    assert read_stored(
+        io.BytesIO(written(stored.values / 3, stored.layout))
+    ).layout == ArrayLayout("FLOAT")
+
+
+def test_a_part_of_an_array_keeps_its_type():
+    stored = bfloat16("bfloat16_2x3x4_f")
+    part = read_stored(io.BytesIO(written(stored.values[:1, ::2], stored.layout)))
+    np.testing.assert_array_equal(part.values, stored.values[:1, ::2])
+    assert part.layout == ArrayLayout("BFLOAT16", "F")
+
+
+@pytest.mark.parametrize(
+    ("array", "layout"),
+    [
+        (np.zeros((2, 3)), ArrayLayout("FLOAT")),
+        (np.zeros((2, 3)), ArrayLayout("DOUBLE", strides=(1, 2, 8))),
+        (np.zeros((2, 3, 4)), ArrayLayout("DOUBLE", strides=(1, 1, 1))),
+        (np.zeros((0, 3)), ArrayLayout("DOUBLE", strides=(1, 1))),
+        (np.zeros(3), ArrayLayout("DOUBLE", is_null=True)),
+    ],
+)
+def test_a_layout_that_does_not_fit_is_not_followed(array, layout):
+    assert not layout.fits(array)
+    assert written(array, layout) == written(array)
+
+
+def test_large_arrays_are_written_in_pieces(rng):
+    array = rng.normal(size=5_000_000).astype(np.float32)
+    back = read_array(io.BytesIO(written(array)))
+    np.testing.assert_array_equal(back, array)
 
 
 def test_reads_two_arrays_in_a_row():
@@ -147,6 +206,10 @@ IMPOSSIBLE = {
         stored([2, -2, 3, 3, 1, 8192, 1, 99]),
         r"must not be negative, got \[-2, 3\]",
     ),
+    "stride that NumPy cannot hold, beyond the end": (
+        stored([2, 2, 1, 2**62, 2**62, 8192, 0, 99], [1, 2]),
+        "must stay within 2 elements, got element 4611686018427387904",
+    ),
     "negative stride": (
         stored([1, 3, -1, 8192, 1, 99], [1, 2, 3]),
         r"must not be negative, got \[3\] and \[-1\]",
@@ -184,7 +247,7 @@ IMPOSSIBLE = {
         "must take 4 to 68 numbers, got 1099511627776",
     ),
     "unknown mode": (io.BytesIO(text("PK") + b"zip"), "must start with one of DIRECT"),
-    "name that is no text": (io.BytesIO(b"\x00\x02\xff\xfe"), "must be ASCII text"),
+    "name that is no text": (io.BytesIO(b"\x00\x02\xff\xfe"), "text must be UTF-8"),
     "shape of floats": (
         io.BytesIO(buffer([1.0], "FLOAT", ">f4")),
         "must be LONG or INT, got 'FLOAT'",
@@ -254,6 +317,20 @@ def test_what_gzip_holds_is_not_trusted_either():
 def test_a_damaged_compressed_buffer_is_refused(stream, message):
     with pytest.raises(CorruptFileError, match=message):
         read_array(stream, name="part.bin")
+
+
+def test_a_stride_along_one_element_may_be_anything():
+    """Found by fuzzing: NumPy refused it with an OverflowError."""
+    stream = stored([2, 1, 2, 2**62, 1, 8192, 0, 99], [1, 2, 3])
+    np.testing.assert_array_equal(read_array(stream), [[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("name", ["int_2x3_f", "bool_5_c", "compressed_gzip"])
+def test_a_stream_that_was_cut_off_anywhere_is_corrupt(name):
+    raw = array_bytes(name)
+    for n_bytes in range(len(raw)):
+        with pytest.raises(CorruptFileError, match=r"^part\.bin: "):
+            read_array(io.BytesIO(raw[:n_bytes]), name="part.bin")
 
 
 @given(st.binary(max_size=300))
