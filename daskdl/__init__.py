@@ -77,6 +77,8 @@ _HOMES = {
     "daskdl.nn.layers.element_wise_multiplication": ("ElementWiseMultiplication",),
     "daskdl.nn.layers.embedding": ("Embedding",),
     "daskdl.nn.layers.embedding_sequence": ("EmbeddingSequence",),
+    "daskdl.nn.layers.frozen": ("Frozen",),
+    "daskdl.nn.layers.frozen_with_backprop": ("FrozenWithBackprop",),
     "daskdl.nn.layers.global_pooling": ("GlobalPooling",),
     "daskdl.nn.layers.graves_bidirectional_lstm": ("GravesBidirectionalLSTM",),
     "daskdl.nn.layers.graves_lstm": ("GravesLSTM",),
@@ -120,8 +122,14 @@ _HOMES = {
     "daskdl.nn.preprocessors.feed_forward_to_cnn": ("FeedForwardToCnn",),
     "daskdl.nn.preprocessors.feed_forward_to_cnn3d": ("FeedForwardToCnn3D",),
     "daskdl.nn.preprocessors.feed_forward_to_rnn": ("FeedForwardToRnn",),
+    "daskdl.nn.preprocessors.keras_flatten_rnn": ("KerasFlattenRnn",),
+    "daskdl.nn.preprocessors.permute": ("Permute",),
+    "daskdl.nn.preprocessors.reshape": ("Reshape",),
     "daskdl.nn.preprocessors.rnn_to_cnn": ("RnnToCnn",),
     "daskdl.nn.preprocessors.rnn_to_feed_forward": ("RnnToFeedForward",),
+    "daskdl.nn.preprocessors.tensor_flow_cnn_to_feed_forward": (
+        "TensorFlowCnnToFeedForward",
+    ),
     "daskdl.nn.conf.updaters": (
         "AdaGrad",
         "Adam",

@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from numpy.typing import DTypeLike
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import InputType, Recurrent
@@ -78,6 +78,12 @@ class Preprocessor(ABC, Generic[P]):
             raise ShapeError(
                 f"{self.who}: x must have shape (rows, {axes}), got {x.shape}."
             )
+
+    def _contiguous(self, what: str, array: FloatArray) -> FloatArray:
+        """Return a copy that lies as its axes say."""
+        copy: FloatArray = self._buffer(what, array.shape, array.dtype)
+        array_namespace(array).copyto(copy, array)
+        return copy
 
     def _buffer(self, what: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         return self._workspace.take((self.name, "preprocessor", what), shape, dtype)

@@ -27,11 +27,21 @@ from daskdl.nn.preprocessors.feed_forward_to_rnn import (
     FeedForwardToRnn,
     FeedForwardToRnnPreprocessor,
 )
+from daskdl.nn.preprocessors.keras_flatten_rnn import (
+    KerasFlattenRnn,
+    KerasFlattenRnnPreprocessor,
+)
+from daskdl.nn.preprocessors.permute import Permute, PermutePreprocessor
 from daskdl.nn.preprocessors.preprocessor import Preprocessor
+from daskdl.nn.preprocessors.reshape import Reshape, ReshapePreprocessor
 from daskdl.nn.preprocessors.rnn_to_cnn import RnnToCnn, RnnToCnnPreprocessor
 from daskdl.nn.preprocessors.rnn_to_feed_forward import (
     RnnToFeedForward,
     RnnToFeedForwardPreprocessor,
+)
+from daskdl.nn.preprocessors.tensor_flow_cnn_to_feed_forward import (
+    TensorFlowCnnToFeedForward,
+    TensorFlowCnnToFeedForwardPreprocessor,
 )
 
 PREPROCESSORS: dict[type[PreprocessorConf], type[Preprocessor[Any]]] = {
@@ -42,8 +52,12 @@ PREPROCESSORS: dict[type[PreprocessorConf], type[Preprocessor[Any]]] = {
     FeedForwardToCnn3D: FeedForwardToCnn3DPreprocessor,
     FeedForwardToCnn: FeedForwardToCnnPreprocessor,
     FeedForwardToRnn: FeedForwardToRnnPreprocessor,
+    KerasFlattenRnn: KerasFlattenRnnPreprocessor,
+    Permute: PermutePreprocessor,
+    Reshape: ReshapePreprocessor,
     RnnToCnn: RnnToCnnPreprocessor,
     RnnToFeedForward: RnnToFeedForwardPreprocessor,
+    TensorFlowCnnToFeedForward: TensorFlowCnnToFeedForwardPreprocessor,
 }
 
 
