@@ -140,6 +140,7 @@ _HOMES = {
     ),
     "daskdl.nn.vertices.duplicate_to_time_series": ("DuplicateToTimeSeriesVertex",),
     "daskdl.nn.vertices.element_wise": ("ElementWiseVertex",),
+    "daskdl.nn.vertices.l2": ("L2Vertex",),
     "daskdl.nn.vertices.l2_normalize": ("L2NormalizeVertex",),
     "daskdl.nn.vertices.last_time_step": ("LastTimeStepVertex",),
     "daskdl.nn.vertices.merge": ("MergeVertex",),

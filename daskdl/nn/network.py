@@ -14,15 +14,15 @@ from daskdl.evaluation.evaluation import Evaluation
 from daskdl.nn.batches import Batch, minibatches
 from daskdl.nn.border import as_list
 from daskdl.nn.masks import masked
+from daskdl.nn.pretraining import Pretraining
 from daskdl.nn.step import Conf
 from daskdl.nn.summary import summarize
-from daskdl.nn.time_steps import TimeSteps
 
 N = TypeVar("N", bound="Network[Any]")
 V = TypeVar("V", bound=Evaluable)
 
 
-class Network(TimeSteps[Conf]):
+class Network(Pretraining[Conf]):
     """A network in one process: train, predict, evaluate, save.
 
     Parameters, attributes and errors are those of

@@ -42,6 +42,8 @@ class ParamRole:
         Whether it never changes.
     is_pretraining : bool
         Whether it changes only in layer-wise pretraining.
+    is_scored : bool
+        Whether its penalty is in the score.
     axes : tuple of int, optional
         ``array.transpose(axes)`` has DL4J's axes; None where both are the same.
     dl4j_shape : tuple of int, optional
@@ -56,6 +58,7 @@ class ParamRole:
     is_running: bool = False
     is_frozen: bool = False
     is_pretraining: bool = False
+    is_scored: bool = True
     axes: tuple[int, ...] | None = None
     dl4j_shape: tuple[int, ...] | None = None
 
@@ -193,6 +196,7 @@ def _role(conf: TrainedLayerConf, slot: Slot, parameter: Parameter) -> ParamRole
         is_running=parameter.role == "running",
         is_frozen=parameter.role == "frozen",
         is_pretraining=parameter.is_pretraining,
+        is_scored=parameter.is_scored,
         axes=parameter.axes,
         dl4j_shape=parameter.dl4j_shape,
     )

@@ -94,6 +94,10 @@ class StepNetwork(ABC, Generic[Conf]):
             for layer in part.layer.walk()
         ]
         self._learning = learning_nodes(self._nodes)
+        self._has_frozen = any(
+            isinstance(node.conf, LayerConf) and node.conf.stops_gradient
+            for node in self._nodes
+        )
         for node, part in self._parts:
             if isinstance(part, Stage):
                 part.layer.needs_grad_x = not self._learning.isdisjoint(node.inputs)
@@ -104,7 +108,7 @@ class StepNetwork(ABC, Generic[Conf]):
                 for item in node.parameters
             }
         )
-        self._plan = UpdatePlan(self.layout, _stretches(self.layout, self._nodes))
+        self._plan = UpdatePlan(self.layout, stretches(self.layout, self._nodes))
         self._params: FloatArray = np.zeros(self.layout.size, self.dtype)
         self._gradients: FloatArray = np.zeros(self.layout.size, self.dtype)
         self._updater_state: FloatArray = np.zeros(self._plan.state_size, self.dtype)
@@ -259,6 +263,10 @@ class StepNetwork(ABC, Generic[Conf]):
             now = (self.iteration_count, self.epoch_count)
             drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
             rng = IterationStream(drawn, *now)
+        if self._has_frozen:
+            # What lies in front of a frozen layer gets no gradient, and has the last
+            # update there.
+            self._gradients.fill(0)
         self._forward(*self._border.features(arrays), training=True, rng=rng)
         labels, masks = self._border.labels(arrays)
         loss = self._sum_of_losses(labels, masks)
@@ -456,15 +464,15 @@ def _rebuild(
     return network
 
 
-def _stretches(layout: ParamLayout, nodes: Sequence[Node]) -> list[LayerStretch]:
+def stretches(layout: ParamLayout, nodes: Sequence[Node]) -> list[LayerStretch]:
     """Return how the parameters of each layer or vertex are treated."""
-    stretches = []
+    found = []
     for node in nodes:
         trained = node.conf.trained
         if node.parameters and trained is not None:
             slots = [layout[f"{node.key}_{item.name}"] for item in node.parameters]
             order = () if isinstance(node.conf, VertexConf) else node.conf.table_order
-            stretches.append(
+            found.append(
                 plan_parameters(trained, slots, node.parameters, table_order=order)
             )
-    return stretches
+    return found

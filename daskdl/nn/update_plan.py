@@ -167,7 +167,7 @@ class UpdatePlan:
                 role.penalty, role.part(params), iteration=iteration, epoch=epoch
             )
             for role in self._active
-            if role.penalty != Penalty()
+            if role.penalty != Penalty() and role.is_scored
         )
 
     def state_order(

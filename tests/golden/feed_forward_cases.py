@@ -146,6 +146,10 @@ MODELS = {
         out(),
     ),
     "vae_losswrapper": sequence(vae({"type": "loss_wrapper", "loss": "mse"}), out()),
+    "frozen": sequence(dl.Frozen(layer=dense(n_out=5)), dense(n_out=4), out()),
+    "frozen_with_backprop": sequence(
+        dense(n_out=5), dl.FrozenWithBackprop(layer=dense(n_out=5)), out()
+    ),
     "activation_layer": sequence(
         dense(n_out=5, activation="identity"),
         dl.Activation(activation="elu"),
@@ -237,6 +241,12 @@ REPLAYS = {
     ),
     "layernorm": trained(dense(n_out=5, has_layer_norm=True), out(), l2=0.05),
     "centerloss": trained(dense(n_out=4), center_loss()),
+    "frozen": trained(
+        dl.Frozen(layer=dense(n_out=5)), dense(n_out=4), out(), l2=0.05
+    ),
+    "frozen_with_backprop": trained(
+        dense(n_out=5), dl.FrozenWithBackprop(layer=dense(n_out=5)), out()
+    ),
     "float_batchnorm_cnn": trained(
         conv(activation="identity"),
         norm(),
@@ -244,4 +254,16 @@ REPLAYS = {
         out(),
         input=SMALL_IMAGES,
     ),
+}
+
+PRETRAINED = {
+    f"pretrain_autoencoder_{name}": sequence(
+        dl.AutoEncoder(n_out=3, activation="sigmoid", corruption_level=0, loss=loss),
+        out(),
+        updater={"type": "sgd", "learning_rate": 0.1},
+    )
+    for name, loss in {
+        "mse": "mse",
+        "reconstruction_crossentropy": "kl_divergence",
+    }.items()
 }

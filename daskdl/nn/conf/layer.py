@@ -77,6 +77,8 @@ class LayerConf(Conf):
     """
 
     applies_dropout: ClassVar[bool] = False
+    # Whether nothing in front of the layer learns from what is behind it.
+    stops_gradient: ClassVar[bool] = False
 
     # DL4J takes the gradient of some layers twice, see nn.layers.sd_gradient.
     counts_gradient_twice: ClassVar[bool] = False

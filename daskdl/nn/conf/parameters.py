@@ -31,6 +31,8 @@ class Parameter:
         How DL4J flattens its array.
     is_pretraining : bool
         Whether it changes only in layer-wise pretraining (decoders).
+    is_scored : bool
+        Whether what regularization does to it is in the score.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Parameter:
     dl4j_shape: tuple[int, ...] | None = None
     order: Literal["f", "c"] = "f"
     is_pretraining: bool = False
+    is_scored: bool = True
 
     @property
     def shape_in_dl4j(self) -> tuple[int, ...]:

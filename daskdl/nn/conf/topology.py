@@ -80,10 +80,13 @@ def learning_nodes(nodes: Iterable[Node]) -> frozenset[str]:
     Returns
     -------
     frozenset of str
-        Nodes that have parameters or read, at first or second hand, one that has.
+        Nodes that have parameters or read, at first or second hand, one that has; but
+        nothing is heard of those in front of a frozen layer.
     """
     names: set[str] = set()
     for node in nodes:
+        if isinstance(node.conf, LayerConf) and node.conf.stops_gradient:
+            continue
         if node.parameters or not names.isdisjoint(node.inputs):
             names.add(node.name)
     return frozenset(names)

@@ -15,6 +15,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.layer import Layer, OutputLayer
 from daskdl.nn.layers.noisy_params import NoisyParams
+from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.layers.sd_gradient import as_counted
 from daskdl.nn.layers.table import build_layer
 from daskdl.nn.preprocessors.table import build_preprocessor
@@ -73,6 +74,7 @@ class Stage:
         batch_size : int
             Examples of the minibatch; rows may be their time steps.
         """
+        self._arrived = x
         if self._preprocessor is not None:
             mask = self._preprocessor.feed_forward_mask(mask, batch_size=batch_size)
             x = self._preprocessor.forward(x, batch_size=batch_size)
@@ -80,6 +82,37 @@ class Stage:
         self._noise.swap(training=training, rng=rng)
         output = self.layer.forward(x, training=training, mask=mask, rng=rng)
         return output, self.layer.feed_forward_mask(mask)
+
+    def pretrain(self, *, rng: np.random.Generator, batch_size: int) -> float:
+        """Train the layer on the input of the last forward pass, without labels.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            For dropout and noise too.
+        batch_size : int
+            As for :meth:`forward`.
+
+        Returns
+        -------
+        score : float
+            See :meth:`PretrainedLayer.pretrain`.
+
+        Raises
+        ------
+        OptionError
+            If the layer cannot be pretrained.
+        """
+        if not isinstance(self.layer, PretrainedLayer):
+            raise OptionError(
+                f"{self.layer.who}: must be an autoencoder to be pretrained."
+            )
+        x = self._arrived
+        if self._preprocessor is not None:
+            x = self._preprocessor.forward(x, batch_size=batch_size)
+        x = self._dropout.forward(x, training=True, rng=rng)
+        self._noise.swap(training=True, rng=rng)
+        return self.layer.pretrain(x, rng=rng)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""

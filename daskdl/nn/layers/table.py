@@ -44,6 +44,11 @@ from daskdl.nn.layers.embedding_sequence import (
     EmbeddingSequence,
     EmbeddingSequenceLayer,
 )
+from daskdl.nn.layers.frozen import Frozen, FrozenLayer
+from daskdl.nn.layers.frozen_with_backprop import (
+    FrozenWithBackprop,
+    FrozenWithBackpropLayer,
+)
 from daskdl.nn.layers.global_pooling import GlobalPooling, GlobalPoolingLayer
 from daskdl.nn.layers.graves_bidirectional_lstm import (
     GravesBidirectionalLSTM,
@@ -130,6 +135,8 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     ElementWiseMultiplication: ElementWiseMultiplicationLayer,
     Embedding: EmbeddingLayer,
     EmbeddingSequence: EmbeddingSequenceLayer,
+    Frozen: FrozenLayer,
+    FrozenWithBackprop: FrozenWithBackpropLayer,
     GlobalPooling: GlobalPoolingLayer,
     GravesBidirectionalLSTM: GravesBidirectionalLstmLayer,
     GravesLSTM: GravesLstmLayer,

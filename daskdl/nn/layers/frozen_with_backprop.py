@@ -1,0 +1,71 @@
+"""The wrapper that keeps a layer as it is, and hands the gradient on."""
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
+
+
+class FrozenWithBackprop(WrapperConf):
+    """Keep a layer as it is, in inference mode; layers in front of it go on learning.
+
+    As in DL4J the parameters have updater state, and what regularization does to them
+    is not in the score: with L1, L2 or weight decay they are not quite frozen.
+
+    Parameters
+    ----------
+    layer : layer
+        Any but an output layer.
+    """
+
+    type: Literal["frozen_with_backprop"] = "frozen_with_backprop"
+
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return what comes out of the wrapped layer."""
+        return self.wrapped_output(input_type)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return the parameters of the wrapped layer, whose gradient is 0."""
+        return tuple(
+            replace(item, is_scored=False) for item in super().parameters(input_type)
+        )
+
+    @property
+    def trained(self) -> TrainedLayerConf | None:
+        """The wrapped layer, without its constraints."""
+        trained = super().trained
+        return trained and trained.model_copy(update={"constraints": ()})
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """False: nothing is dropped."""
+        return False
+
+
+class FrozenWithBackpropLayer(WrapperLayer[FrozenWithBackprop]):
+    """The wrapped layer in inference mode; its own gradients are 0."""
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output in inference mode; see :meth:`Layer.forward`."""
+        self._check_input(x)
+        return self._inner_forward(x, training=False, mask=mask, rng=None)
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradient in the input; see :meth:`Layer.backward`."""
+        grad_x = self._inner_backward(grad_out)
+        for gradient in self.gradients.values():
+            gradient.fill(0)
+        return grad_x

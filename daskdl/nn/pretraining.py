@@ -1,0 +1,198 @@
+"""Training of single layers on features alone, one after the other."""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.random import IterationStream, stream
+from daskdl.checks import check_positive, some
+from daskdl.errors import OptionError
+from daskdl.nn.batches import Batch, as_arrays, minibatches
+from daskdl.nn.conf.topology import Node
+from daskdl.nn.layers.pretrained import PretrainedLayer
+from daskdl.nn.layers.stage import Stage
+from daskdl.nn.step import Conf, stretches
+from daskdl.nn.time_steps import TimeSteps
+from daskdl.nn.update_plan import UpdatePlan
+
+P = TypeVar("P", bound="Pretraining[Any]")
+
+
+class Pretraining(TimeSteps[Conf]):
+    """A network whose autoencoders can be trained before the rest.
+
+    The layers in front of one work in inference mode and stay as they are. Updaters of
+    pretraining have a state and a count of iterations of their own for each layer,
+    which are not saved with the network, as in DL4J.
+    """
+
+    def pretrain(
+        self: P,
+        data: Batch | Iterable[Batch],
+        *,
+        epochs: int = 1,
+        batch_size: int | None = None,
+    ) -> P:
+        """Pretrain all layers that can be, each for all epochs before the next.
+
+        Parameters
+        ----------
+        data, epochs, batch_size
+            As for :meth:`pretrain_layer`.
+
+        Returns
+        -------
+        Network
+            Itself.
+
+        Raises
+        ------
+        OptionError
+            If no layer can be pretrained, or there are several and `data` can be read
+            once only.
+        DataError
+            If there is no minibatch at all.
+        """
+        who = f"{type(self).__name__}.pretrain"
+        names = self._pretrainable()
+        if not names:
+            raise OptionError(
+                f"{who}: the network must have a layer that can be pretrained, got "
+                "none. These are AutoEncoder and VariationalAutoencoder."
+            )
+        _check_readable(who, data, len(names) * epochs)
+        for name in names:
+            self.pretrain_layer(name, data, epochs=epochs, batch_size=batch_size)
+        return self
+
+    def pretrain_layer(
+        self: P,
+        layer: int | str,
+        data: Batch | Iterable[Batch],
+        *,
+        epochs: int = 1,
+        batch_size: int | None = None,
+    ) -> P:
+        """Train one layer on what reaches it of the features.
+
+        Parameters
+        ----------
+        layer : int or str
+            Index in a sequence, or name.
+        data : DataSet, MultiDataSet or iterable of them
+            Each is one minibatch, unless `batch_size` is given. Labels and masks are
+            not looked at.
+        epochs : int
+            Passes over the data; an iterator lasts for one only.
+        batch_size : int, optional
+            Cut each object into minibatches of this size; the last may be short.
+
+        Returns
+        -------
+        Network
+            Itself, trained; :attr:`score` is that of the last minibatch.
+
+        Raises
+        ------
+        OptionError
+            If there is no such layer, it cannot be pretrained, or `data` can be read
+            once only and `epochs` is more than 1.
+        DataError
+            If there is no minibatch at all.
+        """
+        who = f"{type(self).__name__}.pretrain_layer"
+        check_positive(who, "epochs", epochs)
+        _check_readable(who, data, epochs)
+        node, stage = self._found(who, layer)
+        run = self._run_of(node)
+        for _ in range(epochs):
+            for batch in minibatches(who, data, batch_size):
+                self._pretrain_minibatch(node, stage, run, batch)
+            run.epoch += 1
+        return self
+
+    def _pretrain_minibatch(
+        self, node: Node, stage: Stage, run: "_Run", batch: Batch
+    ) -> None:
+        features = as_arrays(type(self).__name__, batch).features
+        arrays = self._border.unlabelled(features)
+        entered, masks = self._border.features(arrays)
+        self._forward(entered, masks, training=False, rng=None)
+        numbers = stream(self.conf.seed, "pretraining", node.key, run.iteration)
+        rng = IterationStream(numbers, run.iteration, run.epoch)
+        n_examples = arrays.num_examples
+        loss = stage.pretrain(rng=rng, batch_size=n_examples)
+        if self.conf.mini_batch:
+            run.plan.average(self._gradients, n_examples)
+            loss /= n_examples
+        now = {"iteration": run.iteration, "epoch": run.epoch}
+        self.score = loss + run.plan.regularization_score(self._params, **now)
+        run.plan.update(
+            self._gradients,
+            self._params,
+            run.updater_state,
+            workspace=self._workspace,
+            **now,
+        )
+        for slot in run.slots:
+            part = slice(slot.offset, slot.stop)
+            self._params[part] -= self._gradients[part]
+        run.iteration += 1
+        run.plan.constrain(self._params)
+
+    @cached_property
+    def _pretraining(self) -> "dict[str, _Run]":
+        """What pretraining of the layers has come to, by their keys."""
+        return {}
+
+    def _run_of(self, node: Node) -> "_Run":
+        if node.key not in self._pretraining:
+            plan = UpdatePlan(
+                self.layout, stretches(self.layout, [node]), pretraining=True
+            )
+            self._pretraining[node.key] = _Run(plan, self, node)
+        return self._pretraining[node.key]
+
+    def _pretrainable(self) -> list[str]:
+        return [
+            node.name
+            for node, part in self._parts
+            if isinstance(part, Stage) and isinstance(part.layer, PretrainedLayer)
+        ]
+
+    def _found(self, who: str, layer: int | str) -> tuple[Node, Stage]:
+        names = self._pretrainable()
+        for index, (node, part) in enumerate(self._parts):
+            if layer in (node.name, index) and isinstance(part, Stage):
+                if node.name in names:
+                    return node, part
+                break
+        raise OptionError(
+            f"{who}: layer must be one that can be pretrained, of {some(names)}, got "
+            f"{layer!r}."
+        )
+
+
+class _Run:
+    """What pretraining of a layer has come to: updater state and counts."""
+
+    def __init__(self, plan: UpdatePlan, network: Pretraining[Any], node: Node) -> None:
+        self.plan = plan
+        self.updater_state: FloatArray = np.zeros(plan.state_size, network.dtype)
+        self.slots = [
+            network.layout[f"{node.key}_{item.name}"] for item in node.parameters
+        ]
+        self.iteration = 0
+        self.epoch = 0
+        plan.initialize_state(self.updater_state)
+
+
+def _check_readable(who: str, data: Any, n_passes: int) -> None:
+    if n_passes > 1 and isinstance(data, Iterator):
+        raise OptionError(
+            f"{who}: data must be something to read again for {n_passes} passes, got "
+            f"{type(data).__name__}. Give a list."
+        )
