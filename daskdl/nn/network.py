@@ -104,10 +104,11 @@ class Network(Pretraining[Conf]):
         results = self._forward(*entered, training=False, rng=None)
         if labels_mask is not None:
             masks = self._border.labels_masks(as_list(labels_mask))
-            # DL4J masks rows and series that come out, and leaves images as they are.
             results = [
-                result if result.ndim > 3 else masked(result, mask)
-                for result, mask in zip(results, masks, strict=True)
+                masked(result, mask) if layer.masks_output else result
+                for layer, result, mask in zip(
+                    self._output_layers(), results, masks, strict=True
+                )
             ]
         results = self._border.leave(results)
         return results[0] if len(results) == 1 else results

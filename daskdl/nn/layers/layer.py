@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -186,6 +186,10 @@ class Layer(ABC, Generic[C]):
 
 class OutputLayer(Layer[C]):
     """A layer with a loss."""
+
+    # Whether a mask of the labels sets what it drops of the output to 0, as DL4J's
+    # layers do that have weights.
+    masks_output: ClassVar[bool] = True
 
     @abstractmethod
     def score_examples(

@@ -47,6 +47,8 @@ class PixelLossLayer(RowLoss[L]):
     by example.
     """
 
+    masks_output = False
+
     def __init__(
         self, conf: L, input_type: InputType, name: str, workspace: Workspace
     ) -> None:

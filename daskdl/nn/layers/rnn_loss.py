@@ -56,6 +56,8 @@ class RnnLossLayer(RowLoss[RnnLoss]):
     Without a mask of the labels, one that arrives with the input counts, as in DL4J.
     """
 
+    masks_output = False
+
     def __init__(
         self, conf: RnnLoss, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
