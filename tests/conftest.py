@@ -21,7 +21,7 @@ settings.register_profile(
 settings.load_profile("daskdl")
 
 # The folder below tests/ gives the marker, so that no test can forget it.
-MARKED_FOLDERS = frozenset({"golden", "integration", "spark", "hdfs", "gpu"})
+MARKED_FOLDERS = frozenset({"dl4j", "golden", "integration", "spark", "hdfs", "gpu"})
 REQUIRED = pytest.StashKey[frozenset[str]]()
 
 
