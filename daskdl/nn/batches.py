@@ -252,6 +252,9 @@ def _check_features_mask(port: Port, array: Any, mask: Any) -> None:
     if isinstance(port.type, FeedForward) and port.type.size is None:
         _check_mask_shape(port, mask, array.shape)
         return
+    if isinstance(port.type, Convolutional) and mask.ndim == 4:
+        _check_pixel_mask(port.who, port.type, array, mask)
+        return
     if not isinstance(port.type, Recurrent):
         raise ShapeError(
             f"{port.who}: features_mask must be left out because examples have no time "
@@ -264,6 +267,20 @@ def _check_mask_shape(port: Port, mask: Any, expected: tuple[int, ...]) -> None:
     if mask.shape != expected:
         raise ShapeError(
             f"{port.who}: features_mask must have shape (batch, time) = {expected}, "
+            f"got {mask.shape}."
+        )
+
+
+def _check_pixel_mask(who: str, kind: Convolutional, images: Any, mask: Any) -> None:
+    channels = 1 if kind.data_format == "NCHW" else 3
+    sizes = enumerate(images.shape)
+    expected = tuple(1 if axis == channels else size for axis, size in sizes)
+    fits = len(mask) == len(images) and all(
+        came in (1, size) for came, size in zip(mask.shape, expected, strict=True)
+    )
+    if not fits:
+        raise ShapeError(
+            f"{who}: features_mask must have shape {expected}, or 1 for height or width, "
             f"got {mask.shape}."
         )
 

@@ -118,7 +118,7 @@ class Border:
             to_inside(array, port.type, self._dtype)
             for array, port in zip(arrays.features, self._inputs, strict=True)
         ]
-        return features, self._masks(arrays.features_masks)
+        return features, self._masks(arrays.features_masks, self._inputs)
 
     def labels(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Return labels and their masks as the output layers want them."""
@@ -130,12 +130,7 @@ class Border:
 
     def labels_masks(self, arrays: Sequence[Any]) -> Masks:
         """Return masks of labels as the output layers want them."""
-        masks = self._masks(arrays)
-        for i, (mask, port) in enumerate(zip(masks, self._labels, strict=True)):
-            # One of single outputs of series or images has the axes of the labels.
-            if mask is not None and mask.ndim == len(port.type.shape) + 1 > 2:
-                masks[i] = to_inside(mask, port.type, self._dtype)
-        return masks
+        return self._masks(arrays, self._labels)
 
     def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Return outputs as new arrays in the data format of the caller."""
@@ -148,11 +143,15 @@ class Border:
         inputs = of_any_length(self._inputs) if any_length else self._inputs
         check_features(self._who, inputs, arrays.features, arrays.features_masks)
 
-    def _masks(self, masks: Sequence[Any]) -> Masks:
-        return [
-            None if mask is None else np.asarray(mask, dtype=self._dtype)
-            for mask in masks
-        ]
+    def _masks(self, arrays: Sequence[Any], ports: Sequence[Port]) -> Masks:
+        masks: Masks = []
+        for array, port in zip(arrays, ports, strict=True):
+            mask = None if array is None else np.asarray(array, dtype=self._dtype)
+            # One of pixels, or of single numbers of series or images, has their axes.
+            if mask is not None and mask.ndim == len(port.type.shape) + 1 > 2:
+                mask = to_inside(mask, port.type, self._dtype)
+            masks.append(mask)
+        return masks
 
 
 def as_list(value: Any) -> list[Any]:
