@@ -280,8 +280,8 @@ def _check_pixel_mask(who: str, kind: Convolutional, images: Any, mask: Any) -> 
     )
     if not fits:
         raise ShapeError(
-            f"{who}: features_mask must have shape {expected}, or 1 for height or width, "
-            f"got {mask.shape}."
+            f"{who}: features_mask must have shape {expected}, or 1 for height or "
+            f"width, got {mask.shape}."
         )
 
 

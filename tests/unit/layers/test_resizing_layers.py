@@ -38,13 +38,11 @@ class TestOptions:
 
     @pytest.mark.parametrize("padding", [-1, (1, 2, 3), 0.5, True, (0, 0, 0, -1)])
     def test_other_padding_is_refused(self, padding):
-        with pytest.raises(OptionError, match="ZeroPadding.padding"):
+        with pytest.raises(OptionError, match=r"ZeroPadding\.padding"):
             dl.ZeroPadding(padding=padding)
 
     def test_upsampling_needs_whole_numbers(self):
-        with pytest.raises(
-            OptionError, match=r"Upsampling2D.size\[0\].*must be a whole"
-        ):
+        with pytest.raises(OptionError, match=r"size\[0\]: must be a whole number"):
             dl.Upsampling2D(size=(1.5, 2))
 
 
@@ -140,7 +138,7 @@ class TestMasks:
 
 class TestBlocks:
     def test_blocks_that_do_not_divide_are_refused(self):
-        with pytest.raises(OptionError, match="block_size: must divide .*got 2 for 5"):
+        with pytest.raises(OptionError, match=r"block_size: must divide .*got 2 for 5"):
             dl.SpaceToDepth(block_size=2).output_type(IMAGES)
 
     def test_blocks_that_do_not_divide_are_refused_when_they_come(self):
@@ -185,7 +183,5 @@ class TestLocalResponseNormalization:
         np.testing.assert_array_equal(*outputs)
 
     def test_series_are_refused(self):
-        with pytest.raises(
-            OptionError, match="LocalResponseNormalization needs images"
-        ):
+        with pytest.raises(OptionError, match="Normalization needs images"):
             dl.LocalResponseNormalization().output_type(SERIES)
