@@ -106,17 +106,26 @@ def _nested(numbers: list[Any], shape: list[Any], where: str) -> list[Any]:
     ]
 
 
+def _write_array(value: Sequence[Any]) -> Json:
+    shape = []
+    numbers: list[Any] = list(value)
+    while numbers and isinstance(numbers[0], Sequence):
+        shape.append(len(numbers[0]))
+        numbers = [number for row in numbers for number in row]
+    data = [float(number) for number in numbers]
+    return {"dataType": "FLOAT", "shape": [len(value), *shape], "data": data}
+
+
+ARRAY = Codec(read_array, _write_array)
+
+
 def _read_weights(value: Json, where: str) -> list[Any]:
     rows = read_array(value, where)
     return rows[0] if rows and isinstance(rows[0], list) else rows
 
 
 def _write_weights(value: Sequence[float]) -> Json:
-    return {
-        "dataType": "FLOAT",
-        "shape": [1, len(value)],
-        "data": [float(item) for item in value],
-    }
+    return _write_array(value)
 
 
 _WEIGHTS = Key("weights", Codec(_read_weights, _write_weights), is_optional=True)
@@ -336,6 +345,7 @@ ENUMERATED_LOSS = Codec(_read_loss_name, _write_loss_name)
 
 __all__ = [
     "ACTIVATION",
+    "ARRAY",
     "DISTRIBUTIONS",
     "ENUMERATED_ACTIVATION",
     "ENUMERATED_INIT",
@@ -343,5 +353,4 @@ __all__ = [
     "LOSS",
     "PLAIN",
     "WEIGHT_INIT",
-    "read_array",
 ]

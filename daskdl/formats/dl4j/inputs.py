@@ -172,15 +172,11 @@ def _typed(kind: str, chain: Sequence[_Layer], index: int) -> dict[str, Any]:
 def _sizes(chain: Sequence[_Layer]) -> Iterator[int]:
     """Yield the sizes that layers name, until one changes the number of features."""
     for layer in chain:
-        size = _size(layer)
+        preprocessor = layer.get("preprocessor") or {}
+        size = preprocessor.get("channels", _size(layer))
         if size is not None:
             yield size
-            return
-        if layer["type"] == "space_to_depth":
-            return
-        preprocessor = layer.get("preprocessor") or {}
-        if "channels" in preprocessor:
-            yield preprocessor["channels"]
+        if size is not None or layer["type"] == "space_to_depth":
             return
 
 

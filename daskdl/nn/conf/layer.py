@@ -7,7 +7,12 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.constraints import Constraints
-from daskdl.nn.conf.dropouts import AnyDropout, Dropouts, PlainDropout
+from daskdl.nn.conf.dropouts import (
+    AnyDropout,
+    Dropouts,
+    PlainDropout,
+    SpatialDropout,
+)
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     InputType,
@@ -98,7 +103,7 @@ class LayerConf(Conf):
         """Return what the labels of an output layer are for `input_type`."""
         output = self.output_type(input_type)
         loss = getattr(self, "loss", None)
-        if loss is None:
+        if loss is None or None in output.shape[-1:]:
             return output
         return with_features(output, label_columns(loss, features_of(output)))
 
@@ -154,7 +159,24 @@ class LayerConf(Conf):
                 values[option] = defaults[option]
         if self.is_output and getattr(self, "activation", "") is None:
             values["activation"] = activation_of(getattr(self, "loss", ""))
-        return self.model_copy(update=values)
+        filled = self.model_copy(update=values)
+        filled.check_dropout(input_type)
+        return filled
+
+    def check_dropout(self, input_type: InputType) -> None:
+        """Refuse to drop whole features of rows, which are single numbers.
+
+        Raises
+        ------
+        OptionError
+            If spatial dropout meets input without time or space.
+        """
+        if isinstance(self.input_dropout, SpatialDropout) and len(input_type.shape) < 2:
+            raise PathError(
+                "must be of another kind: spatial dropout needs time series, images "
+                f"or volumes, got {input_type}.",
+                "dropout",
+            )
 
     @property
     def is_output(self) -> bool:

@@ -13,7 +13,6 @@ from daskdl.nn.conf.layer import PreprocessorConf
 from daskdl.nn.conf.values import Count
 from daskdl.nn.preprocessors.arrangement import (
     agreed_sizes,
-    check_format,
     check_kind,
     flatten,
     unflatten,
@@ -29,7 +28,9 @@ class Cnn3DToFeedForward(PreprocessorConf):
     depth, height, width, channels : int, optional
         Of the volumes; inferred.
     data_format : {"NCDHW", "NDHWC"}
-        Of the volumes, and the order of the row: channel by channel, or cell by cell.
+        What DL4J's files say of the volumes. The order of a row, channel by channel or
+        cell by cell, is that of the volumes that come, as in DL4J, whose own files
+        contradict themselves here.
     """
 
     type: Literal["cnn3d_to_feed_forward"] = "cnn3d_to_feed_forward"
@@ -42,7 +43,6 @@ class Cnn3DToFeedForward(PreprocessorConf):
     def output_type(self, input_type: InputType) -> FeedForward:
         """Return rows as long as a volume is large; refuse all but volumes."""
         volumes: Convolutional3D = check_kind(input_type, Convolutional3D, "volumes")
-        check_format(volumes, self.data_format)
         return FeedForward(size=agreed_sizes(volumes, self).n_features)
 
 
@@ -53,15 +53,19 @@ class Cnn3DToFeedForwardPreprocessor(Preprocessor[Cnn3DToFeedForward]):
         """Return the rows; see :meth:`Preprocessor.forward`."""
         self._check_input(x)
         self._shape = x.shape
-        if self.conf.data_format == "NDHWC":
+        if not self._is_channels_first:
             return x.reshape(len(x), -1)
         shape = (len(x), x[0].size)
         output: FloatArray = self._buffer("output", shape, x.dtype)
         return flatten(x, output, channels_first=True)
 
+    @property
+    def _is_channels_first(self) -> bool:
+        return getattr(self.input_type, "data_format", "NCDHW") == "NCDHW"
+
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Return the gradient as volumes."""
-        if self.conf.data_format == "NDHWC":
+        if not self._is_channels_first:
             return grad_out.reshape(self._shape)
         grad_x: FloatArray = self._buffer("grad_x", self._shape, grad_out.dtype)
         return unflatten(grad_out, grad_x, channels_first=True)

@@ -30,7 +30,9 @@ class RnnToFeedForward(PreprocessorConf):
     data_format: SeriesFormat = "NCW"
 
     def output_type(self, input_type: InputType) -> FeedForward:
-        """Return rows of the features of a step; refuse all but time series."""
+        """Return rows of the features of a step; rows stay as they are, as in DL4J."""
+        if isinstance(input_type, FeedForward):
+            return input_type
         series: Recurrent = check_kind(input_type, Recurrent, "time series")
         check_format(series, self.data_format)
         return FeedForward(size=series.size)
@@ -43,11 +45,15 @@ class RnnToFeedForwardPreprocessor(Preprocessor[RnnToFeedForward]):
         """Return the steps; see :meth:`Preprocessor.forward`."""
         self._check_input(x)
         self._shape = x.shape
+        if x.ndim == 2:
+            return x
         batch, steps, n = x.shape
         return steps_to_rows(x, self._buffer("output", (steps * batch, n), x.dtype))
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Return the gradient as series."""
+        if len(self._shape) == 2:
+            return grad_out
         return rows_to_steps(
             grad_out, self._buffer("grad_x", self._shape, grad_out.dtype)
         )
@@ -56,4 +62,5 @@ class RnnToFeedForwardPreprocessor(Preprocessor[RnnToFeedForward]):
         self, mask: FloatArray | None, *, batch_size: int
     ) -> FloatArray | None:
         """Return the mask of the rows."""
-        return mask_to_rows(mask)
+        is_rows = isinstance(self.input_type, FeedForward)
+        return mask if is_rows else mask_to_rows(mask)
