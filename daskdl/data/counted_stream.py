@@ -58,6 +58,15 @@ class CountedStream:
         self.offset += n_bytes
         return b"".join(pieces)
 
+    def read(self, n_bytes: int = -1) -> bytes:
+        """Read up to `n_bytes`, or all that is left, as any stream does."""
+        if n_bytes == 0:
+            return b""
+        ahead, self._ahead = self._ahead, b""
+        raw = ahead + self._stream.read(n_bytes - len(ahead) if n_bytes >= 0 else -1)
+        self.offset += len(raw)
+        return raw
+
     def is_at_end(self) -> bool:
         """Say whether no byte is left; looks one byte ahead."""
         self._ahead = self._ahead or self._stream.read(1)

@@ -73,9 +73,13 @@ class UniformNormalizer(LearnedNormalizer):
         defaults = cls._of_options({})._options()
         labels_parts = (f"label_{name}" for name in parts)
         check_keys(cls.__name__, values, [*defaults, *parts, *labels_parts])
-        made = cls._of_options(
-            {name: values[name] for name in defaults if name in values}
-        )
+        options = {name: values[name] for name in defaults if name in values}
+        if not isinstance(options.get("fit_label", False), bool):
+            raise FormatError(
+                f"{cls.__name__}.from_dict: fit_label must be true or false, got "
+                f"{options['fit_label']!r}."
+            )
+        made = cls._of_options(options)
         features, labels = (
             stats_list(cls.__name__, cls.strategy_kind, values, prefix)
             for prefix in ("", "label_")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from daskdl.data.dataset import DataSet
+from daskdl.data.file_batch import FileBatch
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import CorruptFileError, OptionError
 from tests.unit.bridge.table_files import load_one, open_path
@@ -40,6 +41,50 @@ def test_multi_data_sets_are_read_if_told(tmp_path, rng):
     assert [array.shape for array in found.features] == [(3, 2), (3, 4)]
 
 
+def test_each_file_in_a_zip_is_one_minibatch(tmp_path, rng):
+    (tmp_path / "zips").mkdir()
+    for name, numbers in (("a", (1, 2)), ("b", (3, 4))):
+        paths = [tmp_path / f"{number}.bin" for number in numbers]
+        for number, path in zip(numbers, paths, strict=True):
+            batch_of(rng, number).save(str(path))
+        FileBatch.for_files(paths).write_as_zip(tmp_path / "zips" / f"{name}.zip")
+    source = open_path(tmp_path / "zips")
+    assert source.minibatches
+    assert [p.load().num_examples for p in source.partitions] == [1, 2, 3, 4]
+
+
+def test_a_zip_may_hold_multi_data_sets(tmp_path, rng):
+    MultiDataSet([rng.normal(size=(3, 2))], [np.eye(3)]).save(tmp_path / "x.bin")
+    FileBatch.for_files([tmp_path / "x.bin"]).write_as_zip(tmp_path / "x.zip")
+    (partition,) = open_path(tmp_path / "x.zip").partitions
+    assert partition.load().features[0].shape == (3, 2)
+
+
+def test_a_file_in_a_zip_that_is_no_minibatch_is_named(tmp_path):
+    FileBatch([b"1,2"], ["x.csv"]).write_as_zip(tmp_path / "x.zip")
+    (partition,) = open_path(tmp_path / "x.zip").partitions
+    with pytest.raises(CorruptFileError, match=r"x\.zip: file_0\.csv: .*offset"):
+        partition.load()
+
+
+def test_a_zip_of_something_else_is_refused(tmp_path):
+    (tmp_path / "x.zip").write_bytes(b"PK\x03\x04")
+    with pytest.raises(CorruptFileError, match=r"x\.zip: must be a whole zip file"):
+        open_path(tmp_path / "x.zip")
+
+
+def test_columns_of_zips_are_refused(tmp_path):
+    FileBatch([b"1,2"], ["x.csv"]).write_as_zip(tmp_path / "x.zip")
+    with pytest.raises(OptionError, match="label must not be given, because minibatch"):
+        open_path(tmp_path / "x.zip", label="y")
+
+
+def test_metadata_are_not_read_for_training(tmp_path, rng):
+    batch = batch_of(rng, 2).replaced(example_metadata=["a", "b"])
+    batch.save(str(tmp_path / "x.bin"))
+    assert load_one(tmp_path / "x.bin").example_metadata is None
+
+
 @pytest.mark.parametrize("option", ["features", "label", "key", "features_mask"])
 def test_columns_are_refused(tmp_path, rng, option):
     batch_of(rng, 2).save(str(tmp_path / "x.bin"))
@@ -60,5 +105,5 @@ def test_arrays_that_do_not_go_together_are_damage_of_the_file(tmp_path, rng):
     batch_of(rng, 4).save(str(path))
     four, three = ((4).to_bytes(8, "big"), (3).to_bytes(8, "big"))
     path.write_bytes(path.read_bytes().replace(four + three, three + four, 1))
-    with pytest.raises(CorruptFileError, match=r"x\.bin: must be a whole DL4J file"):
+    with pytest.raises(CorruptFileError, match=r"x\.bin: must be a whole DataSet file"):
         load_one(path)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from daskdl import Output
 from daskdl.cluster.inference import (
     InferenceTask,
     classes_of,
@@ -12,11 +13,11 @@ from daskdl.cluster.inference import (
     score_source,
 )
 from daskdl.data.dataset import DataSet
+from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl import Output
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.unit.cluster.inline_client import InlineClient
@@ -66,6 +67,15 @@ def test_predictions_are_those_of_the_network(network, source, whole):
     predicted = predict_source(InlineClient(), network, source, None, TASK)
     outputs = np.concatenate([entry.outputs[0] for entry in predicted])
     np.testing.assert_allclose(outputs, network.output(whole.features), rtol=1e-6)
+
+
+def test_predictions_come_in_the_units_of_the_labels(network, source, whole):
+    normalizer = MultiNormalizerHybrid().min_max_scale_all_outputs(0, 2).fit(whole)
+    task = InferenceTask(normalizer, batch_size=4)
+    predicted = predict_source(InlineClient(), network, source, None, task)
+    outputs = np.concatenate([entry.outputs[0] for entry in predicted])
+    expected = network.output(whole.features) / 2
+    np.testing.assert_allclose(outputs, expected, rtol=1e-6)
 
 
 def test_a_sink_gets_one_part_a_partition(network, source):

@@ -48,6 +48,27 @@ def test_mean_and_std_are_dl4js(name):
     np.testing.assert_allclose(normalizer.std, expected["std"][0], **FLOAT32)
 
 
+@pytest.mark.parametrize("name", ["standardize_2d", "standardize_3d_masked"])
+def test_labels_are_normalized_as_dl4j_does(name):
+    name = f"{name}_labels"
+    normalizer = NormalizerStandardize(fit_label=True).fit(fitted_batches(name))
+    expected = expected_dataset(name)
+    np.testing.assert_allclose(
+        normalizer.label_mean, expected["label_mean"][0], rtol=0, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        normalizer.label_std, expected["label_std"][0], **FLOAT32
+    )
+    transformed = normalizer.transform(golden(name, "in"))
+    np.testing.assert_allclose(transformed.labels, expected["out.labels"], **FLOAT32)
+    np.testing.assert_allclose(
+        normalizer.revert(transformed).labels,
+        expected["reverted.labels"],
+        rtol=1e-5,
+        atol=1e-5,
+    )
+
+
 @pytest.mark.parametrize("name", GOLDEN)
 def test_what_is_transformed_is_dl4js(name):
     normalizer = NormalizerStandardize().fit(fitted_batches(name))
@@ -91,9 +112,20 @@ def test_a_feature_that_is_constant_over_several_batches_has_std_1():
     assert NormalizerStandardize().fit(batches).std == 1.0
 
 
-def test_a_feature_that_hardly_varies_has_the_least_std():
-    tiny = DataSet(np.array([[0.0], [1e-9]]))
-    assert NormalizerStandardize().fit(tiny).std == 1e-5
+@pytest.mark.parametrize("spread", [1e-9, 1.9e-5])
+def test_a_feature_that_hardly_varies_is_only_centred(spread):
+    """DL4J raises the deviation to 1e-5, and then takes 1e-5 for 0, and 1 for 0."""
+    tiny = DataSet(np.array([[0.0], [spread]]))
+    normalizer = NormalizerStandardize().fit(tiny)
+    assert normalizer.std == 1.0
+    np.testing.assert_allclose(
+        normalizer.transform(tiny).features, [[-spread / 2], [spread / 2]]
+    )
+
+
+def test_a_feature_that_varies_a_little_is_scaled():
+    little = DataSet(np.array([[0.0], [2.1e-5]]))
+    np.testing.assert_allclose(NormalizerStandardize().fit(little).std, 1.05e-5)
 
 
 def test_the_examples_given_are_not_changed():
@@ -141,6 +173,73 @@ def test_dict_and_back_is_identity_through_json():
 def test_a_foreign_dict_is_refused():
     with pytest.raises(FormatError, match=r"must have type 'standardize', .* 'minmax'"):
         NormalizerStandardize.from_dict({"type": "minmax", "mean": [], "std": []})
+
+
+def test_fitting_missing_labels_is_refused():
+    with pytest.raises(DataError, match="must hold at least one label that counts"):
+        NormalizerStandardize(fit_label=True).fit(DataSet([[1.0]]))
+
+
+def test_labels_that_were_not_fitted_are_not_told():
+    with pytest.raises(OptionError, match="labels must be fitted before they are aske"):
+        _ = fitted().label_mean
+
+
+def test_examples_without_labels_are_normalized_all_the_same():
+    normalizer = NormalizerStandardize(fit_label=True)
+    normalizer.fit(DataSet([[1.0], [3.0]], [[0.0], [4.0]]))
+    assert normalizer.transform(DataSet([[3.0]])).labels is None
+
+
+def test_predictions_are_reverted_to_the_units_of_the_labels():
+    normalizer = NormalizerStandardize(fit_label=True)
+    normalizer.fit(DataSet([[1.0], [3.0]], [[0.0], [4.0]]))
+    np.testing.assert_array_equal(normalizer.revert_labels(np.array([[1.0]])), [[4.0]])
+    (reverted,) = normalizer.revert_labels([np.array([[1.0]])])
+    np.testing.assert_array_equal(reverted, [[4.0]])
+
+
+def test_predictions_are_left_alone_where_labels_are():
+    predicted = np.array([[1.0]])
+    assert fitted().revert_labels(predicted) is predicted
+
+
+def test_features_are_reverted_alone():
+    np.testing.assert_array_equal(
+        fitted().revert_features(np.array([[1.0, -1.0]])), [[3.0, 5.0]]
+    )
+
+
+def test_what_is_no_number_below_a_mask_is_dropped():
+    """DL4J multiplies by the mask, which leaves it."""
+    series = DataSet(np.array([[[1.0, 3.0, np.nan]]]), None, np.array([[1, 1, 0]]))
+    normalizer = NormalizerStandardize().fit(series)
+    np.testing.assert_array_equal(
+        normalizer.transform(series).features, [[[-1.0, 1.0, 0.0]]]
+    )
+
+
+def test_volumes_are_normalized_channel_by_channel(rng):
+    """DL4J knows up to rank 4."""
+    volumes = DataSet(rng.normal(3, 2, size=(4, 2, 3, 3, 3)))
+    scaled = NormalizerStandardize().fit(volumes).transform(volumes).features
+    np.testing.assert_allclose(scaled.std(axis=(0, 2, 3, 4)), [1.0, 1.0])
+
+
+def test_whole_numbers_are_scaled_as_float32():
+    """DL4J divides them as whole numbers."""
+    pixels = DataSet(np.array([[1], [3]], np.uint8))
+    np.testing.assert_array_equal(
+        NormalizerStandardize().fit(pixels).transform(pixels).features, [[-1.0], [1.0]]
+    )
+
+
+@pytest.mark.parametrize("shape", [(2, 5), (1, 4), (2, 4, 1)])
+def test_a_mask_of_another_shape_is_refused(shape):
+    series = DataSet(np.zeros((2, 3, 4)))
+    normalizer = NormalizerStandardize().fit(series)
+    with pytest.raises(ShapeError, match=r"features: mask must have shape \(2, 4\)"):
+        normalizer.revert_features(series.features, np.ones(shape))
 
 
 @pytest.mark.parametrize("data", [[], DataSet(np.zeros((0, 2)))])
@@ -191,6 +290,11 @@ def test_statistics_of_another_width_do_not_merge():
         FeatureStatistics.of(np.zeros((1, 2))).merge(
             FeatureStatistics.of(np.zeros((1, 3)))
         )
+
+
+def test_statistics_need_a_mask_of_steps():
+    with pytest.raises(ShapeError, match=r"must have shape \(2, 4\), got \(2, 1\)"):
+        FeatureStatistics.of(np.zeros((2, 3, 4)), np.ones((2, 1)))
 
 
 def test_statistics_need_the_axis():

@@ -5,6 +5,7 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers.min_max import NormalizerMinMaxScaler
 from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.data.scan import merge_facts, scan_partition
 from daskdl.data.sources.source import SourceOptions, open_source
@@ -15,8 +16,9 @@ def partitions(*datasets):
     return open_source(list(datasets), SourceOptions(require_labels=False)).partitions
 
 
-def scan(*datasets, statistics=False):
-    return [scan_partition(p, statistics=statistics) for p in partitions(*datasets)]
+def scan(*datasets, statistics=False, **how):
+    found = partitions(*datasets)
+    return [scan_partition(p, statistics=statistics, **how) for p in found]
 
 
 def test_facts_say_rows_and_shapes():
@@ -39,6 +41,23 @@ def test_merged_statistics_fit_a_normalizer_as_the_data_do(rng):
     assert merged.rows == 11
     np.testing.assert_allclose(normalizer.mean, direct.mean)
     np.testing.assert_allclose(normalizer.std, direct.std)
+
+
+def test_labels_have_statistics_on_request(rng):
+    batches = [
+        DataSet(rng.normal(size=(n, 3)), rng.normal(size=(n, 2))) for n in (4, 7)
+    ]
+    merged = merge_facts(scan(*batches, statistics=True, label_statistics=True))
+    normalizer = NormalizerMinMaxScaler(fit_label=True)
+    normalizer.fit_statistics(merged.statistics, merged.label_statistics)
+    direct = NormalizerMinMaxScaler(fit_label=True).fit(batches)
+    np.testing.assert_array_equal(normalizer.label_max, direct.label_max)
+    np.testing.assert_array_equal(normalizer.min, direct.min)
+
+
+def test_labels_have_no_statistics_unasked(rng):
+    data = DataSet(rng.normal(size=(4, 3)), rng.normal(size=(4, 2)))
+    assert scan(data, statistics=True)[0].label_statistics is None
 
 
 def test_masked_steps_do_not_count_in_the_statistics():

@@ -49,9 +49,7 @@ def test_what_is_no_zip_file_is_refused(raw):
 def test_a_bomb_is_refused_before_it_is_inflated():
     bomb = zipped([("zeros", b"\0" * 10_000_000)])
     assert len(bomb) < 20_000
-    with pytest.raises(
-        CorruptFileError, match=r"1000000 bytes .* got 10000000"
-    ):
+    with pytest.raises(CorruptFileError, match=r"1000000 bytes .* got 10000000"):
         opened(bomb, most_bytes=1_000_000)
 
 

@@ -5,13 +5,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from daskdl import Output
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers.image import ImagePreProcessingScaler
+from daskdl.data.normalizers.min_max import NormalizerMinMaxScaler
 from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.data.sources.source import Source, SourceOptions
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl import Output
 from daskdl.nn.conf.network import MultiLayerConfiguration, configuration_from_dict
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
@@ -75,6 +77,20 @@ def test_a_normalizer_is_fitted_in_the_same_pass(network, examples):
     np.testing.assert_allclose(
         prepared.normalizer.mean, data.features.mean(axis=0), atol=1e-6
     )
+
+
+def test_a_range_of_features_and_labels_is_fitted_in_the_same_pass(network, examples):
+    data = examples(50)
+    scaler = NormalizerMinMaxScaler(fit_label=True)
+    prepare(network, data, batch_size=8, normalizer=scaler)
+    np.testing.assert_array_equal(scaler.max, data.features.max(axis=0))
+    np.testing.assert_array_equal(scaler.label_min, data.labels.min(axis=0))
+
+
+def test_what_need_not_be_fitted_is_not(network, examples):
+    scaler = ImagePreProcessingScaler()
+    prepared = prepare(network, examples(50), batch_size=8, normalizer=scaler)
+    assert prepared.facts.statistics is None
 
 
 def test_a_fitted_normalizer_is_left_as_it_is(network, examples):
