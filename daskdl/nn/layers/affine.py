@@ -4,7 +4,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
+from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dense import dense_backward, dense_forward
 from daskdl.nn.activations.table import activation_function
@@ -96,7 +96,7 @@ class AffineLayer(Layer[A]):
         if self._channels_last:
             return x.reshape(len(x), -1)
         rows = self._buffer("rows", (len(x), x.shape[-1], *x.shape[1:-1]), x.dtype)
-        rows[...] = array_namespace(x).moveaxis(x, -1, 1)
+        rows[...] = x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1))
         flat: FloatArray = rows.reshape(len(x), -1)
         return flat
 
@@ -106,7 +106,7 @@ class AffineLayer(Layer[A]):
         batch, *sizes, channels = self._x_shape
         images = grad_rows.reshape(batch, channels, *sizes)
         grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_rows.dtype)
-        grad_x[...] = array_namespace(images).moveaxis(images, 1, -1)
+        grad_x[...] = images.transpose(0, *range(2, images.ndim), 1)
         return grad_x
 
     @property

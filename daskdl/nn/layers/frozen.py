@@ -57,9 +57,15 @@ class FrozenLayer(WrapperLayer[Frozen]):
     ) -> FloatArray:
         """Compute the output in inference mode; see :meth:`Layer.forward`."""
         self._check_input(x)
+        self._x = x
         return self._inner_forward(x, training=False, mask=mask, rng=None)
 
-    def backward(self, grad_out: FloatArray) -> None:
-        """Return no gradient, and set those of the parameters to 0."""
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Set all gradients to 0, that in the input too."""
         for gradient in self.gradients.values():
             gradient.fill(0)
+        if not self.needs_grad_x:
+            return None
+        grad_x = self._like("grad_x", self._x)
+        grad_x.fill(0)
+        return grad_x

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
 from daskdl.arrays.random import moment_of
 from daskdl.arrays.workspace import Workspace
-from daskdl.errors import OptionError, ShapeError
+from daskdl.errors import OptionError
 from daskdl.nn.conf.dropouts import (
     AlphaDropout,
     Dropouts,
@@ -72,8 +72,6 @@ class InputDropout:
         OptionError
             If something is to be dropped and there is no `rng`, or if a schedule gives
             a value that is none.
-        ShapeError
-            If whole features of rows without any further axis are to be dropped.
         """
         self._factor = None
         if not training or self._conf is None:
@@ -107,8 +105,8 @@ class InputDropout:
         try:
             draw = _DRAW[type(self._conf)]
             return draw(self._conf, x.shape, rng, moment_of(rng))
-        except (OptionError, ShapeError) as error:
-            raise type(error)(f"Dropout of {self._owner!r}: {error}") from None
+        except OptionError as error:
+            raise OptionError(f"Dropout of {self._owner!r}: {error}") from None
 
     def _buffer(self, what: str, x: FloatArray) -> FloatArray:
         buffer: FloatArray = self._workspace.take(
@@ -127,11 +125,6 @@ def _plain(
 def _spatial(
     conf: SpatialDropout, shape: _Shape, rng: np.random.Generator, now: _Moment
 ) -> tuple[_Drawn, _Drawn]:
-    if len(shape) < 3:
-        raise ShapeError(
-            "spatial dropout needs time series, images or volumes, got rows of shape "
-            f"{shape}."
-        )
     keep = _probability(conf, now)
     whole = (shape[0], *(1 for _ in shape[1:-1]), shape[-1])
     return _kept(whole, keep, rng) * np.float64(1 / keep), None

@@ -27,5 +27,9 @@ class Case:
     steps: int = field(default=STEPS)
     # Labels with a meaning cannot be drawn like those of most losses.
     has_own_labels: bool = False
+    # Features of embeddings are whole numbers below this one.
+    n_numbers: int | None = None
+    # Frozen layers hand no gradient on.
+    passes_gradient: bool = True
     # Space to batch makes several examples of one.
     n_parts: int = 1

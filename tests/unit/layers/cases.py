@@ -8,7 +8,9 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.layers.stage import Stage
 from tests.unit.layers.case import IMAGES, ROWS, SERIES, Case
+from tests.unit.layers.cases_feed_forward import FEED_FORWARD_CASES
 from tests.unit.layers.cases_images import IMAGE_CASES
+from tests.unit.layers.cases_recurrent import RECURRENT_CASES
 
 
 def conv(**options):
@@ -72,13 +74,6 @@ CASES = {
     "activation": Case(conf.Activation(activation="elu"), IMAGES),
     "activation, softmax": Case(conf.Activation(activation="softmax"), SERIES),
     "activation, identity": Case(conf.Activation(activation="identity"), ROWS),
-    "lstm": Case(conf.LSTM(n_out=2), SERIES),
-    "lstm, one step": Case(conf.LSTM(n_out=2), SERIES, steps=1),
-    "lstm, masked": Case(conf.LSTM(n_out=2), SERIES, is_masked=True),
-    "lstm, dropout": Case(conf.LSTM(n_out=2, keep_probability=0.7), SERIES),
-    "lstm, other functions": Case(
-        conf.LSTM(n_out=2, activation="softsign", gate_activation="hardsigmoid"), SERIES
-    ),
     "global pooling": Case(conf.GlobalPooling(), SERIES),
     "global pooling, masked": Case(conf.GlobalPooling(), SERIES, is_masked=True),
     "global pooling, avg, masked": Case(
@@ -99,11 +94,9 @@ CASES = {
     "output, dropout": Case(
         conf.Output(n_out=3, loss="xent", keep_probability=0.7), ROWS
     ),
-    "rnn output": Case(conf.RnnOutput(n_out=3), SERIES),
-    "rnn output, dropout": Case(
-        conf.RnnOutput(n_out=3, loss="xent", keep_probability=0.7), SERIES
-    ),
+    **FEED_FORWARD_CASES,
     **IMAGE_CASES,
+    **RECURRENT_CASES,
 }
 OUTPUTS = [
     name
@@ -135,7 +128,15 @@ class Alone:
         shape = [
             self.case.steps if n is None else n for n in self.layer.input_type.shape
         ]
+        if self.case.n_numbers is not None:
+            numbers = rng.integers(0, self.case.n_numbers, (batch, *shape))
+            return numbers.astype(self.dtype)
         return rng.standard_normal((batch, *shape)).astype(self.dtype)
+
+    @property
+    def answers_for_x(self):
+        """Whether the gradient in the input is that of a smooth function."""
+        return self.case.n_numbers is None and self.case.passes_gradient
 
     def out_shape(self, batch=3):
         shape = [
@@ -174,8 +175,11 @@ class Alone:
     def trained(self):
         """Return the parameters that have gradients, as a boolean vector."""
         parameters = self.layer.conf.parameters(self.layer.input_type)
-        roles = {item.name: item.role for item in parameters}
+        learn = {
+            item.name: item.is_scored and item.role not in ("running", "frozen")
+            for item in parameters
+        }
         flags = np.ones(self.layout.size, bool)
         for name, view in self.layout.views(flags).items():
-            view[...] = roles[name] != "running"
+            view[...] = learn[name]
         return flags

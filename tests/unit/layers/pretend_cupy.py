@@ -14,6 +14,7 @@ NAMES = frozenset(
     [
         "abs",
         "add",
+        "all",
         "any",
         "arange",
         "argmax",
@@ -51,6 +52,7 @@ NAMES = frozenset(
         "square",
         "subtract",
         "sum",
+        "take",
         "tanh",
         "uint8",
         "where",
@@ -126,6 +128,8 @@ def wrapped(name):
         result = function(*plain(args), **{k: plain(v) for k, v in options.items()})
         return pretend(result) if out is None else out
 
+    if isinstance(function, np.ufunc):
+        call.at = lambda *args: function.at(*map(plain, args))
     return staticmethod(call)
 
 
