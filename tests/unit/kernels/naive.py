@@ -53,7 +53,8 @@ def connect_locally(x, weight, bias, window):
     out = np.zeros((len(x), len(weight), weight.shape[-1]))
     for place, cell, position in meetings(window):
         number = np.ravel_multi_index(place, window.out, order="F")
-        out[:, number] += x[(slice(None), *position)] @ weight[(number, *cell)]
+        under = x[(slice(None), *position)]
+        out[:, number] += under @ weight[(number, slice(None), *cell)]
     return out + bias
 
 
@@ -73,20 +74,50 @@ def pool(x, window, reduce_):
     return out
 
 
-def lstm(x, weight, recurrent_weight, bias):
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def lstm(x, weight, recurrent_weight, bias, peepholes=None, mask=None, state=None):
     """An LSTM with tanh and sigmoid, example by example and step by step."""
     n = len(recurrent_weight)
+    p = np.zeros((n, 3)) if peepholes is None else peepholes
     out = np.zeros((*x.shape[:2], n))
     for example in range(len(x)):
         h, c = np.zeros(n), np.zeros(n)
+        if state is not None:
+            h, c = state[0][example], state[1][example]
         for step in range(x.shape[1]):
             z = x[example, step] @ weight + h @ recurrent_weight + bias
-            block_input = np.tanh(z[:n])
-            forget, output, entry = (
-                1 / (1 + np.exp(-z[k * n : (k + 1) * n])) for k in (1, 2, 3)
-            )
-            c = forget * c + entry * block_input
-            h = output * np.tanh(c)
+            z_block, z_forget, z_output, z_entry = z.reshape(4, n)
+            entry = sigmoid(z_entry + c * p[:, 2])
+            c = sigmoid(z_forget + c * p[:, 0]) * c + entry * np.tanh(z_block)
+            h = sigmoid(z_output + c * p[:, 1]) * np.tanh(c)
+            if mask is not None:
+                h, c = h * mask[example, step], c * mask[example, step]
+            out[example, step] = h
+    return out
+
+
+def layer_norm(z):
+    return (z - z.mean()) / z.std()
+
+
+def simple_rnn(x, weight, recurrent_weight, bias, gains=None, mask=None, state=None):
+    """A simple recurrent layer with tanh, example by example and step by step."""
+    n = len(recurrent_weight)
+    out = np.zeros((*x.shape[:2], n))
+    for example in range(len(x)):
+        h = np.zeros(n) if state is None else state[example]
+        begins = state is None
+        for step in range(x.shape[1]):
+            onwards, back = x[example, step] @ weight, h @ recurrent_weight
+            if gains is not None:
+                onwards = gains[0] * layer_norm(onwards)
+                back = 0 if begins and step == 0 else gains[1] * layer_norm(back)
+            h = np.tanh(onwards + back + bias)
+            if mask is not None:
+                h = h * mask[example, step]
             out[example, step] = h
     return out
 
