@@ -131,7 +131,8 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
             view += kept[name]
         if grad is None or kept_grad is None:
             return None
-        return array_namespace(grad).add(grad, kept_grad, out=kept_grad)
+        array_namespace(grad).add(grad, kept_grad, out=kept_grad)
+        return kept_grad
 
     def _kept(self, part: Stage, what: str, array: FloatArray) -> FloatArray:
         """Return a copy of what the next backward pass overwrites."""

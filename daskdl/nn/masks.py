@@ -63,6 +63,62 @@ def either_mask(masks: Sequence[FloatArray | None]) -> FloatArray | None:
     return joined
 
 
+def masks_in_a_row(
+    masks: Sequence[FloatArray | None], lengths: Sequence[int]
+) -> FloatArray | None:
+    """Return the masks of series that follow one another in time.
+
+    Parameters
+    ----------
+    masks : sequence of (ndarray of shape (batch, time) or None)
+        None keeps everything.
+    lengths : sequence of int
+        How many steps each series has.
+
+    Returns
+    -------
+    ndarray of shape (batch, sum of the lengths), or None
+        None if no series has a mask.
+    """
+    present = [mask for mask in masks if mask is not None]
+    if not present:
+        return None
+    some = present[0]
+    xp = array_namespace(some)
+    joined: FloatArray = xp.ones((len(some), sum(lengths)), some.dtype)
+    start = 0
+    for mask, length in zip(masks, lengths, strict=True):
+        if mask is not None:
+            joined[:, start : start + length] = mask
+        start += length
+    return joined
+
+
+def stacked_masks(masks: Sequence[FloatArray]) -> FloatArray:
+    """Return masks one below the other, 0 behind the steps of shorter series.
+
+    Parameters
+    ----------
+    masks : sequence of ndarray of shape (batch, time) or (batch, ...)
+        Of one number of axes.
+
+    Returns
+    -------
+    ndarray of shape (all examples, most steps)
+        A new array.
+    """
+    first = masks[0]
+    n_rows = sum(len(mask) for mask in masks)
+    sizes = [max(size) for size in zip(*(m.shape[1:] for m in masks), strict=True)]
+    stacked: FloatArray = array_namespace(first).zeros((n_rows, *sizes), first.dtype)
+    start = 0
+    for mask in masks:
+        rows = slice(start, start + len(mask))
+        stacked[(rows, *(slice(size) for size in mask.shape[1:]))] = mask
+        start = rows.stop
+    return stacked
+
+
 def last_steps(mask: FloatArray) -> NDArray[Any]:
     """Return the index of the last step that the mask keeps of each example.
 

@@ -259,7 +259,8 @@ def _stacked(weight: FloatArray | None) -> FloatArray | None:
 
 def _heads_first(array: FloatArray) -> FloatArray:
     """Return (batch, time, heads, size) as (batch, heads, time, size)."""
-    return array.transpose(0, 2, 1, 3)
+    heads: FloatArray = array.transpose(0, 2, 1, 3)
+    return heads
 
 
 def _rows(array: FloatArray) -> FloatArray:

@@ -56,7 +56,8 @@ def heads_forward(x: FloatArray, weight: FloatArray, out: FloatArray) -> FloatAr
     """Compute what :func:`daskdl.kernels.attention.heads_forward` says."""
     xp = array_namespace(x)
     xp.matmul(_rows(x, 1), _rows(weight, 1).T, out=_rows(out, 2))
-    return out.transpose(0, 2, 1, 3)
+    heads: FloatArray = out.transpose(0, 2, 1, 3)
+    return heads
 
 
 def heads_backward(

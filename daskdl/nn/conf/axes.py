@@ -79,6 +79,6 @@ def same_kind(input_types: Sequence[InputType]) -> None:
             raise PathError(f"must be of one kind, got {first} and {other}.", "inputs")
 
 
-def known(sizes: Iterable[int | None]) -> set[int]:
+def known(sizes: Iterable[int | None]) -> list[int]:
     """Return the sizes that are known already."""
-    return {size for size in sizes if size is not None}
+    return [size for size in sizes if size is not None]

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from daskdl.errors import OptionError
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.conf.errors import got
+from daskdl.nn.conf.errors import PathError, got
 from daskdl.nn.conf.input_type import AnyInputType
 from daskdl.nn.conf.kinds import (
     LAYER_KINDS,
@@ -22,17 +22,49 @@ from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.yaml import dump_yaml, load_yaml
 from daskdl.nn.layers.table import LAYERS
 from daskdl.nn.preprocessors.table import PREPROCESSORS
+from daskdl.nn.vertices.merge import MergeVertex
 from daskdl.nn.vertices.table import VERTICES
 
 N = TypeVar("N", bound="_Exchanged")
 
 AnyLayer = Annotated[LayerConf, AnyOf(LAYER_KINDS)]
 AnyNode = Annotated[LayerConf | VertexConf, AnyOf(LAYER_KINDS, VERTEX_KINDS)]
+Vertices = dict[str, LayerConf | VertexConf]
 
 # Every configuration knows every kind.
 LAYER_KINDS.enter(LAYERS)
 VERTEX_KINDS.enter(VERTICES)
 PREPROCESSOR_KINDS.enter(PREPROCESSORS)
+
+
+def with_merges(vertices: Vertices) -> Vertices:
+    """Return vertices with a MergeVertex for each layer that reads several.
+
+    Raises
+    ------
+    OptionError
+        If its name is taken.
+
+    References
+    ----------
+    DL4J, ``ComputationGraphConfiguration.GraphBuilder.addVertex``, which puts it right
+    behind the layer.
+    """
+    merged: Vertices = {}
+    for name, conf in vertices.items():
+        merged[name] = conf
+        if not isinstance(conf, LayerConf) or len(conf.inputs) < 2:
+            continue
+        merge = f"{name}-merge"
+        if merge in vertices:
+            raise PathError(
+                f"must be another name: it is that of the vertex that merges the "
+                f"inputs of {name!r}.",
+                merge,
+            )
+        merged[name] = conf.model_copy(update={"inputs": (merge,)})
+        merged[merge] = MergeVertex(inputs=conf.inputs)
+    return merged
 
 
 class _Exchanged(NetworkConf):
@@ -131,9 +163,14 @@ class ComputationGraphConfiguration(_Exchanged):
     inputs : mapping of str to InputType
         In the order in which features are given.
     vertices : mapping of str to layer or vertex configuration
-        Each with `inputs`, the names it reads.
+        Each with `inputs`, the names it reads. In front of a layer that reads several
+        a MergeVertex is put, named ``<layer>-merge`` as in DL4J.
     outputs : tuple of str
-        Output layers, in the order in which labels are given.
+        Output layers, in the order in which labels are given. Other vertices may read
+        them too.
+    order : tuple of str, optional
+        Names of inputs and vertices in the order in which they are computed, and in
+        which parameters lie. None stands for the order that DL4J would compute.
 
     Raises
     ------
@@ -148,8 +185,11 @@ class ComputationGraphConfiguration(_Exchanged):
     union_tag: ClassVar[str] = "vertices"
 
     inputs: Annotated[dict[str, AnyInputType], Field(min_length=1)]
-    vertices: Annotated[dict[str, AnyNode], Field(min_length=1)]
+    vertices: Annotated[
+        dict[str, AnyNode], Field(min_length=1), AfterValidator(with_merges)
+    ]
     outputs: Annotated[Names, Field(min_length=1)]
+    order: Names | None = None
 
     @model_validator(mode="after")
     def _infer(self) -> "ComputationGraphConfiguration":
@@ -158,7 +198,7 @@ class ComputationGraphConfiguration(_Exchanged):
 
     def nodes(self) -> list[Node]:
         """Return layers and vertices in the order in which they are computed."""
-        return graph(self, self.inputs, self.vertices, self.outputs)
+        return graph(self, self.inputs, self.vertices, self.outputs, self.order)
 
 
 def _kind(value: Any) -> Literal["layers", "vertices"] | None:

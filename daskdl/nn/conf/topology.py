@@ -146,14 +146,16 @@ def graph(
     inputs: Mapping[str, InputType],
     vertices: Mapping[str, LayerConf | VertexConf],
     outputs: Sequence[str],
+    order: Sequence[str] | None = None,
 ) -> list[Node]:
-    """Return the nodes of a graph in DL4J's topological order.
+    """Return the nodes of a graph in DL4J's topological order, or in `order`.
 
     Raises
     ------
     OptionError
         If a name is unknown or taken twice, a vertex or input is not used, vertices
-        form a cycle, or types do not fit.
+        form a cycle, `order` has a vertex in front of what it reads, or types do not
+        fit.
 
     References
     ----------
@@ -165,10 +167,12 @@ def graph(
     _check_outputs(vertices, outputs)
     _check_used(inputs, vertices, outputs)
     types = {name: inside_type(input_type) for name, input_type in inputs.items()}
+    reads = {name: conf.inputs for name, conf in vertices.items()}
+    names = topological_order(inputs, reads)
+    if order is not None:
+        names = _checked_order(order, inputs, reads)
     nodes = []
-    for name in topological_order(
-        inputs, {name: conf.inputs for name, conf in vertices.items()}
-    ):
+    for name in names:
         try:
             node = _graph_node(network, vertices[name], name, types)
         except PathError as error:
@@ -211,6 +215,32 @@ def topological_order(
             "must not form a cycle, got " + " -> ".join(cycle) + ".", "vertices"
         )
     return order
+
+
+def _checked_order(
+    order: Sequence[str], inputs: Iterable[str], reads: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return the vertices of a given order, or refuse it."""
+    known = [*inputs, *reads]
+    if sorted(order) != sorted(known):
+        odd = [name for name in known if name not in order]
+        odd += [name for name in order if name not in known or order.count(name) > 1]
+        raise PathError(
+            f"must name every input and vertex once, got something else at "
+            f"{some(dict.fromkeys(odd))}.",
+            "order",
+        )
+    done: set[str] = set()
+    for name in order:
+        late = [source for source in reads.get(name, ()) if source not in done]
+        if late:
+            raise PathError(
+                f"must have {name!r} behind all that it reads, got it in front of "
+                f"{some(late)}.",
+                "order",
+            )
+        done.add(name)
+    return [name for name in order if name in reads]
 
 
 def _find_cycle(waiting: Mapping[str, set[str]]) -> list[str]:
@@ -281,24 +311,16 @@ def _check_used(
         if name not in used:
             raise PathError("must be read by some vertex.", "inputs", name)
     for name, conf in vertices.items():
-        if _is_output(conf) and name not in outputs:
+        if name in used or name in outputs:
+            continue
+        if isinstance(conf, LayerConf) and conf.is_output:
             raise PathError(
                 "must be named in outputs because it is an output layer.",
                 *("vertices", name),
             )
-        if _is_output(conf) and name in used:
-            raise PathError(
-                "must not be read by other vertices because it is an output layer.",
-                *("vertices", name),
-            )
-        if name not in used and name not in outputs:
-            raise PathError(
-                "must be read by some vertex or be an output.", "vertices", name
-            )
-
-
-def _is_output(conf: LayerConf | VertexConf) -> bool:
-    return isinstance(conf, LayerConf) and conf.is_output
+        raise PathError(
+            "must be read by some vertex or be an output.", "vertices", name
+        )
 
 
 def _graph_node(
@@ -312,12 +334,6 @@ def _graph_node(
         output_type = conf.output_type(input_types)
         filled = conf.filled(network.defaults(), input_types, name)
         return Node(name, name, filled, conf.inputs, input_types, output_type)
-    if len(input_types) > 1:
-        raise PathError(
-            f"must be one name for a layer, got {conf.inputs!r}. Join them with a "
-            "MergeVertex.",
-            "inputs",
-        )
     return _layer_node(network, conf, name, name, conf.inputs, input_types)
 
 

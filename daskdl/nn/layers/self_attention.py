@@ -62,8 +62,8 @@ class SelfAttentionLayer(Layer[SelfAttention]):
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw the projections with DL4J's fans."""
         n_in = self.conf.inferred_n_in(self.input_type)
-        scheme = self._given("weight_init", self.conf.weight_init)
-        draw(self.params, self_attention_fans(self.conf, n_in), scheme, rng)
+        fans = self_attention_fans(self.conf, n_in)
+        draw(self.params, fans, self._given("weight_init", self.conf.weight_init), rng)
 
     def forward(
         self,

@@ -33,7 +33,7 @@ class DuplicateToTimeSeriesVertex(VertexConf):
         rows = self.only(input_types)
         if not isinstance(rows, FeedForward):
             raise PathError(f"must be rows, got {rows}.", "inputs")
-        return Recurrent(size=rows.size)
+        return Recurrent(size=rows.n_features)
 
 
 class DuplicateToTimeSeries(Vertex[DuplicateToTimeSeriesVertex]):

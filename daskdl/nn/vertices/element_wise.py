@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.errors import ShapeError
+from daskdl.nn.conf.axes import known, same_kind, with_shape
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import (
-    InputType,
-)
+from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import canonical
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import either_mask
@@ -19,7 +19,10 @@ ElementWiseOp = Literal["add", "subtract", "product", "average", "max"]
 
 
 class ElementWiseVertex(VertexConf):
-    """Combine inputs of one shape number by number.
+    """Combine inputs number by number.
+
+    An axis of length 1 is repeated as often as the others are long: a number for each
+    channel, say, is combined with all pixels.
 
     Parameters
     ----------
@@ -32,21 +35,27 @@ class ElementWiseVertex(VertexConf):
     op: Annotated[ElementWiseOp, BeforeValidator(canonical(ElementWiseOp))]
 
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return the type that all inputs share."""
+        """Return the type with the largest size of every axis."""
         if self.op == "subtract" and len(input_types) != 2:
             raise PathError(
                 f"must be two names for op 'subtract', got {self.inputs!r}.", "inputs"
             )
-        for other in input_types[1:]:
-            if other != input_types[0]:
+        same_kind(input_types)
+        shape: list[int | None] = []
+        for sizes in zip(*(other.shape for other in input_types), strict=True):
+            longer = {size for size in known(sizes) if size > 1}
+            if len(longer) > 1:
+                types = " and ".join(str(other) for other in input_types)
                 raise PathError(
-                    f"must have one shape, got {input_types[0]} and {other}.", "inputs"
+                    f"must have one shape, or 1 where others are longer, got {types}.",
+                    "inputs",
                 )
-        return input_types[0]
+            shape.append(max(longer, default=None if None in sizes else 1))
+        return with_shape(input_types[0], shape)
 
 
 class ElementWise(Vertex[ElementWiseVertex]):
-    """Sum, difference, product, average or maximum of arrays of one shape.
+    """Sum, difference, product, average or maximum of arrays.
 
     In a tie of the maximum the first input gets the gradient, as in DL4J.
     """
@@ -61,7 +70,6 @@ class ElementWise(Vertex[ElementWiseVertex]):
         batch_size: int = 0,
     ) -> FloatArray:
         """Combine the inputs; see :meth:`Vertex.forward`."""
-        self._check_same_shape(inputs)
         self._inputs = list(inputs)
         first, rest = inputs[0], inputs[1:]
         xp = array_namespace(first)
@@ -72,7 +80,8 @@ class ElementWise(Vertex[ElementWiseVertex]):
             "product": xp.multiply,
             "max": xp.maximum,
         }[self.conf.op]
-        self._output: FloatArray = self._buffer("output", first.shape, first.dtype)
+        shape = self._common_shape(inputs)
+        self._output: FloatArray = self._buffer("output", shape, first.dtype)
         xp.copyto(self._output, first)
         for other in rest:
             combine(self._output, other, out=self._output)
@@ -92,7 +101,7 @@ class ElementWise(Vertex[ElementWiseVertex]):
             self._max_backward(grad_out, grads)
         else:
             self._sum_backward(grad_out, grads)
-        return grads
+        return [self._summed(index, grad) for index, grad in enumerate(grads)]
 
     def feed_forward_mask(
         self,
@@ -102,6 +111,36 @@ class ElementWise(Vertex[ElementWiseVertex]):
     ) -> FloatArray | None:
         """Return the masks joined: a step stays that any input keeps."""
         return either_mask(masks)
+
+    def _common_shape(self, inputs: Sequence[FloatArray]) -> tuple[int, ...]:
+        sizes_of_axes = zip(*(array.shape for array in inputs), strict=True)
+        shape = tuple(max(sizes) for sizes in sizes_of_axes)
+        # The examples are never repeated.
+        if any(
+            len(x) != shape[0] or size not in (1, longest)
+            for x in inputs
+            for size, longest in zip(x.shape, shape, strict=True)
+        ):
+            came = ", ".join(str(array.shape) for array in inputs)
+            raise ShapeError(
+                f"{self.who}: inputs must have one shape, or 1 where others are "
+                f"longer, got {came}."
+            )
+        return shape
+
+    def _summed(self, index: int, grad: FloatArray) -> FloatArray:
+        """Return the gradient of an input: the sum where the input was repeated."""
+        shape = self._inputs[index].shape
+        if shape == grad.shape:
+            return grad
+        repeated = tuple(
+            axis
+            for axis, (size, longest) in enumerate(zip(shape, grad.shape, strict=True))
+            if size != longest
+        )
+        total: FloatArray = self._buffer(("sum", index), shape, grad.dtype)
+        array_namespace(grad).sum(grad, axis=repeated, keepdims=True, out=total)
+        return total
 
     def _sum_backward(self, grad_out: FloatArray, grads: list[FloatArray]) -> None:
         xp = array_namespace(grad_out)

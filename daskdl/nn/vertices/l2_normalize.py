@@ -1,28 +1,51 @@
 """The vertex that brings each example to length 1."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.conf.axes import axis_inside
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.values import Positive
+from daskdl.nn.conf.values import Index, Positive, repeated
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.vertices.vertex import Vertex
 
 
 class L2NormalizeVertex(VertexConf):
-    """Divide each example by its Euclidean norm, or by `eps` if that is larger."""
+    """Divide each example by its Euclidean norm, or by `eps` if that is larger.
+
+    Parameters
+    ----------
+    dimensions : tuple of int, optional
+        Axes whose numbers make up one norm, counted as the data format of the input
+        has them: 1 normalizes the channels of each pixel of format NCHW. None or empty
+        stands for all but that of the examples.
+    eps : float, default 1e-8
+        Least divisor.
+    """
 
     type: Literal["l2_normalize"] = "l2_normalize"
+    dimensions: Annotated[tuple[Index, ...] | None, BeforeValidator(repeated(1))] = None
     eps: Positive = 1e-8
+
+    def axes(self, input_type: InputType) -> tuple[int, ...]:
+        """Return the axes of one norm, as they lie inside."""
+        if not self.dimensions:
+            return tuple(range(1, len(input_type.shape) + 1))
+        found = {axis_inside(input_type, d, "dimensions") for d in self.dimensions}
+        return tuple(sorted(found))
 
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
         """Return the input's type."""
-        return self.only(input_types)
+        whole = self.only(input_types)
+        self.axes(whole)
+        return whole
 
 
 class L2Normalize(Vertex[L2NormalizeVertex]):
-    """``x / max(norm of x, eps)``, the norm over all axes of an example."""
+    """``x / max(norm of x, eps)``, the norm over some or all axes of an example."""
 
     def forward(
         self,
@@ -34,29 +57,27 @@ class L2Normalize(Vertex[L2NormalizeVertex]):
         batch_size: int = 0,
     ) -> FloatArray:
         """Divide each example by its norm; see :meth:`Vertex.forward`."""
-        (x,) = inputs
-        xp = array_namespace(x)
-        rows = x.reshape(x.shape[0], -1)
-        norm = xp.sqrt(xp.sum(rows * rows, axis=1, keepdims=True))
-        self._is_floored = norm < self.conf.eps
-        self._length = xp.maximum(norm, self.conf.eps)
-        self._output: FloatArray = self._buffer("output", rows.shape, x.dtype)
-        xp.divide(rows, self._length, out=self._output)
-        output: FloatArray = self._output.reshape(x.shape)
+        (self._x,) = inputs
+        x, xp = self._x, array_namespace(self._x)
+        self._axes = self.conf.axes(self.input_types[0])
+        output: FloatArray = self._buffer("output", x.shape, x.dtype)
+        xp.multiply(x, x, out=output)
+        self._norm = xp.sqrt(xp.sum(output, axis=self._axes, keepdims=True))
+        xp.divide(x, xp.maximum(self._norm, self.conf.eps), out=output)
         return output
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:
         """Compute the gradient; see :meth:`Vertex.backward`.
 
-        With y = x / norm it is ``(g - y (y . g)) / norm``; where eps took the place
-        of the norm, ``g / eps``.
+        It is ``g / norm - x (x . g) / norm ** 3``.
         """
-        xp = array_namespace(grad_out)
-        grad = grad_out.reshape(self._output.shape)
-        along = xp.sum(self._output * grad, axis=1, keepdims=True)
-        along *= ~self._is_floored
-        grad_x: FloatArray = self._buffer("grad_x", grad.shape, grad.dtype)
-        xp.multiply(self._output, -along, out=grad_x)
-        grad_x += grad
-        grad_x /= self._length
-        return [grad_x.reshape(grad_out.shape)]
+        x, xp, eps = self._x, array_namespace(self._x), self.conf.eps
+        grad_x: FloatArray = self._buffer("grad_x", x.shape, x.dtype)
+        xp.multiply(x, grad_out, out=grad_x)
+        along = xp.sum(grad_x, axis=self._axes, keepdims=True)
+        # DL4J bounds the cube of the norm by eps as it bounds the norm: with its
+        # default, norms below 0.002 send back another gradient than the derivative.
+        along /= xp.maximum(self._norm**3, eps)
+        xp.divide(grad_out, xp.maximum(self._norm, eps), out=grad_x)
+        grad_x -= xp.multiply(x, along, out=self._buffer("part", x.shape, x.dtype))
+        return [grad_x]

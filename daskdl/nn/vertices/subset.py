@@ -26,9 +26,10 @@ class SubsetVertex(VertexConf):
         """Return the input's type with fewer features or channels."""
         whole = self.only(input_types)
         if not self.from_ <= self.to < features_of(whole):
+            last = features_of(whole) - 1
             raise PathError(
-                f"must be from {self.from_} (from) to {features_of(whole) - 1}, the last "
-                f"of {whole}, got {self.to}.",
+                f"must be from {self.from_} (from) to {last}, the last of {whole}, "
+                f"got {self.to}.",
                 "to",
             )
         return with_features(whole, self.to - self.from_ + 1)

@@ -1,0 +1,230 @@
+"""The vertex that answers queries by keys and values of other series."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import model_validator
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.names import GradientNormalizationName
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
+from daskdl.nn.conf.updaters import AnyUpdater
+from daskdl.nn.conf.values import Count, Positive
+from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.layers.attention import check_heads, draw, projections
+from daskdl.nn.layers.heads import Heads
+from daskdl.nn.masks import check_step_mask
+from daskdl.nn.vertices.vertex import Vertex
+
+_TRAINING = (
+    "updater",
+    "bias_updater",
+    "l1",
+    "l2",
+    "l1_bias",
+    "l2_bias",
+    "weight_decay",
+    "weight_decay_bias",
+    "gradient_normalization",
+    "gradient_normalization_threshold",
+)
+
+
+class AttentionVertex(VertexConf):
+    """Answer the steps of a series of queries by the steps of other series.
+
+    Its three inputs are queries, keys and values; keys and values have one number of
+    steps. What is None is taken from the network.
+
+    Parameters
+    ----------
+    n_out : int
+        Number of outputs of a step.
+    n_in_queries, n_in_keys, n_in_values : int, optional
+        Sizes of the inputs; inferred, and refused if they contradict the inputs.
+    n_heads : int, default 1
+        How many times the steps are weighed, each time by other projections.
+    head_size : int, optional
+        Size of the projections; ``n_out / n_heads`` if left out.
+    project_input : bool
+        Whether queries, keys and values are projected. Without, there is one head, and
+        all sizes are one.
+    weight_init : str or weight init, optional
+        How the initial weights are drawn.
+    updater, l1, l2, weight_decay, ...
+        As a layer with weights has them. The three with ``bias`` in their names change
+        nothing: there are no biases.
+
+    References
+    ----------
+    Vaswani et al. 2017, "Attention Is All You Need", arXiv:1706.03762. DL4J,
+    ``AttentionVertex``.
+    """
+
+    counts_gradient_twice: ClassVar[bool] = True
+
+    type: Literal["attention"] = "attention"
+    n_out: Count
+    n_in_queries: Count | None = None
+    n_in_keys: Count | None = None
+    n_in_values: Count | None = None
+    n_heads: Count = 1
+    head_size: Count | None = None
+    project_input: bool = False
+    weight_init: AnyWeightInit | None = None
+    updater: AnyUpdater | None = None
+    bias_updater: AnyUpdater | None = None
+    l1: AnyCoefficient | None = None
+    l2: AnyCoefficient | None = None
+    l1_bias: AnyCoefficient | None = None
+    l2_bias: AnyCoefficient | None = None
+    weight_decay: AnyWeightDecay | None = None
+    weight_decay_bias: AnyWeightDecay | None = None
+    gradient_normalization: GradientNormalizationName | None = None
+    gradient_normalization_threshold: Positive | None = None
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> "AttentionVertex":
+        check_heads(self.n_heads, self.head_size, self.n_out, self.project_input)
+        return self
+
+    def output_type(self, input_types: Sequence[InputType]) -> Recurrent:
+        """Return time series of `n_out`, as long as the queries."""
+        queries, keys, values = self._series(input_types)
+        steps = {keys.time_steps, values.time_steps} - {None}
+        if len(steps) > 1:
+            raise PathError(
+                "must be keys and values of one number of steps, got "
+                f"{keys.time_steps} and {values.time_steps}.",
+                "inputs",
+            )
+        return queries.replaced(size=self.n_out)
+
+    def parameters(self, input_types: Sequence[InputType]) -> tuple[Parameter, ...]:
+        """Return Wq, Wk, Wv (n_heads, head_size, n_in) and Wo, or nothing."""
+        if not self.project_input:
+            return ()
+        queries, keys, values = self._series(input_types)
+        sizes = (queries.size, keys.size, values.size)
+        return projections(self.n_heads, self.size_of_heads, sizes, self.n_out)
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_types: Sequence[InputType], name: str
+    ) -> VertexConf:
+        """Return a copy with nothing left open, sizes of the inputs included."""
+        queries, keys, values = self._series(input_types)
+        changes: dict[str, Any] = {
+            "n_in_queries": queries.size,
+            "n_in_keys": keys.size,
+            "n_in_values": values.size,
+        }
+        for option in (*_TRAINING, "weight_init"):
+            if getattr(self, option) is None and option in defaults:
+                changes[option] = defaults[option]
+        return self.model_copy(update=changes)
+
+    @property
+    def trained(self) -> TrainedLayerConf:
+        """The options of training, as a layer has them."""
+        options = {option: getattr(self, option) for option in _TRAINING}
+        return TrainedLayerConf(type=self.type, **options)
+
+    @property
+    def size_of_heads(self) -> int:
+        """Size of one head's queries, keys and values."""
+        return self.head_size or self.n_out // self.n_heads
+
+    def _series(
+        self, input_types: Sequence[InputType]
+    ) -> tuple[Recurrent, Recurrent, Recurrent]:
+        """Return the types of queries, keys and values, or refuse the inputs."""
+        series = [t for t in input_types if isinstance(t, Recurrent)]
+        if len(series) != 3 or len(input_types) != 3:
+            came = ", ".join(str(other) for other in input_types)
+            raise PathError(
+                "must be three time series: queries, keys and values, "
+                f"got {came or 'none'}.",
+                "inputs",
+            )
+        queries, keys, values = series
+        for option, came_in in zip(
+            ("n_in_queries", "n_in_keys", "n_in_values"), series, strict=True
+        ):
+            _check_size(option, getattr(self, option), came_in.size)
+            if not self.project_input:
+                _check_size("n_out", self.n_out, came_in.size)
+        return queries, keys, values
+
+
+class Attention(Vertex[AttentionVertex]):
+    """Attention of one series to others.
+
+    Steps of keys and values that one of their masks drops are no answer to any query;
+    where the mask of the queries drops one, 0 comes out.
+    """
+
+    def bind(
+        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
+    ) -> None:
+        """Take the views; see :meth:`Vertex.bind`."""
+        super().bind(params, gradients)
+        self._heads = Heads(self._buffer, params, gradients)
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw the projections with the fans of what they map."""
+        size, n_heads = self.conf.size_of_heads, self.conf.n_heads
+        fans = {"Wo": (n_heads * size, self.conf.n_out)}
+        for name in ("Wq", "Wk", "Wv"):
+            if name in self.params:
+                fans[name] = (self.params[name].shape[2], size)
+        draw(self.params, fans, self.conf.weight_init or "xavier", rng)
+
+    def forward(
+        self,
+        inputs: Sequence[FloatArray],
+        *,
+        masks: Sequence[FloatArray | None],
+        network_input: FloatArray | None = None,
+        network_mask: FloatArray | None = None,
+        batch_size: int = 0,
+    ) -> FloatArray:
+        """Answer the queries; see :meth:`Vertex.forward`."""
+        for x, mask in zip(inputs, masks, strict=True):
+            if mask is not None:
+                check_step_mask(mask, x, self.who)
+        queries, keys, values = inputs
+        asked, *answers = masks
+        output = self._heads.forward(queries, keys, values, _both(answers))
+        self._asked = None if asked is None else asked[:, :, None]
+        if self._asked is not None:
+            output *= self._asked
+        return output
+
+    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        """Compute the gradients of all inputs; see :meth:`Vertex.backward`."""
+        if self._asked is not None:
+            masked = self._buffer("grad_masked", grad_out.shape, grad_out.dtype)
+            xp = array_namespace(grad_out)
+            grad_out = xp.multiply(grad_out, self._asked, out=masked)
+        return self._heads.backward(grad_out)
+
+
+def _check_size(option: str, size: int | None, came: int) -> None:
+    if size not in (None, came):
+        raise PathError(f"must be {came}, what comes in, got {size}.", option)
+
+
+def _both(masks: Sequence[FloatArray | None]) -> FloatArray | None:
+    """Return the mask of the steps that all masks keep."""
+    present = [mask for mask in masks if mask is not None]
+    if len(present) < 2:
+        return present[0] if present else None
+    first, second = present
+    both: FloatArray = array_namespace(first).minimum(first, second)
+    return both

@@ -1,0 +1,196 @@
+"""The vertex that reads the numbers of an array as another shape."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import field_validator
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import ShapeError
+from daskdl.nn.conf.axes import dl4j_axes, known
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    FeedForward,
+    InputType,
+    Recurrent,
+)
+from daskdl.nn.conf.values import Whole
+from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.vertices.vertex import Vertex
+
+Shape = tuple[Whole, ...]
+
+_ORDERS: dict[str, Literal["C", "F"]] = {"c": "C", "f": "F"}
+_CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
+
+
+class ReshapeVertex(VertexConf):
+    """Read the numbers of the input as an array of another shape.
+
+    Shapes are those of the data format: features or channels come second, unless the
+    input has a format that has them last.
+
+    Parameters
+    ----------
+    new_shape : tuple of int
+        The whole shape, examples included, of 2 to 5 axes: rows, time series, images
+        or volumes. -1, at most once, stands for what is left.
+    order : {"c", "f"}
+        Whether the last or the first index runs fastest, in both shapes.
+    mask_shape : tuple of int, optional
+        The mask's new shape. None stands for what follows from `new_shape`.
+    """
+
+    type: Literal["reshape"] = "reshape"
+    new_shape: Shape
+    order: Literal["c", "f"] = "c"
+    mask_shape: Shape | None = None
+
+    @field_validator("new_shape", "mask_shape")
+    @classmethod
+    def _check_sizes(cls, shape: Shape | None) -> Shape | None:
+        if shape is None:
+            return None
+        if any(size < 1 and size != -1 for size in shape) or shape.count(-1) > 1:
+            raise ValueError(
+                f"must have sizes from 1 on, and -1 at most once, got {shape}."
+            )
+        return shape
+
+    @field_validator("new_shape")
+    @classmethod
+    def _check_axes(cls, shape: Shape) -> Shape:
+        if not 2 <= len(shape) <= 5:
+            raise ValueError(f"must have 2 to 5 axes, got {shape}.")
+        return shape
+
+    def output_type(self, input_types: Sequence[InputType]) -> InputType:
+        """Return rows, time series, images or volumes, by the number of axes."""
+        came = self.only(input_types)
+        sizes = [None if size == -1 else size for size in self._inferred(came)]
+        n_axes = len(self.new_shape)
+        if n_axes == 2:
+            return FeedForward(size=sizes[0])
+        data_format = None
+        if dl4j_axes(came)[1] == 1 and not isinstance(came, FeedForward):
+            data_format = _CHANNELS_LAST[n_axes]
+        features, *others = sizes if data_format is None else [sizes[-1], *sizes[:-1]]
+        if features is None:
+            raise PathError(
+                f"must say how many features or channels there are, which {came} leave "
+                f"open, got {self.new_shape}.",
+                "new_shape",
+            )
+        return _type_of(features, others, data_format)
+
+    def _inferred(self, came: InputType) -> list[int]:
+        """Return the sizes of an example, with what is left worked out if it can be."""
+        sizes = list(self.new_shape[1:])
+        if -1 not in sizes or None in came.shape:
+            return sizes
+        # The examples cannot be left open too: there are as many as before.
+        total = math.prod(known(came.shape))
+        left = total // math.prod(size for size in sizes if size != -1)
+        return [left if size == -1 else size for size in sizes]
+
+
+class Reshape(Vertex[ReshapeVertex]):
+    """The numbers of an array in another shape, by DL4J's axes."""
+
+    def __init__(
+        self,
+        conf: ReshapeVertex,
+        input_types: Sequence[InputType],
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_types, name, workspace)
+        self._axes_in = dl4j_axes(self.input_types[0])
+        self._axes_out = dl4j_axes(self.output_type)
+
+    def forward(
+        self,
+        inputs: Sequence[FloatArray],
+        *,
+        masks: Sequence[FloatArray | None],
+        network_input: FloatArray | None = None,
+        network_mask: FloatArray | None = None,
+        batch_size: int = 0,
+    ) -> FloatArray:
+        """Reshape the input; see :meth:`Vertex.forward`."""
+        (x,) = inputs
+        theirs = x.transpose(self._axes_in)
+        self._their_shape = theirs.shape
+        try:
+            reshaped = self._reshaped(theirs, self.conf.new_shape)
+        except ValueError:
+            raise ShapeError(
+                f"{self.who}: input must have as many numbers as new_shape "
+                f"{self.conf.new_shape}, got shape {theirs.shape}."
+            ) from None
+        return self._copied("output", reshaped, self._axes_out)
+
+    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        """Reshape the gradient back; see :meth:`Vertex.backward`."""
+        theirs = grad_out.transpose(self._axes_out)
+        reshaped = self._reshaped(theirs, self._their_shape)
+        return [self._copied("grad_x", reshaped, self._axes_in)]
+
+    def feed_forward_mask(
+        self,
+        masks: Sequence[FloatArray | None],
+        *,
+        network_mask: FloatArray | None = None,
+    ) -> FloatArray | None:
+        """Return the mask in `mask_shape`.
+
+        Without, a mask of time steps becomes one of rows where there are no time steps
+        any more, and one of rows one of time steps where there are some now.
+        """
+        (mask,) = masks
+        if mask is None:
+            return None
+        shape = self.conf.mask_shape
+        is_of_rows = mask.size == len(mask)
+        if shape is None and is_of_rows and isinstance(self.output_type, Recurrent):
+            time = self._axes_out.index(1)
+            shape = (self.conf.new_shape[0], self.conf.new_shape[time])
+        if shape is None and not is_of_rows and len(self._axes_out) != 3:
+            shape = (-1, 1)
+        return mask if shape is None else self._reshaped(mask, shape)
+
+    def _reshaped(self, array: FloatArray, shape: Sequence[int]) -> FloatArray:
+        reshaped: FloatArray = array.reshape(
+            tuple(shape), order=_ORDERS[self.conf.order]
+        )
+        return reshaped
+
+    def _copied(
+        self, what: str, theirs: FloatArray, axes: tuple[int, ...]
+    ) -> FloatArray:
+        """Return an array with DL4J's axes as one with ours, in a buffer."""
+        ours = theirs.transpose(np.argsort(axes))
+        copy: FloatArray = self._buffer(what, ours.shape, ours.dtype)
+        copy[...] = ours
+        return copy
+
+
+def _type_of(
+    features: int, others: Sequence[int | None], data_format: Any
+) -> InputType:
+    """Return the type of series, images or volumes of these sizes."""
+    options = {} if data_format is None else {"data_format": data_format}
+    if len(others) == 1:
+        return Recurrent(size=features, time_steps=others[0], **options)
+    if len(others) == 2:
+        height, width = others
+        return Convolutional(height=height, width=width, channels=features, **options)
+    depth, height, width = others
+    return Convolutional3D(
+        depth=depth, height=height, width=width, channels=features, **options
+    )
