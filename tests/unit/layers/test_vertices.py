@@ -42,6 +42,12 @@ VERTICES = {
     "last time step": (conf.LastTimeStepVertex(), [SERIES]),
     "last time step, masked": (conf.LastTimeStepVertex(mask_input="in"), [SERIES]),
     "duplicate": (conf.DuplicateToTimeSeriesVertex(input_name="in"), [ROWS]),
+    "reverse": (conf.ReverseTimeSeriesVertex(), [SERIES]),
+    "reverse, masked": (conf.ReverseTimeSeriesVertex(mask_input="in"), [SERIES]),
+    "preprocessor": (
+        conf.PreprocessorVertex(preprocessor="rnn_to_feed_forward"),
+        [SERIES.replaced(time_steps=1)],
+    ),
 }
 every_vertex = pytest.mark.parametrize("name", VERTICES)
 
@@ -184,13 +190,47 @@ def test_the_last_step_is_the_last_that_the_arriving_mask_keeps(rng):
     np.testing.assert_array_equal(output, x[[0, 1], [2, 3]])
 
 
-def test_the_last_step_of_a_series_without_any_is_zero(rng):
+def test_the_last_step_of_a_series_without_any_is_the_first(rng):
+    """As in DL4J."""
     alone = Alone("last time step")
-    mask = MASK * [[1], [0]]
-    output = alone.forward(alone.inputs(rng), masks=[mask])
+    (x,) = alone.inputs(rng)
+    output = alone.forward([x], masks=[MASK * [[1], [0]]])
     grad = alone.vertex.backward(np.ones_like(output))[0]
-    np.testing.assert_array_equal(output[1], 0)
-    np.testing.assert_array_equal(grad[1], 0)
+    np.testing.assert_array_equal(output[1], x[1, 0])
+    np.testing.assert_array_equal(grad[1, 1:], 0)
+
+
+def test_series_are_turned_around(rng):
+    alone = Alone("reverse")
+    (x,) = alone.inputs(rng)
+    np.testing.assert_array_equal(alone.forward([x], masks=[MASK]), x[:, ::-1])
+
+
+def test_the_steps_that_the_named_input_keeps_change_places(rng):
+    """The others come out as 0, as in DL4J."""
+    alone = Alone("reverse, masked")
+    (x,) = alone.inputs(rng)
+    output = alone.forward([x])
+    np.testing.assert_array_equal(output[0, :3], x[0, 2::-1])
+    np.testing.assert_array_equal(output[1, [0, 2, 3]], x[1, [3, 2, 0]])
+    np.testing.assert_array_equal(output[MASK == 0], 0)
+
+
+def test_a_series_without_any_step_is_turned_into_zeros(rng):
+    alone = Alone("reverse, masked")
+    inputs = alone.inputs(rng)
+    output = alone.vertex.forward(
+        inputs, masks=[None], network_mask=np.zeros_like(MASK)
+    )
+    np.testing.assert_array_equal(output, 0)
+
+
+def test_without_a_mask_of_the_named_input_the_whole_series_turn(rng):
+    alone = Alone("reverse, masked")
+    (x,) = alone.inputs(rng)
+    np.testing.assert_array_equal(
+        alone.vertex.forward([x], masks=[MASK], network_mask=None), x[:, ::-1]
+    )
 
 
 def test_rows_are_repeated_at_every_step(rng):
@@ -207,6 +247,7 @@ def test_rows_are_repeated_at_every_step(rng):
         ("scale", MASK),
         ("last time step", None),
         ("duplicate", [[0, 0, 0, 0, 0], [1, 0, 0, 0, 0]]),
+        ("reverse", MASK),
     ],
 )
 def test_masks_that_go_on(name, expected):
