@@ -107,6 +107,7 @@ def scattered(
     rows : ndarray of shape (n_rows, window.n_cells * channels), same dtype
         Uninitialised; what the caller writes into it is added to `x`.
     """
+    kernel = tuple(axis.kernel for axis in window.axes)
     for images in _image_blocks(x, window):
         target = _opened(x[images], window, workspace)
         for lines in _line_blocks(x, window):
@@ -116,19 +117,20 @@ def scattered(
             rows = workspace.take("columns.rows", shape, x.dtype)
             yield (images, lines), rows
             start = lines.start * window.axes[0].stride
-            _add(rows.reshape(-1, *out, shape[1]), window, target[:, start:])
+            cells = rows.reshape(-1, *out, *kernel, target.shape[-1])
+            _add(cells, window, target[:, start:])
         _close(target, x[images], window)
 
 
 def add_windows(
-    rows: FloatArray, window: Window, workspace: Workspace, *, out: FloatArray
+    cells: FloatArray, window: Window, workspace: Workspace, *, out: FloatArray
 ) -> FloatArray:
-    """Add up rows at the cells of their windows, all at once.
+    """Add up what belongs to the cells of all windows, all at once.
 
     Parameters
     ----------
-    rows : ndarray of shape (batch, *window.out, window.n_cells * channels)
-        Its last axis contiguous. Not changed.
+    cells : ndarray of shape (batch, *window.out, *kernel, channels)
+        Not changed.
     window, workspace
         As for :func:`gathered`.
     out : ndarray of shape (batch, *axes, channels), same dtype
@@ -139,7 +141,7 @@ def add_windows(
     out : ndarray
     """
     target = _opened(out, window, workspace)
-    _add(rows, window, target)
+    _add(cells, window, target)
     _close(target, out, window)
     return out
 
@@ -185,16 +187,15 @@ def _copied(windows: FloatArray, window: Window, workspace: Workspace) -> FloatA
     return transposed
 
 
-def _add(rows: FloatArray, window: Window, target: FloatArray) -> None:
-    """Add rows (images, *windows, n_columns) to the cells of their windows."""
-    kernel = tuple(axis.kernel for axis in window.axes)
-    cells = rows.reshape(*rows.shape[:-1], *kernel, target.shape[-1])
-    every = (slice(None),) * (rows.ndim - 1)
+def _add(cells: FloatArray, window: Window, target: FloatArray) -> None:
+    """Add cells (images, *windows, *kernel, channels) where they came from."""
+    n_axes = len(window.axes)
+    every = (slice(None),) * (n_axes + 1)
     reaches = [
         [_under(offset, axis.dilation, axis.stride, n) for offset in range(axis.kernel)]
-        for axis, n in zip(window.axes, rows.shape[1:-1], strict=True)
+        for axis, n in zip(window.axes, cells.shape[1:], strict=False)
     ]
-    offsets = (range(size) for size in kernel)
+    offsets = (range(axis.kernel) for axis in window.axes)
     for cell, under in zip(
         itertools.product(*offsets), itertools.product(*reaches), strict=True
     ):

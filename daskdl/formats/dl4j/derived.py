@@ -52,26 +52,23 @@ def _samediff(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
 def _locally_connected(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     values = conf.model_dump()
     kernel = values["kernel_size"]
-    is_flat = isinstance(kernel, int)
-    shape = conf.output_type(input_type).shape[:-1]
+    sizes = conf.output_type(input_type).shape[:-1]
     return {
         **_samediff(conf, input_type),
-        "featureDim": (kernel if is_flat else math.prod(kernel)) * values["n_in"],
-        "outputSize": shape[0] if is_flat else list(shape),
+        "featureDim": math.prod(kernel) * values["n_in"],
+        "outputSize": sizes[0] if len(sizes) == 1 else list(sizes),
     }
 
 
 def _primary_capsules(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
-    capsules, _ = conf.output_type(input_type).shape
     return {
         **_samediff(conf, input_type),
-        "capsules": capsules,
         "inputChannels": features_of(input_type),
     }
 
 
 def _capsule(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
-    capsules, size = input_type.shape
+    size, capsules = input_type.shape
     return {
         **_samediff(conf, input_type),
         "inputCapsules": capsules,

@@ -14,12 +14,12 @@ from daskdl.checks import did_you_mean
 from daskdl.errors import FormatError
 from daskdl.formats.dl4j.functions import (
     ACTIVATION,
+    ARRAY,
     ENUMERATED_ACTIVATION,
     ENUMERATED_INIT,
     ENUMERATED_LOSS,
     LOSS,
     WEIGHT_INIT,
-    read_array,
 )
 from daskdl.formats.dl4j.java import (
     PLAIN,
@@ -625,8 +625,12 @@ _ROWS = [
     _row(
         "PReLULayer",
         "prelu",
-        {**BASE, **keys(inputShape="input_shape", sharedAxes="shared_axes")},
-        {"nin": 0, "nout": 0},
+        {
+            **TRAINED,
+            "weightInitFn": Key("weight_init", WEIGHT_INIT),
+            **keys(inputShape="input_shape", sharedAxes="shared_axes"),
+        },
+        {**_UNUSED_BASE, "nin": 0, "nout": 0},
     ),
     _row(
         "ElementWiseMultiplicationLayer",
@@ -773,12 +777,13 @@ _ROWS = [
             **WINDOW,
             **keys(
                 capsuleDimensions="capsule_dimensions",
+                capsules="capsules",
                 channels="channels",
                 leak="leak",
                 useRelu="use_relu",
             ),
         },
-        {**_SAMEDIFF_KEPT, "capsules": 0, "inputChannels": 0},
+        {**_SAMEDIFF_KEPT, "inputChannels": 0},
     ),
     _row(
         "CapsuleLayer",
@@ -813,7 +818,7 @@ _ROWS = [
         "yolo2_output",
         {
             **ANY,
-            "boundingBoxes": Key("bounding_boxes"),
+            "boundingBoxes": Key("bounding_boxes", ARRAY),
             **keys(lambdaCoord="lambda_coord", lambdaNoObj="lambda_no_obj"),
             "lossClassPredictions": Key("loss_class_predictions", LOSS),
             "lossPositionScale": Key("loss_position_scale", LOSS),
@@ -875,7 +880,6 @@ __all__ = [
     "PLAIN",
     "ROWS",
     "expect_list",
-    "read_array",
     "read_layer",
     "write_layer",
 ]

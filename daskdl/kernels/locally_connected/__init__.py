@@ -21,7 +21,7 @@ def locally_connected_forward(
     ----------
     x : ndarray of shape (batch, *axes, n_in)
         Not changed.
-    weight : ndarray of shape (n_windows, *kernel, n_in, n_out), same dtype
+    weight : ndarray of shape (n_windows, n_in, *kernel, n_out), same dtype
         C-contiguous. Not changed.
     bias : ndarray of shape (n_out,), same dtype, or None
         The same for all windows.

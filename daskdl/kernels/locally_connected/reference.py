@@ -55,25 +55,29 @@ def locally_connected_backward(
     matrices = weight.reshape(n_windows, -1, n_out)
     # The rows are used up: their scratch takes their gradient.
     xp.matmul(grad_products, matrices.transpose(0, 2, 1), out=rows)
-    by_window = rows.reshape(*reversed(window.out), *rows.shape[1:])
+    kernel = weight.shape[2:-1]
+    by_window = rows.reshape(*reversed(window.out), x.shape[0], x.shape[-1], *kernel)
     return add_windows(
-        by_window.transpose(_windows_last(window)), window, workspace, out=grad_x
+        by_window.transpose(_as_cells(window)), window, workspace, out=grad_x
     )
 
 
 def _rows(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
-    """Return the windows as (window, batch, kernel cell and channel), contiguous."""
-    n_axes = len(window.axes)
+    """Return the windows as (window, batch, channel and kernel cell), contiguous."""
     windows = windows_of(padded(x, window, workspace), window)
-    order = (*range(n_axes, 0, -1), 0, *range(n_axes + 1, 2 * n_axes + 2))
-    by_window = windows.transpose(order)
+    back = _as_cells(window)
+    by_window = windows.transpose(sorted(range(len(back)), key=back.__getitem__))
     scratch: FloatArray = workspace.take("local.rows", by_window.shape, x.dtype)
     scratch[...] = by_window
     n_columns = window.n_cells * x.shape[-1]
     return scratch.reshape(-1, x.shape[0], n_columns)
 
 
-def _windows_last(window: Window) -> tuple[int, ...]:
-    """Return the axes that turn (*reversed windows, batch, n) into (batch, *, n)."""
-    n_axes = len(window.axes)
-    return (n_axes, *range(n_axes - 1, -1, -1), n_axes + 1)
+def _as_cells(window: Window) -> tuple[int, ...]:
+    """Return the axes that turn the order of rows into that of windows.
+
+    From (*windows, the last axis first, batch, channel, *kernel) into (batch, *windows,
+    *kernel, channel).
+    """
+    n = len(window.axes)
+    return (n, *range(n - 1, -1, -1), *range(n + 2, 2 * n + 2), n + 1)

@@ -42,6 +42,7 @@ class Capsule(TrainedLayerConf):
     """
 
     applies_dropout: ClassVar[bool] = False
+    counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["capsule"] = "capsule"
     capsules: Count
@@ -64,11 +65,19 @@ class Capsule(TrainedLayerConf):
             (n_in, n_out, n_dimensions),
             dl4j_shape=(1, n_in, n_out, n_dimensions, 1),
             order="c",
+            is_scored=False,
         )
         if not self.has_bias:
             return (weight,)
         shape = (self.capsules, self.capsule_dimensions)
-        bias = Parameter("bias", shape, "bias", dl4j_shape=(1, 1, *shape, 1), order="c")
+        bias = Parameter(
+            "bias",
+            shape,
+            "bias",
+            dl4j_shape=(1, 1, *shape, 1),
+            order="c",
+            is_scored=False,
+        )
         return (weight, bias)
 
 

@@ -1,6 +1,6 @@
 """The layer that measures capsules."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -18,6 +18,8 @@ class CapsuleStrength(LayerConf):
     ----------
     DL4J's `CapsuleStrengthLayer`.
     """
+
+    counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["capsule_strength"] = "capsule_strength"
 

@@ -47,13 +47,10 @@ class Convolution1D(ConvolvingConf):
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (kernel, n_in, n_out) and b (n_out,)."""
         (kernel,), n_in = self.kernel_size, self.inferred_n_in(input_type)
-        weight = Parameter(
-            "W",
-            (kernel, n_in, self.n_out),
-            axes=(2, 1, 0),
-            dl4j_shape=(self.n_out, n_in, kernel, 1),
-            order="c",
-        )
+        # DL4J reads the numbers of its (n_out, n_in, kernel, 1) as if they lay in the
+        # order of (kernel, n_in, n_out): it reshapes where it should swap axes.
+        shape = (self.n_out, n_in, kernel, 1)
+        weight = Parameter("W", (kernel, n_in, self.n_out), dl4j_shape=shape, order="c")
         return (weight, *self.bias_parameters())
 
 

@@ -97,8 +97,7 @@ class ConvolvingLayer(Layer[K]):
         self, conf: K, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation)
+        self._activation = activation_function(self._activation_taken())
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with DL4J's fans; every bias is `bias_init`.
@@ -125,20 +124,24 @@ class ConvolvingLayer(Layer[K]):
         self._preout = self._buffer("preout", shape, x.dtype)
         self._convolve(self._preout)
         reads_preout = self._activation.reads_preout
-        out = self._like("output", self._preout) if reads_preout else self._preout
-        given = rng if training else None
-        self._output = self._activation.forward(self._preout, out=out, rng=given)
+        self._output = (
+            self._like("output", self._preout) if reads_preout else self._preout
+        )
+        self._activation.forward(
+            self._as_activated(self._preout),
+            out=self._as_activated(self._output),
+            rng=rng if training else None,
+        )
         return self._output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
         grad_preout = grad_out
         if self._activation.name != "identity":
-            grad_preout = self._activation.backward(
-                grad_out,
-                self._preout,
-                self._output,
-                out=self._like("grad_preout", self._output),
+            grad_preout = self._like("grad_preout", self._output)
+            self._activation.backward(
+                *map(self._as_activated, (grad_out, self._preout, self._output)),
+                out=self._as_activated(grad_preout),
             )
         grad_x = self._like("grad_x", self._x) if self.needs_grad_x else None
         return self._convolve_back(grad_preout, grad_x)
@@ -148,6 +151,25 @@ class ConvolvingLayer(Layer[K]):
         if mask is None or mask.ndim < self.conf.n_axes + 1:
             return mask
         return window_mask(mask, self.conf, self.name, self._workspace)
+
+    def _activation_taken(self) -> AnyActivation:
+        """Return the activation of the configuration."""
+        activation: AnyActivation = self._given("activation", self.conf.activation)
+        return activation
+
+    def _as_activated(self, array: FloatArray) -> FloatArray:
+        """Return a view of the output with the axis last that a softmax works along."""
+        if self._activation.name != "softmax" or not self._is_channels_first:
+            return array
+        # DL4J takes the last axis of its arrays: where channels come first in its data
+        # format, that is the width of images and volumes, or the time.
+        swapped: FloatArray = array.swapaxes(-1, -2)
+        return swapped
+
+    @property
+    def _is_channels_first(self) -> bool:
+        data_format = getattr(self.input_type, "data_format", "")
+        return data_format in ("NCW", "NCHW", "NCDHW")
 
     def _fans(self) -> tuple[float, float]:
         n_in = features_of(self.input_type)

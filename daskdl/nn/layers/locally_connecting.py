@@ -18,6 +18,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, Counts
+from daskdl.nn.layers.sd_activation import sd_activation
 from daskdl.nn.layers.windows import Sized, resized
 
 
@@ -26,6 +27,7 @@ class LocallyConnectingConf(ConvolvingConf):
 
     applies_dropout: ClassVar[bool] = False
     applies_weight_noise: ClassVar[bool] = False
+    counts_gradient_twice: ClassVar[bool] = True
 
     activation: AnyActivation | None = "tanh"
     convolution_mode: ConvolutionModeName = "same"
@@ -39,20 +41,20 @@ class LocallyConnectingConf(ConvolvingConf):
         return super().filled({**defaults, "bias_init": 0.0}, input_type, name)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return W (n_windows, *kernel, n_in, n_out) and b (n_out,)."""
-        n = self.n_axes
+        """Return W (n_windows, n_in, *kernel, n_out) and b (n_out,)."""
         n_in = self.inferred_n_in(input_type)
         sizes = self.sizes_after(self.entering(input_type).shape[:-1])
         n_windows = math.prod(size for size in sizes if size is not None)
         n_cells = math.prod(self.kernel_size)
         weight = Parameter(
             "W",
-            (n_windows, *self.kernel_size, n_in, self.n_out),
-            axes=(0, n + 1, *range(1, n + 1), n + 2),
-            dl4j_shape=(n_windows, n_cells * n_in, self.n_out),
+            (n_windows, n_in, *self.kernel_size, self.n_out),
+            dl4j_shape=(n_windows, n_in * n_cells, self.n_out),
             order="c",
+            is_scored=False,
         )
-        return (weight, *self.bias_parameters())
+        bias = (replace(item, is_scored=False) for item in self.bias_parameters())
+        return (weight, *bias)
 
     def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the weights first, unlike other convolutions."""
@@ -95,6 +97,9 @@ class LocallyConnectingLayer(ConvolvingLayer[L]):
     As in DL4J the window lies on neighbouring cells, whatever `dilation` says: that
     only makes the output smaller, or the padding larger.
     """
+
+    def _activation_taken(self) -> AnyActivation:
+        return sd_activation(super()._activation_taken())
 
     def _window_on(self, sizes: tuple[int, ...]) -> Window:
         window = super()._window_on(sizes)

@@ -1,7 +1,8 @@
 """The layer that makes capsules of images."""
 
 import math
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from daskdl.kernels.conv import convolution_backward, convolution_forward
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation, LeakyRelu
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.input_type import InputType, Recurrent, inside_type
+from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
@@ -60,6 +61,7 @@ class PrimaryCapsules(TrainedLayerConf):
     """
 
     applies_dropout: ClassVar[bool] = False
+    counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["primary_capsules"] = "primary_capsules"
     capsule_dimensions: Count
@@ -74,6 +76,14 @@ class PrimaryCapsules(TrainedLayerConf):
     use_relu: bool = False
     leak: Real = 0.0
     weight_init: AnyWeightInit | None = None
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> LayerConf:
+        """Return a copy with nothing left open, `capsules` included."""
+        filled = super().filled(defaults, input_type, name)
+        capsules = self.output_type(inside_type(input_type)).size
+        return filled.model_copy(update={"capsules": capsules})
 
     @property
     def n_channels(self) -> int:
@@ -99,10 +109,11 @@ class PrimaryCapsules(TrainedLayerConf):
         """Return weight (*kernel, n_in, n_channels) and bias (n_channels,)."""
         n_in = images_in(self, input_type).channels
         shape = (*self.kernel_size, n_in, self.n_channels)
-        weight = Parameter("weight", shape, order="c")
+        weight = Parameter("weight", shape, order="c", is_scored=False)
         if not self.has_bias:
             return (weight,)
-        return (weight, Parameter("bias", (self.n_channels,), "bias"))
+        bias = Parameter("bias", (self.n_channels,), "bias", is_scored=False)
+        return (weight, bias)
 
 
 class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):

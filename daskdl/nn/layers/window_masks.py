@@ -1,5 +1,7 @@
 """What becomes of a mask when a window slides over what it masks."""
 
+from dataclasses import replace
+
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.pooling import max_pool_forward
@@ -52,7 +54,7 @@ def window_mask(
 def _axis(size: int, axis: int, conf: Windowed) -> WindowAxis:
     if size == 1:
         return window_axis(1, 1, 1, 0, 1, "truncate")
-    return window_axis(
+    windows = window_axis(
         size,
         conf.kernel_size[axis],
         conf.stride[axis],
@@ -60,3 +62,7 @@ def _axis(size: int, axis: int, conf: Windowed) -> WindowAxis:
         conf.dilation[axis],
         conf.convolution_mode,
     )
+    if conf.convolution_mode != "causal":
+        return windows
+    # DL4J pads no causal mask: its windows begin where those of the series end.
+    return replace(windows, before=0)

@@ -115,7 +115,7 @@ class LocallyConnected:
         n_windows = math.prod(window.out)
         return (
             (batch, *sizes_of(window), N_IN),
-            (n_windows, *(axis.kernel for axis in window.axes), N_IN, N_OUT),
+            (n_windows, N_IN, *(axis.kernel for axis in window.axes), N_OUT),
             (N_OUT,),
             (batch, n_windows, N_OUT),
         )
