@@ -1,8 +1,7 @@
 """From networks here to the JSON of DL4J's configurations.
 
-What DL4J needs to be told and daskdl infers is filled in: sizes, and the preprocessors
-between layers of different shapes. Images are channels first there, as DL4J flattens
-them; a network whose images are channels last here is described channels first.
+What DL4J needs to be told and daskdl infers is filled in: sizes, the data formats of
+layers, and the preprocessors between layers of different shapes.
 """
 
 from collections.abc import Mapping
@@ -10,8 +9,10 @@ from typing import Any
 
 from daskdl.errors import FormatError
 from daskdl.formats.dl4j.configuration import Counters, write_configuration
+from daskdl.formats.dl4j.data_formats import data_formats
 from daskdl.formats.dl4j.derived import derived
 from daskdl.formats.dl4j.java import Json
+from daskdl.formats.dl4j.spelled_out import spelled_out
 from daskdl.formats.dl4j.variables import variables_of
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -23,7 +24,8 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import MultiLayerConfiguration
-from daskdl.nn.conf.topology import Node
+from daskdl.nn.conf.topology import Node, entering
+from daskdl.nn.layers.wrapper import WrapperConf
 from daskdl.nn.step import StepNetwork
 
 # Layers that flatten images, and work on each step of series, by themselves.
@@ -81,7 +83,8 @@ def export_configuration(network: StepNetwork[Any]) -> dict[str, Json]:
 def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str, Any]:
     if not isinstance(node.conf, LayerConf):
         part = node.conf.model_dump(mode="json", by_alias=True)
-        return {**part, "inputs": list(node.inputs)}
+        named = spelled_out(node.conf, *node.input_types)
+        return {**part, **named, "inputs": list(node.inputs)}
     part = layer_mapping(node.conf, node.entering_type)
     preprocessor = part.get("preprocessor") or _preprocessor(node, network, in_rows)
     variables = part["dl4j"].pop("variables", variables_of(node))
@@ -96,10 +99,15 @@ def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str,
 def layer_mapping(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     """Return a filled layer as a mapping in which DL4J finds all that it needs."""
     mapping = conf.model_dump(mode="json", by_alias=True)
-    mapping["dl4j"] = {**mapping.get("dl4j", {}), **derived(conf, input_type)}
-    held = getattr(conf, "layer", None)
-    if isinstance(held, LayerConf):
-        mapping["layer"] = layer_mapping(held, input_type)
+    mapping.update(spelled_out(conf, input_type))
+    mapping["dl4j"] = {
+        **data_formats(conf, input_type),
+        **mapping.get("dl4j", {}),
+        **derived(conf, input_type),
+    }
+    if isinstance(conf, WrapperConf):
+        inner = entering(conf.layer, conf.inner_type(input_type))
+        mapping["layer"] = layer_mapping(conf.layer, inner)
     keep = mapping.pop("keep_probability", None)
     if keep is not None and keep < 1 and mapping.get("dropout") is None:
         mapping["dropout"] = {"type": "dropout", "keep_probability": keep}
@@ -142,13 +150,17 @@ def _preprocessor(
             return None
         return {"type": "feed_forward_to_cnn", **_sizes(door)}
     if isinstance(came, Convolutional) and is_affine:
-        return {"type": "cnn_to_feed_forward", **_sizes(came), "data_format": "NCHW"}
+        return {
+            "type": "cnn_to_feed_forward",
+            **_sizes(came),
+            "data_format": came.data_format,
+        }
     if isinstance(came, Convolutional3D) and is_affine:
         return {
             "type": "cnn3d_to_feed_forward",
             "depth": came.depth,
             **_sizes(came),
-            "data_format": "NCDHW",
+            "data_format": came.data_format,
         }
     if not isinstance(came, Recurrent):
         return None

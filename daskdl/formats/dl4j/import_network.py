@@ -6,14 +6,17 @@ from typing import Any
 
 from daskdl.errors import FormatError, OptionError
 from daskdl.formats.dl4j.configuration import Counters, read_configuration
+from daskdl.formats.dl4j.data_formats import as_written
 from daskdl.formats.dl4j.inputs import input_type
 from daskdl.formats.dl4j.java import Json
 from daskdl.formats.dl4j.variables import variables_of
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
     configuration_from_dict,
 )
+from daskdl.nn.conf.topology import Node
 
 _MOST_BYTES = 64 << 20
 
@@ -78,7 +81,7 @@ def import_configuration(
         conf = configuration_from_dict(mapping, who)
     except OptionError as error:
         raise FormatError(str(error)) from None
-    return _with_variables(conf, written), counters
+    return _as_written(conf, written), counters
 
 
 def _path(mapping: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
@@ -98,25 +101,27 @@ def _path(mapping: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
             yield vertices[name]
 
 
-def _with_variables(conf: Configuration, written: list[Any]) -> Configuration:
-    """Keep the names of parameters that DL4J lists where it lists them differently."""
-    names = {node.key: variables_of(node) for node in conf.nodes()}
+def _as_written(conf: Configuration, variables: list[Any]) -> Configuration:
+    """Keep what DL4J's file says otherwise than it would be said of the options."""
+    nodes = {node.key: node for node in conf.nodes()}
     if isinstance(conf, MultiLayerConfiguration):
         layers = [
-            _kept(layer, listed, names[str(index)])
+            _kept(layer, nodes[str(index)], listed)
             for index, (layer, listed) in enumerate(
-                zip(conf.layers, written, strict=True)
+                zip(conf.layers, variables, strict=True)
             )
         ]
         return conf.model_copy(update={"layers": tuple(layers)})
     vertices = {
-        name: _kept(part, listed, names[name])
-        for (name, part), listed in zip(conf.vertices.items(), written, strict=True)
+        name: _kept(part, nodes[name], listed)
+        for (name, part), listed in zip(conf.vertices.items(), variables, strict=True)
     }
     return conf.model_copy(update={"vertices": vertices})
 
 
-def _kept(part: Any, listed: list[Any] | None, names: list[str]) -> Any:
-    if listed is None or listed == names:
+def _kept(part: Any, node: Node, listed: list[Any] | None) -> Any:
+    if isinstance(part, LayerConf):
+        part = as_written(part, node.input_types[0])
+    if listed is None or listed == variables_of(node):
         return part
     return part.model_copy(update={"dl4j": {**part.dl4j, "variables": listed}})
