@@ -12,6 +12,7 @@ from daskdl.cli.stored_columns import stored_columns
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import DaskdlError, SourceNotFoundError
+from daskdl.formats.load import is_network
 from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
 
@@ -57,7 +58,7 @@ def inspect_path(path: str) -> Inspection:
         return _job(path)
     if fs.isdir(inside) and fs.exists(posixpath.join(inside, MODEL)):
         return _run(path, fs, inside)
-    if path.endswith(".zip") and not fs.isdir(inside):
+    if fs.isfile(inside) and is_network(path):
         return _model(path)
     return _data(path)
 

@@ -60,9 +60,9 @@ def command(
     KEY=VALUE sets a key of the job for this run: training.epochs=3,
     network.layers[0].n_out=64. Paths in the job start at its folder.
 
-    The output directory gets model.zip, evaluation.json, statistics.json, report.html
-    and the job as it ran; while training goes on, checkpoint.zip is the network after
-    the last whole epoch.
+    The output directory gets model.safetensors, evaluation.json, statistics.json,
+    report.html and the job as it ran; while training goes on, checkpoint.safetensors is
+    the network after the last whole epoch.
     """
     start_s = time.monotonic()
     from rich.console import Console

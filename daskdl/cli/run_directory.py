@@ -10,7 +10,8 @@ from daskdl.errors import DaskdlError, OptionError, OutputError, OutputExistsErr
 
 __all__ = ["RunDirectory"]
 
-JOB, MODEL, CHECKPOINT = "job.yaml", "model.zip", "checkpoint.zip"
+JOB = "job.yaml"
+MODEL, CHECKPOINT = "model.safetensors", "checkpoint.safetensors"
 EVALUATION, STATISTICS, REPORT = "evaluation.json", "statistics.json", "report.html"
 
 

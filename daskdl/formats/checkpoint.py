@@ -1,64 +1,39 @@
 """A network in one file, exact enough to go on training bit for bit.
 
-The file is a zip of plain things: ``network.json`` (what the network is, its counters
-and layout), ``params.npy``, ``updater_state.npy``, and ``normalizer.json`` if there is
-one. Nothing in it is executed when it is read. The same network gives the same bytes.
+The file is in the safetensors format, which many programs read: one array for each
+parameter, ``params.<name>``, the updater state as one vector, and a text beside them
+that says what the network is. Nothing in it is executed when it is read. The same
+network gives the same bytes. The guide describes it all under "Saved networks".
 """
 
-import errno
-import io
 import json
-import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray, to_host
+from daskdl.arrays.namespace import to_host
 from daskdl.data.files import open_input, open_output
 from daskdl.data.normalizers.kinds import normalizer_from_dict
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import DaskdlError, FormatError
-from daskdl.nn.conf.network import (
-    ComputationGraphConfiguration,
-    MultiLayerConfiguration,
+from daskdl.formats.description import Description, describe
+from daskdl.formats.tensor_file import (
+    TensorFile,
+    checksum,
+    is_tensor_file,
+    write_tensors,
 )
-from daskdl.nn.graph import ComputationGraph
-from daskdl.nn.multilayer import MultiLayerNetwork
+from daskdl.formats.zip_checkpoint import is_zip_checkpoint, read_zip_checkpoint
 from daskdl.nn.network import Network
+from daskdl.nn.updaters.table import state_parts
 
-FORMAT = "daskdl network"
-VERSION = 1
+VERSION = 2
 
-_NETWORK = "network.json"
-_PARAMS = "params.npy"
-_UPDATER_STATE = "updater_state.npy"
-_NORMALIZER = "normalizer.json"
-# The earliest time that a zip can hold: the clock must not change the bytes.
-_NO_TIME = (1980, 1, 1, 0, 0, 0)
-
-_MUST_BE_WHOLE = "must be a whole network file, got a damaged or truncated one"
-# What zip, zlib, JSON and NumPy raise on bytes that are not theirs.
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-)
-
-_KINDS: dict[str, Callable[[Any, FloatArray, FloatArray], Network[Any]]] = {
-    "MultiLayerNetwork": lambda conf, params, state: MultiLayerNetwork(
-        MultiLayerConfiguration.from_dict(conf), params, updater_state=state
-    ),
-    "ComputationGraph": lambda conf, params, state: ComputationGraph(
-        ComputationGraphConfiguration.from_dict(conf), params, updater_state=state
-    ),
-}
+# The texts of a file: what the network is, and the checksum of that.
+_NETWORK, _NETWORK_CRC = "daskdl", "daskdl_crc32"
+_WHO = f"text {_NETWORK!r}"
+_PARAM = "params."
+_UPDATER_STATE = "updater_state"
+_ZIP = b"PK"
 
 
 def save(
@@ -88,19 +63,24 @@ def save(
         If something is there and `overwrite` is False.
     """
     normalizer = network.normalizer if normalizer is None else normalizer
-    with (
-        open_output(path_or_url, overwrite=overwrite) as stream,
-        zipfile.ZipFile(stream, "w") as archive,
-    ):
-        _write_json(archive, _NETWORK, _description(network))
-        _write_array(archive, _PARAMS, network.params)
-        _write_array(archive, _UPDATER_STATE, network.updater_state)
-        if normalizer is not None:
-            _write_json(archive, _NORMALIZER, normalizer.to_dict())
+    views = network.layout.views(to_host(network.params))
+    tensors = {f"{_PARAM}{name}": view for name, view in views.items()}
+    tensors[_UPDATER_STATE] = to_host(network.updater_state)
+    about = {
+        **describe(network, VERSION),
+        "params": list(views),
+        "updater_state": _state_layout(network),
+        "normalizer": None if normalizer is None else normalizer.to_dict(),
+        "crc32": {name: checksum(array) for name, array in tensors.items()},
+    }
+    text = json.dumps(about, allow_nan=False, separators=(",", ":"))
+    texts = {_NETWORK: text, _NETWORK_CRC: _crc(text)}
+    with open_output(path_or_url, overwrite=overwrite) as stream:
+        write_tensors(stream, tensors, texts)
 
 
 def load(path_or_url: str) -> Network[Any]:
-    """Read a network that :func:`save` wrote.
+    """Read a network that :func:`save` wrote, now or in an earlier version.
 
     Parameters
     ----------
@@ -121,9 +101,12 @@ def load(path_or_url: str) -> Network[Any]:
         If the file is of another kind, a newer version, or damaged; with its path.
     """
     with open_input(path_or_url) as stream:
+        beginning = stream.read(len(_ZIP))
+        stream.seek(0)
         try:
-            with _damage_noticed(), zipfile.ZipFile(stream) as archive:
-                return _read(archive)
+            if beginning == _ZIP:
+                return read_zip_checkpoint(stream)
+            return _read(TensorFile(stream))
         except DaskdlError as error:
             raise FormatError(f"{path_or_url}: {error}") from error
 
@@ -136,101 +119,88 @@ def recognizes(stream: BinaryIO) -> bool:
     stream : binary stream, seekable
         Left anywhere.
     """
-    try:
-        with _damage_noticed(), zipfile.ZipFile(stream) as archive:
-            return _NETWORK in archive.namelist()
-    except FormatError:
-        return False
+    if is_tensor_file(stream):
+        return True
+    stream.seek(0)
+    return is_zip_checkpoint(stream)
 
 
-@contextmanager
-def _damage_noticed() -> Iterator[None]:
-    """Turn what reading damaged bytes raises into a FormatError."""
-    try:
-        yield
-    except OSError as error:
-        # A damaged offset makes an impossible seek; the rest is the store's matter.
-        if error.errno != errno.EINVAL:
-            raise
-        raise FormatError(f"{_MUST_BE_WHOLE} ({error}).") from error
-    except _DAMAGE as error:
-        if isinstance(error, DaskdlError):
-            raise
-        raise FormatError(f"{_MUST_BE_WHOLE} ({error}).") from error
-
-
-def _description(network: Network[Any]) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": type(network).__name__,
-        "iteration_count": network.iteration_count,
-        "epoch_count": network.epoch_count,
-        # As text: JSON has no NaN, which is the score before the first minibatch.
-        "score": repr(float(network.score)),
-        "layout": _layout(network),
-        "configuration": network.conf.to_dict(),
+def _read(file: TensorFile) -> Network[Any]:
+    values = _description(file)
+    about = Description(values, _WHO, VERSION)
+    about.check("params", list(about.shapes))
+    wanted = {f"{_PARAM}{name}": shape for name, shape in about.shapes.items()}
+    stored = {name: tensor.shape for name, tensor in file.tensors.items()}
+    stored.pop(_UPDATER_STATE, None)
+    _check_tensors("shapes of the parameters", stored, wanted)
+    network = about.network()
+    about.check("updater_state", _state_layout(network))
+    views = {
+        **{f"{_PARAM}{name}": view for name, view in network.param_table().items()},
+        _UPDATER_STATE: network.updater_state,
     }
-
-
-def _layout(network: Network[Any]) -> list[list[Any]]:
-    return [[slot.name, list(slot.shape)] for slot in network.layout]
-
-
-def _read(archive: zipfile.ZipFile) -> Network[Any]:
-    about = _read_json(archive, _NETWORK)
-    if about.get("format") != FORMAT or about.get("kind") not in _KINDS:
-        raise FormatError(
-            f"{_NETWORK} must describe a {' or '.join(_KINDS)}, got format "
-            f"{about.get('format')!r} and kind {about.get('kind')!r}."
-        )
-    if about["version"] > VERSION:
-        raise FormatError(
-            f"the version of the file must be at most {VERSION}, got "
-            f"{about['version']}. Update daskdl."
-        )
-    network = _KINDS[about["kind"]](
-        about["configuration"],
-        _read_array(archive, _PARAMS),
-        _read_array(archive, _UPDATER_STATE),
+    _check_tensors(
+        "shapes and types of all tensors",
+        {name: (item.shape, item.dtype.name) for name, item in file.tensors.items()},
+        {name: (view.shape, view.dtype.name) for name, view in views.items()},
     )
-    if about["layout"] != _layout(network):
-        raise FormatError(
-            "the layout of the parameters must be that of the configuration, "
-            f"{_layout(network)}, got {about['layout']}."
-        )
-    network.iteration_count = about["iteration_count"]
-    network.epoch_count = about["epoch_count"]
-    network.score = float(about["score"])
-    if _NORMALIZER in archive.namelist():
-        values = _read_json(archive, _NORMALIZER)
-        network.normalizer = normalizer_from_dict(values)
+    crcs = {name: file.read_into(name, views[name]) for name in file.tensors}
+    _check_tensors("checksums of the tensors", crcs, values.get("crc32"))
+    if values.get("normalizer") is not None:
+        network.normalizer = normalizer_from_dict(values["normalizer"])
     return network
 
 
-def _write_json(archive: zipfile.ZipFile, name: str, value: dict[str, Any]) -> None:
-    text = json.dumps(value, indent=1, allow_nan=False)
-    entry = zipfile.ZipInfo(name, _NO_TIME)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(entry, text)
+def _description(file: TensorFile) -> dict[str, Any]:
+    text = file.texts.get(_NETWORK)
+    if text is None:
+        raise FormatError(
+            f"the file must hold a network of daskdl (the text {_NETWORK!r} in its "
+            f"header), got a safetensors file with the texts {sorted(file.texts)[:5]}."
+        )
+    if file.texts.get(_NETWORK_CRC) != _crc(text):
+        raise FormatError(
+            f"{_WHO}: must have the checksum {file.texts.get(_NETWORK_CRC)!r}, got "
+            f"{_crc(text)!r}. The file is damaged."
+        )
+    try:
+        values = json.loads(text)
+    except RecursionError:
+        raise FormatError(f"{_WHO}: must not be nested that deep.") from None
+    except ValueError as error:
+        raise FormatError(f"{_WHO}: must hold JSON, got {error}.") from error
+    if not isinstance(values, dict):
+        raise FormatError(f"{_WHO}: must hold a mapping, got {type(values).__name__}.")
+    return values
 
 
-def _write_array(archive: zipfile.ZipFile, name: str, array: FloatArray) -> None:
-    # Not compressed: trained numbers look random.
-    entry = zipfile.ZipInfo(name, _NO_TIME)
-    with archive.open(entry, "w", force_zip64=True) as stream:
-        np.lib.format.write_array(stream, to_host(array), allow_pickle=False)
+def _check_tensors(what: str, came: dict[str, Any], wanted: Any) -> None:
+    """Refuse the file over the first tensor that differs from what must be there."""
+    if not isinstance(wanted, dict):
+        raise FormatError(f"{_WHO}: must have {what}, got {wanted!r}.")
+    for name in [*wanted, *came]:
+        if came.get(name) != wanted.get(name):
+            raise FormatError(
+                f"tensor {name!r}: {what} must be {wanted.get(name)}, got "
+                f"{came.get(name)}. The file is damaged, or not written as a whole."
+            )
 
 
-def _read_json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
-    value = json.loads(archive.read(name))
-    if not isinstance(value, dict):
-        raise FormatError(f"{name} must be a mapping, got {type(value).__name__}.")
-    return value
+def _state_layout(network: Network[Any]) -> list[dict[str, Any]]:
+    """Return which stretch of the updater state belongs to which parameters.
+
+    Each part of a block is as long as its stretch of the flat vector of parameters.
+    """
+    return [
+        {
+            "updater": block.updater.type,
+            "parts": list(state_parts(block.updater)),
+            "params": [block.start, block.stop],
+            "state": [block.state_start, block.state_stop],
+        }
+        for block in network.plan.blocks
+    ]
 
 
-def _read_array(archive: zipfile.ZipFile, name: str) -> FloatArray:
-    # Reading to the end is what checks the entry's checksum.
-    stream = io.BytesIO(archive.read(name))
-    array: FloatArray = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
+def _crc(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"

@@ -1,7 +1,7 @@
 """Read a network from a file of any format that is installed."""
 
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, BinaryIO
 
 from daskdl.data.files import open_input
 from daskdl.errors import FormatError
@@ -35,20 +35,40 @@ def load(path_or_url: str) -> Network[Any]:
     A format is a module (or object) named in the entry-point group
     ``daskdl.formats``, with ``recognizes(stream) -> bool`` and ``load(path_or_url)``.
     """
-    formats = {found.name: found for found in entry_points(group=GROUP)}
     with open_input(path_or_url) as stream:
-        for name in sorted(formats):
-            stream.seek(0)
-            format_module = formats[name].load()
-            if format_module.recognizes(stream):
-                network: Network[Any] = format_module.load(path_or_url)
-                return network
+        format_module = _format_of(stream)
+        if format_module is not None:
+            network: Network[Any] = format_module.load(path_or_url)
+            return network
         stream.seek(0)
         beginning = stream.read(4)
+    names = ", ".join(sorted(found.name for found in entry_points(group=GROUP)))
     raise FormatError(
-        f"{path_or_url}: must be a network of a known format "
-        f"({', '.join(sorted(formats))}), got {_guess(beginning)}."
+        f"{path_or_url}: must be a network of a known format ({names}), got "
+        f"{_guess(beginning)}."
     )
+
+
+def is_network(path_or_url: str) -> bool:
+    """Tell from its content whether a file is one that :func:`load` reads.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If there is no file.
+    """
+    with open_input(path_or_url) as stream:
+        return _format_of(stream) is not None
+
+
+def _format_of(stream: BinaryIO) -> Any:
+    """Return the first format, by name, that knows the file; None if none does."""
+    for found in sorted(entry_points(group=GROUP), key=lambda found: found.name):
+        stream.seek(0)
+        format_module = found.load()
+        if format_module.recognizes(stream):
+            return format_module
+    return None
 
 
 def _guess(beginning: bytes) -> str:

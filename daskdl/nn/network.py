@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.checks import check_positive
+from daskdl.checks import check_one_of, check_positive
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
@@ -221,7 +221,12 @@ class Network(Pretraining[Conf]):
         return summarize(type(self).__name__, self._nodes, self.layout)
 
     def save(
-        self, path_or_url: str, *, normalizer: Any = None, overwrite: bool = False
+        self,
+        path_or_url: str,
+        *,
+        format: str = "daskdl",
+        normalizer: Any = None,
+        overwrite: bool = False,
     ) -> None:
         """Write everything needed to go on exactly from here.
 
@@ -229,6 +234,9 @@ class Network(Pretraining[Conf]):
         ----------
         path_or_url : str or path
             A plain path, ``file://``, ``hdfs://``, or what else fsspec opens.
+        format : str
+            ``"daskdl"``, exact to the last bit; ``"dl4j"``, what DL4J 1.0.0-M2.1
+            reads; or another name in the entry-point group ``daskdl.formats``.
         normalizer : Normalizer, optional
             What the features went through; by default :attr:`normalizer`.
         overwrite : bool
@@ -236,17 +244,24 @@ class Network(Pretraining[Conf]):
 
         Raises
         ------
+        OptionError
+            If no such format is installed.
         OutputExistsError
             If something is there and `overwrite` is False.
+        FormatError
+            If the format has no word for something in the network.
         """
         # By entry point: formats know networks, so networks must not know formats.
-        found = next(iter(entry_points(group="daskdl.formats", name="daskdl")), None)
-        if found is None:
+        known = {found.name: found for found in entry_points(group="daskdl.formats")}
+        if not known:
             raise MissingExtraError(
-                "Network.save: the entry point 'daskdl' of 'daskdl.formats' must be "
-                "installed, got none. Install the package with `pip install daskdl`."
+                "Network.save: the entry points of 'daskdl.formats' must be installed, "
+                "got none. Install the package with `pip install daskdl`."
             )
-        found.load().save(self, path_or_url, normalizer=normalizer, overwrite=overwrite)
+        check_one_of("Network.save", "format", format, known)
+        known[format].load().save(
+            self, path_or_url, normalizer=normalizer, overwrite=overwrite
+        )
 
     def check_batch(self, batch: Batch) -> None:
         """Refuse a minibatch that cannot be trained on.

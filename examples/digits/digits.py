@@ -45,4 +45,4 @@ def main(model: str) -> daskdl.Evaluation:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:] or ["digits.zip"])
+    main(*sys.argv[1:] or ["digits.safetensors"])

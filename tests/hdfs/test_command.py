@@ -52,14 +52,14 @@ def test_a_job_on_hdfs_trains(figures):
 
 
 def test_the_model_is_on_hdfs(figures, home):
-    assert figures["model"] == f"{home}/run/model.zip"
+    assert figures["model"] == f"{home}/run/model.safetensors"
     assert daskdl.load(figures["model"]).epoch_count == 6
 
 
 def test_the_run_directory_is_complete(figures, home):
     fs, path = filesystem(f"{home}/run")
     assert {Path(entry).name for entry in fs.ls(path, detail=False)} == {
-        "model.zip",
+        "model.safetensors",
         "evaluation.json",
         "statistics.json",
         "report.html",

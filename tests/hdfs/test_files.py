@@ -46,21 +46,21 @@ def names(url):
 
 
 def test_a_network_is_saved_and_loaded(url, network):
-    network.save(f"{url}/model.zip")
-    restored = daskdl.load(f"{url}/model.zip")
+    network.save(f"{url}/model.safetensors")
+    restored = daskdl.load(f"{url}/model.safetensors")
     np.testing.assert_array_equal(restored.params, network.params)
     np.testing.assert_array_equal(restored.updater_state, network.updater_state)
-    assert names(url) == ["model.zip"]
+    assert names(url) == ["model.safetensors"]
 
 
 def test_a_network_replaces_another_only_on_request(url, network):
-    network.save(f"{url}/model.zip")
+    network.save(f"{url}/model.safetensors")
     with pytest.raises(OutputExistsError, match=r"hdfs://mini/.*: must not exist yet"):
-        network.save(f"{url}/model.zip")
+        network.save(f"{url}/model.safetensors")
     network.params[...] = 1
-    network.save(f"{url}/model.zip", overwrite=True)
-    assert set(daskdl.load(f"{url}/model.zip").params) == {1}
-    assert names(url) == ["model.zip"]
+    network.save(f"{url}/model.safetensors", overwrite=True)
+    assert set(daskdl.load(f"{url}/model.safetensors").params) == {1}
+    assert names(url) == ["model.safetensors"]
 
 
 def test_the_old_file_stays_until_the_new_one_is_complete(url):

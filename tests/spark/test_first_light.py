@@ -23,7 +23,7 @@ def ran(hdfs):  # noqa: F811
     figures = daskdl("run", DIGITS / "job.yaml", *job, "--output", f"{root}/run")
     predicted = daskdl(
         "predict",
-        f"{root}/run/model.zip",
+        f"{root}/run/model.safetensors",
         f"{root}/data/test",
         *("--features", "features", "--key", "id", "--output", f"{root}/predicted"),
     )

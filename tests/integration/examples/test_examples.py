@@ -57,7 +57,7 @@ def test_digits_are_learnt_and_each_key_predicted_once(
 
 
 def test_digits_in_python(example: Callable[[str], ModuleType], tmp_path: Path) -> None:
-    model = tmp_path / "digits.zip"
+    model = tmp_path / "digits.safetensors"
     evaluation = example("digits/digits.py").main(str(model))
     assert evaluation.accuracy() >= 0.97
     assert model.is_file()

@@ -64,6 +64,6 @@ def test_what_json_cannot_hold_becomes_null_at_any_depth():
 
 def test_a_path_is_whole_on_a_narrow_terminal():
     text = io.StringIO()
-    path = "/a/long/path/to/a/model.zip"
+    path = "/a/long/path/to/a/model.safetensors"
     Figures(model=path).print_table(Console(file=text, width=20))
     assert path in "".join(line[10:].strip() for line in text.getvalue().splitlines())

@@ -24,7 +24,7 @@ def facts_of(runner):
 @pytest.fixture
 def model(job_path, tmp_path):
     network = build_network(load_job(job_path).network)
-    path = tmp_path / "run" / "model.zip"
+    path = tmp_path / "run" / "model.safetensors"
     path.parent.mkdir()
     network.save(str(path))
     return path
@@ -51,7 +51,7 @@ def test_a_model_is_told(facts_of, model):
 
 def test_a_run_is_told_with_its_files(facts_of, model):
     facts = facts_of(model.parent)
-    assert (facts["kind"], facts["files"]) == ("run", ["model.zip"])
+    assert (facts["kind"], facts["files"]) == ("run", ["model.safetensors"])
 
 
 def test_a_run_that_was_cut_short_is_told(runner, model):

@@ -12,7 +12,7 @@ from daskdl.nn.build import build_network
 
 @pytest.fixture
 def folder(job_path, tmp_path, monkeypatch):
-    """A folder with model.zip and data; a test that starts a cluster fails."""
+    """A folder with model.safetensors and data; a test that starts a cluster fails."""
 
     @contextlib.contextmanager
     def connect(options):
@@ -21,11 +21,11 @@ def folder(job_path, tmp_path, monkeypatch):
 
     monkeypatch.setattr(connecting, "connect", connect)
     monkeypatch.chdir(tmp_path)
-    build_network(load_job(job_path).network).save(f"{tmp_path}/model.zip")
+    build_network(load_job(job_path).network).save(f"{tmp_path}/model.safetensors")
     return tmp_path
 
 
-PREDICT = ["predict", "model.zip", "test"]
+PREDICT = ["predict", "model.safetensors", "test"]
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,15 @@ PREDICT = ["predict", "model.zip", "test"]
         ([*PREDICT, "--key", "id"], "Missing option '--output'"),
         ([*PREDICT, "--output", "o"], "Missing option '--key'"),
         (["predict", "no", "test", "--key", "id", "--output", "o"], "nothing is there"),
-        (["evaluate", "model.zip", "no"], "the path must exist"),
-        (["evaluate", "model.zip", "test", "--label", "z"], "column 'z' must exist"),
-        (["evaluate", "model.zip", "test", "--workers", "0"], "0 is not in the range"),
+        (["evaluate", "model.safetensors", "no"], "the path must exist"),
+        (
+            ["evaluate", "model.safetensors", "test", "--label", "z"],
+            "column 'z' must exist",
+        ),
+        (
+            ["evaluate", "model.safetensors", "test", "--workers", "0"],
+            "0 is not in the range",
+        ),
     ],
 )
 def test_bad_input_is_refused(runner, folder, arguments, message):

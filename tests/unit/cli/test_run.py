@@ -99,7 +99,7 @@ def out(tmp_path):
 def test_a_run_leaves_its_files(run, out):
     run()
     assert {path.name for path in out.iterdir()} == {
-        "model.zip",
+        "model.safetensors",
         "evaluation.json",
         "statistics.json",
         "report.html",
@@ -133,7 +133,7 @@ def test_json_tells_the_figures(run, key, value):
 
 
 def test_json_tells_where_the_model_is(run, out):
-    assert json.loads(run("--json").stdout)["model"] == f"{out}/model.zip"
+    assert json.loads(run("--json").stdout)["model"] == f"{out}/model.safetensors"
 
 
 def test_accuracy_is_that_of_the_evaluation_file(run, out):
@@ -230,9 +230,9 @@ def test_an_earlier_run_may_be_overwritten(run):
 def test_what_ends_a_fit_keeps_the_checkpoint(run, out, monkeypatch, error, code):
     monkeypatch.setattr(FakeFront, "error", error)
     result = run()
-    assert f"checkpoint kept: {out}/checkpoint.zip" in result.stderr
+    assert f"checkpoint kept: {out}/checkpoint.safetensors" in result.stderr
     assert result.exit_code == code
-    assert Path(out, "checkpoint.zip").exists()
+    assert Path(out, "checkpoint.safetensors").exists()
 
 
 def test_a_kept_checkpoint_is_a_network(run, out, monkeypatch):
@@ -240,7 +240,7 @@ def test_a_kept_checkpoint_is_a_network(run, out, monkeypatch):
 
     monkeypatch.setattr(FakeFront, "error", KeyboardInterrupt())
     run()
-    assert load(f"{out}/checkpoint.zip").n_params == 26
+    assert load(f"{out}/checkpoint.safetensors").n_params == 26
 
 
 def test_what_ends_a_fit_in_its_first_epoch_leaves_nothing(run, out, monkeypatch):

@@ -132,7 +132,9 @@ def test_a_file_that_the_store_does_not_take_is_named(directory, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Net, "save", full)
-    with pytest.raises(OutputError, match=r"model\.zip must be written, .*: No space"):
+    with pytest.raises(
+        OutputError, match=r"model\.safetensors must be written, .*: No space"
+    ):
         directory.save(MODEL, Net())
 
 

@@ -15,16 +15,16 @@ def run_folder(job_path, tmp_path):
     """A run directory with job and model."""
     folder = tmp_path / "run"
     folder.mkdir()
-    build_network(load_job(job_path).network).save(f"{folder}/model.zip")
+    build_network(load_job(job_path).network).save(f"{folder}/model.safetensors")
     shutil.copy(job_path, folder / "job.yaml")
     return folder
 
 
 def test_a_run_directory_stands_for_its_model(run_folder):
-    assert open_model(str(run_folder)).url == f"{run_folder}/model.zip"
+    assert open_model(str(run_folder)).url == f"{run_folder}/model.safetensors"
 
 
-@pytest.mark.parametrize("path", ["", "/", "/model.zip"])
+@pytest.mark.parametrize("path", ["", "/", "/model.safetensors"])
 def test_columns_are_those_of_the_job_beside_the_model(run_folder, path):
     options = open_model(f"{run_folder}{path}").source_options()
     assert (options.features, options.label) == ("x", "y")
@@ -52,7 +52,9 @@ def test_nothing_is_refused(tmp_path):
 
 
 def test_a_directory_without_a_model_is_refused(tmp_path):
-    with pytest.raises(SourceNotFoundError, match=r"a run directory with model\.zip"):
+    with pytest.raises(
+        SourceNotFoundError, match=r"a run directory with model\.safetensors"
+    ):
         open_model(str(tmp_path))
 
 
