@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.axes import axis_inside
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import Index, Positive, repeated
@@ -47,6 +48,16 @@ class L2NormalizeVertex(VertexConf):
 class L2Normalize(Vertex[L2NormalizeVertex]):
     """``x / max(norm of x, eps)``, the norm over some or all axes of an example."""
 
+    def __init__(
+        self,
+        conf: L2NormalizeVertex,
+        input_types: Sequence[InputType],
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_types, name, workspace)
+        self._axes = conf.axes(self.input_types[0])
+
     def forward(
         self,
         inputs: Sequence[FloatArray],
@@ -59,7 +70,6 @@ class L2Normalize(Vertex[L2NormalizeVertex]):
         """Divide each example by its norm; see :meth:`Vertex.forward`."""
         (self._x,) = inputs
         x, xp = self._x, array_namespace(self._x)
-        self._axes = self.conf.axes(self.input_types[0])
         output: FloatArray = self._buffer("output", x.shape, x.dtype)
         xp.multiply(x, x, out=output)
         self._norm = xp.sqrt(xp.sum(output, axis=self._axes, keepdims=True))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.axes import axis_inside, known, same_kind, with_shape
 from daskdl.nn.conf.errors import PathError
@@ -63,6 +64,16 @@ class MergeVertex(VertexConf):
 class Merge(Vertex[MergeVertex]):
     """Inputs one behind the other along one axis, in their order."""
 
+    def __init__(
+        self,
+        conf: MergeVertex,
+        input_types: Sequence[InputType],
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_types, name, workspace)
+        self._axis = conf.axis(self.input_types)
+
     def forward(
         self,
         inputs: Sequence[FloatArray],
@@ -74,7 +85,6 @@ class Merge(Vertex[MergeVertex]):
     ) -> FloatArray:
         """Join the inputs; see :meth:`Vertex.forward`."""
         first = inputs[0]
-        self._axis = self.conf.axis(self.input_types)
         self._check_other_axes(inputs)
         self._lengths = [array.shape[self._axis] for array in inputs]
         shape = list(first.shape)

@@ -8,6 +8,8 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.layers.stage import Stage
 from tests.unit.layers.case import IMAGES, ROWS, SERIES, Case
+from tests.unit.layers.cases_attention import ATTENTION_CASES
+from tests.unit.layers.cases_convolution import CONVOLUTION_CASES
 from tests.unit.layers.cases_feed_forward import FEED_FORWARD_CASES
 from tests.unit.layers.cases_images import IMAGE_CASES
 from tests.unit.layers.cases_recurrent import RECURRENT_CASES
@@ -94,6 +96,8 @@ CASES = {
     "output, dropout": Case(
         conf.Output(n_out=3, loss="xent", keep_probability=0.7), ROWS
     ),
+    **ATTENTION_CASES,
+    **CONVOLUTION_CASES,
     **FEED_FORWARD_CASES,
     **IMAGE_CASES,
     **RECURRENT_CASES,
@@ -123,6 +127,8 @@ class Alone:
         )
         self.layer.initialize(np.random.default_rng(3))
         self.dtype = dtype
+        # DL4J counts the gradients of some layers twice.
+        self.gradient_factor = 2 if resolved.counts_gradient_twice else 1
 
     def x(self, rng, batch=3):
         shape = [
@@ -137,6 +143,11 @@ class Alone:
     def answers_for_x(self):
         """Whether the gradient in the input is that of a smooth function."""
         return self.case.n_numbers is None and self.case.passes_gradient
+
+    @property
+    def times_counted(self):
+        """How often DL4J counts the gradient."""
+        return 2 if self.layer.conf.counts_gradient_twice else 1
 
     def out_shape(self, batch=3):
         shape = [
@@ -175,8 +186,9 @@ class Alone:
     def trained(self):
         """Return the parameters that have gradients, as a boolean vector."""
         parameters = self.layer.conf.parameters(self.layer.input_type)
+        is_frozen = isinstance(self.layer.conf, conf.FrozenWithBackprop)
         learn = {
-            item.name: item.is_scored and item.role not in ("running", "frozen")
+            item.name: not is_frozen and item.role not in ("running", "frozen")
             for item in parameters
         }
         flags = np.ones(self.layout.size, bool)
