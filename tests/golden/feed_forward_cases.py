@@ -150,6 +150,33 @@ MODELS = {
     "frozen_with_backprop": sequence(
         dense(n_out=5), dl.FrozenWithBackprop(layer=dense(n_out=5)), out()
     ),
+    "two_updaters": sequence(
+        dense(
+            n_out=5,
+            updater={"type": "nesterovs", "learning_rate": 0.05, "momentum": 0.8},
+        ),
+        dense(
+            n_out=4,
+            updater={"type": "rms_prop", "learning_rate": 0.01},
+            bias_updater={"type": "sgd", "learning_rate": 0.1},
+        ),
+        out(),
+    ),
+    "bias_updater_global": sequence(
+        dense(n_out=5), out(), bias_updater={"type": "ada_grad", "learning_rate": 0.05}
+    ),
+    "amsgrad_bn_blocks": sequence(
+        dense(n_out=5), norm(), dense(n_out=4), out(), updater="ams_grad"
+    ),
+    "sgd_no_state": sequence(
+        dense(n_out=5), out(), updater={"type": "sgd", "learning_rate": 0.1}
+    ),
+    "seed_negative_names": sequence(
+        dense(n_out=5, name="hidden layer/1"), out(name="out"), seed=-9876543210
+    ),
+    "no_params": sequence(
+        dl.LossLayer(loss="mse", activation="tanh"), input=FeedForward(size=3)
+    ),
     "activation_layer": sequence(
         dense(n_out=5, activation="identity"),
         dl.Activation(activation="elu"),
