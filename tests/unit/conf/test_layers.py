@@ -104,7 +104,7 @@ def test_a_layer_knows_its_parameters(layer, input_type, output_type, shapes):
         (Convolution2D(n_out=2), ROWS, r"Convolution2D needs images .*, got FeedF"),
         (Subsampling(), SERIES, r"Subsampling needs images .*, got Recurrent"),
         (BatchNormalization(), SERIES, "BatchNormalization needs rows or images, got"),
-        (GlobalPooling(), ROWS, "GlobalPooling needs time series or images, got"),
+        (GlobalPooling(), ROWS, "GlobalPooling needs time series, images or volumes, got"),
         (Dense(n_out=2, n_in=5), ROWS, r"n_in: must be 6, .*rows of 6.*, got 5"),
         (
             Convolution2D(n_out=2, kernel_size=(3, 9)),
@@ -147,7 +147,7 @@ def test_a_layer_refuses_what_it_cannot_take(layer, input_type, message):
         (lambda: Dropout(keep_probability=1.5), "must be less than or equal to 1"),
         (lambda: Adam(beta1=1), "Adam.beta1: must be less than 1, got 1"),
         (lambda: Output(n_out=2, loss="mcxnt"), "loss: .*mean 'mcxent'"),
-        (lambda: Subsampling(pooling_type="sum"), "must be one of 'max', 'avg'"),
+        (lambda: Subsampling(pooling_type="mean"), "must be one of 'max', 'avg'"),
         (
             lambda: Convolution2D(n_out=2, kernel_size=[3, 0]),
             r"Convolution2D.kernel_size\[1\]: must be greater than 0, got 0",
