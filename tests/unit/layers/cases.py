@@ -144,11 +144,6 @@ class Alone:
         """Whether the gradient in the input is that of a smooth function."""
         return self.case.n_numbers is None and self.case.passes_gradient
 
-    @property
-    def times_counted(self):
-        """How often DL4J counts the gradient."""
-        return 2 if self.layer.conf.counts_gradient_twice else 1
-
     def out_shape(self, batch=3):
         shape = [
             self.case.steps if n is None else n for n in self.layer.output_type.shape
