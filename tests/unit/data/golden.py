@@ -67,9 +67,9 @@ def file_batch_bytes(name):
 
 
 def java_names():
-    return [name.removesuffix(".ser") for name in _members("java.zip")]
+    return [name.rpartition(".")[0] for name in _members("java.zip")]
 
 
 def java_bytes(name):
     """Return what Java 17 serialised."""
-    return _members("java.zip")[f"{name}.ser"]
+    return _members("java.zip")[f"{name}.java"]

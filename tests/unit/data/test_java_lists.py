@@ -164,6 +164,16 @@ def test_a_list_without_its_length_is_no_list():
         read_java_list(counted(raw))
 
 
+@pytest.mark.parametrize("items", [None, b"12"])
+def test_a_list_around_no_array_of_objects_is_refused(items):
+    value = read_java(counted(java_bytes("arrays_as_list")))
+    value.levels[-1].values["a"] = items
+    stream = io.BytesIO()
+    write_java(stream, value)
+    with pytest.raises(CorruptFileError, match="a list of Java must be one of"):
+        read_java_list(counted(stream.getvalue()))
+
+
 def test_a_list_around_itself_is_refused():
     """The entries of such a list would be looked for without end."""
     wrapper = read_java(counted(java_bytes("unmodifiable")))

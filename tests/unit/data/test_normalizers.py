@@ -180,8 +180,24 @@ def test_fitting_missing_labels_is_refused():
         NormalizerStandardize(fit_label=True).fit(DataSet([[1.0]]))
 
 
+def test_the_figures_of_every_array_are_told():
+    data = MultiDataSet([[[1.0], [3.0]], [[0.0], [8.0]]], [[[2.0], [4.0]]])
+    normalizer = NormalizerStandardize().fit_label().fit(data)
+    assert normalizer.is_fit_label
+    assert [float(mean[0]) for mean in normalizer.means] == [2.0, 4.0]
+    assert [float(std[0]) for std in normalizer.stds] == [1.0, 4.0]
+    assert [float(mean[0]) for mean in normalizer.label_means] == [3.0]
+    assert [float(std[0]) for std in normalizer.label_stds] == [1.0]
+
+
+def test_labels_have_no_strategy_unless_they_are_fitted():
+    assert NormalizerStandardize().strategy("labels", 0) is None
+    with pytest.raises(OptionError, match="learnt of labels 0 must be of kind None"):
+        fitted().learn(fitted().learned("features"), fitted().learned("features"))
+
+
 def test_labels_that_were_not_fitted_are_not_told():
-    with pytest.raises(OptionError, match="labels must be fitted before they are aske"):
+    with pytest.raises(OptionError, match="labels must be fitted before they are"):
         _ = fitted().label_mean
 
 
