@@ -20,13 +20,14 @@ from daskdl.nn.layers.layer import Layer
 @contextmanager
 def carrying(layers: Sequence[Layer[Any]]) -> Iterator[None]:
     """Let recurrent layers begin with the state that they have, and keep their last."""
+    before = [layer.carries_state for layer in layers]
     for layer in layers:
         layer.carries_state = True
     try:
         yield
     finally:
-        for layer in layers:
-            layer.carries_state = False
+        for layer, carries_state in zip(layers, before, strict=True):
+            layer.carries_state = carries_state
 
 
 @contextmanager
