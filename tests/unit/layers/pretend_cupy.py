@@ -20,6 +20,7 @@ NAMES = frozenset(
         "argmax",
         "asarray",
         "bool_",
+        "broadcast_to",
         "clip",
         "concatenate",
         "copyto",
@@ -30,6 +31,7 @@ NAMES = frozenset(
         "exp",
         "expm1",
         "finfo",
+        "floor",
         "full",
         "greater",
         "inf",
@@ -47,6 +49,7 @@ NAMES = frozenset(
         "negative",
         "ones",
         "power",
+        "prod",
         "sign",
         "sqrt",
         "square",
@@ -56,6 +59,7 @@ NAMES = frozenset(
         "tanh",
         "uint8",
         "where",
+        "zeros",
     ]
 )
 

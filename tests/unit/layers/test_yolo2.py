@@ -1,5 +1,7 @@
 """The boxes of YOLO and their loss."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, Recurrent
 from daskdl.nn.layers.table import build_layer
 from tests.gradients import check_gradient
+from tests.unit.layers.pretend_cupy import Namespace, plain, pretend
 
 PRIORS = ((1.0, 1.5), (2.0, 1.0))
 GRID = Convolutional(height=3, width=4, channels=16)
@@ -18,6 +21,12 @@ SHAPE = (2, 3, 4, 16)
 def built(input_type=GRID, **options):
     conf = dl.Yolo2Output(bounding_boxes=PRIORS, **options)
     return build_layer(conf.filled({}, input_type, "me"), input_type, "me", Workspace())
+
+
+def on_device():
+    conf = dl.Yolo2Output(bounding_boxes=PRIORS)
+    workspace = Workspace(Namespace)
+    return build_layer(conf.filled({}, GRID, "me"), GRID, "me", workspace)
 
 
 def with_objects(*objects, batch=2):
@@ -147,6 +156,20 @@ def test_masks_of_labels_are_refused():
     layer.forward(np.zeros(SHAPE), training=True)
     with pytest.raises(OptionError, match=r"without a mask, got one of shape \(2, 1\)"):
         layer.score(LABELS, np.ones((2, 1)))
+
+
+def test_devices_compute_the_same(rng, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", Namespace)
+    x, layer, other = rng.standard_normal(SHAPE), built(), on_device()
+    layer.forward(x, training=True)
+    other.forward(pretend(x), training=True)
+    assert other.score(pretend(LABELS)) == layer.score(LABELS)
+    np.testing.assert_array_equal(
+        plain(other.score_examples(pretend(LABELS))), layer.score_examples(LABELS)
+    )
+    np.testing.assert_array_equal(
+        plain(other.backward_loss(pretend(LABELS))), layer.backward_loss(LABELS)
+    )
 
 
 def test_grids_may_have_another_size_each_time(rng):
