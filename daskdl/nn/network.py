@@ -161,10 +161,8 @@ class Network(Pretraining[Conf]):
         arrays = self._checked(batch)
         self._forward(*self._border.features(arrays), training=False, rng=None)
         # Not the scores of the examples: some losses are of a whole minibatch.
-        total = self._sum_of_losses(*self._border.labels(arrays))
-        if self.conf.mini_batch:
-            total /= batch.num_examples
-        return total + self._regularization_score()
+        loss = self._loss(*self._border.labels(arrays))
+        return loss + self._regularization_score()
 
     @overload
     def evaluate(self, data: Batch | Iterable[Batch]) -> Evaluation: ...

@@ -269,11 +269,10 @@ class StepNetwork(ABC, Generic[Conf]):
             self._gradients.fill(0)
         self._forward(*self._border.features(arrays), training=True, rng=rng)
         labels, masks = self._border.labels(arrays)
-        loss = self._sum_of_losses(labels, masks)
+        loss = self._loss(labels, masks)
         self._backward(labels, masks)
         if self.conf.mini_batch:
             self._plan.average(self._gradients, arrays.num_examples)
-            loss /= arrays.num_examples
         self.score = loss + self._regularization_score()
         return self.score
 
@@ -440,11 +439,16 @@ class StepNetwork(ABC, Generic[Conf]):
             self._params, iteration=self.iteration_count, epoch=self.epoch_count
         )
 
-    def _sum_of_losses(
+    def _loss(
         self, labels: list[FloatArray], masks: list[FloatArray | None]
     ) -> float:
+        """Return the mean loss of the last forward pass, or the sum of all losses.
+
+        Each output has its own mean, as in DL4J: a layer may make several rows of an
+        example.
+        """
         return sum(
-            layer.score(target, mask)
+            layer.score(target, mask) / (len(target) if self.conf.mini_batch else 1)
             for layer, target, mask in zip(
                 self._output_layers(), labels, masks, strict=True
             )

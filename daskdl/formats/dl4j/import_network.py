@@ -85,7 +85,7 @@ def import_configuration(
 
 
 def _path(mapping: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the layers that an input of a graph goes through, one reader of each."""
+    """Yield the layers and vertices that an input goes through, one reader of each."""
     vertices = mapping["vertices"]
     seen = set()
     while name not in seen:
@@ -97,8 +97,7 @@ def _path(mapping: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
         name = next(
             (key for key in readers if "variables" in vertices[key]), readers[0]
         )
-        if "variables" in vertices[name]:
-            yield vertices[name]
+        yield vertices[name]
 
 
 def _as_written(conf: Configuration, variables: list[Any]) -> Configuration:

@@ -66,6 +66,15 @@ _VOLUMES = {
     "cropping3d",
     "cnn3d_loss",
 }
+# Vertices that take one kind and give another of the same size.
+_CHANGING = {
+    "duplicate_to_time_series": "feed_forward",
+    "last_time_step": "recurrent",
+    "attention": "recurrent",
+    "reverse_time_series": "recurrent",
+}
+# Behind these the number of features tells nothing of an input.
+_RESIZING = {"merge", "subset", "reshape", "space_to_depth", "l2"}
 _WRAPPERS = {
     "last_time_step_layer",
     "bidirectional",
@@ -74,6 +83,7 @@ _WRAPPERS = {
     "frozen",
     "frozen_with_backprop",
 }
+_ANY_SIZE = {"loss", "activation", *_RESIZING}
 _FORMAT_NAMES = (
     "rnnDataFormat",
     "rnndataFormat",
@@ -111,6 +121,9 @@ def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
         preprocessor = layers[index].get("preprocessor")
         if preprocessor is not None:
             return _before(preprocessor, layer)
+        if layer["type"] in _CHANGING:
+            size = next(_sizes(chain[index + 1 :]), None)
+            return {"type": _CHANGING[layer["type"]], "size": size}
         found = _kind(layer["type"])
         if found == "feed_forward" and layer.get("dl4j", {}).get(
             "timeDistributedFormat"
@@ -119,7 +132,7 @@ def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
         if found is not None:
             return _typed(found, chain, index)
     size = _size(chain[0]) if chain else None
-    if size is None and not (chain and chain[0]["type"] in ("loss", "activation")):
+    if size is None and not (chain and chain[0]["type"] in _ANY_SIZE):
         raise FormatError(
             f"{where}: must begin with a layer that tells what it takes, got "
             f"{chain[0]['type'] if chain else 'none'!r}."
@@ -154,7 +167,8 @@ def _typed(kind: str, chain: Sequence[_Layer], index: int) -> dict[str, Any]:
         return {"type": "feed_forward", "size": 1}
     if kind == "embedding_sequence":
         return {"type": "feed_forward", "size": None}
-    size = next(_sizes(chain[index:]), None)
+    is_resized = not _RESIZING.isdisjoint(item["type"] for item in chain[:index])
+    size = None if is_resized else next(_sizes(chain[index:]), None)
     if kind == "feed_forward":
         return {"type": kind, "size": size}
     written = _format(layer)
@@ -176,7 +190,7 @@ def _sizes(chain: Sequence[_Layer]) -> Iterator[int]:
         size = preprocessor.get("channels", _size(layer))
         if size is not None:
             yield size
-        if size is not None or layer["type"] == "space_to_depth":
+        if size is not None or layer["type"] in _RESIZING:
             return
 
 

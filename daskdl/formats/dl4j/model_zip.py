@@ -237,7 +237,8 @@ def _read(archive: zipfile.ZipFile, who: str) -> Network[Any]:
 def _network(
     conf: Configuration, vector: FloatArray | None, counters: Counters, who: str
 ) -> Network[Any]:
-    if vector is not None:
+    # An empty vector is of 32 bits whatever the network computes with.
+    if vector is not None and vector.size:
         dtype = "float64" if vector.dtype == np.float64 else "float32"
         vector = vector.astype(dtype, copy=False)
         conf = conf.model_copy(update={"dtype": dtype})

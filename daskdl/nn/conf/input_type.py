@@ -60,8 +60,8 @@ class Recurrent(Conf):
 
     Parameters
     ----------
-    size : int
-        Features of one time step.
+    size : int or None
+        Features of one time step; None lets it differ, for what is without weights.
     time_steps : int, optional
         Length of every series; None lets it differ from minibatch to minibatch.
     data_format : {"NCW", "NWC"}
@@ -70,7 +70,7 @@ class Recurrent(Conf):
     """
 
     type: Literal["recurrent"] = "recurrent"
-    size: Count
+    size: Count | None
     time_steps: Count | None = None
     data_format: SeriesFormat = "NCW"
 
@@ -87,10 +87,10 @@ class Recurrent(Conf):
     @property
     def n_features(self) -> int:
         """Numbers of one example (or time step) that a dense layer sees."""
-        return self.size
+        return _product(self, (self.size,))
 
     def __str__(self) -> str:
-        return f"time series of {self.size} features"
+        return f"time series of {_size(self.size)} features"
 
 
 class Convolutional(Conf):
@@ -243,6 +243,13 @@ def features_of(input_type: InputType) -> int:
     if isinstance(input_type, Convolutional | Convolutional3D | ConvolutionalFlat):
         return input_type.channels
     return input_type.n_features
+
+
+def is_open(input_type: InputType) -> bool:
+    """Return whether nobody knows yet how many numbers a dense layer sees of it."""
+    if isinstance(input_type, Recurrent):
+        return input_type.size is None
+    return None in input_type.shape
 
 
 def with_features(input_type: InputType, n: int) -> InputType:

@@ -19,6 +19,7 @@ from daskdl.nn.conf.input_type import (
     describe,
     features_of,
     inside_type,
+    is_open,
     with_features,
 )
 from daskdl.nn.conf.kinds import PREPROCESSOR_KINDS, AnyOf
@@ -337,6 +338,8 @@ class WeightLayerConf(TrainedLayerConf):
         OptionError
             If `n_in` is given and is not what `input_type` brings.
         """
+        if self.n_in is not None and is_open(input_type):
+            return self.n_in
         return self._agreed_n_in(input_type.n_features, input_type)
 
     def filled(

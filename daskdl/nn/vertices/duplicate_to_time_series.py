@@ -33,7 +33,7 @@ class DuplicateToTimeSeriesVertex(VertexConf):
         rows = self.only(input_types)
         if not isinstance(rows, FeedForward):
             raise PathError(f"must be rows, got {rows}.", "inputs")
-        return Recurrent(size=rows.n_features)
+        return Recurrent(size=rows.size)
 
 
 class DuplicateToTimeSeries(Vertex[DuplicateToTimeSeriesVertex]):
