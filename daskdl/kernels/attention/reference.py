@@ -45,8 +45,8 @@ def attention_backward(
     xp = array_namespace(grad_out)
     xp.matmul(weights.transpose(0, 1, 3, 2), grad_out, out=grad_values)
     xp.matmul(grad_out, values.transpose(0, 1, 3, 2), out=work)
-    work -= xp.einsum("bhqk,bhqk->bhq", work, weights)[..., None]
     work *= weights
+    work -= weights * work.sum(axis=3, keepdims=True)
     work /= math.sqrt(keys.shape[3])
     xp.matmul(work, keys, out=grad_queries)
     xp.matmul(work.transpose(0, 1, 3, 2), queries, out=grad_keys)

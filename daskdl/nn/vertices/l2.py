@@ -55,9 +55,10 @@ class L2(Vertex[L2Vertex]):
         xp = array_namespace(a)
         self._difference: FloatArray = self._buffer("difference", a.shape, a.dtype)
         xp.subtract(a, b, out=self._difference)
-        rows = self._difference.reshape(len(a), math.prod(a.shape[1:]))
         output: FloatArray = self._buffer("output", (len(a), 1), a.dtype)
-        xp.einsum("ij,ij->i", rows, rows, out=output[:, 0])
+        squares = self._buffer("squares", (len(a), math.prod(a.shape[1:])), a.dtype)
+        xp.square(self._difference.reshape(squares.shape), out=squares)
+        xp.sum(squares, axis=1, keepdims=True, out=output)
         xp.sqrt(output, out=output)
         self._distance = output
         return output

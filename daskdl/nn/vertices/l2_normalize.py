@@ -72,7 +72,10 @@ class L2Normalize(Vertex[L2NormalizeVertex]):
         x, xp = self._x, array_namespace(self._x)
         output: FloatArray = self._buffer("output", x.shape, x.dtype)
         xp.multiply(x, x, out=output)
-        self._norm = xp.sqrt(xp.sum(output, axis=self._axes, keepdims=True))
+        shape = tuple(1 if i in self._axes else n for i, n in enumerate(x.shape))
+        self._norm: FloatArray = self._buffer("norm", shape, x.dtype)
+        xp.sum(output, axis=self._axes, keepdims=True, out=self._norm)
+        xp.sqrt(self._norm, out=self._norm)
         xp.divide(x, xp.maximum(self._norm, self.conf.eps), out=output)
         return output
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.vertices.table import build_vertex
 from tests.unit.layers.cases import CASES, OUTPUTS
 from tests.unit.layers.cases import Alone as AloneLayer
 from tests.unit.layers.pretend_cupy import Namespace, PretendArray, plain, pretend
-from tests.unit.layers.test_vertices import MASK, VERTICES
-from tests.unit.layers.test_vertices import Alone as AloneVertex
+from tests.unit.layers.vertex_cases import MASK, VERTICES
+from tests.unit.layers.vertex_cases import Alone as AloneVertex
 
 
 @pytest.fixture(autouse=True)
@@ -67,11 +66,9 @@ def test_losses_compute_the_same(rng, name):
 @pytest.mark.parametrize("name", VERTICES)
 def test_vertices_compute_the_same(rng, name):
     host = AloneVertex(name)
+    device = AloneVertex(name, namespace=Namespace, put=pretend)
     inputs = host.inputs(rng)
-    vertex = build_vertex(
-        VERTICES[name][0], host.input_types, "me", Workspace(Namespace)
-    )
-    output = vertex.forward(
+    output = device.vertex.forward(
         [pretend(array) for array in inputs],
         masks=[None] * len(inputs),
         network_input=pretend(np.zeros((2, 5, 2))),
@@ -79,9 +76,10 @@ def test_vertices_compute_the_same(rng, name):
     )
     expected = host.forward(inputs)
     np.testing.assert_array_equal(plain(output), expected)
-    grads = vertex.backward(pretend(np.ones(expected.shape)))
+    grads = device.vertex.backward(pretend(np.ones(expected.shape)))
     expected_grads = host.vertex.backward(np.ones(expected.shape))
     np.testing.assert_equal([plain(grad) for grad in grads], expected_grads)
+    np.testing.assert_array_equal(plain(device.gradients), host.gradients)
 
 
 def test_the_pretence_refuses_numpy_functions():
