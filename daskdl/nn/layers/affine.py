@@ -1,5 +1,6 @@
 """The part that dense and output layers share: rows times weights plus bias."""
 
+import math
 from typing import TypeVar
 
 import numpy as np
@@ -93,11 +94,12 @@ class AffineLayer(Layer[A]):
     def _as_rows(self, x: FloatArray) -> FloatArray:
         if isinstance(self.input_type, Recurrent):
             return x.reshape(-1, x.shape[2])
+        size = math.prod(x.shape[1:])
         if self._channels_last:
-            return x.reshape(len(x), -1)
+            return x.reshape(len(x), size)
         rows = self._buffer("rows", (len(x), x.shape[-1], *x.shape[1:-1]), x.dtype)
         rows[...] = x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1))
-        flat: FloatArray = rows.reshape(len(x), -1)
+        flat: FloatArray = rows.reshape(len(x), size)
         return flat
 
     def _from_rows(self, grad_rows: FloatArray) -> FloatArray:

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from daskdl import Dense, Output
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import ParameterAveragingTrainingMaster
 from daskdl.data.dataset import DataSet
+from daskdl.formats.dl4j.parameters import from_dl4j
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl import Dense, Output
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.updaters import Adam, Nesterovs, RmsProp, Sgd
 from daskdl.nn.multilayer import MultiLayerNetwork
-from tests.unit.networks.dl4j_layout import from_dl4j
 
 DATA = Path(__file__).parents[2] / "data" / "averaging"
 ADAM = Adam(learning_rate=0.02)

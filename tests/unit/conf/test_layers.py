@@ -69,10 +69,10 @@ FITTING = [
         BatchNormalization(),
         IMAGES,
         IMAGES,
-        {"gamma": (2,), "beta": (2,), "mean": (2,), "var": (2,)},
+        {"gamma": (2,), "beta": (2,), "mean": (2,), "log10stdev": (2,)},
     ),
     (
-        BatchNormalization(lock_gamma_beta=True),
+        BatchNormalization(lock_gamma_beta=True, use_log_std=False),
         ROWS,
         ROWS,
         {"mean": (6,), "var": (6,)},
@@ -103,7 +103,6 @@ def test_a_layer_knows_its_parameters(layer, input_type, output_type, shapes):
         (LSTM(n_out=2), IMAGES, r"LSTM needs time series .*, got Convolutional"),
         (Convolution2D(n_out=2), ROWS, r"Convolution2D needs images .*, got FeedF"),
         (Subsampling(), SERIES, r"Subsampling needs images .*, got Recurrent"),
-        (BatchNormalization(), SERIES, "BatchNormalization needs rows or images, got"),
         (GlobalPooling(), ROWS, "GlobalPooling needs time series, images or volumes, got"),
         (Dense(n_out=2, n_in=5), ROWS, r"n_in: must be 6, .*rows of 6.*, got 5"),
         (

@@ -107,33 +107,6 @@ def test_dropout_of_a_layer_is_on_its_input(rng):
     np.testing.assert_allclose(alone.forward(x), expected)
 
 
-def test_the_running_statistics_move_by_what_backward_leaves(rng):
-    alone = Alone("batch normalization")
-    layer = alone.layer
-    layer.params["mean"][...] = 3.0
-    layer.params["var"][...] = 2.0
-    x = alone.x(rng)
-    layer.backward(np.ones_like(alone.forward(x)))
-    for name, running, batch in (("mean", 3, x.mean(0)), ("var", 2, x.var(0))):
-        moved = layer.params[name] - layer.gradients[name]
-        np.testing.assert_allclose(moved, 0.9 * running + 0.1 * batch)
-
-
-def test_inference_normalises_by_the_running_statistics(rng):
-    alone = Alone("batch normalization, locked")
-    alone.layer.params["mean"][...] = 3.0
-    alone.layer.params["var"][...] = 4.0
-    x = alone.x(rng)
-    expected = 2.0 * (x - 3) / np.sqrt(4 + 1e-5) + 0.5
-    np.testing.assert_allclose(alone.forward(x, training=False), expected)
-
-
-def test_fresh_batch_normalization_is_the_identity_but_for_scale_and_shift():
-    params = Alone("batch normalization of images").layer.params
-    values = {name: set(view) for name, view in params.items()}
-    assert values == {"gamma": {1.5}, "beta": {0.3}, "mean": {0.0}, "var": {1.0}}
-
-
 def test_only_the_forget_gate_of_a_fresh_lstm_has_a_bias():
     bias = Alone("lstm").layer.params["b"]
     np.testing.assert_array_equal(bias, [0, 0, 1, 1, 0, 0, 0, 0])

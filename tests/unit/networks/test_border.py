@@ -46,7 +46,7 @@ def test_images_come_in_three_forms(rng):
     """Channels first, channels last, and as rows, channel by channel."""
     images = rng.standard_normal((2, 3, 5, 4)).astype(np.float32)
     size = {"height": 5, "width": 4, "channels": 3}
-    layers = [Convolution2D(n_out=2, kernel_size=2), Output(n_out=2)]
+    layers = [Convolution2D(n_out=2, kernel_size=2), GlobalPooling(), Output(n_out=2)]
     first, last, flat = (
         sequence(input_type, *layers)
         for input_type in (

@@ -1,7 +1,7 @@
 """Ten training steps of each network, number by number against DL4J 1.0.0-M2.1.
 
 The recordings are from its double precision; their own tolerance is 1e-9 relative, and
-2e-5 in single precision. DL4J keeps the logarithm of some running variances.
+2e-5 in single precision.
 """
 
 from pathlib import Path
@@ -11,14 +11,13 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.formats.dl4j.parameters import from_dl4j
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
-from tests.unit.networks.dl4j_layout import from_dl4j
 from tests.unit.networks.training_cases import CASES
 
 DATA = Path(__file__).parents[2] / "data" / "training"
-LOG_STD = ("log_std",)
 # A bias before batch normalization has a gradient of 0; Adam makes steps of full size
 # of what single precision leaves of it, and the running mean follows them.
 NOISE = {"float_batchnorm_cnn": {"0_b", "1_mean"}}
@@ -27,9 +26,7 @@ NOISE = {"float_batchnorm_cnn": {"0_b", "1_mean"}}
 def build(conf, golden):
     sequential = isinstance(conf, MultiLayerConfiguration)
     network = (MultiLayerNetwork if sequential else ComputationGraph)(conf)
-    network.params[...] = from_dl4j(
-        network, golden["params_init"], log_std_layers=LOG_STD
-    )
+    network.params[...] = from_dl4j(network, golden["params_init"])
     return network
 
 
@@ -59,7 +56,7 @@ def test_parameters_after_every_step_are_those_of_dl4j(name):
     for step, batch in enumerate(minibatches(golden)):
         network.fit_minibatch(batch)
         expected = network.layout.views(
-            from_dl4j(network, golden["params"][step], log_std_layers=LOG_STD)
+            from_dl4j(network, golden["params"][step])
         )
         for param in compared:
             np.testing.assert_allclose(

@@ -137,9 +137,8 @@ def two_inputs(rng):
 def trained_part(network):
     """Return which parameters an updater changes: all but running statistics."""
     trained = np.ones(network.n_params, bool)
-    for slot in network.layout:
-        if slot.name.endswith(("_mean", "_var")):
-            trained[slot.offset : slot.stop] = False
+    for slot in network.running_slots:
+        trained[slot.offset : slot.stop] = False
     return trained
 
 

@@ -125,20 +125,20 @@ CASES = {
     ),
     "batchnorm": rows(
         Dense(n_out=5),
-        BatchNormalization(name="log_std"),
+        BatchNormalization(),
         Dense(n_out=4),
-        BatchNormalization(decay=0.7),
+        BatchNormalization(decay=0.7, use_log_std=False),
         updater=ADAM,
     ),
     "batchnorm_l2": rows(
         Dense(n_out=5),
-        BatchNormalization(name="log_std"),
+        BatchNormalization(),
         updater=Sgd(learning_rate=0.05),
         l2=0.1,
     ),
     "batchnorm_locked": rows(
         Dense(n_out=5),
-        BatchNormalization(name="log_std", lock_gamma_beta=True),
+        BatchNormalization(lock_gamma_beta=True),
         updater=ADAM,
     ),
     "cnn_adam": images(
@@ -161,7 +161,7 @@ CASES = {
     "float_nesterovs_l2": mlp(updater=MOMENTUM, l2=0.01, dtype="float32"),
     "float_batchnorm_cnn": images(
         Convolution2D(n_out=3, kernel_size=3, activation="identity"),
-        BatchNormalization(name="log_std"),
+        BatchNormalization(),
         Activation(activation="relu"),
         updater=ADAM,
         dtype="float32",

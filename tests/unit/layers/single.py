@@ -1,0 +1,34 @@
+"""One layer of any configuration, with parameters and gradients of its own."""
+
+import numpy as np
+
+from daskdl.arrays.flat import ParamLayout
+from daskdl.arrays.workspace import Workspace
+from daskdl.nn.conf.defaults import NetworkConf
+from daskdl.nn.layers.stage import Stage
+
+
+class Single:
+    """A layer in its stage, float64.
+
+    Options of the network are keywords; its activation is tanh.
+    """
+
+    def __init__(self, conf, input_type, **network):
+        defaults = NetworkConf(**{"activation": "tanh", **network}).defaults()
+        self.resolved = conf.filled(defaults, input_type, "me")
+        self.stage = Stage(self.resolved, input_type, "me", Workspace())
+        self.layer = self.stage.layer
+        self.layout = ParamLayout.of(self.resolved.parameter_shapes(input_type))
+        self.params = np.zeros(self.layout.size)
+        self.gradients = np.zeros(self.layout.size)
+        self.layer.bind(
+            self.layout.views(self.params), self.layout.views(self.gradients)
+        )
+        self.layer.initialize(np.random.default_rng(3))
+
+    def forward(self, x, *, training=True, rng=None, mask=None):
+        output, _ = self.stage.forward(
+            x, training=training, mask=mask, rng=rng, batch_size=len(x)
+        )
+        return output

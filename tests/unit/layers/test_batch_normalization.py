@@ -1,0 +1,126 @@
+"""Batch normalization: running statistics, locked scale and shift, and inference."""
+
+import numpy as np
+import pytest
+
+from daskdl import BatchNormalization
+from daskdl.errors import OptionError
+from daskdl.nn.conf.input_type import FeedForward
+from tests.gradients import check_gradient
+from tests.unit.layers.single import Single
+
+ROWS = FeedForward(size=3)
+
+
+def norm(**options):
+    return Single(BatchNormalization(**options), ROWS)
+
+
+@pytest.fixture
+def x(rng):
+    return rng.standard_normal((5, 3)) + 2
+
+
+def test_the_running_mean_moves_by_what_backward_leaves(x):
+    layer = norm().layer
+    layer.params["mean"][...] = 3.0
+    layer.backward(np.ones_like(layer.forward(x, training=True)))
+    moved = layer.params["mean"] - layer.gradients["mean"]
+    np.testing.assert_allclose(moved, 0.9 * 3 + 0.1 * x.mean(axis=0))
+
+
+def test_so_does_the_running_variance(x):
+    layer = norm(use_log_std=False).layer
+    layer.params["var"][...] = 2.0
+    layer.backward(np.ones_like(layer.forward(x, training=True)))
+    moved = layer.params["var"] - layer.gradients["var"]
+    np.testing.assert_allclose(moved, 0.9 * 2 + 0.1 * x.var(axis=0))
+
+
+def test_the_logarithm_of_the_deviation_is_that_of_the_moved_variance(x):
+    layer = norm(decay=0.8).layer
+    layer.params["log10stdev"][...] = 0.3
+    layer.backward(np.ones_like(layer.forward(x, training=True)))
+    moved = layer.params["log10stdev"] - layer.gradients["log10stdev"]
+    variance = 0.8 * 10**0.6 + 0.2 * x.var(axis=0)
+    np.testing.assert_allclose(moved, np.log10(np.sqrt(variance)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "use_log_std"), [("log10stdev", 0.5, True), ("var", 10.0, False)]
+)
+def test_inference_normalises_by_the_running_statistics(x, name, value, use_log_std):
+    layer = norm(use_log_std=use_log_std, gamma=2.0, beta=0.5).layer
+    layer.params["mean"][...] = 3.0
+    layer.params[name][...] = value
+    expected = 2.0 * (x - 3) / np.sqrt(10 + 1e-5) + 0.5
+    np.testing.assert_allclose(layer.forward(x, training=False), expected)
+
+
+def test_fresh_it_is_the_identity_but_for_scale_and_shift():
+    params = norm(gamma=1.5, beta=0.3).layer.params
+    values = {name: set(view) for name, view in params.items()}
+    fresh = {"gamma": {1.5}, "beta": {0.3}, "mean": {0.0}, "log10stdev": {0.0}}
+    assert values == fresh
+
+
+def test_a_fresh_variance_is_one():
+    assert set(norm(use_log_std=False).layer.params["var"]) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("gamma", "beta", "scale", "shift"),
+    [(2.0, 0.5, 2.0, 0.5), (2.0, 0.0, 1.0, 0.0), (1.0, 0.5, 1.0, 0.0)],
+)
+@pytest.mark.parametrize("training", [True, False])
+def test_locked_scale_and_shift_count_only_together(
+    x, gamma, beta, scale, shift, training
+):
+    """As in DL4J, which leaves both out where one changes nothing."""
+    locked = norm(lock_gamma_beta=True, gamma=gamma, beta=beta).layer
+    plain = norm(lock_gamma_beta=True).layer.forward(x, training=training)
+    output = locked.forward(x, training=training)
+    np.testing.assert_allclose(output, scale * plain + shift)
+
+
+def test_the_gradient_has_the_locked_scale_even_where_the_output_has_not(x, rng):
+    """As in DL4J."""
+    grad_out = rng.standard_normal(x.shape)
+    locked = norm(lock_gamma_beta=True, gamma=2.0).layer
+    plain = norm(lock_gamma_beta=True).layer
+    for layer in (locked, plain):
+        layer.forward(x, training=True)
+    expected = 2 * plain.backward(grad_out)
+    np.testing.assert_allclose(locked.backward(grad_out), expected)
+
+
+def test_the_gradient_in_inference_is_that_of_a_fixed_scale(x, rng):
+    single = norm()
+    single.params[...] = rng.uniform(0.5, 1.5, single.params.size)
+    target = rng.standard_normal(x.shape)
+
+    def loss_and_grad(vector):
+        single.params[:6] = vector[:6]
+        output = single.layer.forward(vector[6:].reshape(x.shape), training=False)
+        grad_x = single.layer.backward(target)
+        grad = np.concatenate([single.gradients[:6], grad_x.ravel()])
+        return float((output * target).sum()), grad
+
+    check_gradient(loss_and_grad, np.concatenate([single.params[:6], x.ravel()]))
+
+
+def test_running_statistics_stay_after_inference(x):
+    layer = norm().layer
+    layer.backward(np.ones_like(layer.forward(x, training=False)))
+    np.testing.assert_array_equal(layer.gradients["log10stdev"], 0)
+
+
+def test_its_input_is_never_dropped():
+    with pytest.raises(OptionError, match="BatchNormalization never drops its input"):
+        BatchNormalization(keep_probability=0.5)
+
+
+def test_a_dropout_of_the_network_does_not_reach_it():
+    dropout = {"type": "gaussian_noise", "stddev": 1.0}
+    filled = Single(BatchNormalization(), ROWS, dropout=dropout).resolved
+    assert not filled.draws_random_numbers
