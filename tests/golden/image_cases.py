@@ -132,7 +132,7 @@ MODELS = {
     ),
     "subsampling1d_mask": sequence(
         LONG_SERIES,
-        dl.Subsampling1D(),
+        dl.Subsampling1D(stride=2),
         dl.SimpleRnn(n_out=3),
         dl.RnnOutput(n_out=2, activation="softmax"),
     ),
@@ -179,7 +179,7 @@ MODELS = {
         f"subsampling1d_{kind}": sequence(
             LONG_SERIES,
             conv1d(4),
-            dl.Subsampling1D(kernel_size=3),
+            dl.Subsampling1D(kernel_size=3, stride=2),
             global_pool(),
             out(),
         )

@@ -37,7 +37,7 @@ class Subsampling1D(SubsamplingConf):
 
     type: Literal["subsampling1d"] = "subsampling1d"
     kernel_size: CountSingle = (2,)
-    stride: CountSingle = (2,)
+    stride: CountSingle = (1,)
     padding: IndexSingle = (0,)
     dilation: CountSingle = (1,)
 

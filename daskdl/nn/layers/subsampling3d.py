@@ -3,7 +3,7 @@
 from typing import Literal
 
 from daskdl.nn.conf.input_type import Convolutional3D, InputType
-from daskdl.nn.conf.names import VolumePoolingName
+from daskdl.nn.conf.names import ConvolutionModeName, VolumePoolingName
 from daskdl.nn.conf.values import CountTriple, IndexTriple
 from daskdl.nn.layers.pooling import Pooling, PoolingConf, PoolingLayer
 from daskdl.nn.layers.windows import volumes_in, window_sizes
@@ -19,8 +19,8 @@ class Subsampling3D(PoolingConf):
         inside the volume.
     kernel_size, stride, dilation, padding : (int, int, int) or int
         Depth, height and width; one number means all three.
-    convolution_mode : {"truncate", "same", "strict"}
-        As for :class:`Convolution2D`.
+    convolution_mode : {"same", "truncate", "strict"}
+        As for :class:`Convolution2D`; volumes are padded unless it says otherwise.
 
     References
     ----------
@@ -29,10 +29,11 @@ class Subsampling3D(PoolingConf):
 
     type: Literal["subsampling3d"] = "subsampling3d"
     pooling_type: VolumePoolingName = "max"
-    kernel_size: CountTriple = (2, 2, 2)
+    kernel_size: CountTriple = (1, 1, 1)
     stride: CountTriple = (2, 2, 2)
     padding: IndexTriple = (0, 0, 0)
     dilation: CountTriple = (1, 1, 1)
+    convolution_mode: ConvolutionModeName = "same"
 
     @property
     def pooling(self) -> Pooling:

@@ -5,13 +5,13 @@ from tests.unit.layers.case import IMAGES, LONG_SERIES, VOLUMES, Case
 
 
 def pool1d(*, is_masked=False, **options):
-    return Case(
-        conf.Subsampling1D(**options), LONG_SERIES, is_masked=is_masked, steps=8
-    )
+    layer = conf.Subsampling1D(**{"stride": 2, **options})
+    return Case(layer, LONG_SERIES, is_masked=is_masked, steps=8)
 
 
 def pool3d(**options):
-    return Case(conf.Subsampling3D(**options), VOLUMES)
+    defaults = {"kernel_size": 2, "convolution_mode": "truncate"}
+    return Case(conf.Subsampling3D(**{**defaults, **options}), VOLUMES)
 
 
 def images(layer, **options):

@@ -93,35 +93,35 @@ class TestSubsampling1D:
         assert dl.Subsampling1D(kernel_size=3, stride=1).kernel_size == (3,)
 
     def test_known_series_become_shorter(self):
-        found = dl.Subsampling1D().output_type(Recurrent(size=3, time_steps=7))
+        found = dl.Subsampling1D(stride=2).output_type(Recurrent(size=3, time_steps=7))
         assert found == Recurrent(size=3, time_steps=3)
 
     def test_masked_windows_are_zero(self, rng):
         x = rng.standard_normal((1, 6, 3))
         mask = np.array([[1.0, 1, 1, 0, 0, 0]])
-        output = run(built(dl.Subsampling1D(), SERIES), x, mask)
+        output = run(built(dl.Subsampling1D(stride=2), SERIES), x, mask)
         expected = [x[0, :2].max(axis=0), x[0, 2:4].max(axis=0), np.zeros(3)]
         np.testing.assert_array_equal(output[0], expected)
 
     def test_the_mask_goes_on_with_the_windows(self):
-        layer = built(dl.Subsampling1D(), SERIES)
+        layer = built(dl.Subsampling1D(stride=2), SERIES)
         mask = np.array([[1.0, 1, 1, 0, 0, 0]])
         np.testing.assert_array_equal(layer.feed_forward_mask(mask), [[1, 1, 0]])
 
     def test_a_window_in_the_padding_keeps_nothing(self):
-        layer = built(dl.Subsampling1D(padding=2), SERIES)
+        layer = built(dl.Subsampling1D(stride=2, padding=2), SERIES)
         np.testing.assert_array_equal(
             layer.feed_forward_mask(np.ones((1, 4))), [[0, 1, 1, 0]]
         )
 
     def test_masked_windows_have_no_gradient(self, rng):
-        layer = built(dl.Subsampling1D(), SERIES)
+        layer = built(dl.Subsampling1D(stride=2), SERIES)
         run(layer, rng.standard_normal((1, 6, 3)), np.array([[1.0, 1, 1, 0, 0, 0]]))
         grad_x = layer.backward(np.ones((1, 3, 3)))
         np.testing.assert_array_equal(grad_x[0, 4:], 0)
 
     def test_a_mask_of_another_length_is_refused(self, rng):
-        layer = built(dl.Subsampling1D(), SERIES)
+        layer = built(dl.Subsampling1D(stride=2), SERIES)
         with pytest.raises(ShapeError, match=r"mask must have shape \(1, 6\), got"):
             run(layer, rng.standard_normal((1, 6, 3)), np.ones((1, 5)))
 
@@ -132,7 +132,9 @@ class TestSubsampling1D:
 
 class TestSubsampling3D:
     def test_all_three_sizes_shrink(self):
-        conf = dl.Subsampling3D(stride=(1, 2, 1))
+        conf = dl.Subsampling3D(
+            kernel_size=2, stride=(1, 2, 1), convolution_mode="truncate"
+        )
         assert conf.output_type(VOLUMES).shape == (3, 1, 4, 2)
 
     def test_it_has_two_kinds(self):
@@ -140,7 +142,7 @@ class TestSubsampling3D:
             dl.Subsampling3D(pooling_type="sum")
 
     def test_the_average_does_not_count_padding(self):
-        layer = built(dl.Subsampling3D(pooling_type="avg", padding=1), VOLUMES)
+        layer = built(dl.Subsampling3D(pooling_type="avg", kernel_size=3), VOLUMES)
         output = run(layer, np.ones((1, 4, 3, 5, 2)))
         np.testing.assert_array_equal(output, 1)
 
