@@ -40,7 +40,8 @@ def lstm_forward(
     weights : LstmWeights
         Same dtype. Gate blocks in DL4J's order I, F, O, G. Not changed.
     activation, gate_activation : ActivationPair
-        Functions of block input and cell, and of each of the three gates.
+        Function of block input and cell, and element-wise function of the gates, which
+        it gets together or one by one.
     trace : LstmTrace
         Overwritten: what the backward pass needs.
     workspace : Workspace

@@ -63,7 +63,7 @@ def _step_forward(
     preout, gates, cell = trace.preout[step], trace.gates[step], trace.cells[step]
     activation.forward(preout[:, :n_out], out=gates[:, :n_out])
     if peepholes is None:
-        gate_activation.forward(_three_gates(preout), out=_three_gates(gates))
+        gate_activation.forward(preout[:, n_out:], out=gates[:, n_out:])
     else:
         peephole.open_forget_and_entry(
             preout, gates, cell_before, peepholes, gate_activation, scratch
@@ -125,7 +125,6 @@ def lstm_backward(
         )
         if mask is not None and masks_gradient:
             grad_preout[step] *= mask[:, step : step + 1]
-        grad_cell *= _blocks(trace.gates[step])[1]
         if weights.peepholes is not None:
             peephole.look_back(grad_cell, grad_preout[step], weights.peepholes)
     _sum_gradients(grad_preout, trace, gradients)
@@ -148,15 +147,16 @@ def _step_backward(
     trace: LstmTrace,
     grad_preout: FloatArray,
 ) -> None:
-    """Overwrite the step's `grad_preout`, and add the step's share to `grad_cell`.
+    """Overwrite the step's `grad_preout`, and turn `grad_cell` into the step before's.
 
-    `grad_hidden` is used up. `active_cell` is the activation of the cell that is kept,
-    which is another one than that of the output where a mask has dropped it.
+    What peepholes send there is left out. `grad_hidden` is used up. `active_cell` is
+    the activation of the cell that is kept, which is another one than that of the
+    output where a mask has dropped it.
     """
     xp = array_namespace(grad_hidden)
     n_out = grad_hidden.shape[1]
     preout, gates = trace.preout[step], trace.gates[step]
-    block_input, _, output, entry = _blocks(gates)
+    block_input, forget, output, entry = _blocks(gates)
     grad_input, grad_forget, grad_output, grad_entry = _blocks(grad_preout)
 
     xp.multiply(grad_hidden, trace.active_cells[step], out=grad_output)
@@ -174,16 +174,15 @@ def _step_backward(
         xp.multiply(grad_cell, trace.cells[step - 1], out=grad_forget)
     else:
         grad_forget.fill(0)
+    grad_cell *= forget
 
-    activation.backward(grad_input, preout[:, :n_out], gates[:, :n_out], out=grad_input)
+    activation.backward(grad_input, preout[:, :n_out], block_input, out=grad_input)
     if peepholes is not None:
         peephole.close_forget_and_entry(grad_preout, preout, gates, gate_activation)
         return
+    grad_gates = grad_preout[:, n_out:]
     gate_activation.backward(
-        _three_gates(grad_preout),
-        _three_gates(preout),
-        _three_gates(gates),
-        out=_three_gates(grad_preout),
+        grad_gates, preout[:, n_out:], gates[:, n_out:], out=grad_gates
     )
 
 
@@ -213,9 +212,3 @@ def _blocks(gates: FloatArray) -> tuple[FloatArray, ...]:
     """Return the views of block input, forget, output and input gate."""
     n_out = gates.shape[1] // 4
     return tuple(gates[:, k * n_out : (k + 1) * n_out] for k in range(4))
-
-
-def _three_gates(gates: FloatArray) -> FloatArray:
-    """View the gates as (batch, 3, n), so that a function of rows sees one gate."""
-    n_out = gates.shape[1] // 4
-    return gates[:, n_out:].reshape(gates.shape[0], 3, n_out)

@@ -4,12 +4,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.kernels.recurrent import lstm_backward, lstm_forward
-from daskdl.kernels.recurrent.trace import take_trace
+from daskdl.kernels.recurrent.trace import ActivationPair, take_trace
 from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
+from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import InputType, Recurrent
@@ -148,6 +149,7 @@ class Lstm:
     ) -> None:
         self._activation = activation_function(conf.activation)
         self._gate_activation = activation_function(conf.gate_activation)
+        self._gate_pair = _of_each_gate(self._gate_activation, conf.n_out)
         self._n_out = conf.n_out
         self._name = name
         self._workspace = workspace
@@ -176,7 +178,7 @@ class Lstm:
             x,
             weights,
             self._activation,
-            self._gate_activation,
+            self._gate_pair,
             self._trace,
             self._workspace,
             out=out,
@@ -198,7 +200,7 @@ class Lstm:
             grad_out,
             weights,
             self._activation,
-            self._gate_activation,
+            self._gate_pair,
             self._trace,
             self._workspace,
             gradients=gradients,
@@ -227,3 +229,50 @@ def check_state(who: str, batch: int, state_batch: int) -> None:
             f"{state_batch}, got {batch}. Call rnn_clear_previous_state() before other "
             "series."
         )
+
+
+def _of_each_gate(function: ActivationFunction, n_out: int) -> ActivationPair:
+    """Return a function that sees one gate at a time, if it is one of whole rows."""
+    return EachGate(function, n_out) if function.name == "softmax" else function
+
+
+class EachGate:
+    """A function of rows, applied to each of the gates that lie side by side.
+
+    Parameters
+    ----------
+    function : ActivationFunction
+        Of rows.
+    n_out : int
+        Width of a gate.
+    """
+
+    def __init__(self, function: ActivationFunction, n_out: int) -> None:
+        self._function = function
+        self._n_out = n_out
+
+    def forward(
+        self, preout: FloatArray, *, out: FloatArray | None = None
+    ) -> FloatArray:
+        """Compute the function of each gate of `preout` (batch, k n)."""
+        out = array_namespace(preout).empty_like(preout) if out is None else out
+        self._function.forward(self._gates(preout), out=self._gates(out))
+        return out
+
+    def backward(
+        self,
+        grad_output: FloatArray,
+        preout: FloatArray,
+        output: FloatArray,
+        *,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        """Compute the gradient in `preout` (batch, k n)."""
+        out = array_namespace(preout).empty_like(preout) if out is None else out
+        self._function.backward(
+            *map(self._gates, (grad_output, preout, output)), out=self._gates(out)
+        )
+        return out
+
+    def _gates(self, array: FloatArray) -> FloatArray:
+        return array.reshape(len(array), -1, self._n_out)

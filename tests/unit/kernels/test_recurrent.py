@@ -113,7 +113,6 @@ def test_the_second_half_goes_on_where_the_first_stopped(rng, workspace, peephol
         ("identity", "sigmoid"),
         ("tanh", "hardsigmoid"),
         ("softmax", "softplus"),
-        ("tanh", "softmax"),
     ],
 )
 @pytest.mark.parametrize("peepholes", [False, True])

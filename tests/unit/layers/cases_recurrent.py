@@ -26,6 +26,10 @@ RECURRENT_CASES = {
     "lstm, recurrent weights": series(
         conf.LSTM(n_out=2, weight_init="xavier", weight_init_recurrent="uniform")
     ),
+    "lstm, softmax gates": series(conf.LSTM(n_out=2, gate_activation="softmax")),
+    "graves lstm, softmax gates": series(
+        conf.GravesLSTM(n_out=2, gate_activation="softmax")
+    ),
     "graves lstm": series(conf.GravesLSTM(n_out=2)),
     "graves lstm, one step": series(conf.GravesLSTM(n_out=2), steps=1),
     "graves lstm, masked": masked(conf.GravesLSTM(n_out=2)),

@@ -212,6 +212,37 @@ def test_the_mask_layer_drops_rows(rng):
     np.testing.assert_array_equal(built.forward(rows, mask), rows * mask)
 
 
+def test_a_softmax_sees_one_gate_at_a_time(x):
+    """With one unit every gate is then fully open."""
+    built = Built(dl.LSTM(n_out=1, gate_activation="softmax"))
+    cells = np.tanh(x @ built.table["W"][:, :1])
+    built.table["RW"].fill(0)
+    expected = np.tanh(np.cumsum(cells, axis=1))
+    np.testing.assert_allclose(built.forward(x), expected, rtol=1e-12)
+
+
+def test_the_mask_layer_drops_pixels(rng):
+    built = Built(dl.Mask(), dl.Convolutional(height=2, width=3, channels=2))
+    images = rng.standard_normal((2, 2, 3, 2))
+    mask = np.array([[1, 0], [1, 1.0]])[:, :, None, None]
+    np.testing.assert_array_equal(built.forward(images, mask), images * mask)
+
+
+def test_the_mask_layer_drops_whole_images(rng):
+    built = Built(dl.Mask(), dl.Convolutional(height=2, width=3, channels=2))
+    output = built.forward(rng.standard_normal((2, 2, 3, 2)), np.array([[1], [0.0]]))
+    assert (output[0] != 0).all()
+    np.testing.assert_array_equal(output[1], 0)
+
+
+def test_a_mask_of_other_pixels_is_refused(rng):
+    built = Built(dl.Mask(), dl.Convolutional(height=2, width=3, channels=2))
+    with pytest.raises(
+        ShapeError, match=r"'me': the mask must have shape \(2, 2, 3, 2\), or 1"
+    ):
+        built.forward(rng.standard_normal((2, 2, 3, 2)), np.ones((2, 3, 3, 1)))
+
+
 @pytest.mark.parametrize("kind", ["lstm", "graves"])
 def test_only_the_forget_gate_begins_with_a_bias(kind):
     conf = RECURRENT[kind].replaced(forget_gate_bias_init=2.5)
