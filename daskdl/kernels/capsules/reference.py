@@ -7,6 +7,7 @@ sums over them run along contiguous arrays.
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.capsules.routing import Routing
+from daskdl.kernels.einsum import einsum_into
 
 EPSILON = 1e-5
 
@@ -56,7 +57,7 @@ def route_forward(
         else:
             agreement += xp.einsum("ibcd,bcd->ibc", predictions, out)
             _softmax(agreement, coupling)
-        xp.einsum("ibc,ibcd->bcd", coupling, predictions, out=total)
+        einsum_into(total, "ibc,ibcd->bcd", coupling, predictions)
         if bias is not None:
             total += bias
         squash_forward(total, out)
@@ -123,7 +124,7 @@ def _route_back(
 def strength_forward(x: FloatArray, out: FloatArray) -> FloatArray:
     """Compute what :func:`daskdl.kernels.capsules.strength_forward` says."""
     xp = array_namespace(x)
-    xp.einsum("bdc,bdc->bc", x, x, out=out)
+    einsum_into(out, "bdc,bdc->bc", x, x)
     lengths: FloatArray = xp.sqrt(out, out=out)
     return lengths
 

@@ -7,7 +7,7 @@ from daskdl.arrays.namespace import FloatArray
 
 @dataclass(frozen=True)
 class Routing:
-    """Arrays that :func:`~daskdl.kernels.capsules.route_forward` writes for its gradient.
+    """What the routing of capsules writes forward and reads backward.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.columns import padded, windows_of
+from daskdl.kernels.einsum import einsum_into
 from daskdl.kernels.sums import sum_over_places
 from daskdl.kernels.window import Window
 
@@ -28,7 +29,6 @@ def depthwise_forward(
     out: FloatArray,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.depthwise.depthwise_forward` says."""
-    xp = array_namespace(x)
     n_axes = len(window.axes)
     cells = weight.reshape(*weight.shape[:-2], -1)
     every = list(range(2 * n_axes + 2))
@@ -36,7 +36,7 @@ def depthwise_forward(
     for images in _blocks(x, out):
         spread = _spread(x[images], weight.shape[-1], workspace)
         windows = windows_of(padded(spread, window, workspace), window)
-        xp.einsum(windows, every, cells, of_weight, of_out, out=out[images])
+        einsum_into(out[images], windows, every, cells, of_weight, of_out)
     if bias is not None:
         out += bias
     return out
@@ -88,13 +88,12 @@ def _add_grad_weight(
     workspace: Workspace,
     grad_weight: FloatArray,
 ) -> None:
-    xp = array_namespace(x)
     spread = _spread(x, grad_weight.shape[-1], workspace)
     sums = workspace.take("depthwise.sums", (spread.shape[-1],), x.dtype)
     axes = list(range(x.ndim))
     cells = grad_weight.reshape(window.n_cells, -1)
     for cell, (inside, windows) in zip(cells, window.positions(), strict=True):
-        xp.einsum(spread[inside], axes, grad_out[windows], axes, axes[-1:], out=sums)
+        einsum_into(sums, spread[inside], axes, grad_out[windows], axes, axes[-1:])
         cell += sums
 
 

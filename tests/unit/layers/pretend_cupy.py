@@ -25,6 +25,7 @@ NAMES = frozenset(
         "concatenate",
         "copyto",
         "divide",
+        "einsum",
         "empty",
         "empty_like",
         "equal",
@@ -48,6 +49,7 @@ NAMES = frozenset(
         "multiply",
         "negative",
         "ones",
+        "ones_like",
         "power",
         "prod",
         "sign",
@@ -60,6 +62,7 @@ NAMES = frozenset(
         "uint8",
         "where",
         "zeros",
+        "zeros_like",
     ]
 )
 
@@ -125,6 +128,8 @@ def wrapped(name):
     function = getattr(np, name)
 
     def call(*args, out=None, **options):
+        if name == "einsum" and out is not None:
+            raise TypeError("CuPy's einsum takes no out")
         if name != "asarray":
             refuse_host_arrays((*args, out, *options.values()))
         if out is not None:
