@@ -4,12 +4,7 @@ import numpy as np
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.nn.conf.input_type import (
-    Convolutional,
-    Convolutional3D,
-    FeedForward,
-    Recurrent,
-)
+from daskdl.nn.conf.input_type import FeedForward, Recurrent
 
 BATCH_SIZE = 5
 STEPS = 6
@@ -56,8 +51,7 @@ def _features(input_type, kind, rng):
 def _labels(output_type, loss, kind, rng):
     if kind == "objects":
         return _objects(output_type, rng)
-    factor = 4 if kind == "four times as many" else 1
-    shape = _shape(output_type, BATCH_SIZE * factor)
+    shape = _shape(output_type)
     if loss in _ONE_HOT:
         return _one_hot(shape, _channel_axis(output_type), rng)
     if loss == "xent":
@@ -65,9 +59,9 @@ def _labels(output_type, loss, kind, rng):
     return rng.standard_normal(shape)
 
 
-def _shape(input_type, batch_size=BATCH_SIZE):
+def _shape(input_type):
     sizes = (STEPS if n is None else n for n in input_type.border_shape)
-    return (batch_size, *sizes)
+    return (BATCH_SIZE, *sizes)
 
 
 def _channel_axis(output_type):
@@ -85,7 +79,7 @@ def _one_hot(shape, axis, rng):
 def _mask(array, input_type, dtype):
     """Return series of several lengths; numbers of an embedding are series too."""
     is_series = isinstance(input_type, Recurrent)
-    if isinstance(input_type, Convolutional | Convolutional3D):
+    if not is_series and getattr(input_type, "size", 0) is not None:
         return None
     axis = 2 if is_series and input_type.data_format == "NCW" else 1
     steps = array.shape[axis]

@@ -6,6 +6,8 @@ from typing import Any
 
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.layers.locally_connecting import LocallyConnectingConf
+from daskdl.nn.layers.windows import window_of
 
 _Derived = Callable[[LayerConf, InputType], dict[str, Any]]
 
@@ -53,11 +55,32 @@ def _locally_connected(conf: LayerConf, input_type: InputType) -> dict[str, Any]
     values = conf.model_dump()
     kernel = values["kernel_size"]
     sizes = conf.output_type(input_type).shape[:-1]
-    return {
+    known: dict[str, Any] = {
         **_samediff(conf, input_type),
         "featureDim": math.prod(kernel) * values["n_in"],
         "outputSize": sizes[0] if len(sizes) == 1 else list(sizes),
     }
+    padding = same_padding(conf, input_type)
+    if padding is not None:
+        behind = padding[1]
+        name = "paddingR" if len(behind) == 1 else "paddingBr"
+        known[name] = behind[0] if len(behind) == 1 else behind
+    return known
+
+
+def same_padding(
+    conf: LayerConf, input_type: InputType
+) -> tuple[list[int], list[int]] | None:
+    """Return how many zeros mode ``same`` puts in front of and behind each axis.
+
+    None stands for another mode, or a layer that is not locally connected.
+    """
+    if not isinstance(conf, LocallyConnectingConf) or conf.convolution_mode != "same":
+        return None
+    sizes = [size for size in conf.entering(input_type).shape[:-1] if size is not None]
+    axes = window_of(conf, tuple(sizes)).axes
+    before = [axis.before for axis in axes]
+    return before, [axis.span - axis.size - axis.before for axis in axes]
 
 
 def _primary_capsules(conf: LayerConf, input_type: InputType) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from daskdl.formats.dl4j.derived import derived
 from daskdl.formats.dl4j.java import Json
 from daskdl.formats.dl4j.spelled_out import spelled_out
 from daskdl.formats.dl4j.variables import variables_of
-from daskdl.nn.conf.axes import dl4j_axes
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,

@@ -92,6 +92,7 @@ _FORMAT_NAMES = (
     "dataFormat",
     "format",
     "data_format",
+    "timeDistributedFormat",
 )
 
 
@@ -141,10 +142,15 @@ def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
 
 
 def inner(layer: _Layer) -> _Layer:
-    """Return the layer that wrappers hold."""
+    """Return the layer that wrappers hold, with the format of steps that are rows."""
+    steps = None
     while layer["type"] in _WRAPPERS:
+        if layer["type"] == "time_distributed":
+            steps = layer.get("dl4j", {}).get("rnnDataFormat", "NCW")
         layer = layer["layer"]
-    return layer
+    if steps is None:
+        return layer
+    return {**layer, "dl4j": {**layer.get("dl4j", {}), "timeDistributedFormat": steps}}
 
 
 def _kind(tag: str) -> str | None:

@@ -94,11 +94,21 @@ def _first(value: Json, where: str) -> Any:
     return value[0] if isinstance(value, list) and value else value
 
 
+def _only(value: Any) -> Json:
+    return value[0] if isinstance(value, list | tuple) else value
+
+
 def _twice(value: Any) -> Json:
-    only = value[0] if isinstance(value, list | tuple) else value
-    return [only, only]
+    return [_only(value)] * 2
 
 
+def _one_and(second: int) -> Codec:
+    """Return the codec of pairs of which the second is always the same."""
+    return Codec(_first, lambda value: [_only(value), second])
+
+
+#: Of layers on series, whose properties are single numbers.
+ONE = Codec(_first, _only)
 #: Of layers on series, whose properties are pairs of which the second means nothing.
 ONE_OF_TWO = Codec(_first, _twice)
 
@@ -393,6 +403,9 @@ _ROWS = [
         {
             **ANY,
             **WINDOW_1D,
+            # DL4J pools images that are one pixel wide.
+            "kernelSize": Key("kernel_size", _one_and(1)),
+            "padding": Key("padding", _one_and(0)),
             "avgPoolIncludePadInDivisor": Key("include_padding", missing=True),
             "poolingType": Key("pooling_type", POOLING),
             **keys(pnorm="pnorm", eps="eps"),
@@ -733,13 +746,11 @@ _ROWS = [
             **HAS_BIAS,
             "activation": Key("activation", ENUMERATED_ACTIVATION),
             "cm": Key("convolution_mode", CONVOLUTION_MODE),
-            **keys(
-                dilation="dilation",
-                inputSize="input_size",
-                kernel="kernel_size",
-                padding="padding",
-                stride="stride",
-            ),
+            "dilation": Key("dilation", ONE),
+            "inputSize": Key("input_size", ONE),
+            "kernel": Key("kernel_size", ONE),
+            "padding": Key("padding", ONE),
+            "stride": Key("stride", ONE),
         },
         {**_SAMEDIFF_KEPT, "featureDim": 0, "outputSize": 0, "paddingR": 0},
     ),

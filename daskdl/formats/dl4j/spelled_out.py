@@ -2,18 +2,22 @@
 
 from typing import Any
 
+from daskdl.formats.dl4j.derived import same_padding
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.layers.attention import AttentionConf
 from daskdl.nn.layers.global_pooling import GlobalPooling
+from daskdl.nn.layers.locally_connecting import LocallyConnectingConf
 from daskdl.nn.layers.prelu import PReLU
+from daskdl.nn.vertices.attention import AttentionVertex
 from daskdl.nn.vertices.merge import MergeVertex
 
 
 def spelled_out(
     conf: LayerConf | VertexConf, *input_types: InputType
 ) -> dict[str, Any]:
-    """Return values for options that are None.
+    """Return values for options that are None, or that mean nothing here.
 
     Parameters
     ----------
@@ -30,6 +34,14 @@ def spelled_out(
         # Its default is that of channels that come first, whatever comes in.
         if _is_channels_last(first):
             return {"pooling_dimensions": list(range(1, len(first.shape)))}
+    elif isinstance(conf, LocallyConnectingConf):
+        padding = same_padding(conf, first)
+        sizes = list(conf.entering(first).shape[:-1])
+        # DL4J works out the padding when a network is built, not when it is read.
+        padded = {} if padding is None else {"padding": padding[0]}
+        return {"input_size": sizes, **padded}
+    elif isinstance(conf, AttentionConf | AttentionVertex) and conf.head_size is None:
+        return {"head_size": conf.size_of_heads}
     elif isinstance(conf, MergeVertex) and conf.merge_axis is None:
         return {"merge_axis": len(first.shape) if _is_channels_last(first) else 1}
     return {}
