@@ -18,17 +18,17 @@ class SelfAttention(AttentionConf):
 
     Queries, keys and values are the steps themselves, or their projections.
 
+    References
+    ----------
+    Vaswani et al. 2017, "Attention Is All You Need", arXiv:1706.03762, pages 4 and 5.
+    DL4J, ``SelfAttentionLayer``.
+
     Examples
     --------
     >>> from daskdl.nn.conf.input_type import Recurrent
     >>> layer = SelfAttention(n_out=6, n_heads=2, project_input=True)
     >>> [item.name for item in layer.parameters(Recurrent(size=3))]
     ['Wq', 'Wk', 'Wv', 'Wo']
-
-    References
-    ----------
-    Vaswani et al. 2017, "Attention Is All You Need", arXiv:1706.03762, pages 4 and 5.
-    DL4J, ``SelfAttentionLayer``.
     """
 
     counts_gradient_twice: ClassVar[bool] = True

@@ -57,9 +57,12 @@ class AttentionVertex(VertexConf):
         all sizes are one.
     weight_init : str or weight init, optional
         How the initial weights are drawn.
-    updater, l1, l2, weight_decay, ...
-        As a layer with weights has them. The three with ``bias`` in their names change
-        nothing: there are no biases.
+    updater, l1, l2, weight_decay : optional
+        As a layer with weights has them.
+    gradient_normalization, gradient_normalization_threshold : optional
+        Likewise.
+    bias_updater, l1_bias, l2_bias, weight_decay_bias : optional
+        For DL4J's files: there are no biases.
 
     References
     ----------
