@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from daskdl.arrays.random import stream
-from daskdl.errors import OptionError
+from daskdl.arrays.random import IterationStream, moment_of, stream
 
 
 def test_the_same_name_gives_the_same_numbers():
@@ -30,6 +29,19 @@ def test_numbers_of_numpy_name_the_same_stream():
     assert stream(np.int64(1), np.int32(2)).random() == stream(1, 2).random()
 
 
-def test_a_negative_seed_is_refused():
-    with pytest.raises(OptionError, match="seed must be >= 0, got -1"):
-        stream(-1)
+def test_a_negative_seed_has_a_stream_of_its_own():
+    """DL4J's seeds may be negative."""
+    assert stream(-1).random() != stream(1).random()
+
+
+def test_a_stream_of_an_iteration_has_the_numbers_it_was_given():
+    numbers = IterationStream(stream(7, "dropout"), 3, 1)
+    np.testing.assert_array_equal(numbers.random(5), stream(7, "dropout").random(5))
+
+
+def test_and_knows_its_moment():
+    assert moment_of(IterationStream(stream(7), 3, 1)) == (3, 1)
+
+
+def test_a_plain_stream_is_of_the_first_iteration():
+    assert moment_of(stream(7)) == (0, 0)

@@ -16,8 +16,7 @@ ADD = {"type": "weight_noise", "distribution": {"type": "normal", "std": 0.1}}
 
 def dense(noise, **options):
     conf = Dense(n_out=40, activation="identity", weight_noise=noise, **options)
-    single = Single(conf, ROWS, bias_init=0.5)
-    return single
+    return Single(conf, ROWS, bias_init=0.5)
 
 
 @pytest.fixture
@@ -138,7 +137,7 @@ def test_a_schedule_tells_the_probability_of_the_iteration(x):
 def test_a_schedule_that_gives_no_probability_is_refused(x):
     schedule = {"type": "fixed", "value": 2.0}
     single = dense({**CONNECT, "weight_retain_probability": schedule})
-    with pytest.raises(OptionError, match="Weight noise of 'me': .* at most 1, got 2"):
+    with pytest.raises(OptionError, match=r"Weight noise of 'me': .* at most 1, got 2"):
         noisy(single, x)
 
 

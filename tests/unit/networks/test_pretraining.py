@@ -1,0 +1,264 @@
+"""Layer-wise pretraining: what changes, with which updater, and what is refused."""
+
+import numpy as np
+import pytest
+
+import daskdl as dl
+from daskdl.errors import DataError, OptionError
+from daskdl.nn.conf.input_type import FeedForward
+
+ROWS = FeedForward(size=4)
+ADAM = {"type": "adam", "learning_rate": 0.1}
+
+
+def network(*layers, **options):
+    options = {"updater": "sgd", "dtype": "float64", **options}
+    conf = dl.MultiLayerConfiguration(
+        input=ROWS,
+        layers=[*layers, dl.Output(n_out=2)],
+        activation="sigmoid",
+        **options,
+    )
+    return dl.MultiLayerNetwork(conf)
+
+
+def two(**options):
+    return network(auto_encoder(3), auto_encoder(2), **options)
+
+
+def auto_encoder(n_out, **options):
+    return dl.AutoEncoder(n_out=n_out, corruption_level=0, descends=True, **options)
+
+
+@pytest.fixture
+def data(rng):
+    return dl.DataSet(rng.uniform(0.1, 0.9, (6, 4)), None)
+
+
+def changed(net, before):
+    return {
+        slot.name
+        for slot in net.layout
+        if (net.params != before)[slot.offset : slot.stop].any()
+    }
+
+
+@pytest.mark.parametrize("layer", [1, "layer1"])
+def test_only_the_layer_itself_learns(data, layer):
+    net = two()
+    before = net.params.copy()
+    net.pretrain_layer(layer, data)
+    assert changed(net, before) == {"1_W", "1_b", "1_vb"}
+
+
+def test_pretraining_goes_through_all_autoencoders(data):
+    net = two()
+    before = net.params.copy()
+    net.pretrain(data)
+    assert changed(net, before) == {
+        f"{i}_{p}" for i in (0, 1) for p in ("W", "b", "vb")
+    }
+
+
+def test_a_layer_learns_from_what_reaches_it(data):
+    """The ones in front of it, which stay, give it their output."""
+    net = two()
+    hidden = network(auto_encoder(3)).init()
+    hidden.params[:19] = net.params[:19]
+    first = net.param_table()
+    reached = 1 / (1 + np.exp(-(data.features @ first["0_W"] + first["0_b"])))
+    alone = dl.MultiLayerNetwork(
+        dl.MultiLayerConfiguration(
+            input=FeedForward(size=3),
+            layers=[auto_encoder(2), dl.Output(n_out=2)],
+            activation="sigmoid",
+            updater="sgd",
+            dtype="float64",
+        ),
+        params=net.params[19:],
+    )
+    alone.pretrain_layer(0, dl.DataSet(reached, None))
+    net.pretrain_layer(1, data)
+    np.testing.assert_allclose(net.params[19:], alone.params)
+
+
+def test_the_gradient_is_the_mean_over_the_examples(data):
+    net = two()
+    twice = two()
+    net.pretrain_layer(0, data)
+    both = np.concatenate([data.features, data.features])
+    twice.pretrain_layer(0, dl.DataSet(both, None))
+    np.testing.assert_allclose(net.params, twice.params)
+
+
+def test_without_minibatches_it_is_the_sum(data):
+    rate = {"type": "sgd", "learning_rate": 0.01}
+    mean = two(updater={"type": "sgd", "learning_rate": 0.06})
+    total = two(updater=rate, mini_batch=False)
+    for net in (mean, total):
+        net.pretrain_layer(0, data)
+    np.testing.assert_allclose(mean.params, total.params)
+
+
+def test_pretraining_lowers_the_score(data):
+    net = network(auto_encoder(3, loss="xent"), updater=ADAM)
+    scores = []
+    for _ in range(20):
+        net.pretrain_layer(0, data)
+        scores.append(net.score)
+    assert scores[-1] < scores[0]
+
+
+def test_the_score_has_what_regularization_adds(data):
+    plain, penalized = network(auto_encoder(3)), network(auto_encoder(3), l2=0.5)
+    for net in (plain, penalized):
+        net.pretrain_layer(0, data)
+    weight = network(auto_encoder(3)).param_table()["0_W"]
+    np.testing.assert_allclose(penalized.score - plain.score, 0.25 * (weight**2).sum())
+
+
+def test_a_variational_autoencoder_learns_too(data):
+    net = network(
+        dl.VariationalAutoencoder(
+            n_out=2,
+            encoder_layer_sizes=(5,),
+            decoder_layer_sizes=(5,),
+            reconstruction_distribution="bernoulli",
+        ),
+        updater=ADAM,
+    )
+    scores = []
+    for _ in range(30):
+        net.pretrain(data)
+        scores.append(net.score)
+    assert np.mean(scores[-5:]) < np.mean(scores[:5])
+
+
+def test_the_updater_goes_on_from_call_to_call(data):
+    """Adam's first step is of full size; a second one of the same gradient is not."""
+    net = network(auto_encoder(3), updater=ADAM)
+    at_once = network(auto_encoder(3), updater=ADAM)
+    for _ in range(3):
+        net.pretrain_layer(0, data)
+    at_once.pretrain_layer(0, data, epochs=3)
+    np.testing.assert_array_equal(net.params, at_once.params)
+
+
+def test_the_updater_of_the_network_is_not_touched(data):
+    net = network(auto_encoder(3), updater=ADAM)
+    net.pretrain(data)
+    assert not net.updater_state.any()
+
+
+def test_nor_is_its_count_of_iterations(data):
+    assert two().pretrain(data, epochs=3).iteration_count == 0
+
+
+def test_pretraining_is_reproducible(data):
+    nets = [
+        network(dl.AutoEncoder(n_out=3, corruption_level=0.5)).pretrain(data, epochs=3)
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(nets[0].params, nets[1].params)
+
+
+def test_each_iteration_corrupts_anew(data):
+    layer = dl.AutoEncoder(n_out=3, corruption_level=0.5)
+    net = network(layer, updater={"type": "sgd", "learning_rate": 1e-9})
+    scores = [net.pretrain_layer(0, data).score for _ in range(2)]
+    assert abs(scores[0] - scores[1]) > 1e-3
+
+
+def test_inputs_are_dropped_as_in_training(data):
+    dropped, plain = network(auto_encoder(3, keep_probability=0.5)), two()
+    assert dropped.pretrain_layer(0, data).score != plain.pretrain_layer(0, data).score
+
+
+def test_constraints_hold_after_pretraining(data):
+    constraint = {"type": "max_norm", "max_norm": 0.1, "dimensions": (0,)}
+    net = network(auto_encoder(3, constraints=(constraint,)))
+    net.pretrain(data)
+    norms = np.linalg.norm(net.param_table()["0_W"], axis=0)
+    assert norms.max() < 0.1001
+
+
+def test_minibatches_may_be_cut(data):
+    cut, given = two(), two()
+    cut.pretrain_layer(0, data, batch_size=2)
+    given.pretrain_layer(0, list(data.batches(2)))
+    np.testing.assert_array_equal(cut.params, given.params)
+
+
+def test_labels_do_not_matter(data):
+    with_labels, without = two(), two()
+    with_labels.pretrain(dl.DataSet(data.features, np.eye(2)[[0, 1, 0, 1, 0, 1]]))
+    without.pretrain(data)
+    np.testing.assert_array_equal(with_labels.params, without.params)
+
+
+def test_a_graph_is_pretrained_by_name(data):
+    conf = dl.ComputationGraphConfiguration(
+        inputs={"in": ROWS},
+        vertices={
+            "front": dl.Dense(n_out=4, inputs="in"),
+            "encoder": dl.AutoEncoder(n_out=3, inputs="front", descends=True),
+            "out": dl.Output(n_out=2, inputs="encoder"),
+        },
+        outputs=("out",),
+    )
+    net = dl.ComputationGraph(conf)
+    before = net.params.copy()
+    net.pretrain_layer("encoder", data)
+    assert changed(net, before) == {"encoder_W", "encoder_b", "encoder_vb"}
+
+
+def test_training_with_labels_leaves_what_only_pretraining_needs(rng):
+    """Also where regularization or an updater would move it."""
+    net = network(auto_encoder(3), l2_bias=0.5, updater=ADAM)
+    before = net.param_table()["0_vb"].copy() + 1
+    net.param_table()["0_vb"][...] = before
+    net.fit(dl.DataSet(rng.standard_normal((6, 4)), np.eye(2)[[0, 1, 0, 1, 0, 1]]))
+    np.testing.assert_array_equal(net.param_table()["0_vb"], before)
+
+
+def test_and_does_not_score_it(rng):
+    net = network(auto_encoder(3), l2_bias=0.5)
+    net.param_table()["0_vb"][...] = 100
+    data = dl.DataSet(rng.standard_normal((6, 4)), np.eye(2)[[0, 1, 0, 1, 0, 1]])
+    assert net.compute_score(data) < 100
+
+
+@pytest.mark.parametrize("layer", [0, 3, -1, "layer0", "nobody"])
+def test_what_cannot_be_pretrained_is_refused(data, layer):
+    net = network(dl.Dense(n_out=3), auto_encoder(2))
+    with pytest.raises(
+        OptionError, match="must be one that can be pretrained, of 'lay"
+    ):
+        net.pretrain_layer(layer, data)
+
+
+def test_a_network_without_autoencoders_is_refused(data):
+    with pytest.raises(OptionError, match="must have a layer that can be pretrained"):
+        network(dl.Dense(n_out=3)).pretrain(data)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "call"),
+    [
+        (2, lambda net, data, epochs: net.pretrain_layer(0, data, epochs=epochs)),
+        (1, lambda net, data, epochs: net.pretrain(data, epochs=epochs)),
+    ],
+)
+def test_what_can_be_read_once_does_not_do_for_two_passes(data, epochs, call):
+    with pytest.raises(OptionError, match="read again for 2 passes, got list_iterator"):
+        call(two(), iter([data]), epochs)
+
+
+def test_no_data_are_refused():
+    with pytest.raises(DataError, match="data must hold a minibatch, got none"):
+        two().pretrain([])
+
+
+def test_no_epochs_are_refused(data):
+    with pytest.raises(OptionError, match="epochs"):
+        two().pretrain_layer(0, data, epochs=0)
