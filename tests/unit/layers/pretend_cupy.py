@@ -47,6 +47,7 @@ NAMES = frozenset(
         "mean",
         "min",
         "minimum",
+        "moveaxis",
         "multiply",
         "negative",
         "ones",

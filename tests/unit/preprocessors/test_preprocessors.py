@@ -1,5 +1,7 @@
 """What holds for every preprocessor over one table, and what single ones promise."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.doors import to_border
 from daskdl.nn.preprocessors.table import PREPROCESSORS, build_preprocessor
+from tests.unit.layers.pretend_cupy import Namespace, PretendArray, plain, pretend
 
 BATCH, STEPS = 2, 3
 ROWS = FeedForward(size=12)
@@ -375,3 +378,18 @@ def test_a_network_on_images_in_series_trains_through_both_ways(rng):
     data = dl.DataSet(rng.standard_normal((BATCH, 12, STEPS)), labels)
     before = net.compute_score(data)
     assert net.fit(data, epochs=20).compute_score(data) < before
+
+
+@every_case
+def test_arrays_of_a_device_stay_there(rng, name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", Namespace)
+    host, device = Alone(name), Alone(name)
+    conf, input_type, _ = CASES[name]
+    device.built = build_preprocessor(conf, input_type, "me", Workspace(Namespace))
+    x = host.x(rng)
+    output = device.forward(pretend(x))
+    grad_x = device.built.backward(output)
+    assert isinstance(output, PretendArray)
+    assert isinstance(grad_x, PretendArray)
+    np.testing.assert_array_equal(plain(output), host.forward(x))
+    np.testing.assert_array_equal(plain(grad_x), x)
