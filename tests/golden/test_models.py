@@ -12,7 +12,7 @@ from tests.golden.case_names import case_files
 
 FILES = case_files("models", ".zip")
 # Relative to the largest number of an array.
-TOLERANCE = {"double": 1e-10, "float": 1e-5}
+TOLERANCE = {"double": 1e-12, "float": 1e-6}
 
 
 # DL4J's own file says of a dense layer that volumes have fewer numbers than they have;

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from daskdl.errors import FormatError
+from daskdl.formats.dl4j.enumerations import NORMALIZATION, enumeration
 from daskdl.formats.dl4j.functions import ENUMERATED_INIT
 from daskdl.formats.dl4j.java import Codec, JavaClass, Json, Key, expect_mapping
-from daskdl.formats.dl4j.layers import NORMALIZATION, LayerRow, enumeration, keys
+from daskdl.formats.dl4j.layer_keys import keys
+from daskdl.formats.dl4j.layer_row import LayerRow
 from daskdl.formats.dl4j.preprocessors import PREPROCESSOR
 from daskdl.formats.dl4j.training import UPDATER
 

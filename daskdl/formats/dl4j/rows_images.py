@@ -1,0 +1,168 @@
+"""Layers that pool, resize or measure images and series in DL4J's JSON."""
+
+from daskdl.formats.dl4j.enumerations import ONE_OF_TWO, POOLING, one_and
+from daskdl.formats.dl4j.functions import ARRAY, LOSS
+from daskdl.formats.dl4j.java import Key
+from daskdl.formats.dl4j.layer_keys import (
+    ACTIVATED,
+    ANY,
+    LOSS_KEY,
+    NO_NORMALIZATION,
+    UNSIZED,
+    UNUSED_BASE,
+    WINDOW,
+    WINDOW_1D,
+    keys,
+    layer_row,
+    unused,
+)
+
+ROWS = [
+    layer_row(
+        "SubsamplingLayer",
+        "subsampling",
+        {
+            **ANY,
+            **WINDOW,
+            "avgPoolIncludePadInDivisor": Key("include_padding", missing=True),
+            "poolingType": Key("pooling_type", POOLING),
+            **keys(pnorm="pnorm", eps="eps"),
+        },
+        unused(cnn2dDataFormat="NCHW", cudnnAllowFallback=True),
+    ),
+    layer_row(
+        "Subsampling1DLayer",
+        "subsampling1d",
+        {
+            **ANY,
+            **WINDOW_1D,
+            # DL4J pools images that are one pixel wide.
+            "kernelSize": Key("kernel_size", one_and(1)),
+            "padding": Key("padding", one_and(0)),
+            "avgPoolIncludePadInDivisor": Key("include_padding", missing=True),
+            "poolingType": Key("pooling_type", POOLING),
+            **keys(pnorm="pnorm", eps="eps"),
+        },
+        unused(cnn2dDataFormat="NCHW", cudnnAllowFallback=True),
+    ),
+    layer_row(
+        "Subsampling3DLayer",
+        "subsampling3d",
+        {**ANY, **WINDOW, "poolingType": Key("pooling_type", POOLING)},
+        unused(cudnnAllowFallback=True, dataFormat="NCDHW"),
+    ),
+    layer_row(
+        "GlobalPoolingLayer",
+        "global_pooling",
+        {
+            **ANY,
+            "poolingType": Key("pooling_type", POOLING),
+            **keys(
+                collapseDimensions="collapse_dimensions",
+                pnorm="pnorm",
+                poolingDimensions="pooling_dimensions",
+            ),
+        },
+        {**NO_NORMALIZATION, "gradientNormalizationThreshold": 0.0},
+    ),
+    layer_row(
+        "CnnLossLayer",
+        "cnn_loss",
+        {**ANY, **ACTIVATED, **LOSS_KEY},
+        {**UNUSED_BASE, **UNSIZED, "format": "NCHW"},
+    ),
+    layer_row(
+        "Cnn3DLossLayer",
+        "cnn3d_loss",
+        {**ANY, **ACTIVATED, **LOSS_KEY},
+        {**UNUSED_BASE, **UNSIZED, "dataFormat": "NCDHW"},
+    ),
+    layer_row(
+        "ZeroPaddingLayer",
+        "zero_padding",
+        {**ANY, **keys(padding="padding")},
+        unused(dataFormat="NCHW"),
+    ),
+    layer_row(
+        "ZeroPadding1DLayer",
+        "zero_padding1d",
+        {**ANY, **keys(padding="padding")},
+        unused(),
+    ),
+    layer_row(
+        "ZeroPadding3DLayer",
+        "zero_padding3d",
+        {**ANY, **keys(padding="padding")},
+        unused(),
+    ),
+    layer_row(
+        "Cropping2D",
+        "cropping2d",
+        {**ANY, **keys(cropping="cropping")},
+        unused(dataFormat="NCHW"),
+        folder="convolutional.",
+    ),
+    layer_row(
+        "Cropping1D",
+        "cropping1d",
+        {**ANY, **keys(cropping="cropping")},
+        unused(),
+        folder="convolutional.",
+    ),
+    layer_row(
+        "Cropping3D",
+        "cropping3d",
+        {**ANY, **keys(cropping="cropping")},
+        unused(),
+        folder="convolutional.",
+    ),
+    layer_row(
+        "Upsampling2D",
+        "upsampling2d",
+        {**ANY, **keys(size="size")},
+        unused(format="NCHW"),
+    ),
+    layer_row(
+        "Upsampling1D",
+        "upsampling1d",
+        {**ANY, "size": Key("size", ONE_OF_TWO)},
+        unused(),
+    ),
+    layer_row(
+        "Upsampling3D",
+        "upsampling3d",
+        {**ANY, **keys(size="size")},
+        unused(dataFormat="NCDHW"),
+    ),
+    layer_row(
+        "LocalResponseNormalization",
+        "local_response_normalization",
+        {**ANY, **keys(alpha="alpha", beta="beta", k="k", n="n")},
+        unused(cudnnAllowFallback=True, dataFormat="NCHW"),
+    ),
+    layer_row(
+        "SpaceToDepthLayer",
+        "space_to_depth",
+        {**ANY, **keys(blockSize="block_size")},
+        unused(dataFormat="NCHW"),
+    ),
+    layer_row(
+        "SpaceToBatchLayer",
+        "space_to_batch",
+        {**ANY, **keys(blocks="blocks", padding="padding")},
+        unused(format="NCHW"),
+    ),
+    layer_row(
+        "Yolo2OutputLayer",
+        "yolo2_output",
+        {
+            **ANY,
+            "boundingBoxes": Key("bounding_boxes", ARRAY),
+            **keys(lambdaCoord="lambda_coord", lambdaNoObj="lambda_no_obj"),
+            "lossClassPredictions": Key("loss_class_predictions", LOSS),
+            "lossPositionScale": Key("loss_position_scale", LOSS),
+        },
+        unused(format="NCHW"),
+        folder="objdetect.",
+    ),
+]
