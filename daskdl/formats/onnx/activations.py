@@ -1,0 +1,200 @@
+"""Activation functions as ONNX operators; what has none is composed of others."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from daskdl.formats.onnx.graph import Graph
+from daskdl.nn.conf.activations import (
+    AnyActivation,
+    Elu,
+    Gelu,
+    LeakyRelu,
+    Relu,
+    RRelu,
+    ThresholdedRelu,
+)
+
+__all__ = ["activate", "cell_activation"]
+
+# As float32, because DL4J rounds them, and computes in float32 here anyway.
+_RATIONAL_SCALE, _RATIONAL_QUARTIC = 1.7159, 1.41645
+_RATIONAL_LIMIT = 1e4
+_GELU_SLOPE = 1.702
+_GATE_LIMIT = 100.0
+
+_NAMES = {
+    "hardsigmoid": ("HardSigmoid", {"alpha": 0.2, "beta": 0.5}),
+    "selu": ("Selu", {"alpha": 1.6732632423543772, "gamma": 1.0507009873554805}),
+    "sigmoid": ("Sigmoid", {}),
+    "softplus": ("Softplus", {}),
+    "softsign": ("Softsign", {}),
+    "tanh": ("Tanh", {}),
+}
+# With options: those that a name alone stands for.
+_DEFAULTS: dict[str, Any] = {
+    "elu": Elu(),
+    "gelu": Gelu(),
+    "leakyrelu": LeakyRelu(),
+    "relu": Relu(),
+    "rrelu": RRelu(),
+    "thresholdedrelu": ThresholdedRelu(),
+}
+# What the operators LSTM and RNN have built in, with alpha and beta.
+_CELLS = {
+    "hardsigmoid": ("HardSigmoid", 0.2, 0.5),
+    "sigmoid": ("Sigmoid", 0.0, 0.0),
+    "softsign": ("Softsign", 0.0, 0.0),
+    "softplus": ("Softplus", 0.0, 0.0),
+    "tanh": ("Tanh", 0.0, 0.0),
+    "relu": ("Relu", 0.0, 0.0),
+    "identity": ("Affine", 1.0, 0.0),
+}
+
+
+def activate(graph: Graph, activation: AnyActivation, x: str, axis: int) -> str:
+    """Add an activation function.
+
+    Parameters
+    ----------
+    graph : Graph
+        Gets the operators.
+    activation : str or model of daskdl.nn.conf.activations
+        What the configuration says.
+    x : str
+        The value it is applied to.
+    axis : int
+        Along which a softmax works.
+
+    Returns
+    -------
+    str
+        The value that comes out.
+    """
+    conf = _DEFAULTS.get(activation, activation)  # type: ignore[arg-type]
+    if not isinstance(conf, str):
+        return _WITH_OPTIONS[type(conf)](graph, conf, x)
+    if conf == "softmax":
+        return graph.op("Softmax", x, axis=axis)
+    if conf in _NAMES:
+        kind, attributes = _NAMES[conf]
+        return graph.op(kind, x, **attributes)
+    return _COMPOSED[conf](graph, x)
+
+
+def cell_activation(activation: AnyActivation) -> tuple[str, float, float] | None:
+    """Return what an operator LSTM or RNN calls a function, with alpha and beta.
+
+    None if it has not got it.
+    """
+    if isinstance(activation, str) and activation in _CELLS:
+        return _CELLS[activation]
+    conf = _DEFAULTS.get(activation, activation)  # type: ignore[arg-type]
+    if isinstance(conf, LeakyRelu):
+        return ("LeakyRelu", conf.alpha, 0.0)
+    if isinstance(conf, Elu):
+        return ("Elu", conf.alpha, 0.0)
+    if isinstance(conf, ThresholdedRelu):
+        return ("ThresholdedRelu", conf.theta, 0.0)
+    return ("Relu", 0.0, 0.0) if conf == Relu() else None
+
+
+def _elu(graph: Graph, conf: Elu, x: str) -> str:
+    return graph.op("Elu", x, alpha=conf.alpha)
+
+
+def _leaky_relu(graph: Graph, conf: LeakyRelu, x: str) -> str:
+    return graph.op("LeakyRelu", x, alpha=conf.alpha)
+
+
+def _thresholded_relu(graph: Graph, conf: ThresholdedRelu, x: str) -> str:
+    return graph.op("ThresholdedRelu", x, alpha=conf.theta)
+
+
+def _randomized_relu(graph: Graph, conf: RRelu, x: str) -> str:
+    # DL4J's in inference: it compares with the mean slope.
+    return graph.op("Max", x, graph.floats((conf.l + conf.u) / 2))
+
+
+def _relu(graph: Graph, conf: Relu, x: str) -> str:
+    if conf == Relu():
+        return graph.op("Relu", x)
+    start = graph.floats(conf.threshold or 0.0)
+    below = graph.op("Sub", x, start)
+    below = graph.op("Mul", below, graph.floats(conf.negative_slope or 0.0))
+    is_above = graph.op("GreaterOrEqual", x, start)
+    y = graph.op("Where", is_above, x, below)
+    return y if conf.max is None else graph.op("Min", y, graph.floats(conf.max))
+
+
+def _gelu(graph: Graph, conf: Gelu, x: str) -> str:
+    if not conf.precise:
+        gate = graph.op("Mul", x, graph.floats(_GELU_SLOPE))
+        return graph.op("Mul", x, graph.op("Sigmoid", gate))
+    limits = graph.floats(-_GATE_LIMIT), graph.floats(_GATE_LIMIT)
+    near = graph.op("Clip", x, *limits)
+    cubed = _cube(graph, graph.op("Mul", near, graph.floats(0.044715)))
+    inner = graph.op("Add", near, cubed)
+    inner = graph.op("Mul", inner, graph.floats(math.sqrt(2 / math.pi)))
+    gate = graph.op("Add", graph.op("Tanh", inner), graph.floats(1.0))
+    return graph.op("Mul", graph.op("Mul", x, graph.floats(0.5)), gate)
+
+
+def _identity(graph: Graph, x: str) -> str:
+    return x
+
+
+def _cube(graph: Graph, x: str) -> str:
+    return graph.op("Mul", graph.op("Mul", x, x), x)
+
+
+def _hard_tanh(graph: Graph, x: str) -> str:
+    return graph.op("Clip", x, graph.floats(-1.0), graph.floats(1.0))
+
+
+def _relu6(graph: Graph, x: str) -> str:
+    return graph.op("Clip", x, graph.floats(0.0), graph.floats(6.0))
+
+
+def _rectified_tanh(graph: Graph, x: str) -> str:
+    return graph.op("Relu", graph.op("Tanh", x))
+
+
+def _swish(graph: Graph, x: str) -> str:
+    return graph.op("Mul", x, graph.op("Sigmoid", x))
+
+
+def _mish(graph: Graph, x: str) -> str:
+    return graph.op("Mul", x, graph.op("Tanh", graph.op("Softplus", x)))
+
+
+def _rational_tanh(graph: Graph, x: str) -> str:
+    size = graph.op("Abs", graph.op("Mul", x, graph.floats(2 / 3)))
+    size = graph.op("Min", size, graph.floats(_RATIONAL_LIMIT))
+    square = graph.op("Mul", size, size)
+    quartic = graph.op("Mul", square, square)
+    quartic = graph.op("Mul", quartic, graph.floats(_RATIONAL_QUARTIC))
+    below = graph.op("Sum", graph.floats(1.0), size, square, quartic)
+    share = graph.op("Sub", graph.floats(1.0), graph.op("Reciprocal", below))
+    share = graph.op("Mul", share, graph.floats(_RATIONAL_SCALE))
+    return graph.op("Mul", graph.op("Sign", x), share)
+
+
+_WITH_OPTIONS: dict[type, Callable[[Graph, Any, str], str]] = {
+    Elu: _elu,
+    Gelu: _gelu,
+    LeakyRelu: _leaky_relu,
+    Relu: _relu,
+    RRelu: _randomized_relu,
+    ThresholdedRelu: _thresholded_relu,
+}
+_COMPOSED: dict[str, Callable[[Graph, str], str]] = {
+    "cube": _cube,
+    "hardtanh": _hard_tanh,
+    "identity": _identity,
+    "mish": _mish,
+    "rationaltanh": _rational_tanh,
+    "rectifiedtanh": _rectified_tanh,
+    "relu6": _relu6,
+    "swish": _swish,
+}

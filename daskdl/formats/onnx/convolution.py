@@ -1,0 +1,142 @@
+"""Convolutions of series, images and volumes in ONNX, and their transposes."""
+
+from typing import Any
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.formats.onnx.activations import activate
+from daskdl.formats.onnx.graph import Graph, Part, feature_axis
+from daskdl.nn.conf.input_type import Recurrent
+from daskdl.nn.layers.windows import reach
+
+__all__ = [
+    "window_attributes",
+    "write_convolution",
+    "write_deconvolution",
+    "write_depthwise_convolution",
+    "write_separable_convolution",
+]
+
+
+def window_attributes(conf: Any) -> dict[str, Any]:
+    """Return where a window lies, in the words of ONNX's operators.
+
+    Parameters
+    ----------
+    conf : layer configuration
+        With `kernel_size`, `stride`, `padding`, `dilation` and `convolution_mode`.
+    """
+    attributes: dict[str, Any] = {
+        "kernel_shape": list(conf.kernel_size),
+        "strides": list(conf.stride),
+        "dilations": list(conf.dilation),
+    }
+    if conf.convolution_mode == "same":
+        return {**attributes, "auto_pad": "SAME_UPPER"}
+    if conf.convolution_mode == "causal":
+        before = [
+            reach(kernel, dilation) - 1
+            for kernel, dilation in zip(conf.kernel_size, conf.dilation, strict=True)
+        ]
+        return {**attributes, "pads": [*before, *(0 for _ in before)]}
+    return {**attributes, "pads": [*conf.padding, *conf.padding]}
+
+
+def write_convolution(graph: Graph, part: Part, x: str) -> str:
+    """Write a cross-correlation of series, images or volumes."""
+    weight = part.params["W"]
+    n = weight.ndim - 2
+    return _written(graph, part, x, weight.transpose(n + 1, n, *range(n)))
+
+
+def write_depthwise_convolution(graph: Graph, part: Part, x: str) -> str:
+    """Write a cross-correlation of each channel by itself."""
+    weight = part.params["W"]
+    height, width, n_in, multiplier = weight.shape
+    kernels = weight.transpose(2, 3, 0, 1).reshape(n_in * multiplier, 1, height, width)
+    return _written(graph, part, x, kernels, group=n_in)
+
+
+def write_separable_convolution(graph: Graph, part: Part, x: str) -> str:
+    """Write a cross-correlation of each channel by itself, and one of single pixels."""
+    weight, pointwise = part.params["W"], part.params["pW"]
+    multiplier, n_in, height, width = weight.shape
+    # Channel by channel, the kernels of one side by side.
+    kernels = weight.transpose(1, 0, 2, 3).reshape(n_in * multiplier, 1, height, width)
+    x = graph.op(
+        "Conv",
+        x,
+        graph.floats(kernels, "W"),
+        group=n_in,
+        **window_attributes(part.conf),
+    )
+    y = graph.op("Conv", x, graph.floats(pointwise, "pW"), *_bias(graph, part))
+    return _activated(graph, part, y)
+
+
+def write_deconvolution(graph: Graph, part: Part, x: str) -> str:
+    """Write the transpose of a cross-correlation."""
+    conf, weight = part.conf, part.params["W"]
+    n = weight.ndim - 2
+    attributes = {**window_attributes(conf), **_transposed_pads(conf)}
+    attributes.pop("auto_pad", None)
+    y = graph.op(
+        "ConvTranspose",
+        x,
+        graph.floats(weight.transpose(n + 1, n, *range(n)), "W"),
+        *_bias(graph, part),
+        **attributes,
+    )
+    return _activated(graph, part, y)
+
+
+def _written(
+    graph: Graph, part: Part, x: str, kernels: FloatArray, *, group: int = 1
+) -> str:
+    """Write a convolution with kernels (out, in, *window)."""
+    is_series = isinstance(part.input_type, Recurrent)
+    if is_series:
+        x = graph.transposed(x, 0, 2, 1)
+    y = graph.op(
+        "Conv",
+        x,
+        graph.floats(np.ascontiguousarray(kernels), "W"),
+        *_bias(graph, part),
+        group=group,
+        **window_attributes(part.conf),
+    )
+    if is_series:
+        y = graph.transposed(y, 0, 2, 1)
+    return _activated(graph, part, y)
+
+
+def _bias(graph: Graph, part: Part) -> list[str]:
+    return [graph.floats(part.params["b"], "b")] if "b" in part.params else []
+
+
+def _activated(graph: Graph, part: Part, y: str) -> str:
+    axis = feature_axis(part.output_type)
+    if getattr(part.input_type, "data_format", "").startswith("NC"):
+        # DL4J's softmax takes the last axis of its arrays: the width, or the time.
+        axis = 1 if isinstance(part.input_type, Recurrent) else -1
+    return activate(graph, part.conf.activation, y, axis)
+
+
+def _transposed_pads(conf: Any) -> dict[str, list[int]]:
+    """Return what is cut off, or added behind, where the size is stride times size."""
+    if conf.convolution_mode != "same":
+        return {}
+    # What the windows reach beyond the output; it is negative where they leave gaps.
+    beyond = [
+        reach(kernel, dilation) - stride
+        for kernel, dilation, stride in zip(
+            conf.kernel_size, conf.dilation, conf.stride, strict=True
+        )
+    ]
+    before = [max(0, total) // 2 for total in beyond]
+    behind = [max(0, total) - cut for total, cut in zip(beyond, before, strict=True)]
+    return {
+        "pads": [*before, *behind],
+        "output_padding": [max(0, -total) for total in beyond],
+    }

@@ -1,0 +1,122 @@
+"""A whole network as a graph of ONNX operators. Pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from daskdl.arrays.namespace import to_host
+from daskdl.checks import some
+from daskdl.errors import FormatError
+from daskdl.formats.onnx.graph import Graph, Part
+from daskdl.formats.onnx.reshaping import entered, left
+from daskdl.formats.onnx.table import WRITERS
+from daskdl.nn.conf.input_type import inside_type
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.network import MultiLayerConfiguration
+from daskdl.nn.conf.topology import Node
+from daskdl.nn.network import Network
+
+__all__ = ["input_names", "network_graph", "not_covered", "output_names"]
+
+
+def network_graph(network: Network[Any]) -> Graph:
+    """Return the forward pass of a network in inference mode.
+
+    Parameters
+    ----------
+    network : MultiLayerNetwork or ComputationGraph
+        Not changed.
+
+    Returns
+    -------
+    Graph
+        Reads values called :func:`input_names`, and ends in :func:`output_names`.
+
+    Raises
+    ------
+    FormatError
+        If ONNX has no form for a layer or vertex, or for an option of one.
+    """
+    missing = not_covered(network)
+    if missing:
+        raise FormatError(
+            f"ONNX: every layer and vertex must be of a kind that ONNX covers, got "
+            f"{some(missing)}. The guide lists the kinds under ONNX."
+        )
+    graph = Graph(WRITERS)
+    values: dict[str, str] = {}
+    for name, read, input_type in zip(
+        input_names(network), _read_names(network), network.input_types, strict=True
+    ):
+        graph.inputs[name] = values[read] = entered(graph, input_type, name)
+    params = {name: to_host(array) for name, array in network.param_table().items()}
+    for node in network.nodes:
+        values[node.name] = _written(graph, node, values, params)
+    by_name = {node.name: node for node in network.nodes}
+    for name, inside in zip(output_names(network), _output_nodes(network), strict=True):
+        y = left(graph, by_name[inside].output_type, values[inside])
+        graph.name_output(y, name)
+    return graph
+
+
+def input_names(network: Network[Any]) -> list[str]:
+    """Return what the inputs are called: as in the graph, or ``input``."""
+    conf = network.conf
+    if isinstance(conf, MultiLayerConfiguration):
+        return ["input"]
+    return list(conf.inputs)
+
+
+def output_names(network: Network[Any]) -> list[str]:
+    """Return what the outputs are called: as in the graph, or ``output``."""
+    conf = network.conf
+    if isinstance(conf, MultiLayerConfiguration):
+        return ["output"]
+    return list(conf.outputs)
+
+
+def not_covered(network: Network[Any]) -> list[str]:
+    """Return the layers and vertices of kinds that ONNX does not cover.
+
+    Returns
+    -------
+    list of str
+        Each with its name and kind, as ``name (Kind)``.
+    """
+    found = []
+    for node in network.nodes:
+        held: Any = node.conf
+        while held is not None:
+            known = WRITERS.layers if isinstance(held, LayerConf) else WRITERS.vertices
+            if type(held) not in known:
+                found.append(f"{node.name} ({type(held).__name__})")
+            held = getattr(held, "layer", getattr(held, "vertex", None))
+    return found
+
+
+def _written(
+    graph: Graph, node: Node, values: dict[str, str], params: dict[str, Any]
+) -> str:
+    part = Part(
+        node.name,
+        node.conf,
+        tuple(inside_type(input_type) for input_type in node.input_types),
+        inside_type(node.output_type),
+        {item.name: params[f"{node.key}_{item.name}"] for item in node.parameters},
+    )
+    inputs = [values[name] for name in node.inputs]
+    if isinstance(node.conf, LayerConf):
+        return graph.layer(part, inputs[0])
+    return graph.vertex(part, inputs)
+
+
+def _read_names(network: Network[Any]) -> Sequence[str]:
+    """Return what layers call the inputs that they read."""
+    if isinstance(network.conf, MultiLayerConfiguration):
+        return network.nodes[0].inputs
+    return list(network.conf.inputs)
+
+
+def _output_nodes(network: Network[Any]) -> Sequence[str]:
+    if isinstance(network.conf, MultiLayerConfiguration):
+        return [network.nodes[-1].name]
+    return list(network.conf.outputs)

@@ -1,0 +1,221 @@
+"""What ONNX covers: the kinds of layers, vertices and preprocessors, a row a kind."""
+
+from daskdl.formats.onnx.convolution import (
+    write_convolution,
+    write_deconvolution,
+    write_depthwise_convolution,
+    write_separable_convolution,
+)
+from daskdl.formats.onnx.dense import (
+    write_activation,
+    write_dense,
+    write_element_wise_multiplication,
+    write_embedding,
+    write_embedding_sequence,
+    write_identity,
+    write_output,
+    write_repeat_vector,
+)
+from daskdl.formats.onnx.graph import Writers
+from daskdl.formats.onnx.normalization import (
+    write_batch_normalization,
+    write_local_response,
+    write_prelu,
+)
+from daskdl.formats.onnx.pooling import write_global_pooling, write_pooling
+from daskdl.formats.onnx.recurrent import (
+    write_bidirectional,
+    write_frozen,
+    write_graves_bidirectional_lstm,
+    write_last_time_step,
+    write_lstm,
+    write_simple_rnn,
+    write_time_distributed,
+)
+from daskdl.formats.onnx.reshaping import (
+    write_cnn_to_feed_forward,
+    write_cnn_to_rnn,
+    write_composable,
+    write_feed_forward_to_cnn,
+    write_feed_forward_to_rnn,
+    write_rnn_to_cnn,
+    write_rnn_to_feed_forward,
+)
+from daskdl.formats.onnx.resizing import (
+    write_cropping,
+    write_space_to_depth,
+    write_upsampling,
+    write_zero_padding,
+)
+from daskdl.formats.onnx.vertices import (
+    write_duplicate_to_time_series,
+    write_element_wise,
+    write_frozen_vertex,
+    write_l2,
+    write_l2_normalize,
+    write_last_time_step_vertex,
+    write_merge,
+    write_pool_helper,
+    write_preprocessor_vertex,
+    write_reverse_time_series,
+    write_scale,
+    write_shift,
+    write_stack,
+    write_subset,
+    write_unstack,
+)
+from daskdl.nn.layers.activation import Activation
+from daskdl.nn.layers.auto_encoder import AutoEncoder
+from daskdl.nn.layers.batch_normalization import BatchNormalization
+from daskdl.nn.layers.bidirectional import Bidirectional
+from daskdl.nn.layers.center_loss_output import CenterLossOutput
+from daskdl.nn.layers.cnn3d_loss import Cnn3DLoss
+from daskdl.nn.layers.cnn_loss import CnnLoss
+from daskdl.nn.layers.convolution import Convolution2D
+from daskdl.nn.layers.convolution1d import Convolution1D
+from daskdl.nn.layers.convolution3d import Convolution3D
+from daskdl.nn.layers.cropping1d import Cropping1D
+from daskdl.nn.layers.cropping2d import Cropping2D
+from daskdl.nn.layers.cropping3d import Cropping3D
+from daskdl.nn.layers.deconvolution2d import Deconvolution2D
+from daskdl.nn.layers.deconvolution3d import Deconvolution3D
+from daskdl.nn.layers.dense import Dense
+from daskdl.nn.layers.depthwise_convolution2d import DepthwiseConvolution2D
+from daskdl.nn.layers.dropout import Dropout
+from daskdl.nn.layers.element_wise_multiplication import ElementWiseMultiplication
+from daskdl.nn.layers.embedding import Embedding
+from daskdl.nn.layers.embedding_sequence import EmbeddingSequence
+from daskdl.nn.layers.frozen import Frozen
+from daskdl.nn.layers.frozen_with_backprop import FrozenWithBackprop
+from daskdl.nn.layers.global_pooling import GlobalPooling
+from daskdl.nn.layers.graves_bidirectional_lstm import GravesBidirectionalLSTM
+from daskdl.nn.layers.graves_lstm import GravesLSTM
+from daskdl.nn.layers.last_time_step import LastTimeStep
+from daskdl.nn.layers.local_response_normalization import LocalResponseNormalization
+from daskdl.nn.layers.loss_layer import LossLayer
+from daskdl.nn.layers.lstm import LSTM
+from daskdl.nn.layers.mask_layer import Mask
+from daskdl.nn.layers.output import Output
+from daskdl.nn.layers.prelu import PReLU
+from daskdl.nn.layers.repeat_vector import RepeatVector
+from daskdl.nn.layers.rnn_loss import RnnLoss
+from daskdl.nn.layers.rnn_output import RnnOutput
+from daskdl.nn.layers.separable_convolution2d import SeparableConvolution2D
+from daskdl.nn.layers.simple_rnn import SimpleRnn
+from daskdl.nn.layers.space_to_depth import SpaceToDepth
+from daskdl.nn.layers.subsampling import Subsampling
+from daskdl.nn.layers.subsampling1d import Subsampling1D
+from daskdl.nn.layers.subsampling3d import Subsampling3D
+from daskdl.nn.layers.time_distributed import TimeDistributed
+from daskdl.nn.layers.upsampling1d import Upsampling1D
+from daskdl.nn.layers.upsampling2d import Upsampling2D
+from daskdl.nn.layers.upsampling3d import Upsampling3D
+from daskdl.nn.layers.zero_padding import ZeroPadding
+from daskdl.nn.layers.zero_padding1d import ZeroPadding1D
+from daskdl.nn.layers.zero_padding3d import ZeroPadding3D
+from daskdl.nn.preprocessors.cnn3d_to_feed_forward import Cnn3DToFeedForward
+from daskdl.nn.preprocessors.cnn_to_feed_forward import CnnToFeedForward
+from daskdl.nn.preprocessors.cnn_to_rnn import CnnToRnn
+from daskdl.nn.preprocessors.composable import Composable
+from daskdl.nn.preprocessors.feed_forward_to_cnn import FeedForwardToCnn
+from daskdl.nn.preprocessors.feed_forward_to_rnn import FeedForwardToRnn
+from daskdl.nn.preprocessors.rnn_to_cnn import RnnToCnn
+from daskdl.nn.preprocessors.rnn_to_feed_forward import RnnToFeedForward
+from daskdl.nn.vertices.duplicate_to_time_series import DuplicateToTimeSeriesVertex
+from daskdl.nn.vertices.element_wise import ElementWiseVertex
+from daskdl.nn.vertices.frozen_vertex import FrozenVertex
+from daskdl.nn.vertices.l2 import L2Vertex
+from daskdl.nn.vertices.l2_normalize import L2NormalizeVertex
+from daskdl.nn.vertices.last_time_step import LastTimeStepVertex
+from daskdl.nn.vertices.merge import MergeVertex
+from daskdl.nn.vertices.pool_helper import PoolHelperVertex
+from daskdl.nn.vertices.preprocessor_vertex import PreprocessorVertex
+from daskdl.nn.vertices.reverse_time_series import ReverseTimeSeriesVertex
+from daskdl.nn.vertices.scale import ScaleVertex
+from daskdl.nn.vertices.shift import ShiftVertex
+from daskdl.nn.vertices.stack import StackVertex
+from daskdl.nn.vertices.subset import SubsetVertex
+from daskdl.nn.vertices.unstack import UnstackVertex
+
+__all__ = ["WRITERS"]
+
+WRITERS = Writers(
+    layers={
+        Activation: write_activation,
+        AutoEncoder: write_output,
+        BatchNormalization: write_batch_normalization,
+        Bidirectional: write_bidirectional,
+        CenterLossOutput: write_output,
+        Cnn3DLoss: write_activation,
+        CnnLoss: write_activation,
+        Convolution1D: write_convolution,
+        Convolution2D: write_convolution,
+        Convolution3D: write_convolution,
+        Cropping1D: write_cropping,
+        Cropping2D: write_cropping,
+        Cropping3D: write_cropping,
+        Deconvolution2D: write_deconvolution,
+        Deconvolution3D: write_deconvolution,
+        Dense: write_dense,
+        DepthwiseConvolution2D: write_depthwise_convolution,
+        Dropout: write_identity,
+        ElementWiseMultiplication: write_element_wise_multiplication,
+        Embedding: write_embedding,
+        EmbeddingSequence: write_embedding_sequence,
+        Frozen: write_frozen,
+        FrozenWithBackprop: write_frozen,
+        GlobalPooling: write_global_pooling,
+        GravesBidirectionalLSTM: write_graves_bidirectional_lstm,
+        GravesLSTM: write_lstm,
+        LastTimeStep: write_last_time_step,
+        LocalResponseNormalization: write_local_response,
+        LossLayer: write_activation,
+        LSTM: write_lstm,
+        Mask: write_identity,
+        Output: write_output,
+        PReLU: write_prelu,
+        RepeatVector: write_repeat_vector,
+        RnnLoss: write_activation,
+        RnnOutput: write_output,
+        SeparableConvolution2D: write_separable_convolution,
+        SimpleRnn: write_simple_rnn,
+        SpaceToDepth: write_space_to_depth,
+        Subsampling: write_pooling,
+        Subsampling1D: write_pooling,
+        Subsampling3D: write_pooling,
+        TimeDistributed: write_time_distributed,
+        Upsampling1D: write_upsampling,
+        Upsampling2D: write_upsampling,
+        Upsampling3D: write_upsampling,
+        ZeroPadding: write_zero_padding,
+        ZeroPadding1D: write_zero_padding,
+        ZeroPadding3D: write_zero_padding,
+    },
+    vertices={
+        DuplicateToTimeSeriesVertex: write_duplicate_to_time_series,
+        ElementWiseVertex: write_element_wise,
+        FrozenVertex: write_frozen_vertex,
+        L2NormalizeVertex: write_l2_normalize,
+        L2Vertex: write_l2,
+        LastTimeStepVertex: write_last_time_step_vertex,
+        MergeVertex: write_merge,
+        PoolHelperVertex: write_pool_helper,
+        PreprocessorVertex: write_preprocessor_vertex,
+        ReverseTimeSeriesVertex: write_reverse_time_series,
+        ScaleVertex: write_scale,
+        ShiftVertex: write_shift,
+        StackVertex: write_stack,
+        SubsetVertex: write_subset,
+        UnstackVertex: write_unstack,
+    },
+    preprocessors={
+        Cnn3DToFeedForward: write_cnn_to_feed_forward,
+        CnnToFeedForward: write_cnn_to_feed_forward,
+        CnnToRnn: write_cnn_to_rnn,
+        Composable: write_composable,
+        FeedForwardToCnn: write_feed_forward_to_cnn,
+        FeedForwardToRnn: write_feed_forward_to_rnn,
+        RnnToCnn: write_rnn_to_cnn,
+        RnnToFeedForward: write_rnn_to_feed_forward,
+    },
+)
