@@ -141,7 +141,7 @@ def test_the_defaults_are_those_of_dl4j():
         ("l2: 0}", "n_in: 35}", r"layers\[3\].n_in: must be 36, .*got 35"),
         ("l2: 0}", "name: layer0}", r"layers\[3\].name: must differ from"),
         ("l2: 0}", "inputs: x}", r"layers\[3\].inputs: must be left out"),
-        ("seed: 7", "seed: -1", "network.seed: must be greater than or equal to 0"),
+        ("seed: 7", "seed: 1.5", "network.seed: must be a whole number"),
         ("seed: 7", "dtype: float16", "dtype: must be one of 'float32', 'float64'"),
         ("height: 8, ", "", "network.input.height: must be given"),
         ("type: Adam", "type: sgd, momentum: 1", r"updater.momentum: is not a known k"),
