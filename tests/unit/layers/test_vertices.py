@@ -125,7 +125,7 @@ def test_numbers_that_do_not_fill_the_new_shape_are_refused():
     with pytest.raises(
         ShapeError, match=r"as many numbers as new_shape \(-1, 12\), got"
     ):
-        Alone("reshape to rows").forward([np.zeros((2, 3, 3, 2))])
+        Alone("reshape to rows").forward([np.zeros((1, 3, 3, 2))])
 
 
 def test_a_mask_of_other_steps_is_refused(rng):

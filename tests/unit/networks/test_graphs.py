@@ -10,6 +10,7 @@ from daskdl import (
     Dense,
     ElementWiseVertex,
     FeedForward,
+    Frozen,
     FrozenVertex,
     GlobalPooling,
     L2Vertex,
@@ -59,6 +60,11 @@ def read_output():
     )
 
 
+def first_layer_is_an_output():
+    vertices = {"first": out("a"), "second": out(["first", "b"])}
+    return graph(vertices, outputs=["first", "second"])
+
+
 def output_in_the_middle():
     return graph({"first": out("a"), "out": out(["first", "b"])})
 
@@ -88,6 +94,7 @@ def shared_layer():
 
 GRAPHS = {
     "an output that others read": read_output,
+    "a first layer that is an output": first_layer_is_an_output,
     "an output layer in the middle": output_in_the_middle,
     "a layer behind a stack": shared_layer,
     "a frozen vertex": frozen_between,
@@ -142,6 +149,23 @@ def attention(**options):
         "out": out("pool"),
     }
     return graph(vertices, inputs=SERIES)
+
+
+def test_nothing_in_front_of_a_frozen_layer_learns(rng):
+    network = graph(
+        {
+            "d": dense("a"),
+            "f": Frozen(layer=Dense(n_out=3), inputs="d"),
+            "out": out("f"),
+        },
+        inputs={"a": TWO["a"]},
+    )
+    before = network.params.copy()
+    for _ in range(2):
+        network.fit(minibatch(network, rng))
+    learned = network.layout.views(network.params != before)
+    assert not any(learned[name].any() for name in ("d_W", "d_b", "f_W", "f_b"))
+    assert learned["out_W"].all()
 
 
 def series(rng, n=3):
