@@ -24,7 +24,6 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     numpy.random.Generator
         A PCG64 at its beginning: the same arguments give the same numbers in every
         process, on every platform.
-
     """
     # repr keeps 1 and "1" apart, and ("ab", "c") from ("a", "bc").
     name = repr((int(seed), *(n if isinstance(n, str) else int(n) for n in names)))

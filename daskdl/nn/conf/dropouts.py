@@ -56,8 +56,8 @@ class AlphaDropout(Conf):
     keep_probability : float in (0, 1] or schedule
         Probability to keep a number; the others become the value that a SELU has far
         below 0.
-    alpha, lambda : float
-        Of the SELU; `lambda_` for Python.
+    alpha, lambda_ : float
+        Of the SELU; the key of the second is ``lambda``.
 
     References
     ----------

@@ -22,8 +22,8 @@ class CenterLossOutput(OutputConf):
     ----------
     alpha : float
         Share of the way to its examples that a center goes in one iteration.
-    lambda : float
-        How much the distance to the centers counts; `lambda_` for Python.
+    lambda_ : float
+        How much the distance to the centers counts; its key is ``lambda``.
     gradient_check : bool
         Whether the centers move by the gradient of the loss, as gradient checks need.
     """
