@@ -44,14 +44,21 @@ def gathered(
         In the order of memory that has the longer runs to copy: the last kernel axis
         with its channels, or the last axis of windows.
     """
-    windows = None if window.is_padded else windows_of(x, window)
-    for images in _image_blocks(x, window):
-        if windows is None:
-            of_images = windows_of(padded(x[images], window, workspace), window)
-        else:
-            of_images = windows[images]
-        for lines in _line_blocks(x, window):
-            yield (images, lines), _copied(of_images[:, lines], window, workspace)
+    n_images, lines = _images_per_block(x, window), _line_blocks(x, window)
+    source = x
+    if window.is_padded:
+        source = _zeros(x[:n_images], window, workspace)
+        room, kept = source[_inside(window)], x[_kept(window)]
+    windows = windows_of(source, window)
+    for start in range(0, x.shape[0], n_images):
+        images = slice(start, min(start + n_images, x.shape[0]))
+        of_images = windows[images]
+        if window.is_padded:
+            n = images.stop - start
+            room[:n] = kept[images]
+            of_images = windows[:n]
+        for line in lines:
+            yield (images, line), _copied(of_images[:, line], window, workspace)
 
 
 def padded(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
@@ -107,18 +114,19 @@ def scattered(
     rows : ndarray of shape (n_rows, window.n_cells * channels), same dtype
         Uninitialised; what the caller writes into it is added to `x`.
     """
+    n_images, lines = _images_per_block(x, window), _line_blocks(x, window)
     kernel = tuple(axis.kernel for axis in window.axes)
-    for images in _image_blocks(x, window):
+    for start in range(0, x.shape[0], n_images):
+        images = slice(start, min(start + n_images, x.shape[0]))
         target = _opened(x[images], window, workspace)
-        for lines in _line_blocks(x, window):
-            out = (lines.stop - lines.start, *window.out[1:])
+        for line in lines:
+            out = (line.stop - line.start, *window.out[1:])
             n_rows = target.shape[0] * math.prod(out)
             shape = (n_rows, window.n_cells * target.shape[-1])
             rows = workspace.take("columns.rows", shape, x.dtype)
-            yield (images, lines), rows
-            start = lines.start * window.axes[0].stride
+            yield (images, line), rows
             cells = rows.reshape(-1, *out, *kernel, target.shape[-1])
-            _add(cells, window, target[:, start:])
+            _add(cells, window, target[:, line.start * window.axes[0].stride :])
         _close(target, x[images], window)
 
 
@@ -146,18 +154,15 @@ def add_windows(
     return out
 
 
-def _image_blocks(x: FloatArray, window: Window) -> Iterator[slice]:
-    images = max(1, COLUMNS_BYTES // _bytes_per_image(x, window))
-    for start in range(0, x.shape[0], images):
-        yield slice(start, min(start + images, x.shape[0]))
+def _images_per_block(x: FloatArray, window: Window) -> int:
+    return max(1, COLUMNS_BYTES // _bytes_per_image(x, window))
 
 
-def _line_blocks(x: FloatArray, window: Window) -> Iterator[slice]:
-    """Yield all windows along the first axis, unless one image alone has too many."""
+def _line_blocks(x: FloatArray, window: Window) -> list[slice]:
+    """Return all windows along the first axis, unless one image alone has too many."""
     out = window.axes[0].out
     lines = max(1, COLUMNS_BYTES * out // _bytes_per_image(x, window))
-    for start in range(0, out, lines):
-        yield slice(start, min(start + lines, out))
+    return [slice(start, min(start + lines, out)) for start in range(0, out, lines)]
 
 
 def _bytes_per_image(x: FloatArray, window: Window) -> int:
