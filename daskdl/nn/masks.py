@@ -114,7 +114,8 @@ def stacked_masks(masks: Sequence[FloatArray]) -> FloatArray:
     start = 0
     for mask in masks:
         rows = slice(start, start + len(mask))
-        stacked[(rows, *(slice(size) for size in mask.shape[1:]))] = mask
+        place = (rows, *(slice(size) for size in mask.shape[1:]))
+        stacked[place] = mask
         start = rows.stop
     return stacked
 

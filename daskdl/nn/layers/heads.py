@@ -87,7 +87,9 @@ class Heads:
         q, k, v = (grad.transpose(0, 2, 1, 3) for grad in grads.values())
         attention_backward(
             grad_context.transpose(0, 2, 1, 3),
-            *self._split.values(),
+            self._split["Wq"],
+            self._split["Wk"],
+            self._split["Wv"],
             self._weights,
             work=self._take("work", self._weights.shape, self._weights.dtype),
             grad_queries=q,

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import model_validator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.conf.axes import known
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import TrainedLayerConf
@@ -22,6 +23,7 @@ from daskdl.nn.layers.heads import Heads
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.vertices.vertex import Vertex
 
+_SIZES = ("n_in_queries", "n_in_keys", "n_in_values")
 _TRAINING = (
     "updater",
     "bias_updater",
@@ -100,8 +102,8 @@ class AttentionVertex(VertexConf):
     def output_type(self, input_types: Sequence[InputType]) -> Recurrent:
         """Return time series of `n_out`, as long as the queries."""
         queries, keys, values = self._series(input_types)
-        steps = {keys.time_steps, values.time_steps} - {None}
-        if len(steps) > 1:
+        self._sizes(input_types)
+        if len(set(known([keys.time_steps, values.time_steps]))) > 1:
             raise PathError(
                 "must be keys and values of one number of steps, got "
                 f"{keys.time_steps} and {values.time_steps}.",
@@ -113,20 +115,15 @@ class AttentionVertex(VertexConf):
         """Return Wq, Wk, Wv (n_heads, head_size, n_in) and Wo, or nothing."""
         if not self.project_input:
             return ()
-        queries, keys, values = self._series(input_types)
-        sizes = (queries.size, keys.size, values.size)
+        sizes = self._sizes(input_types)
         return projections(self.n_heads, self.size_of_heads, sizes, self.n_out)
 
     def filled(
         self, defaults: Mapping[str, Any], input_types: Sequence[InputType], name: str
     ) -> VertexConf:
         """Return a copy with nothing left open, sizes of the inputs included."""
-        queries, keys, values = self._series(input_types)
-        changes: dict[str, Any] = {
-            "n_in_queries": queries.size,
-            "n_in_keys": keys.size,
-            "n_in_values": values.size,
-        }
+        sizes = self._sizes(input_types)
+        changes: dict[str, Any] = dict(zip(_SIZES, sizes, strict=True))
         for option in (*_TRAINING, "weight_init"):
             if getattr(self, option) is None and option in defaults:
                 changes[option] = defaults[option]
@@ -156,13 +153,28 @@ class AttentionVertex(VertexConf):
                 "inputs",
             )
         queries, keys, values = series
-        for option, came_in in zip(
-            ("n_in_queries", "n_in_keys", "n_in_values"), series, strict=True
-        ):
-            _check_size(option, getattr(self, option), came_in.size)
-            if not self.project_input:
-                _check_size("n_out", self.n_out, came_in.size)
         return queries, keys, values
+
+    def _sizes(self, input_types: Sequence[InputType]) -> tuple[int, int, int]:
+        """Return the sizes of queries, keys and values, or refuse what contradicts."""
+        queries, keys, values = (
+            self._size(option, series)
+            for option, series in zip(_SIZES, self._series(input_types), strict=True)
+        )
+        return queries, keys, values
+
+    def _size(self, option: str, series: Recurrent) -> int:
+        given: int | None = getattr(self, option)
+        if series.size is None and given is not None:
+            return given
+        came = series.n_features
+        if given not in (None, came):
+            raise PathError(f"must be {came}, what comes in, got {given}.", option)
+        if not self.project_input and self.n_out != came:
+            raise PathError(
+                f"must be {came}, what comes in, got {self.n_out}.", "n_out"
+            )
+        return came
 
 
 class Attention(Vertex[AttentionVertex]):
@@ -216,11 +228,6 @@ class Attention(Vertex[AttentionVertex]):
             xp = array_namespace(grad_out)
             grad_out = xp.multiply(grad_out, self._asked, out=masked)
         return self._heads.backward(grad_out)
-
-
-def _check_size(option: str, size: int | None, came: int) -> None:
-    if size not in (None, came):
-        raise PathError(f"must be {came}, what comes in, got {size}.", option)
 
 
 def _both(masks: Sequence[FloatArray | None]) -> FloatArray | None:

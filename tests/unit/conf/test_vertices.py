@@ -315,3 +315,10 @@ def test_a_frozen_vertex_speaks_for_what_it_holds():
     assert frozen.reads_network_input == "x"
     assert frozen.trained is None
     assert not frozen.draws_random_numbers
+
+
+def test_attention_takes_sizes_that_nothing_else_tells():
+    vertex = AttentionVertex(n_out=5, n_in_keys=4, project_input=True)
+    unknown = [SERIES, Recurrent(size=None), SERIES]
+    shapes = {item.name: item.shape for item in vertex.parameters(unknown)}
+    assert shapes["Wk"] == (1, 5, 4)
