@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from daskdl.formats.onnx.graph import Graph
 from daskdl.nn.conf.activations import (
@@ -15,7 +15,7 @@ from daskdl.nn.conf.activations import (
     ThresholdedRelu,
 )
 
-__all__ = ["activate", "cell_activation"]
+__all__ = ["Cell", "activate", "cell_activation"]
 
 # As float32, because DL4J rounds them, and computes in float32 here anyway.
 _RATIONAL_SCALE, _RATIONAL_QUARTIC = 1.7159, 1.41645
@@ -40,15 +40,30 @@ _DEFAULTS: dict[str, Any] = {
     "rrelu": RRelu(),
     "thresholdedrelu": ThresholdedRelu(),
 }
-# What the operators LSTM and RNN have built in, with alpha and beta.
+
+
+class Cell(NamedTuple):
+    """A function that the operators LSTM and RNN have built in.
+
+    Parameters
+    ----------
+    name : str
+        As ONNX calls it.
+    options : tuple of float
+        Nothing, alpha, or alpha and beta: what the function needs of them.
+    """
+
+    name: str
+    options: tuple[float, ...] = ()
+
+
 _CELLS = {
-    "hardsigmoid": ("HardSigmoid", 0.2, 0.5),
-    "sigmoid": ("Sigmoid", 0.0, 0.0),
-    "softsign": ("Softsign", 0.0, 0.0),
-    "softplus": ("Softplus", 0.0, 0.0),
-    "tanh": ("Tanh", 0.0, 0.0),
-    "relu": ("Relu", 0.0, 0.0),
-    "identity": ("Affine", 1.0, 0.0),
+    "hardsigmoid": Cell("HardSigmoid", (0.2, 0.5)),
+    "identity": Cell("Affine", (1.0, 0.0)),
+    "sigmoid": Cell("Sigmoid"),
+    "softplus": Cell("Softplus"),
+    "softsign": Cell("Softsign"),
+    "tanh": Cell("Tanh"),
 }
 
 
@@ -82,21 +97,18 @@ def activate(graph: Graph, activation: AnyActivation, x: str, axis: int) -> str:
     return _COMPOSED[conf](graph, x)
 
 
-def cell_activation(activation: AnyActivation) -> tuple[str, float, float] | None:
-    """Return what an operator LSTM or RNN calls a function, with alpha and beta.
-
-    None if it has not got it.
-    """
+def cell_activation(activation: AnyActivation) -> Cell | None:
+    """Return what LSTM and RNN have for a function; None if they have not got it."""
     if isinstance(activation, str) and activation in _CELLS:
         return _CELLS[activation]
     conf = _DEFAULTS.get(activation, activation)  # type: ignore[arg-type]
     if isinstance(conf, LeakyRelu):
-        return ("LeakyRelu", conf.alpha, 0.0)
+        return Cell("LeakyRelu", (conf.alpha,))
     if isinstance(conf, Elu):
-        return ("Elu", conf.alpha, 0.0)
+        return Cell("Elu", (conf.alpha,))
     if isinstance(conf, ThresholdedRelu):
-        return ("ThresholdedRelu", conf.theta, 0.0)
-    return ("Relu", 0.0, 0.0) if conf == Relu() else None
+        return Cell("ThresholdedRelu", (conf.theta,))
+    return Cell("Relu") if conf == Relu() else None
 
 
 def _elu(graph: Graph, conf: Elu, x: str) -> str:

@@ -8,7 +8,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.formats.onnx.activations import activate
 from daskdl.formats.onnx.graph import Graph, Part, feature_axis
 from daskdl.nn.conf.input_type import Recurrent
-from daskdl.nn.layers.windows import reach
+from daskdl.nn.layers.windows import reach, window_of
 
 __all__ = [
     "window_attributes",
@@ -19,21 +19,22 @@ __all__ = [
 ]
 
 
-def window_attributes(conf: Any) -> dict[str, Any]:
-    """Return where a window lies, in the words of ONNX's operators.
+def window_attributes(part: Part) -> dict[str, Any]:
+    """Return where the window of a layer lies, in the words of ONNX's operators.
 
-    Parameters
-    ----------
-    conf : layer configuration
-        With `kernel_size`, `stride`, `padding`, `dilation` and `convolution_mode`.
+    Raises
+    ------
+    FormatError
+        If it leaves gaps on an axis whose size is open.
     """
+    conf = part.conf
     attributes: dict[str, Any] = {
         "kernel_shape": list(conf.kernel_size),
         "strides": list(conf.stride),
         "dilations": list(conf.dilation),
     }
     if conf.convolution_mode == "same":
-        return {**attributes, "auto_pad": "SAME_UPPER"}
+        return {**attributes, **_same_pads(part)}
     if conf.convolution_mode == "causal":
         before = [
             reach(kernel, dilation) - 1
@@ -41,6 +42,26 @@ def window_attributes(conf: Any) -> dict[str, Any]:
         ]
         return {**attributes, "pads": [*before, *(0 for _ in before)]}
     return {**attributes, "pads": [*conf.padding, *conf.padding]}
+
+
+def _same_pads(part: Part) -> dict[str, Any]:
+    conf, sizes = part.conf, part.input_type.shape[:-1]
+    known = [size for size in sizes if size is not None]
+    if len(known) == len(sizes):
+        axes = window_of(conf, tuple(known)).axes
+        behind = [max(0, axis.span - axis.before - axis.size) for axis in axes]
+        return {"pads": [*(axis.before for axis in axes), *behind]}
+    if any(
+        stride > reach(kernel, dilation)
+        for kernel, stride, dilation in zip(
+            conf.kernel_size, conf.stride, conf.dilation, strict=True
+        )
+    ):
+        raise part.refused(
+            f"stride must be at most the kernel's reach where sizes are open, got "
+            f"{conf.stride} for {conf.kernel_size}"
+        )
+    return {"auto_pad": "SAME_UPPER"}
 
 
 def write_convolution(graph: Graph, part: Part, x: str) -> str:
@@ -69,7 +90,7 @@ def write_separable_convolution(graph: Graph, part: Part, x: str) -> str:
         x,
         graph.floats(kernels, "W"),
         group=n_in,
-        **window_attributes(part.conf),
+        **window_attributes(part),
     )
     y = graph.op("Conv", x, graph.floats(pointwise, "pW"), *_bias(graph, part))
     return _activated(graph, part, y)
@@ -79,8 +100,12 @@ def write_deconvolution(graph: Graph, part: Part, x: str) -> str:
     """Write the transpose of a cross-correlation."""
     conf, weight = part.conf, part.params["W"]
     n = weight.ndim - 2
-    attributes = {**window_attributes(conf), **_transposed_pads(conf)}
-    attributes.pop("auto_pad", None)
+    attributes = {
+        "kernel_shape": list(conf.kernel_size),
+        "strides": list(conf.stride),
+        "dilations": list(conf.dilation),
+        **_transposed_pads(conf),
+    }
     y = graph.op(
         "ConvTranspose",
         x,
@@ -104,7 +129,7 @@ def _written(
         graph.floats(np.ascontiguousarray(kernels), "W"),
         *_bias(graph, part),
         group=group,
-        **window_attributes(part.conf),
+        **window_attributes(part),
     )
     if is_series:
         y = graph.transposed(y, 0, 2, 1)
@@ -126,7 +151,7 @@ def _activated(graph: Graph, part: Part, y: str) -> str:
 def _transposed_pads(conf: Any) -> dict[str, list[int]]:
     """Return what is cut off, or added behind, where the size is stride times size."""
     if conf.convolution_mode != "same":
-        return {}
+        return {"pads": [*conf.padding, *conf.padding]}
     # What the windows reach beyond the output; it is negative where they leave gaps.
     beyond = [
         reach(kernel, dilation) - stride

@@ -94,7 +94,7 @@ def _rows(graph: Graph, part: Part, x: str) -> str:
 
 
 def _normalized(graph: Graph, x: str) -> str:
-    """Return ``(x - mean) / std``, and 0 where the deviation is 0, as the layer does."""
+    """Return ``(x - mean) / std``; 0 where the deviation is 0, as the layer does."""
     axes = graph.wholes(-1)
     x = graph.op("Sub", x, graph.op("ReduceMean", x, axes))
     variance = graph.op("ReduceMean", graph.op("Mul", x, x), axes)

@@ -15,7 +15,7 @@ def write_pooling(graph: Graph, part: Part, x: str) -> str:
     is_series = isinstance(part.input_type, Recurrent)
     if is_series:
         x = graph.transposed(x, 0, 2, 1)
-    y = _pooled(graph, part, x, window_attributes(part.conf))
+    y = _pooled(graph, part, x, window_attributes(part))
     return graph.transposed(y, 0, 2, 1) if is_series else y
 
 

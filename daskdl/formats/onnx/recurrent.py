@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.formats.onnx.activations import cell_activation
+from daskdl.formats.onnx.activations import Cell, cell_activation
 from daskdl.formats.onnx.graph import Graph, Part
 from daskdl.nn.conf.input_type import Recurrent
 
@@ -23,8 +23,8 @@ __all__ = [
     "write_time_distributed",
 ]
 
-# Blocks of DL4J's columns: block input, forget, output, input gate. ONNX's rows are
-# input gate, output gate, forget gate, block input; its peepholes input, output, forget.
+# Blocks of DL4J's columns: block input, forget, output, input gate. ONNX's rows: input
+# gate, output gate, forget gate, block input; its peepholes: input, output, forget.
 _GATES = (3, 2, 1, 0)
 _PEEPHOLES = (2, 1, 0)
 
@@ -153,7 +153,7 @@ def _recurrent(
     weight: FloatArray,
     recurrent_weight: FloatArray,
     bias: FloatArray,
-    cells: list[tuple[str, float, float]],
+    cells: list[Cell],
     peepholes: FloatArray | None = None,
 ) -> str:
     """Write an operator for series (batch, time, features), and return such ones."""
@@ -172,15 +172,22 @@ def _recurrent(
         *inputs,
         n_outputs=1,
         hidden_size=recurrent_weight.shape[1],
-        activations=[name for name, _, _ in cells],
-        activation_alpha=[alpha for _, alpha, _ in cells],
-        activation_beta=[beta for _, _, beta in cells],
+        activations=[cell.name for cell in cells],
+        # Only of those that need one, in their order.
+        **_listed("activation_alpha", [cell.options[:1] for cell in cells]),
+        **_listed("activation_beta", [cell.options[1:] for cell in cells]),
     )
     # (time, directions, batch, features)
     return graph.transposed(graph.op("Squeeze", y, graph.wholes(1)), 1, 0, 2)
 
 
-def _cell(part: Part, option: str) -> tuple[str, float, float]:
+def _listed(name: str, values: list[tuple[float, ...]]) -> dict[str, list[float]]:
+    """Return an attribute with all the values; nothing if there are none."""
+    found = [value for some in values for value in some]
+    return {name: found} if found else {}
+
+
+def _cell(part: Part, option: str) -> Cell:
     activation: Any = getattr(part.conf, option)
     found = cell_activation(activation)
     if found is None:

@@ -1,5 +1,7 @@
 """What only moves numbers in ONNX: flattening, the border, preprocessors."""
 
+from typing import Any
+
 from daskdl.formats.onnx.graph import Graph, Part
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -64,9 +66,9 @@ def write_feed_forward_to_cnn(graph: Graph, part: Part, x: str) -> str:
     """Write rows as images; images stay as they are."""
     if isinstance(part.input_type, Convolutional | Convolutional3D):
         return x
-    images = part.output_type
-    sizes = (images.channels, images.height, images.width)  # type: ignore[union-attr]
-    return graph.op("Reshape", x, graph.wholes(-1, *map(int, sizes)))
+    images: Any = part.output_type
+    sizes = (images.channels, images.height, images.width)
+    return graph.op("Reshape", x, graph.wholes(-1, *sizes))
 
 
 def write_rnn_to_feed_forward(graph: Graph, part: Part, x: str) -> str:
@@ -74,7 +76,7 @@ def write_rnn_to_feed_forward(graph: Graph, part: Part, x: str) -> str:
     if not isinstance(part.input_type, Recurrent):
         return x
     x = graph.transposed(x, 1, 0, 2)
-    return graph.op("Reshape", x, graph.wholes(-1, part.input_type.size))
+    return graph.op("Reshape", x, graph.wholes(-1, part.input_type.n_features))
 
 
 def write_feed_forward_to_rnn(graph: Graph, part: Part, x: str) -> str:

@@ -92,7 +92,8 @@ def write_unstack(graph: Graph, part: Part, inputs: Sequence[str]) -> str:
     (x,) = inputs
     size = part.conf.stack_size
     parts = graph.ops("Split", x, n_outputs=size, axis=0, num_outputs=size)
-    return parts[part.conf.from_]
+    chosen: int = part.conf.from_
+    return parts[chosen]
 
 
 def write_last_time_step_vertex(graph: Graph, part: Part, inputs: Sequence[str]) -> str:

@@ -184,7 +184,9 @@ def test_the_same_network_gives_the_same_bytes(saved, tmp_path):
 
 
 def test_an_unknown_format_is_refused_by_name(saved, tmp_path):
-    with pytest.raises(OptionError, match=r"format must be one of 'daskdl'.*'dl4'.*Did"):
+    with pytest.raises(
+        OptionError, match=r"format must be one of 'daskdl'.*'dl4'.*Did"
+    ):
         saved[0].save(tmp_path / "a", format="dl4")
 
 
