@@ -9,6 +9,7 @@ from daskdl.formats.dl4j.configuration import Counters, read_configuration
 from daskdl.formats.dl4j.data_formats import as_written
 from daskdl.formats.dl4j.inputs import input_type
 from daskdl.formats.dl4j.java import Json
+from daskdl.formats.dl4j.legacy import modernized
 from daskdl.formats.dl4j.variables import variables_of
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import (
@@ -63,7 +64,7 @@ def import_configuration(
     FormatError
         If it is damaged, or holds what is not known here.
     """
-    mapping, counters = read_configuration(data, who)
+    mapping, counters = read_configuration(modernized(data, who), who)
     if "layers" in mapping:
         mapping["input"] = input_type(mapping["layers"], who)
         parts = list(mapping["layers"])
