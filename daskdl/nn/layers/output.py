@@ -1,10 +1,10 @@
 """The output layer for rows, and what it shares with the one for time series."""
 
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import (
@@ -17,6 +17,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.affine import AffineLayer
 from daskdl.nn.layers.row_loss import RowLoss
 from daskdl.nn.losses.table import loss_function
+from daskdl.nn.masks import column_mask
 
 
 class OutputConf(WeightLayerConf):
@@ -70,6 +71,9 @@ L = TypeVar("L", bound=OutputConf)
 class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
     """``activation(x @ W + b)`` with a loss; the loss sees rows."""
 
+    # Whether a mask that arrives with the input makes rows of the output 0, as in DL4J.
+    zeroes_masked_rows: ClassVar[bool] = True
+
     def __init__(
         self, conf: L, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
@@ -89,7 +93,7 @@ class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
         self._output = self._activated(self._preout, rng if training else None)
         self._leading = self._x_shape[: len(self.output_type.shape)]
         self._features_mask = mask
-        return self._output.reshape(*self._leading, self.conf.n_out)
+        return self._seen(mask).reshape(*self._leading, self.conf.n_out)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of the output, the loss left out."""
@@ -100,6 +104,16 @@ class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
     ) -> FloatArray | None:
         """Compute the gradients of the loss; see :class:`OutputLayer`."""
         return self._affine_backward(self._loss_gradient(labels, mask))
+
+    def _seen(self, mask: FloatArray | None) -> FloatArray:
+        """Return what callers see of the output; the loss sees it without a mask."""
+        if mask is None or not self.zeroes_masked_rows:
+            return self._output
+        column = column_mask(mask, len(self._output), self.who)
+        seen: FloatArray = array_namespace(column).multiply(
+            self._output, column, out=self._like("seen", self._output)
+        )
+        return seen
 
 
 class RowOutputLayer(AffineOutputLayer[Output]):

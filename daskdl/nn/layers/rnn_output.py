@@ -1,6 +1,6 @@
 """The output layer for time series: one output and one loss at each step."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
@@ -33,6 +33,8 @@ class RnnOutputLayer(AffineOutputLayer[RnnOutput]):
     Only a mask of the labels counts, as in DL4J: the mask of the features does not
     take its place.
     """
+
+    zeroes_masked_rows: ClassVar[bool] = False
 
     def _loss_mask(self, mask: FloatArray | None) -> FloatArray | None:
         if mask is None:

@@ -137,3 +137,21 @@ def test_single_outputs_of_a_softmax_cannot_be_masked(rng):
     labels = labels_of(rng, alone)
     with pytest.raises(OptionError, match="needs an activation other than softmax"):
         alone.layer.backward_loss(labels, np.ones(labels.shape))
+
+
+@pytest.mark.parametrize("name", ["output", "loss layer", "center loss output"])
+def test_masked_examples_come_out_as_zero(rng, name):
+    """A mask that arrives with the input drops whole rows, as in DL4J."""
+    alone = Alone(name)
+    x, mask = alone.x(rng), ROW_MASKS["column"]
+    output = alone.layer.forward(x, training=False, mask=mask)
+    np.testing.assert_array_equal(output[1], 0)
+
+
+def test_steps_that_the_features_mask_come_out_as_they_are(rng):
+    """As in DL4J."""
+    alone = Alone("rnn output")
+    x, mask = alone.x(rng), SERIES_MASKS["steps"]
+    expected = alone.layer.forward(x, training=False).copy()
+    output = alone.layer.forward(x, training=False, mask=mask)
+    np.testing.assert_array_equal(output, expected)
