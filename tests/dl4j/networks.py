@@ -18,6 +18,9 @@ SERIES = Recurrent(size=3)
 LONG_SERIES = Recurrent(size=3, time_steps=8)
 IMAGES = Convolutional(height=6, width=7, channels=2)
 VOLUMES = Convolutional3D(depth=4, height=5, width=4, channels=2)
+IMAGES_LAST = IMAGES.replaced(data_format="NHWC")
+SERIES_LAST = LONG_SERIES.replaced(data_format="NWC")
+VOLUMES_LAST = VOLUMES.replaced(data_format="NDHWC")
 
 
 @dataclass(frozen=True)

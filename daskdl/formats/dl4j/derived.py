@@ -1,13 +1,15 @@
 """Properties that DL4J keeps and daskdl infers, layer by layer."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.locally_connecting import LocallyConnectingConf
 from daskdl.nn.layers.windows import window_of
+from daskdl.nn.vertices.attention import AttentionVertex
 
 _Derived = Callable[[LayerConf, InputType], dict[str, Any]]
 
@@ -24,6 +26,19 @@ def derived(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     """
     function = _BY_TAG.get(conf.type)
     return {} if function is None else function(conf, input_type)
+
+
+def derived_of_vertex(
+    conf: VertexConf, input_types: Sequence[InputType]
+) -> dict[str, Any]:
+    """Return the properties that follow from the inputs of a vertex."""
+    if not isinstance(conf, AttentionVertex):
+        return {}
+    shapes = {p.name: list(p.shape_in_dl4j) for p in conf.parameters(input_types)}
+    inputs = ["queries", "keys", "values"]
+    return {
+        "vertexParams": {"biasParams": {}, "inputs": inputs, "weightParams": shapes}
+    }
 
 
 def _same_size(conf: LayerConf, input_type: InputType) -> dict[str, Any]:

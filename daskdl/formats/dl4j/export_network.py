@@ -10,7 +10,7 @@ from typing import Any
 from daskdl.errors import FormatError
 from daskdl.formats.dl4j.configuration import Counters, write_configuration
 from daskdl.formats.dl4j.data_formats import data_formats
-from daskdl.formats.dl4j.derived import derived
+from daskdl.formats.dl4j.derived import derived, derived_of_vertex
 from daskdl.formats.dl4j.java import Json
 from daskdl.formats.dl4j.spelled_out import spelled_out
 from daskdl.formats.dl4j.variables import variables_of
@@ -83,8 +83,9 @@ def export_configuration(network: StepNetwork[Any]) -> dict[str, Json]:
 def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str, Any]:
     if not isinstance(node.conf, LayerConf):
         part = node.conf.model_dump(mode="json", by_alias=True)
-        named = spelled_out(node.conf, *node.input_types)
-        return {**part, **named, "inputs": list(node.inputs)}
+        part.update(spelled_out(node.conf, *node.input_types))
+        kept = {**part["dl4j"], **derived_of_vertex(node.conf, node.input_types)}
+        return {**part, "dl4j": kept, "inputs": list(node.inputs)}
     part = layer_mapping(node.conf, node.entering_type)
     preprocessor = part.get("preprocessor") or _preprocessor(node, network, in_rows)
     variables = part["dl4j"].pop("variables", variables_of(node))

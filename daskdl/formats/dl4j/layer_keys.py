@@ -143,8 +143,13 @@ def layer_row(
 
 
 def unused(**ignored: Json) -> dict[str, Json]:
-    """Return properties without a meaning here, of a layer without parameters."""
+    """Return properties without a meaning here, of a layer that learns nothing."""
     return {**NO_NORMALIZATION, **ignored}
+
+
+def no_params(**ignored: Json) -> dict[str, Json]:
+    """Return the same of DL4J's NoParamLayer, whose threshold is never set."""
+    return {**NO_NORMALIZATION, "gradientNormalizationThreshold": 0.0, **ignored}
 
 
 def keys(**options: str) -> dict[str, Key]:

@@ -16,6 +16,7 @@ from daskdl.formats.dl4j.layer_keys import (
     UNUSED_BASE,
     keys,
     layer_row,
+    no_params,
     unused,
 )
 from daskdl.formats.dl4j.layer_row import LAYER
@@ -82,7 +83,7 @@ ROWS = [
         TIME,
     ),
     layer_row("DropoutLayer", "dropout", ANY, {**UNUSED_BASE, **UNSIZED}),
-    layer_row("ActivationLayer", "activation", {**ANY, **ACTIVATED}, unused()),
+    layer_row("ActivationLayer", "activation", {**ANY, **ACTIVATED}, no_params()),
     layer_row(
         "LossLayer",
         "loss",

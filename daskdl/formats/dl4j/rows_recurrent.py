@@ -21,6 +21,7 @@ from daskdl.formats.dl4j.layer_keys import (
     UNUSED_BASE,
     keys,
     layer_row,
+    no_params,
     unused,
 )
 from daskdl.formats.dl4j.layer_row import LAYER
@@ -69,7 +70,7 @@ ROWS = [
         folder="recurrent.",
         first=("rnnDataFormat", "underlying"),
     ),
-    layer_row("MaskLayer", "mask", NAMED, unused(idropout=None), folder="util."),
+    layer_row("MaskLayer", "mask", NAMED, no_params(idropout=None), folder="util."),
     layer_row(
         "MaskZeroLayer",
         "mask_zero",
