@@ -28,8 +28,8 @@ class TimeSteps(StepNetwork[Conf]):
         Returns
         -------
         ndarray, or list of them for several outputs
-            New arrays in the data format; without the axis of time where all features
-            had none.
+            New arrays in the data format; without the axis of time where no features had
+            one.
 
         Raises
         ------
@@ -46,20 +46,19 @@ class TimeSteps(StepNetwork[Conf]):
             as_batch_array(type(self).__name__, "features", array)
             for array in as_list(features)
         ]
-        types = self.input_types
-        are_steps = [_is_step(*pair) for pair in zip(given, types, strict=False)]
-        stretches = [
-            _with_time(array, port_type) if is_step else array
-            for array, port_type, is_step in zip(given, types, are_steps, strict=False)
-        ]
+        kinds = self.input_types
+        stretches = [_with_time(*pair) for pair in zip(given, kinds, strict=False)]
         # More arrays than inputs are refused below.
-        stretches += given[len(types) :]
+        stretches += given[len(kinds) :]
+        are_steps = all(array.ndim == 2 for array in given) and any(
+            array.ndim == 3 for array in stretches
+        )
         with carrying(self._layers):
             arrays = self._border.unlabelled(stretches, any_length=True)
             entered = self._border.features(arrays)
             outputs = self._forward(*entered, training=False, rng=None)
         results = self._border.leave(outputs)
-        if all(are_steps):
+        if are_steps:
             results = [
                 _without_time(array, port.type)
                 for array, port in zip(results, self.outputs, strict=True)
@@ -71,13 +70,9 @@ class TimeSteps(StepNetwork[Conf]):
         forget(self._layers)
 
 
-def _is_step(array: Any, input_type: InputType) -> bool:
-    return isinstance(input_type, Recurrent) and array.ndim == 2
-
-
 def _with_time(array: Any, input_type: InputType) -> Any:
-    """Return one step (batch, features) as a series of one."""
-    if not isinstance(input_type, Recurrent):
+    """Return one step (batch, features) as a series of one, and the rest as it is."""
+    if not isinstance(input_type, Recurrent) or array.ndim != 2:
         return array
     is_ncw = input_type.data_format == "NCW"
     return array[:, :, None] if is_ncw else array[:, None]

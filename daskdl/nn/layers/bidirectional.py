@@ -63,12 +63,6 @@ class Bidirectional(WrapperConf):
         once = super().dl4j_order(input_type)
         return tuple(prefix + name for prefix in "fb" for name in once)
 
-    @property
-    def table_order(self) -> tuple[str, ...]:
-        """The order of the wrapped layer, twice."""
-        once = super().table_order
-        return tuple(prefix + name for prefix in "fb" for name in once)
-
 
 class BidirectionalLayer(WrapperLayer[Bidirectional]):
     """A recurrent layer, and one like it that gets the series from behind.

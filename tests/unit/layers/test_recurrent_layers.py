@@ -287,6 +287,13 @@ def test_what_reads_from_both_ends_cannot_go_on(x, conf):
         built.forward(x)
 
 
+@pytest.mark.parametrize("kind", ["reverse", "last"])
+def test_vertices_of_series_refuse_rows(kind):
+    conf = {"reverse": dl.ReverseTimeSeriesVertex(), "last": dl.LastTimeStepVertex()}
+    with pytest.raises(OptionError, match="inputs: must be a time series, got rows"):
+        conf[kind].output_type([FeedForward(size=3)])
+
+
 SERIES_ONLY = {
     "lstm": dl.LSTM(n_out=2),
     "simple rnn": dl.SimpleRnn(n_out=2),
@@ -384,6 +391,11 @@ def test_in_a_graph_the_bare_name_is_that_of_the_vertex():
     kinds = {name: type(vertex).__name__ for name, vertex in conf.vertices.items()}
     assert kinds["a"] == "LastTimeStep"
     assert kinds["b"] == "LastTimeStepVertex"
+
+
+def test_a_wrapper_has_the_order_of_its_layer_in_files_of_dl4j():
+    conf = dl.Bidirectional(layer=dl.MaskZero(layer=dl.SimpleRnn(n_out=2)))
+    assert conf.dl4j_order(SERIES) == ("fW", "fRW", "fb", "bW", "bRW", "bb")
 
 
 def test_a_wrapper_keeps_what_its_layer_says_of_training():

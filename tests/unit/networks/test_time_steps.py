@@ -106,6 +106,7 @@ def test_several_inputs_and_outputs(features):
     whole = net.output([features, rows])
     first, _ = net.rnn_time_step([features[:, :, :4], rows])
     second, of_rows = net.rnn_time_step([features[:, :, 4:], rows])
+    assert net.rnn_time_step([features[:, :, 0], rows])[0].shape == (2, 2)
     np.testing.assert_allclose(
         np.concatenate([first, second], axis=2), whole[0], rtol=1e-12
     )
