@@ -28,8 +28,8 @@ class TimeSteps(StepNetwork[Conf]):
         Returns
         -------
         ndarray, or list of them for several outputs
-            New arrays in the data format; without the axis of time where no features had
-            one.
+            New arrays in the data format; without the axis of time where no features
+            had one.
 
         Raises
         ------
