@@ -85,10 +85,10 @@ def entering_capsules(
     layer: TrainedLayerConf, input_type: InputType
 ) -> tuple[int, int]:
     """Return how many capsules come in, and the numbers of one; refuse other things."""
-    if not isinstance(input_type, Recurrent) or input_type.time_steps is None:
-        needs = "capsules (Recurrent input of known length)"
-        raise refuse_input(layer, needs, input_type)
-    return input_type.size, input_type.time_steps
+    if isinstance(input_type, Recurrent) and input_type.time_steps is not None:
+        return input_type.n_features, input_type.time_steps
+    needs = "capsules (Recurrent input of known length)"
+    raise refuse_input(layer, needs, input_type)
 
 
 class CapsuleLayer(Layer[Capsule]):
