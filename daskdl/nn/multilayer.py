@@ -68,9 +68,12 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
         *stages, output = self._stages
         grad = output.backward_loss(labels[0], masks[0])
         for stage in reversed(stages):
-            if grad is None:
-                return
-            grad = stage.backward(grad)
+            if grad is not None:
+                grad = stage.backward(grad)
+                continue
+            # No gradient comes through a frozen layer: what is below stays.
+            for gradient in stage.layer.gradients.values():
+                gradient.fill(0)
 
     @property
     def _stages(self) -> list[Stage]:
