@@ -104,7 +104,8 @@ def layer_norm_forward(
     xp.mean(out, axis=1, keepdims=True, out=deviation)
     xp.sqrt(deviation, out=deviation)
     normalized /= _or_infinity(deviation)
-    return xp.multiply(normalized, gain, out=out)
+    xp.multiply(normalized, gain, out=out)
+    return out
 
 
 def layer_norm_backward(

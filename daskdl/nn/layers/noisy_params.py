@@ -77,27 +77,28 @@ class NoisyParams:
                 "generator, got rng=None."
             )
         self._noisy = {
-            name: self._noised(name, array, rng) if name in self._names else array
+            name: self._noised(self._noise, name, array, rng)
+            if name in self._names
+            else array
             for name, array in self._true.items()
         }
         self._layer.bind(self._noisy, self._layer.gradients)
 
     def _noised(
-        self, name: str, array: FloatArray, rng: np.random.Generator
+        self, noise: _Noise, name: str, array: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         xp = array_namespace(array)
         out: FloatArray = self._workspace.take(
             (self._layer.name, "noise", name), array.shape, array.dtype
         )
-        if isinstance(self._noise, DropConnect):
-            keep = self._retain_probability(self._noise, rng)
+        if isinstance(noise, DropConnect):
+            keep = self._retain_probability(noise, rng)
             kept = rng.random(array.shape, dtype=np.float32) < keep
             xp.multiply(array, to_device(kept, like=array), out=out)
-        elif self._noise is not None:
-            drawn = sample(self._noise.distribution, array.shape, rng)
-            noise = to_device(drawn.astype(array.dtype, copy=False), like=array)
-            combine = xp.add if self._noise.additive else xp.multiply
-            combine(array, noise, out=out)
+            return out
+        drawn = sample(noise.distribution, array.shape, rng)
+        combine = xp.add if noise.additive else xp.multiply
+        combine(array, to_device(drawn.astype(array.dtype), like=array), out=out)
         return out
 
     def _retain_probability(

@@ -105,7 +105,8 @@ class Stage:
         """
         if not isinstance(self.layer, PretrainedLayer):
             raise OptionError(
-                f"{self.layer.who}: must be an autoencoder to be pretrained."
+                f"{self.layer.who}: must be an autoencoder to be pretrained, got a "
+                "layer that learns from labels only."
             )
         x = self._arrived
         if self._preprocessor is not None:

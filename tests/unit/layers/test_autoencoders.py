@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daskdl import AutoEncoder, VariationalAutoencoder
+from daskdl import AutoEncoder, Dense, VariationalAutoencoder
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from tests.gradients import check_gradient
@@ -129,6 +129,11 @@ def test_a_variational_autoencoder_descends_the_negative_bound(
     check_gradient(gradient_of_pretraining(single, x), start(single, rng))
 
 
+def test_also_where_activations_need_what_was_before_them(x, rng):
+    single = vae(activation="swish", pzx_activation="gelu")
+    check_gradient(gradient_of_pretraining(single, x), start(single, rng))
+
+
 def test_its_score_has_the_divergence_from_a_standard_normal(x):
     """With all weights 0 there is none, and nothing but the reconstruction counts."""
     single = vae(reconstruction_distribution="bernoulli")
@@ -227,3 +232,10 @@ def test_its_parameters_lie_in_dl4js_order():
 def test_what_does_not_fit_is_refused(conf, input_type, message):
     with pytest.raises(OptionError, match=message):
         conf.output_type(input_type)
+
+
+def test_other_layers_cannot_be_pretrained(x):
+    single = Single(Dense(n_out=2), ROWS)
+    single.forward(x)
+    with pytest.raises(OptionError, match="Dense 'me': must be an autoencoder to be"):
+        single.stage.pretrain(rng=np.random.default_rng(1), batch_size=5)

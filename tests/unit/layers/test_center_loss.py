@@ -94,3 +94,10 @@ def test_series_are_refused():
 def test_lambda_has_its_name_in_mappings():
     conf = CenterLossOutput.model_validate({"n_out": 3, "lambda": 0.5})
     assert conf.model_dump(by_alias=True)["lambda"] == 0.5
+
+
+def test_where_nobody_asks_there_is_no_gradient_of_the_input(x, rng):
+    layer = center_loss(rng).layer
+    layer.needs_grad_x = False
+    layer.forward(x, training=True)
+    assert layer.backward_loss(LABELS) is None

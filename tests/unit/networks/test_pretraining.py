@@ -196,6 +196,28 @@ def test_labels_do_not_matter(data):
     np.testing.assert_array_equal(with_labels.params, without.params)
 
 
+def test_a_preprocessor_is_in_front_of_it(rng):
+    conf = dl.MultiLayerConfiguration(
+        input=dl.Convolutional(height=2, width=1, channels=2),
+        layers=[
+            auto_encoder(
+                3,
+                preprocessor={
+                    "type": "cnn_to_feed_forward",
+                    "height": 2,
+                    "width": 1,
+                    "channels": 2,
+                },
+            ),
+            dl.Output(n_out=2),
+        ],
+    )
+    net = dl.MultiLayerNetwork(conf)
+    before = net.params.copy()
+    net.pretrain(dl.DataSet(rng.uniform(0.1, 0.9, (5, 2, 2, 1)), None))
+    assert changed(net, before) == {"0_W", "0_b", "0_vb"}
+
+
 def test_a_graph_is_pretrained_by_name(data):
     conf = dl.ComputationGraphConfiguration(
         inputs={"in": ROWS},
