@@ -42,6 +42,8 @@ class Trial:
         What DL4J says when it trains the network.
     not_trained : str, optional
         Why no training is compared.
+    miscounted : str, optional
+        What is wrong with DL4J's score.
     """
 
     conf: Any
@@ -52,6 +54,7 @@ class Trial:
     fails: str | None = None
     fails_in_training: str | None = None
     not_trained: str | None = None
+    miscounted: str | None = None
 
 
 def sequence(input_type, *layers, **options):

@@ -108,6 +108,7 @@ class RealDl4j:
         ----------
         model : path
         batches : sequence of DataSet or MultiDataSet
+            None at all makes DL4J save what it has loaded.
         dtype : str
             ``"float32"`` or ``"float64"``.
         epochs : int
@@ -123,7 +124,7 @@ class RealDl4j:
             model=model,
             dtype=dtype,
             datasets=paths,
-            multi=not isinstance(batches[0], DataSet),
+            multi=any(not isinstance(batch, DataSet) for batch in batches),
             epochs=epochs,
             save=saved,
         )
