@@ -80,6 +80,8 @@ class JavaClass:
         these are in alphabetical order.
     ignored : mapping of str to JSON value
         Properties without a meaning here, and what is written for them.
+    package : str, optional
+        With a dot at its end, where it is not that of the table.
     """
 
     name: str
@@ -87,6 +89,7 @@ class JavaClass:
     keys: Mapping[str, Key] = field(default_factory=dict)
     first: Sequence[str] = ()
     ignored: Mapping[str, Json] = field(default_factory=dict)
+    package: str | None = None
 
     def read(self, value: Mapping[str, Json], where: str) -> dict[str, Any]:
         """Return the mapping that says the same; unknown properties are ignored."""
@@ -169,8 +172,9 @@ class JavaTable:
         known = self._by_name.get(name)
         if known is None:
             raise FormatError(
-                f"{where}: must be a {self._what} that DL4J has, got {full!r}."
-                f"{did_you_mean(name, self._by_name)}"
+                f"{where}: must be {_a(self._what)} that DL4J has, got {full!r}."
+                f"{did_you_mean(name, self._by_name)} Classes of one's own must be "
+                "replaced before the network is saved."
             )
         result = known.read(mapping, where)
         return known.tag if list(result) == ["type"] else result
@@ -185,7 +189,12 @@ class JavaTable:
                 "format."
             )
         known = self._by_tag[tag]
-        return {self._type_key: self._package + known.name, **known.write(options)}
+        package = self._package if known.package is None else known.package
+        return {self._type_key: package + known.name, **known.write(options)}
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def simple_name(full: str) -> str:

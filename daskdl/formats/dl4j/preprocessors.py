@@ -5,6 +5,7 @@ from typing import Any
 
 from daskdl.formats.dl4j.java import Codec, JavaClass, JavaTable, Json, Key, expect_list
 
+_KERAS = "org.deeplearning4j.preprocessors."
 _IMAGE = {
     "inputHeight": Key("height"),
     "inputWidth": Key("width"),
@@ -60,6 +61,32 @@ _TABLE = JavaTable(
             "ComposableInputPreProcessor",
             "composable",
             {"inputPreProcessors": Key("preprocessors", Codec(_read_all, _write_all))},
+        ),
+        # Only in networks that came from Keras.
+        JavaClass(
+            "ReshapePreprocessor",
+            "reshape",
+            {"targetShape": Key("target_shape"), "format": Key("data_format")},
+            ignored={"hasMiniBatchDimension": False, "inputShape": None},
+            package=_KERAS,
+        ),
+        JavaClass(
+            "PermutePreprocessor",
+            "permute",
+            {"permutationIndices": Key("permutation_indices")},
+            package=_KERAS,
+        ),
+        JavaClass(
+            "KerasFlattenRnnPreprocessor",
+            "keras_flatten_rnn",
+            {"depth": Key("depth"), "tsLength": Key("ts_length")},
+            package=_KERAS,
+        ),
+        JavaClass(
+            "TensorFlowCnnToFeedForwardPreProcessor",
+            "tensor_flow_cnn_to_feed_forward",
+            _IMAGE,
+            package="org.deeplearning4j.nn.modelimport.keras.preprocessors.",
         ),
     ],
 )

@@ -11,6 +11,7 @@ from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.softmax_axis import as_activated
 
 
 class Activation(LayerConf):
@@ -30,7 +31,7 @@ class Activation(LayerConf):
 
 
 class ActivationLayer(Layer[Activation]):
-    """``activation(x)``; softmax is over features or channels."""
+    """``activation(x)``; softmax as :func:`~softmax_axis.as_activated` says."""
 
     def __init__(
         self, conf: Activation, input_type: InputType, name: str, workspace: Workspace
@@ -50,13 +51,22 @@ class ActivationLayer(Layer[Activation]):
         """Compute the output; see :meth:`Layer.forward`."""
         self._check_input(x)
         self._x = x
-        self._output = self._activation.forward(
-            x, out=self._like("output", x), rng=rng if training else None
+        self._output: FloatArray = self._like("output", x)
+        self._activation.forward(
+            self._seen(x),
+            out=self._seen(self._output),
+            rng=rng if training else None,
         )
         return self._output
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Compute the gradient; see :meth:`Layer.backward`."""
-        return self._activation.backward(
-            grad_out, self._x, self._output, out=self._like("grad_x", grad_out)
+        grad_x: FloatArray = self._like("grad_x", grad_out)
+        arrays = (grad_out, self._x, self._output)
+        self._activation.backward(
+            *(self._seen(array) for array in arrays), out=self._seen(grad_x)
         )
+        return grad_x
+
+    def _seen(self, array: FloatArray) -> FloatArray:
+        return as_activated(array, self._activation, self.input_type)

@@ -116,10 +116,13 @@ def projections(
 ) -> tuple[Parameter, ...]:
     """Return Wq, Wk, Wv (n_heads, head_size, n_in) and Wo (all heads, n_out)."""
     into = [
-        Parameter(name, (n_heads, head_size, size), order="c")
+        Parameter(name, (n_heads, head_size, size), order="c", is_scored=False)
         for name, size in zip(("Wq", "Wk", "Wv"), sizes, strict=True)
     ]
-    return (*into, Parameter("Wo", (n_heads * head_size, n_out), order="c"))
+    return (
+        *into,
+        Parameter("Wo", (n_heads * head_size, n_out), order="c", is_scored=False),
+    )
 
 
 def draw(

@@ -20,6 +20,7 @@ from daskdl.nn.conf.values import Count, Index
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.softmax_axis import as_activated
 from daskdl.nn.layers.window_masks import window_mask
 from daskdl.nn.layers.windows import (
     Sized,
@@ -159,17 +160,7 @@ class ConvolvingLayer(Layer[K]):
 
     def _as_activated(self, array: FloatArray) -> FloatArray:
         """Return a view of the output with the axis last that a softmax works along."""
-        if self._activation.name != "softmax" or not self._is_channels_first:
-            return array
-        # DL4J takes the last axis of its arrays: where channels come first in its data
-        # format, that is the width of images and volumes, or the time.
-        swapped: FloatArray = array.swapaxes(-1, -2)
-        return swapped
-
-    @property
-    def _is_channels_first(self) -> bool:
-        data_format = getattr(self.input_type, "data_format", "")
-        return data_format in ("NCW", "NCHW", "NCDHW")
+        return as_activated(array, self._activation, self.input_type)
 
     def _fans(self) -> tuple[float, float]:
         n_in = features_of(self.input_type)

@@ -44,6 +44,7 @@ class LearnedSelfAttention(AttentionConf):
             (self.n_queries, n_in),
             axes=(1, 0),
             dl4j_shape=(1, n_in, self.n_queries),
+            is_scored=False,
             order="c",
         )
         return (queries, *self.projections(n_in, n_in, n_in))
