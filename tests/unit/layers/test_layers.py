@@ -10,6 +10,7 @@ from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, Recurrent
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.table import build_layer
 from tests.unit.layers.cases import CASES, Alone
+from tests.unit.layers.single import Single
 
 
 def test_dense_flattens_images_channel_by_channel(rng):
@@ -175,3 +176,10 @@ def test_a_configuration_of_an_unknown_layer_is_refused():
 
     with pytest.raises(OptionError, match="of 'me' must be of a known layer, got Str"):
         build_layer(Strange(), FeedForward(size=2), "me", Workspace())
+
+
+@pytest.mark.parametrize(("own", "expected"), [(None, 1.5), (0.5, 0.5)])
+def test_fresh_gains_of_layer_normalization_are_told(own, expected):
+    dense = conf.Dense(n_out=2, has_layer_norm=True, gain_init=own)
+    params = Single(dense, FeedForward(size=3), gain_init=1.5).layer.params
+    np.testing.assert_array_equal(params["g"], expected)

@@ -1,12 +1,16 @@
 """Layer-wise pretraining: what changes, with which updater, and what is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import daskdl as dl
 from daskdl.errors import DataError, OptionError
+from daskdl.formats.dl4j.parameters import from_dl4j, to_dl4j
 from daskdl.nn.conf.input_type import FeedForward
 
+DATA = Path(__file__).parents[2] / "data" / "training"
 ROWS = FeedForward(size=4)
 ADAM = {"type": "adam", "learning_rate": 0.1}
 
@@ -41,6 +45,24 @@ def changed(net, before):
         for slot in net.layout
         if (net.params != before)[slot.offset : slot.stop].any()
     }
+
+
+def test_an_autoencoder_goes_where_dl4j_goes():
+    with np.load(DATA / "pretrain_autoencoder_mse.npz") as found:
+        recorded = dict(found)
+    layer = dl.AutoEncoder(n_out=3, corruption_level=0, loss="mse")
+    conf = dl.MultiLayerConfiguration(
+        input=ROWS,
+        layers=[layer, dl.Output(n_out=3)],
+        activation="sigmoid",
+        updater={"type": "sgd", "learning_rate": 0.1},
+        dtype="float64",
+    )
+    net = dl.MultiLayerNetwork(conf)
+    net.params[...] = from_dl4j(net, recorded["params_init"].ravel())
+    for step, expected in enumerate(recorded["params"]):
+        net.pretrain_layer(0, dl.DataSet(recorded[f"x{step}"], None))
+        np.testing.assert_allclose(to_dl4j(net, net.params), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("layer", [1, "layer1"])

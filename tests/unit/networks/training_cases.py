@@ -5,8 +5,11 @@ from daskdl import (
     LSTM,
     Activation,
     BatchNormalization,
+    CenterLossOutput,
     Convolution2D,
     Dense,
+    Frozen,
+    FrozenWithBackprop,
     Output,
     RnnOutput,
     Subsampling,
@@ -139,6 +142,25 @@ CASES = {
     "batchnorm_locked": rows(
         Dense(n_out=5),
         BatchNormalization(lock_gamma_beta=True),
+        updater=ADAM,
+    ),
+    "batchnorm_gradnorm": rows(
+        Dense(n_out=5),
+        BatchNormalization(),
+        updater=Sgd(learning_rate=0.05),
+        gradient_normalization="clip_l2_per_layer",
+        gradient_normalization_threshold=0.05,
+    ),
+    "layernorm": rows(Dense(n_out=5, has_layer_norm=True), updater=ADAM, l2=0.05),
+    "frozen": rows(
+        Frozen(layer=Dense(n_out=5)), Dense(n_out=4), updater=ADAM, l2=0.05
+    ),
+    "frozen_with_backprop": rows(
+        Dense(n_out=5), FrozenWithBackprop(layer=Dense(n_out=5)), updater=ADAM
+    ),
+    "centerloss": sequence(
+        FeedForward(size=4),
+        [Dense(n_out=4), CenterLossOutput(n_out=3, alpha=0.1, lambda_=0.05)],
         updater=ADAM,
     ),
     "cnn_adam": images(
