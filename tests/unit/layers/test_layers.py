@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+import daskdl as conf
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
-import daskdl as conf
 from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, Recurrent
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.table import build_layer

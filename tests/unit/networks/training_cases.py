@@ -1,6 +1,5 @@
 """Networks whose training was recorded with DL4J 1.0.0-M2.1, as it was configured."""
 
-from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl import (
     LSTM,
     Activation,
@@ -10,16 +9,17 @@ from daskdl import (
     Dense,
     Frozen,
     FrozenWithBackprop,
+    MergeVertex,
     Output,
     RnnOutput,
     Subsampling,
 )
+from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
 from daskdl.nn.conf.updaters import AdaGrad, Adam, Nesterovs, NoOp, RmsProp, Sgd
-from daskdl import MergeVertex
 
 ADAM = Adam(learning_rate=0.02)
 # With one number DL4J's constructor of Nesterovs takes it for the momentum.
