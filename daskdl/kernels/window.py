@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 Region = tuple[slice, ...]
 
@@ -116,19 +116,30 @@ class Window:
         """Cells of the kernel."""
         return math.prod(axis.kernel for axis in self.axes)
 
-    def positions(self) -> Iterator[tuple[Region, Region]]:
-        """Yield, for each kernel cell row by row, where it reads and where it writes.
+    def positions(self) -> tuple[tuple[Region, Region], ...]:
+        """Return, for each kernel cell row by row, where it reads and where it writes.
 
         Both are indices into (batch, *axes, channels): the input's cells under the
         kernel cell, and the windows that have it inside the input.
         """
-        everything = slice(None)
-        ranges = ([axis.ranges(k) for k in range(axis.kernel)] for axis in self.axes)
-        for cell in itertools.product(*ranges):
-            inside, windows = zip(*cell, strict=True)
-            yield (everything, *inside, everything), (everything, *windows, everything)
+        return _positions(self)
 
 
+# Asked for in every step, and small layers take no longer than the answer.
+@lru_cache(maxsize=256)
+def _positions(window: Window) -> tuple[tuple[Region, Region], ...]:
+    everything = slice(None)
+    ranges = ([axis.ranges(k) for k in range(axis.kernel)] for axis in window.axes)
+    found = []
+    for cell in itertools.product(*ranges):
+        inside, windows = zip(*cell, strict=True)
+        found.append(
+            ((everything, *inside, everything), (everything, *windows, everything))
+        )
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
 def window_axis(
     size: int, kernel: int, stride: int, padding: int, dilation: int, mode: str
 ) -> WindowAxis:
