@@ -5,9 +5,9 @@ the option `dl4j` of the layer if they differ from what DL4J writes by default, 
 a network goes back as it came.
 """
 
+import importlib.metadata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any
 
 from daskdl.checks import did_you_mean
@@ -43,6 +43,11 @@ class LayerRow:
     java: JavaClass
     package: str = PACKAGE
     is_regularized: bool = False
+
+    @property
+    def tag(self) -> str:
+        """What `type` is in the mapping of such a layer."""
+        return self.java.tag
 
     def read(self, value: Mapping[str, Json], where: str) -> dict[str, Any]:
         """Return the mapping of a layer; what means nothing here goes to `dl4j`."""
@@ -139,10 +144,9 @@ def read_layer(value: Json, where: str) -> dict[str, Any]:
     row = ROWS.get(name)
     if row is not None and full == f"{row.package}{name}":
         return row.read(mapping, where)
-    for found in entry_points(group=GROUP):
-        if found.name == full:
-            layer: dict[str, Any] = found.load().read(mapping, where)
-            return layer
+    for found in importlib.metadata.entry_points(group=GROUP, name=full):
+        layer: dict[str, Any] = found.load().read(mapping, where)
+        return layer
     raise FormatError(
         f"{where}: must be a layer that is known here, got {full!r}."
         f"{did_you_mean(name, ROWS)} Register a reader of that class in the "
@@ -159,12 +163,17 @@ def write_layer(layer: Mapping[str, Any]) -> dict[str, Json]:
         If DL4J has no such layer.
     """
     tag = layer["type"]
-    row = BY_TAG.get(tag)
-    if row is None:
-        raise FormatError(
-            f"DL4J: has no layer {tag!r}. Save the network in daskdl's own format."
-        )
-    return row.write(layer)
+    if tag in BY_TAG:
+        return BY_TAG[tag].write(layer)
+    for found in importlib.metadata.entry_points(group=GROUP):
+        row = found.load()
+        if row.tag == tag:
+            written: dict[str, Json] = row.write(layer)
+            return written
+    raise FormatError(
+        f"DL4J: has no layer {tag!r}. Save the network in daskdl's own format, or "
+        f"register a writer of that layer in the entry-point group {GROUP!r}."
+    )
 
 
 # Wrappers hold layers of any kind, also of families that are entered later.

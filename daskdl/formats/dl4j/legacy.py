@@ -19,6 +19,7 @@ from daskdl.formats.dl4j.java import Json
 from daskdl.formats.dl4j.layer_row import PACKAGE
 from daskdl.formats.dl4j.legacy_options import (
     modern_activation,
+    modern_function,
     modern_loss,
     modern_options,
     named,
@@ -167,10 +168,14 @@ def _layer(value: Json, where: str, has_drop_connect: bool) -> Json:
     for name in ("layer", "underlying", "fwd", "bwd"):
         if name in layer:
             layer[name] = _layer(layer[name], f"{where}.{name}", has_drop_connect)
-    for name in ("activationFn", "gateActivationFn", "pzxActivationFn"):
-        _replace(layer, name, lambda item: modern_activation(item, where))
-    for name in ("lossFn", "lossPositionScale", "lossClassPredictions"):
-        _replace(layer, name, modern_loss)
+    for name, item in layer.items():
+        if name in ("activationFn", "gateActivationFn", "pzxActivationFn"):
+            layer[name] = modern_activation(item, where)
+        elif name in ("lossFn", "lossPositionScale", "lossClassPredictions"):
+            layer[name] = modern_loss(item)
+        else:
+            # Somebody's own layer may have functions under any name.
+            layer[name] = modern_function(item)
     _replace(layer, "outputDistribution", lambda item: _reconstruction(item, where))
     return modern_options(layer, where, has_drop_connect=has_drop_connect)
 

@@ -22,8 +22,48 @@ from daskdl.formats.dl4j.training import (
     write_regularization,
 )
 
-# Names in wrappers that are not those of the classes.
-_ACTIVATIONS = {"HardTanh": "HardTanH", "SWISH": "Swish"}
+# Wrappers of functions; a few are not called as their classes are.
+_ACTIVATIONS = {
+    name: f"Activation{name}"
+    for name in [
+        "Cube",
+        "ELU",
+        "HardSigmoid",
+        "Identity",
+        "LReLU",
+        "RationalTanh",
+        "RectifiedTanh",
+        "SELU",
+        "ReLU",
+        "RReLU",
+        "Sigmoid",
+        "Softmax",
+        "SoftPlus",
+        "SoftSign",
+        "TanH",
+    ]
+}
+_ACTIVATIONS |= {"HardTanh": "ActivationHardTanH", "SWISH": "ActivationSwish"}
+_LOSSES = {
+    name: f"Loss{name}"
+    for name in [
+        "BinaryXENT",
+        "CosineProximity",
+        "Hinge",
+        "KLD",
+        "MAE",
+        "L1",
+        "MAPE",
+        "MCXENT",
+        "MSE",
+        "L2",
+        "MSLE",
+        "NegativeLogLikelihood",
+        "Poisson",
+        "SquaredHinge",
+        "FMeasure",
+    ]
+}
 _DISTRIBUTIONS = {
     "normal": "NormalDistribution",
     "gaussian": "GaussianDistribution",
@@ -31,7 +71,7 @@ _DISTRIBUTIONS = {
     "binomial": "BinomialDistribution",
 }
 # The old enumeration calls L2 so, the newer one of autoencoders MSE.
-_LOSSES = {"SQUARED_LOSS": "l2"}
+_ENUMERATED_LOSSES = {"SQUARED_LOSS": "l2"}
 _OUTPUT_LAYERS = {
     "OutputLayer",
     "RnnOutputLayer",
@@ -118,12 +158,20 @@ def modern_activation(value: Json, where: str) -> Json:
     """Return the object of an activation, which was a name up to 0.7.1."""
     if isinstance(value, str):
         return _written(ACTIVATION, value.lower(), value, "an activation", where)
-    return named(value, lambda name: f"Activation{_ACTIVATIONS.get(name, name)}")
+    return named(value, lambda name: _ACTIVATIONS.get(name, name))
 
 
 def modern_loss(value: Json) -> Json:
     """Return the object of a loss."""
-    return named(value, lambda name: f"Loss{name}")
+    return named(value, lambda name: _LOSSES.get(name, name))
+
+
+def modern_function(value: Json) -> Json:
+    """Return the object of an activation or loss, and anything else as it is."""
+    is_wrapper = isinstance(value, Mapping) and len(value) == 1
+    name = next(iter(value)) if is_wrapper else None
+    functions = {**_ACTIVATIONS, **_LOSSES}
+    return named(value, functions.__getitem__) if name in functions else value
 
 
 def modern_options(
@@ -193,7 +241,7 @@ def _loss(layer: Mapping[str, Json], where: str) -> dict[str, Json]:
     if not isinstance(name, str):
         return {}
     place = f"{where}.lossFunction"
-    loss = _LOSSES.get(name) or ENUMERATED_LOSS.read(name, place)
+    loss = _ENUMERATED_LOSSES.get(name) or ENUMERATED_LOSS.read(name, place)
     return {"lossFn": _written(LOSS, loss, name, "a loss", place)}
 
 

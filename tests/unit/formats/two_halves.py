@@ -1,0 +1,59 @@
+"""A layer that somebody wrote for DL4J, and again for daskdl."""
+
+from typing import Literal
+
+from daskdl.formats.dl4j.functions import ACTIVATION
+from daskdl.formats.dl4j.java import JavaClass, Key
+from daskdl.formats.dl4j.layer_keys import FF
+from daskdl.formats.dl4j.layer_row import LayerRow
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
+from daskdl.nn.layers.affine import AffineLayer
+
+PACKAGE = "org.deeplearning4j.regressiontest.customlayer100a."
+
+
+class TwoHalves(WeightLayerConf):
+    """A dense layer with one activation for each half of its columns."""
+
+    type: Literal["two_halves"] = "two_halves"
+    second_activation: AnyActivation = "sigmoid"
+
+    def output_type(self, input_type):
+        self.inferred_n_in(input_type)
+        return FeedForward(size=self.n_out)
+
+    def parameters(self, input_type):
+        return dense_parameters(self, input_type, has_bias=True)
+
+
+class TwoHalvesLayer(AffineLayer[TwoHalves]):
+    """The layer at work."""
+
+    def __init__(self, conf, input_type, name, workspace):
+        super().__init__(conf, input_type, name, workspace)
+        self._second = activation_function(conf.second_activation)
+
+    def forward(self, x, *, training, mask=None, rng=None):
+        preout = self._affine_forward(x)
+        middle = preout.shape[1] // 2
+        output = preout.copy()
+        output[:, :middle] = self._activation.forward(preout[:, :middle].copy())
+        output[:, middle:] = self._second.forward(preout[:, middle:].copy())
+        return output
+
+    def backward(self, grad_out):
+        raise NotImplementedError
+
+
+ROW = LayerRow(
+    JavaClass(
+        "CustomLayer",
+        "two_halves",
+        {**FF, "secondActivationFunction": Key("second_activation", ACTIVATION)},
+    ),
+    PACKAGE,
+    is_regularized=True,
+)
