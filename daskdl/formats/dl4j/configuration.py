@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daskdl.errors import FormatError
+from daskdl.formats.dl4j.inputs import inner
 from daskdl.formats.dl4j.java import Json, expect_list, expect_mapping
 from daskdl.formats.dl4j.layers import read_layer, write_layer
 from daskdl.formats.dl4j.preprocessors import PREPROCESSOR
@@ -154,8 +155,11 @@ def _read_conf(conf: Json, where: str) -> dict[str, Any]:
     layer = read_layer(mapping.get("layer"), f"{where}.layer")
     variables = expect_list(mapping.get("variables", []), f"{where}.variables")
     layer["variables"] = variables
-    if layer["type"] == "batch_normalization" and variables:
-        layer["use_log_std"] = "var" not in variables
+    held: Any = inner(layer)
+    if held["type"] == "batch_normalization" and variables:
+        # DL4J asks only where it is not frozen, and takes an old frozen layer's
+        # variance for a logarithm.
+        held["use_log_std"] = "var" not in variables
     return layer
 
 

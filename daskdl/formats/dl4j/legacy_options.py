@@ -285,31 +285,26 @@ def _dropout(
 
 
 def _weight_init(layer: Mapping[str, Json], where: str) -> dict[str, Json]:
-    name = layer["weightInit"]
-    distribution = _distribution(layer.get("dist"))
-    if name == "DISTRIBUTION" and isinstance(distribution, dict):
-        read = DISTRIBUTIONS.read(distribution, f"{where}.dist")
-        return {
-            "weightInitFn": WEIGHT_INIT.write(
-                {"type": "distribution", "distribution": read}
-            )
-        }
-    tag = ENUMERATED_INIT.read(name, where)
+    name, distribution = layer["weightInit"], layer.get("dist")
+    init: Any = ENUMERATED_INIT.read(name, where)
+    if name == "DISTRIBUTION" and distribution is not None:
+        read = DISTRIBUTIONS.read(_distribution(distribution), f"{where}.dist")
+        init = {"type": "distribution", "distribution": read}
     try:
-        return {"weightInitFn": WEIGHT_INIT.write(tag)}
+        if init != "distribution":
+            return {"weightInitFn": WEIGHT_INIT.write(init)}
     except FormatError:
-        # Its weights are in the file.
-        warnings.warn(
-            f"{where}.weightInit: {name!r} is no initialisation that later releases "
-            "know. New weights will be drawn as by default.",
-            stacklevel=2,
-        )
-        return {}
+        pass
+    # It would only matter for new weights: those of the network are in the file.
+    warnings.warn(
+        f"{where}.weightInit: {name!r} is no initialisation that later releases know. "
+        "New weights will be drawn as by default.",
+        stacklevel=2,
+    )
+    return {}
 
 
 def _distribution(value: Json) -> Json:
-    if isinstance(value, Mapping) and "type" in value:
-        return dict(value)
     found = named(value, lambda name: _DISTRIBUTIONS.get(name, name))
     if isinstance(found, dict) and "@class" in found:
         found["type"] = found.pop("@class")
