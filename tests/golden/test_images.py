@@ -21,6 +21,8 @@ THROWS = ("subsampling_sum_truncate", "subsampling_sum_same", "zeropadding3d")
 WRONG_SCORE = ("cnnloss_nhwc",)
 # Four examples come out for each that goes in: no DataSet holds such labels.
 SPACE_TO_BATCH = "spacetobatch"
+# Where it throws when it is asked for the score of each example.
+UNSCORED = ("cnnloss_nhwc", "cnn3dloss")
 COMPUTED = [name for name in MODELS if name not in (WRONG_SIZE, *THROWS)]
 TRAINED = [name for name in COMPUTED if name != SPACE_TO_BATCH]
 
@@ -58,11 +60,9 @@ def test_score(golden, name):
     assert deviation(inference, found.expected["score_inference"]) < 1e-12
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", [n for n in TRAINED if n not in UNSCORED])
 def test_score_of_each_example(golden, name):
     found = case(golden, name)
-    if "score_examples" not in found.expected:
-        pytest.skip("DL4J could not compute them")
     scores = found.network.score_examples(found.data)
     assert deviation(scores, found.expected["score_examples"]) < 1e-12
 
