@@ -9,7 +9,7 @@ from pydantic import model_validator
 from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import WeightLayerConf, refuse_input
+from daskdl.nn.conf.layer import LayerConf, WeightLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
@@ -61,6 +61,17 @@ class AttentionConf(WeightLayerConf):
                     option,
                 )
         return self
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> LayerConf:
+        """Return a copy with nothing left open but what the layer has no use for."""
+        used = {
+            option: value
+            for option, value in defaults.items()
+            if option not in self.unused_options
+        }
+        return super().filled(used, input_type, name)
 
     @property
     def size_of_heads(self) -> int:

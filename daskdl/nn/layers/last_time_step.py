@@ -1,6 +1,6 @@
 """The wrapper that keeps the last step of what a recurrent layer computes."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -68,10 +68,9 @@ class LastTimeStepLayer(WrapperLayer[LastTimeStep]):
         if mask is not None:
             check_step_mask(mask, series, self.who)
         self._series_shape = series.shape
-        self._examples = array_namespace(x).arange(len(x))
-        self._steps = -1 if mask is None else last_steps(mask)
+        self._steps = None if mask is None else last_steps(mask)
         output: FloatArray = self._buffer("output", series[:, -1].shape, x.dtype)
-        output[...] = series[self._examples, self._steps]
+        output[...] = series[self._last(x)]
         return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
@@ -80,9 +79,15 @@ class LastTimeStepLayer(WrapperLayer[LastTimeStep]):
             "grad_series", self._series_shape, grad_out.dtype
         )
         grad.fill(0)
-        grad[self._examples, self._steps] = grad_out
+        grad[self._last(grad_out)] = grad_out
         return self._inner_backward(grad)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> None:
         """Return None: there is no time left to mask."""
         return
+
+    def _last(self, rows: FloatArray) -> tuple[Any, Any]:
+        """Return the index of the last step of each example in the series."""
+        if self._steps is None:
+            return slice(None), -1
+        return array_namespace(rows).arange(len(rows)), self._steps

@@ -59,6 +59,8 @@ class LossOnlyLayer(RowLoss[LossLayer]):
     arrives, masked rows come out as 0, as in DL4J.
     """
 
+    zeroes_masked_rows = True
+
     def __init__(
         self, conf: LossLayer, input_type: InputType, name: str, workspace: Workspace
     ) -> None:

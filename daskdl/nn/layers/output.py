@@ -71,7 +71,6 @@ L = TypeVar("L", bound=OutputConf)
 class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
     """``activation(x @ W + b)`` with a loss; the loss sees rows."""
 
-    # Whether a mask that arrives with the input makes rows of the output 0, as in DL4J.
     zeroes_masked_rows: ClassVar[bool] = True
 
     def __init__(

@@ -1,6 +1,6 @@
 """What output layers share whose loss sees rows: scores and gradients of the loss."""
 
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
@@ -8,6 +8,7 @@ from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.losses.loss import LossFunction
+from daskdl.nn.masks import column_mask
 
 C = TypeVar("C", bound=LayerConf)
 
@@ -27,6 +28,9 @@ class RowLoss(OutputLayer[C]):
     _features_mask : ndarray or None
         The mask that arrived with the input.
     """
+
+    # Whether a mask that arrives with the input makes rows of the output 0, as in DL4J.
+    zeroes_masked_rows: ClassVar[bool] = False
 
     _loss: LossFunction
     _activation: ActivationFunction
@@ -72,12 +76,15 @@ class RowLoss(OutputLayer[C]):
 
     def _activation_gradient(self, grad_out: FloatArray) -> FloatArray:
         """Return the gradient in the pre-activations of one in the output, a buffer."""
-        return self._activation.backward(
+        grad_preout = self._activation.backward(
             grad_out.reshape(self._output.shape),
             self._preout,
             self._output,
             out=self._like("grad_preout", self._output),
         )
+        if self._features_mask is not None and self.zeroes_masked_rows:
+            grad_preout *= column_mask(self._features_mask, len(grad_preout), self.who)
+        return grad_preout
 
     def _label_rows(self, labels: FloatArray) -> FloatArray:
         n_columns = self._loss.label_columns(self._output.shape[-1])

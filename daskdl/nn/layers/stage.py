@@ -10,6 +10,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
+from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.input_dropout import InputDropout
@@ -80,7 +81,11 @@ class Stage:
             x = self._preprocessor.forward(x, batch_size=batch_size)
         x = self._dropout.forward(x, training=training, rng=rng)
         self._noise.swap(training=training, rng=rng)
-        output = self.layer.forward(x, training=training, mask=mask, rng=rng)
+        try:
+            output = self.layer.forward(x, training=training, mask=mask, rng=rng)
+        except PathError as error:
+            # Whether a window fits may show only with data: then no key is to blame.
+            raise OptionError(f"{self.layer.who}: {error}") from None
         return output, self.layer.feed_forward_mask(mask)
 
     def pretrain(self, *, rng: np.random.Generator, batch_size: int) -> float:

@@ -33,3 +33,12 @@ class Case:
     passes_gradient: bool = True
     # Space to batch makes several examples of one.
     n_parts: int = 1
+    # Whether features that are rows hold a number for each time step.
+    rows_are_steps: bool = False
+
+    @property
+    def n_masked(self):
+        """How many columns a mask has: the time steps, or one for whole examples."""
+        if isinstance(self.input_type, Recurrent):
+            return self.input_type.time_steps or self.steps
+        return self.steps if self.rows_are_steps else 1

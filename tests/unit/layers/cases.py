@@ -109,6 +109,10 @@ OUTPUTS = [
 ]
 
 
+# The mask that the row of the table says: of some steps, or none.
+OWN = object()
+
+
 class Alone:
     """A layer with parameters, gradients and a workspace of its own."""
 
@@ -161,12 +165,12 @@ class Alone:
         lengths = np.arange(batch) % self.case.steps + 1
         return (np.arange(self.case.steps) < lengths[:, None]).astype(self.dtype)
 
-    def forward(self, x, *, training=True):
+    def forward(self, x, *, training=True, mask=OWN):
         """Run forward; dropout draws the same numbers every time."""
-        output, _ = self.stage.forward(
+        output, self.mask_behind = self.stage.forward(
             x,
             training=training,
-            mask=self.mask(len(x)),
+            mask=self.mask(len(x)) if mask is OWN else mask,
             rng=np.random.default_rng(11),
             batch_size=len(x),
         )
@@ -190,3 +194,17 @@ class Alone:
         for name, view in self.layout.views(flags).items():
             view[...] = learn[name]
         return flags
+
+
+def labels_of(rng, alone, batch=3):
+    """Return probabilities as labels of an output layer."""
+    labels = rng.random(alone.out_shape(batch))
+    return labels / labels.sum(axis=-1, keepdims=True)
+
+
+def tried(call, refusal):
+    """Return what a call gives, or the message of its refusal as text."""
+    try:
+        return call()
+    except refusal as error:
+        return str(error)

@@ -88,12 +88,15 @@ FEED_FORWARD_CASES = {
         conf.Embedding(n_in=5, n_out=3, has_bias=True, activation="tanh"), ONE_NUMBER
     ),
     "embedding sequence": numbers(
-        conf.EmbeddingSequence(n_in=5, n_out=3, has_bias=True), NUMBERS
+        conf.EmbeddingSequence(n_in=5, n_out=3, has_bias=True),
+        NUMBERS,
+        rows_are_steps=True,
     ),
     "embedding sequence, masked": numbers(
         conf.EmbeddingSequence(n_in=5, n_out=3, activation="gelu"),
         NUMBERS,
         is_masked=True,
+        rows_are_steps=True,
     ),
     "embedding sequence of series": numbers(
         conf.EmbeddingSequence(n_in=5, n_out=3), SERIES_OF_NUMBERS, is_masked=True

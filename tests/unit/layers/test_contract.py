@@ -1,4 +1,10 @@
-"""What holds for every layer, checked over one table."""
+"""What holds for every layer, checked over one table.
+
+Beside it: `test_contract_configurations.py`, `test_contract_masks.py` and
+`test_contract_states.py`.
+"""
+
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -6,13 +12,18 @@ import pytest
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.layers.table import LAYERS
 from tests.gradients import check_gradient
-from tests.unit.layers.cases import CASES, Alone
+from tests.unit.layers.cases import CASES, OUTPUTS, Alone, labels_of
+
+# An iteration may leave lists of indices behind, a number for each example, and some
+# views; an array of a row for each example is more than this.
+KEPT_BYTES, MANY = 4096, 200
 
 every_layer = pytest.mark.parametrize("name", CASES)
 
 
 def test_the_table_has_every_kind_of_layer():
-    assert {type(case.conf) for case in CASES.values()} == set(LAYERS)
+    missing = set(LAYERS) - {type(case.conf) for case in CASES.values()}
+    assert sorted(kind.__name__ for kind in missing) == []
 
 
 @every_layer
@@ -22,17 +33,32 @@ def test_output_has_the_shape_that_the_configuration_says(rng, name):
 
 
 @every_layer
-@pytest.mark.parametrize("training", [True, False])
-def test_float32_stays_float32(rng, name, training):
-    alone = Alone(name, dtype="f4")
-    assert alone.forward(alone.x(rng), training=training).dtype == np.float32
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_output_and_gradient_keep_the_dtype(rng, name, dtype):
+    alone = Alone(name, dtype=dtype)
+    output = alone.forward(alone.x(rng))
+    assert output.dtype == dtype
+    assert alone.backward(np.ones_like(output)).dtype == dtype
 
 
 @every_layer
-def test_the_gradient_of_float32_stays_float32(rng, name):
+def test_inference_keeps_float32(rng, name):
     alone = Alone(name, dtype="f4")
-    output = alone.forward(alone.x(rng))
-    assert alone.backward(np.ones_like(output)).dtype == np.float32
+    assert alone.forward(alone.x(rng), training=False).dtype == np.float32
+
+
+@every_layer
+def test_the_same_numbers_come_out_every_time(rng, name):
+    x = Alone(name).x(rng)
+    first, second = [one_iteration(Alone(name), x) for _ in range(2)]
+    np.testing.assert_equal(first, second)
+
+
+def one_iteration(alone, x):
+    """Return copies of output and gradients."""
+    output = alone.forward(x).copy()
+    grad_x = alone.backward(np.cos(output)).copy()
+    return output, grad_x, alone.gradients.copy()
 
 
 @every_layer
@@ -142,10 +168,43 @@ def test_the_workspace_does_not_grow_after_the_first_iteration(rng, name):
 
 
 @every_layer
-def test_the_layer_has_the_parameters_of_its_configuration(name):
-    layer = Alone(name).layer
-    shapes = {item.name: item.shape for item in layer.conf.parameters(layer.input_type)}
-    assert {key: view.shape for key, view in layer.params.items()} == shapes
+def test_nothing_lives_on_that_the_second_iteration_allocates(rng, name):
+    alone = Alone(name)
+    x, mask = alone.x(rng, MANY), alone.mask(MANY)
+    grad_out = np.ones_like(alone.forward(x, mask=mask))
+    alone.backward(grad_out)
+
+    def iterate():
+        alone.forward(x, mask=mask)
+        alone.backward(grad_out)
+
+    assert kept_bytes(iterate) < KEPT_BYTES
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_nothing_lives_on_that_the_loss_allocates(rng, name):
+    alone = Alone(name)
+    x, labels = alone.x(rng, MANY), labels_of(rng, alone, MANY)
+
+    def iterate():
+        alone.forward(x)
+        alone.layer.score(labels)
+        alone.backward_loss(labels)
+
+    iterate()
+    assert kept_bytes(iterate) < KEPT_BYTES
+
+
+def kept_bytes(iterate):
+    """Return how much more memory is taken behind an iteration than in front of it."""
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        iterate()
+        behind, _ = tracemalloc.get_traced_memory()
+        return behind - before
+    finally:
+        tracemalloc.stop()
 
 
 @every_layer
@@ -163,21 +222,49 @@ def test_an_input_of_another_rank_is_refused(rng, name):
         alone.forward(alone.x(rng)[0])
 
 
-def drops(case):
-    return case.conf.input_dropout is not None
+class NoRandomNumbers:
+    """A generator that nobody may ask for anything."""
+
+    def __getattr__(self, name):
+        raise AssertionError(f"inference drew random numbers: {name}")
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if drops(CASES[name])])
-def test_dropout_without_random_numbers_is_refused(rng, name):
+@every_layer
+def test_inference_draws_no_random_numbers(rng, name):
     alone = Alone(name)
-    with pytest.raises(OptionError, match="'me': training needs a random generator"):
+    x = alone.x(rng)
+    output, _ = alone.stage.forward(
+        x, training=False, mask=None, rng=NoRandomNumbers(), batch_size=len(x)
+    )
+    assert np.isfinite(output).all()
+
+
+@every_layer
+def test_inference_needs_no_generator(rng, name):
+    alone = Alone(name)
+    x = alone.x(rng)
+    output, _ = alone.stage.forward(
+        x, training=False, mask=None, rng=None, batch_size=len(x)
+    )
+    assert np.isfinite(output).all()
+
+
+DRAWING = [name for name in CASES if Alone(name).layer.conf.draws_random_numbers]
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_training_without_a_generator_is_refused(rng, name):
+    alone = Alone(name)
+    with pytest.raises(OptionError, match=r"'me.*': training needs a random generator"):
         alone.stage.forward(
             alone.x(rng), training=True, mask=None, rng=None, batch_size=3
         )
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if drops(CASES[name])])
-def test_inference_needs_no_random_numbers(rng, name):
+@pytest.mark.parametrize("name", [name for name in CASES if name not in DRAWING])
+def test_a_layer_that_draws_nothing_needs_no_generator(rng, name):
     alone = Alone(name)
-    output = alone.layer.forward(alone.x(rng), training=False)
+    output, _ = alone.stage.forward(
+        alone.x(rng), training=True, mask=None, rng=NoRandomNumbers(), batch_size=3
+    )
     assert np.isfinite(output).all()

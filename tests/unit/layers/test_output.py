@@ -6,7 +6,7 @@ import pytest
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.layers.layer import OutputLayer
 from tests.gradients import check_gradient
-from tests.unit.layers.cases import OUTPUTS, Alone
+from tests.unit.layers.cases import OUTPUTS, Alone, labels_of
 
 SERIES_MASKS = {
     "none": None,
@@ -21,11 +21,6 @@ ROW_MASKS = {
 
 def masks_of(name):
     return SERIES_MASKS if name.startswith("rnn") else ROW_MASKS
-
-
-def labels_of(rng, alone):
-    labels = rng.random(alone.out_shape())
-    return labels / labels.sum(axis=-1, keepdims=True)
 
 
 @pytest.mark.parametrize("name", OUTPUTS)

@@ -1,0 +1,140 @@
+"""What holds for every layer with a mask, checked over the same table."""
+
+import re
+
+import numpy as np
+import pytest
+
+from daskdl.errors import ShapeError
+from daskdl.nn.conf.input_type import Recurrent
+from tests.gradients import check_gradient
+from tests.unit.layers.cases import CASES, Alone, tried
+
+every_layer = pytest.mark.parametrize("name", CASES)
+
+LSTM = (
+    "DL4J's LSTM in a wrapper drops outputs and cells of masked steps, and lets all "
+    "gradients through them"
+)
+GRAVES = (
+    "DL4J's GravesLSTM drops the gradient of masked steps, but for that of the cells"
+)
+BEFORE = "the LSTM from the end meets the masked steps first: " + LSTM
+
+# Where DL4J's gradient, which ours is, is not the derivative.
+NO_DERIVATIVE = {
+    ("last time step", "holes"): LSTM,
+    ("last time step, masked", "holes"): LSTM,
+    ("last time step of a graves lstm, masked", "holes"): GRAVES,
+    ("graves bidirectional lstm", "holes"): GRAVES,
+    ("last time step of both directions", "ends"): BEFORE,
+    ("last time step of both directions", "holes"): BEFORE,
+    ("bidirectional of last steps", "ends"): BEFORE,
+    ("bidirectional of last steps", "holes"): BEFORE,
+}
+
+
+def mask_of(case, kind):
+    """Return a mask (3, time) or (3, 1); no series is dropped as a whole."""
+    if case.n_masked == 1:
+        return np.array([[1], [0], [1.0]])
+    if kind == "ends":
+        lengths = 1 + np.arange(3) % case.n_masked
+        return (np.arange(case.n_masked) < lengths[:, None]).astype(float)
+    mask = np.ones((3, case.n_masked))
+    mask[0, 1::2] = 0
+    mask[1, -2] = 0
+    return mask
+
+
+def dropped(alone, target):
+    """Return a gradient of the output with 0 where the mask drops steps of it."""
+    mask = alone.mask_behind
+    is_series = isinstance(alone.layer.output_type, Recurrent)
+    if mask is None or not is_series or mask.shape != target.shape[:2]:
+        return target
+    return target * mask[:, :, None]
+
+
+def gradient_cases():
+    for name, case in CASES.items():
+        kinds = ["rows"] if case.n_masked == 1 else ["ends", "holes"]
+        for kind in kinds:
+            reason = NO_DERIVATIVE.get((name, kind))
+            marks = [] if reason is None else [pytest.mark.xfail(reason=reason)]
+            yield pytest.param(name, kind, marks=marks, id=f"{name}, {kind}")
+
+
+@pytest.mark.parametrize(("name", "kind"), [*gradient_cases()])
+def test_gradients_with_a_mask_are_central_differences(rng, name, kind):
+    """Also of what the mask does not drop of the output, as losses leave it out."""
+    alone = Alone(name)
+    x, mask = alone.x(rng), mask_of(alone.case, kind)
+    trained = alone.trained()
+    n_trained = int(trained.sum())
+    plain = alone.forward(x, mask=None).copy()
+    target = rng.standard_normal(plain.shape)
+    expected = alone.backward(target).copy(), alone.gradients.copy()
+    if np.array_equal(alone.forward(x, mask=mask), plain):
+        # Then the gradient is that without a mask, which the other test checks.
+        np.testing.assert_equal((alone.backward(target), alone.gradients), expected)
+        return
+    target = dropped(alone, target)
+
+    def loss_and_grad(vector):
+        alone.params[trained] = vector[:n_trained]
+        given = vector[n_trained:].reshape(x.shape) if alone.answers_for_x else x
+        output = alone.forward(given, mask=mask)
+        loss = float((output * target).sum()) * alone.gradient_factor
+        grad_x = alone.backward(target)
+        grads = alone.gradients[trained]
+        if not alone.answers_for_x:
+            return loss, grads
+        return loss, np.concatenate([grads, grad_x.ravel()])
+
+    start = alone.params[trained]
+    if alone.answers_for_x:
+        start = np.concatenate([start, x.ravel()])
+    check_gradient(loss_and_grad, start + 0.1 * rng.standard_normal(start.size))
+
+
+@every_layer
+@pytest.mark.parametrize("training", [True, False])
+def test_a_mask_that_keeps_everything_changes_no_output(rng, name, training):
+    alone = Alone(name)
+    x, ones = alone.x(rng), np.ones((3, alone.case.n_masked))
+    plain = alone.forward(x, mask=None, training=training).copy()
+    masked = alone.forward(x, mask=ones, training=training)
+    np.testing.assert_array_equal(masked, plain)
+
+
+@every_layer
+def test_a_mask_that_keeps_everything_changes_no_gradient(rng, name):
+    plain, masked = Alone(name), Alone(name)
+    x, ones = plain.x(rng), np.ones((3, plain.case.n_masked))
+    grad_out = np.cos(plain.forward(x, mask=None))
+    masked.forward(x, mask=ones)
+    np.testing.assert_array_equal(masked.backward(grad_out), plain.backward(grad_out))
+    np.testing.assert_array_equal(masked.gradients, plain.gradients)
+
+
+@every_layer
+def test_a_mask_is_not_changed(rng, name):
+    alone = Alone(name)
+    mask = mask_of(alone.case, "holes")
+    before = mask.copy()
+    alone.backward(np.ones_like(alone.forward(alone.x(rng), mask=mask)))
+    np.testing.assert_array_equal(mask, before)
+
+
+@every_layer
+@pytest.mark.parametrize("shape", [(2, 4), (3, 9)])
+def test_a_mask_of_another_shape_is_refused_or_not_looked_at(rng, name, shape):
+    alone = Alone(name)
+    x = alone.x(rng)
+    expected = alone.forward(x, mask=None).copy()
+    output = tried(lambda: alone.forward(x, mask=np.zeros(shape)), ShapeError)
+    if isinstance(output, str):
+        assert re.match(rf"\w+ 'me.*': .*mask.* got .*{re.escape(str(shape))}", output)
+        return
+    np.testing.assert_array_equal(output, expected)
