@@ -9,21 +9,32 @@ __all__ = ["command"]
 
 @click.command("inspect")
 @click.argument("path")
+@click.option(
+    "--svg",
+    metavar="FILE",
+    help="Draw the network, as a picture that browsers show.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @json_option
 @debug_option
-def command(path: str, as_json: bool) -> None:
+def command(path: str, svg: str | None, overwrite: bool, as_json: bool) -> None:
     """Tell what is at PATH: a job file, a saved network, a run, or data.
 
-    A job is checked as `run` checks it, and its data are looked at. Of data that tell
-    it without being read through: columns, rows and files.
+    Of a network: each layer with what goes in and out and its parameters, loss,
+    updater, counters and normalizer. Files of daskdl and of DL4J will do, and DL4J's
+    configurations in JSON or YAML. A job is checked as `run` checks it, and its data
+    are looked at. Of data that tell it without being read through: columns, rows and
+    files.
     """
     import json
 
     from rich.console import Console
 
-    from daskdl.cli.inspection import inspect_path
+    from daskdl.cli.inspection import inspect_path, write_picture
 
     found = inspect_path(path)
+    if svg is not None:
+        write_picture(found, svg, overwrite=overwrite)
     Console(stderr=as_json).print(
         found.text, highlight=False, markup=False, soft_wrap=True
     )

@@ -4,19 +4,31 @@ import posixpath
 from dataclasses import dataclass, field
 from typing import Any
 
+from daskdl.cli.bare_configuration import (
+    is_bare_configuration,
+    load_bare_configuration,
+)
 from daskdl.cli.job_file import load_job
+from daskdl.cli.network_facts import (
+    Configuration,
+    configuration_facts,
+    configuration_lines,
+    training_facts,
+    training_lines,
+)
 from daskdl.cli.opening import open_for
 from daskdl.cli.run_directory import MODEL, STATISTICS
 from daskdl.cli.saved_model import open_model
 from daskdl.cli.stored_columns import stored_columns
+from daskdl.data.files import open_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import Source, SourceOptions, open_source
-from daskdl.errors import DaskdlError, SourceNotFoundError
+from daskdl.errors import DaskdlError, OptionError, SourceNotFoundError
+from daskdl.formats.diagram.drawing import network_svg
 from daskdl.formats.load import is_network
 from daskdl.nn.build import build_network
-from daskdl.nn.network import Network
 
-__all__ = ["Inspection", "inspect_path"]
+__all__ = ["Inspection", "inspect_path", "write_picture"]
 
 _JOB_ENDINGS = (".yaml", ".yml")
 _FILES_SHOWN = 10
@@ -28,16 +40,19 @@ class Inspection:
 
     Attributes
     ----------
-    kind : {'job', 'model', 'run', 'data'}
+    kind : {'job', 'model', 'run', 'configuration', 'data'}
     facts : dict
         For JSON.
     text : str
         For people.
+    conf : MultiLayerConfiguration or ComputationGraphConfiguration, optional
+        Of the network, if there is one.
     """
 
     kind: str
     facts: dict[str, Any] = field(default_factory=dict)
     text: str = ""
+    conf: Configuration | None = None
 
 
 def inspect_path(path: str) -> Inspection:
@@ -54,6 +69,8 @@ def inspect_path(path: str) -> Inspection:
     fs, inside = filesystem(path)
     if not fs.exists(inside):
         raise SourceNotFoundError(f"{path}: must exist, nothing is there.")
+    if fs.isfile(inside) and is_bare_configuration(path):
+        return _configuration(path)
     if path.endswith(_JOB_ENDINGS):
         return _job(path)
     if fs.isdir(inside) and fs.exists(posixpath.join(inside, MODEL)):
@@ -63,11 +80,27 @@ def inspect_path(path: str) -> Inspection:
     return _data(path)
 
 
+def write_picture(found: Inspection, path_or_url: str, *, overwrite: bool) -> None:
+    """Draw the network that was found, as an SVG file.
+
+    Raises
+    ------
+    OptionError
+        If no network was found.
+    OutputExistsError
+        If there is a file and `overwrite` is False.
+    """
+    if found.conf is None:
+        raise OptionError(f"inspect: --svg must meet a network, got {found.kind}.")
+    with open_output(path_or_url, overwrite=overwrite) as stream:
+        stream.write(network_svg(found.conf).encode())
+
+
 def _job(path: str) -> Inspection:
     job = load_job(path)
     network = build_network(job.network)
-    lines = [f"job {path}", "", network.summary()]
-    facts: dict[str, Any] = {"kind": "job", **_network_facts(network)}
+    lines = [f"job {path}", "", *configuration_lines(network.conf)]
+    facts: dict[str, Any] = {"kind": "job", **configuration_facts(network.conf)}
     for name in ("train", "test"):
         paths = getattr(job.data, name)
         if paths is None:
@@ -75,7 +108,7 @@ def _job(path: str) -> Inspection:
         source = open_for(network, paths, job.data.source_options())
         lines += ["", f"{name}: {source.name}", *_source_lines(source)]
         facts[name] = _source_facts(source)
-    return Inspection("job", facts, "\n".join(lines))
+    return Inspection("job", facts, "\n".join(lines), network.conf)
 
 
 def _run(path: str, fs: Any, inside: str) -> Inspection:
@@ -95,20 +128,22 @@ def _run(path: str, fs: Any, inside: str) -> Inspection:
 def _model(path: str) -> Inspection:
     saved = open_model(path)
     network = saved.network
-    facts = {
-        "kind": "model",
-        **_network_facts(network),
-        "iterations": network.iteration_count,
-        "epochs": network.epoch_count,
-        "normalizer": type(saved.normalizer).__name__ if saved.normalizer else None,
-    }
+    trained = training_facts(network, saved.normalizer)
+    facts = {"kind": "model", **configuration_facts(network.conf), **trained}
     lines = [
         f"model {saved.url}",
-        network.summary(),
-        f"trained: {network.epoch_count} epochs, {network.iteration_count} iterations",
-        f"normalizer: {facts['normalizer'] or 'none'}",
+        "",
+        *configuration_lines(network.conf),
+        *training_lines(trained),
     ]
-    return Inspection("model", facts, "\n".join(lines))
+    return Inspection("model", facts, "\n".join(lines), network.conf)
+
+
+def _configuration(path: str) -> Inspection:
+    conf, _ = load_bare_configuration(path)
+    facts = {"kind": "configuration", **configuration_facts(conf)}
+    lines = [f"configuration of DL4J {path}", "", *configuration_lines(conf)]
+    return Inspection("configuration", facts, "\n".join(lines), conf)
 
 
 def _data(path: str) -> Inspection:
@@ -156,11 +191,3 @@ def _source_lines(source: Source) -> list[str]:
         lines.append(f"  {posixpath.basename(partition.name)}{number}")
     more = len(source.partitions) - _FILES_SHOWN
     return [*lines, f"  and {more} more"] if more > 0 else lines
-
-
-def _network_facts(network: Network[Any]) -> dict[str, Any]:
-    return {
-        "network": type(network).__name__,
-        "parameters": int(network.params.size),
-        "outputs": list(network.output_layer_n_out),
-    }

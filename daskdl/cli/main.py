@@ -14,7 +14,7 @@ from daskdl.cli.exits import EXIT_CODES, ended
 
 __all__ = ["main"]
 
-_COMMANDS = ("run", "evaluate", "predict", "inspect", "doctor")
+_COMMANDS = ("run", "evaluate", "predict", "inspect", "convert", "doctor")
 
 
 class _Commands(click.Group):

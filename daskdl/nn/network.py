@@ -216,7 +216,7 @@ class Network(Pretraining[Conf]):
 
     def summary(self) -> str:
         """Return a table: name, type, what goes in and out, parameters."""
-        return summarize(type(self).__name__, self._nodes, self.layout)
+        return summarize(type(self).__name__, self._nodes)
 
     def save(
         self,

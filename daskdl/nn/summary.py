@@ -1,14 +1,64 @@
-"""A network as a table for people."""
+"""A network as a table for people, and its rows for programs."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from daskdl.arrays.flat import ParamLayout
 from daskdl.nn.conf.topology import Node
 
-_HEAD = ("name", "type", "in", "out", "parameters")
+_HEAD = ("name", "type", "in", "out", "parameters", "shapes")
 
 
-def summarize(title: str, nodes: Sequence[Node], layout: ParamLayout) -> str:
+@dataclass(frozen=True)
+class LayerRow:
+    """What a table says of a layer or vertex.
+
+    Parameters
+    ----------
+    name : str
+        In the network.
+    kind : str
+        Its class; of a wrapper also that of the layer inside.
+    inputs, output : str
+        What goes in and comes out, in words.
+    parameters : dict of str to tuple of int
+        Shapes, in the order of the flat vector.
+    """
+
+    name: str
+    kind: str
+    inputs: str
+    output: str
+    parameters: dict[str, tuple[int, ...]]
+
+    @property
+    def n_params(self) -> int:
+        """Number of parameters."""
+        return sum(math.prod(shape) for shape in self.parameters.values())
+
+    @property
+    def shapes(self) -> str:
+        """The parameters in words; a dash if there are none."""
+        named = (f"{name} {shape}" for name, shape in self.parameters.items())
+        return ", ".join(named) or "-"
+
+
+def layer_rows(nodes: Sequence[Node]) -> list[LayerRow]:
+    """Return a row for each layer or vertex, in the order of `nodes`."""
+    return [
+        LayerRow(
+            node.name,
+            _kind(node.conf),
+            " + ".join(str(input_type) for input_type in node.input_types),
+            str(node.output_type),
+            {item.name: item.shape for item in node.parameters},
+        )
+        for node in nodes
+    ]
+
+
+def summarize(title: str, nodes: Sequence[Node]) -> str:
     """Return one line a layer or vertex, and the number of parameters.
 
     Parameters
@@ -17,29 +67,27 @@ def summarize(title: str, nodes: Sequence[Node], layout: ParamLayout) -> str:
         The class of the network.
     nodes : sequence of Node
         In the order in which they are computed.
-    layout : ParamLayout
-        Of the whole network.
     """
-    rows = [_HEAD, *(_row(node) for node in nodes)]
+    found = layer_rows(nodes)
+    rows = [_HEAD, *(_cells(row) for row in found)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     lines = [
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
         for row in rows
     ]
     lines.insert(1, "-" * len(lines[0]))
+    total = sum(row.n_params for row in found)
     return "\n".join(
-        [
-            f"{title}, {layout.size:,} parameters",
-            *(line.rstrip() for line in lines),
-        ]
+        [f"{title}, {total:,} parameters", *(line.rstrip() for line in lines)]
     )
 
 
-def _row(node: Node) -> tuple[str, str, str, str, str]:
-    return (
-        node.name,
-        type(node.conf).__name__,
-        " + ".join(str(input_type) for input_type in node.input_types),
-        str(node.output_type),
-        ", ".join(f"{item.name} {item.shape}" for item in node.parameters) or "-",
-    )
+def _cells(row: LayerRow) -> tuple[str, ...]:
+    count = f"{row.n_params:,}" if row.n_params else "-"
+    return (row.name, row.kind, row.inputs, row.output, count, row.shapes)
+
+
+def _kind(conf: Any) -> str:
+    held = getattr(conf, "layer", getattr(conf, "vertex", None))
+    name = type(conf).__name__
+    return name if held is None else f"{name} of {_kind(held)}"

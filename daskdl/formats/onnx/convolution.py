@@ -6,7 +6,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.formats.onnx.activations import activate
-from daskdl.formats.onnx.graph import Graph, Part, feature_axis
+from daskdl.formats.onnx.graph import Graph, Part, softmax_axis
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.layers.windows import reach, window_of
 
@@ -141,11 +141,7 @@ def _bias(graph: Graph, part: Part) -> list[str]:
 
 
 def _activated(graph: Graph, part: Part, y: str) -> str:
-    axis = feature_axis(part.output_type)
-    if getattr(part.input_type, "data_format", "").startswith("NC"):
-        # DL4J's softmax takes the last axis of its arrays: the width, or the time.
-        axis = 1 if isinstance(part.input_type, Recurrent) else -1
-    return activate(graph, part.conf.activation, y, axis)
+    return activate(graph, part.conf.activation, y, softmax_axis(part.input_type))
 
 
 def _transposed_pads(conf: Any) -> dict[str, list[int]]:

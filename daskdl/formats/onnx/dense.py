@@ -1,7 +1,7 @@
 """Layers of rows, and of each time step, in ONNX: products, look-ups, outputs."""
 
 from daskdl.formats.onnx.activations import activate
-from daskdl.formats.onnx.graph import Graph, Part, feature_axis
+from daskdl.formats.onnx.graph import Graph, Part, feature_axis, softmax_axis
 from daskdl.formats.onnx.reshaping import flattened
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
 
@@ -12,6 +12,7 @@ __all__ = [
     "write_embedding",
     "write_embedding_sequence",
     "write_identity",
+    "write_loss",
     "write_output",
     "write_repeat_vector",
 ]
@@ -42,9 +43,13 @@ def write_output(graph: Graph, part: Part, x: str) -> str:
 
 
 def write_activation(graph: Graph, part: Part, x: str) -> str:
-    """Write ``activation(x)``; the loss, if there is one, is left out."""
-    axis = feature_axis(part.input_type)
-    return activate(graph, part.conf.activation, x, axis)
+    """Write ``activation(x)``."""
+    return activate(graph, part.conf.activation, x, softmax_axis(part.input_type))
+
+
+def write_loss(graph: Graph, part: Part, x: str) -> str:
+    """Write ``activation(x)``; the loss is left out."""
+    return activate(graph, part.conf.activation, x, feature_axis(part.input_type))
 
 
 def write_identity(graph: Graph, part: Part, x: str) -> str:

@@ -21,12 +21,21 @@ from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
     InputType,
+    Recurrent,
     inside_type,
 )
 from daskdl.nn.conf.layer import LayerConf, PreprocessorConf
 from daskdl.nn.conf.vertex import VertexConf
 
-__all__ = ["Graph", "Operator", "Part", "Writers", "axis_of", "feature_axis"]
+__all__ = [
+    "Graph",
+    "Operator",
+    "Part",
+    "Writers",
+    "axis_of",
+    "feature_axis",
+    "softmax_axis",
+]
 
 
 @dataclass(frozen=True)
@@ -258,3 +267,13 @@ def axis_of(input_type: InputType, axis: int) -> int:
 def feature_axis(input_type: InputType) -> int:
     """Return the axis of features or channels in the graph."""
     return axis_of(input_type, len(input_type.shape))
+
+
+def softmax_axis(input_type: InputType) -> int:
+    """Return the axis of a softmax that is no output layer's: DL4J's last one.
+
+    Where channels come first in the data format that is the width, or the time.
+    """
+    if not getattr(input_type, "data_format", "").startswith("NC"):
+        return feature_axis(input_type)
+    return 1 if isinstance(input_type, Recurrent) else -1

@@ -20,7 +20,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.network import Network
 
-__all__ = ["save", "to_model"]
+__all__ = ["export_onnx", "to_model"]
 
 # Opset 18 has all operators with axes as inputs; runtimes know it since 2023.
 _OPSET = 18
@@ -29,7 +29,9 @@ _IR_VERSION = 8
 _MOST_BYTES = (1 << 31) - (1 << 20)
 
 
-def save(network: Network[Any], path_or_url: str, *, overwrite: bool = False) -> None:
+def export_onnx(
+    network: Network[Any], path_or_url: str, *, overwrite: bool = False
+) -> None:
     """Write a network as ONNX, opset 18, in float32.
 
     Parameters
@@ -73,7 +75,7 @@ def to_model(network: Network[Any]) -> Any:
     Raises
     ------
     FormatError, MissingExtraError
-        As :func:`save`.
+        As :func:`export_onnx`.
     """
     onnx = _imported()
     graph = network_graph(network)

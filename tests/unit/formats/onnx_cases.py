@@ -66,6 +66,12 @@ LAYERS = {
     "dropout": (ROWS, {"type": "dropout", "keep_probability": 0.5}, OUT),
     "mask": (SERIES, {"type": "mask"}, SERIES_OUT),
     "activation": (IMAGES, {"type": "activation", "activation": "softmax"}, OUT),
+    "activation, last": (LAST, {"type": "activation", "activation": "softmax"}, OUT),
+    "activation of steps": (
+        SERIES,
+        {"type": "activation", "activation": "softmax"},
+        SERIES_OUT,
+    ),
     "element-wise": (ROWS, {"type": "element_wise_multiplication"}, OUT),
     "repeat": (ROWS, {"type": "repeat_vector", "n": 3}, SERIES_OUT),
     "prelu": (IMAGES, {"type": "prelu", "weight_init": "normal"}, OUT),

@@ -7,7 +7,7 @@ import pytest
 
 from daskdl.errors import FormatError, MissingExtraError, OutputExistsError
 from daskdl.formats.onnx import model as onnx_model
-from daskdl.formats.onnx.model import save, to_model
+from daskdl.formats.onnx.model import export_onnx, to_model
 from daskdl.formats.onnx.network import network_graph
 from daskdl.formats.onnx.table import WRITERS
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
@@ -177,7 +177,7 @@ def test_kinds_without_a_form_are_refused_by_name(tmp_path):
     with pytest.raises(
         FormatError, match=r"must be of a kind that ONNX covers, got 'c"
     ):
-        save(network, tmp_path / "net.onnx")
+        export_onnx(network, tmp_path / "net.onnx")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -242,11 +242,11 @@ def test_options_without_a_form_are_refused_by_name(input_type, layer, message):
 
 def test_files_are_whole_models(tmp_path, rng):
     network = cases.mlp()
-    save(network, tmp_path / "net.onnx")
+    export_onnx(network, tmp_path / "net.onnx")
     onnx.checker.check_model(onnx.load(tmp_path / "net.onnx"), full_check=True)
     with pytest.raises(OutputExistsError, match="must not exist yet"):
-        save(network, tmp_path / "net.onnx")
-    save(network, tmp_path / "net.onnx", overwrite=True)
+        export_onnx(network, tmp_path / "net.onnx")
+    export_onnx(network, tmp_path / "net.onnx", overwrite=True)
 
 
 def test_what_no_file_can_hold_is_refused(monkeypatch):

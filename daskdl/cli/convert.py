@@ -1,0 +1,52 @@
+"""``daskdl convert``: a network in another format."""
+
+import click
+
+from daskdl.cli.exits import debug_option, json_option
+
+__all__ = ["command"]
+
+# As daskdl.formats.conversion.FORMATS, whose import takes too long for --help.
+FORMATS = ("daskdl", "dl4j", "onnx", "dl4j-json", "dl4j-yaml")
+
+
+@click.command("convert")
+@click.argument("source", metavar="IN")
+@click.argument("output", metavar="OUT")
+@click.option(
+    "--to",
+    type=click.Choice(FORMATS),
+    help="Format of OUT; if not given, its ending says it: .safetensors, .zip (DL4J), "
+    ".onnx, .json and .yaml (DL4J's configuration without numbers).",
+)
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+@json_option
+@debug_option
+def command(
+    source: str, output: str, to: str | None, overwrite: bool, as_json: bool
+) -> None:
+    """Write the network IN as OUT, in another format.
+
+    IN is a saved network of daskdl or of DL4J, the directory of a run, or a
+    configuration of DL4J in JSON or YAML, whose weights are drawn. What OUT cannot hold
+    is said before it is written.
+    """
+    import json
+
+    from rich.console import Console
+
+    from daskdl.cli.convertible import open_convertible
+    from daskdl.formats.conversion import convert, format_of, lost
+
+    to = to or format_of(output)
+    network, is_saved = open_convertible(source)
+    missing = lost(network, to, is_saved=is_saved)
+    console = Console(stderr=as_json)
+    for item in missing:
+        console.print(
+            f"not in {to}: {item}", highlight=False, markup=False, soft_wrap=True
+        )
+    convert(network, output, to, overwrite=overwrite)
+    console.print(f"wrote {output}", highlight=False, markup=False, soft_wrap=True)
+    if as_json:
+        click.echo(json.dumps({"output": output, "to": to, "lost": missing}))

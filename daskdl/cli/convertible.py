@@ -1,0 +1,41 @@
+"""The network that ``daskdl convert`` is given."""
+
+from typing import Any
+
+from daskdl.cli.bare_configuration import (
+    is_bare_configuration,
+    load_bare_configuration,
+)
+from daskdl.cli.saved_model import open_model
+from daskdl.data.filesystems import filesystem
+from daskdl.nn.build import build_network
+from daskdl.nn.network import Network
+
+__all__ = ["open_convertible"]
+
+
+def open_convertible(path: str) -> tuple[Network[Any], bool]:
+    """Load a saved network, or build one from a configuration of DL4J.
+
+    Returns
+    -------
+    network : MultiLayerNetwork or ComputationGraph
+        With its counters.
+    is_saved : bool
+        Whether its numbers come from the file; else its weights were drawn.
+
+    Raises
+    ------
+    SourceNotFoundError
+        If nothing is there.
+    FormatError
+        If what is there is no network.
+    """
+    fs, inside = filesystem(path)
+    if fs.isfile(inside) and is_bare_configuration(path):
+        conf, counters = load_bare_configuration(path)
+        network = build_network(conf)
+        network.iteration_count = counters.iteration
+        network.epoch_count = counters.epoch
+        return network, False
+    return open_model(path).network, True
