@@ -55,19 +55,17 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
         mask = network_mask if self.conf.mask_input is not None else masks[0]
         if mask is not None:
             check_step_mask(mask, x, self.who)
-        xp = array_namespace(x)
         self._x_shape = x.shape
-        self._examples = xp.arange(x.shape[0])
-        self._steps = -1 if mask is None else _last_or_first(mask)
+        self._steps = None if mask is None else _last_or_first(mask)
         output: FloatArray = self._buffer("output", x[:, -1].shape, x.dtype)
-        output[...] = x[self._examples, self._steps]
+        output[...] = x[self._last(x)]
         return output
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:
         """Return a gradient of 0 at the other steps; see :meth:`Vertex.backward`."""
         grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_out.dtype)
         grad_x.fill(0)
-        grad_x[self._examples, self._steps] = grad_out
+        grad_x[self._last(grad_out)] = grad_out
         return [grad_x]
 
     def feed_forward_mask(
@@ -78,6 +76,12 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
     ) -> FloatArray | None:
         """Return None: there is no time left to mask."""
         return None
+
+    def _last(self, rows: FloatArray) -> tuple[Any, Any]:
+        """Return the index of the last step of each example in the series."""
+        if self._steps is None:
+            return slice(None), -1
+        return array_namespace(rows).arange(len(rows)), self._steps
 
 
 def _last_or_first(mask: FloatArray) -> NDArray[Any]:

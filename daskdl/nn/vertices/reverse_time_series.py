@@ -61,7 +61,8 @@ class ReverseTimeSeries(Vertex[ReverseTimeSeriesVertex]):
         if self.conf.mask_input is not None and network_mask is not None:
             check_step_mask(network_mask, x, self.who)
             self._mask = network_mask
-            self._origins = _origins(network_mask)
+            self._origins = self._buffer("origins", network_mask.shape, int)
+            self._origins[...] = _origins(network_mask)
         return self._turned("output", x)
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:

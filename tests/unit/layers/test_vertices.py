@@ -1,21 +1,40 @@
 """What holds for every vertex, checked over one table."""
 
+import re
+import tracemalloc
+
 import numpy as np
 import pytest
 
+import daskdl as dl
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
+from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.doors import to_border
 from daskdl.nn.vertices.table import VERTICES as TABLE
 from daskdl.nn.vertices.table import build_vertex
 from tests.gradients import check_gradient
-from tests.unit.layers.vertex_cases import MASK, ROWS, VERTICES, Alone
+from tests.unit.layers.cases import tried
+from tests.unit.layers.vertex_cases import (
+    IMAGES,
+    MASK,
+    ROWS,
+    SERIES,
+    VERTICES,
+    Alone,
+)
 
 every_vertex = pytest.mark.parametrize("name", VERTICES)
 
+# An iteration may leave views and indices behind; an array of a row for each of this
+# many examples is more.
+KEPT_BYTES, MANY = 4096, 300
+
 
 def test_the_table_has_every_kind_of_vertex():
-    assert {type(case[0]) for case in VERTICES.values()} == set(TABLE)
+    missing = set(TABLE) - {type(case[0]) for case in VERTICES.values()}
+    assert sorted(kind.__name__ for kind in missing) == []
 
 
 @every_vertex
@@ -26,24 +45,58 @@ def test_output_has_the_shape_that_the_configuration_says(rng, name):
     assert alone.forward(alone.inputs(rng)).shape == (rows, *shape)
 
 
+def masks_of(alone, inputs, mask=MASK):
+    """Return a mask for each input that is a series, cut to its length."""
+    return [
+        mask[:, : array.shape[1]] if isinstance(kind, Recurrent) else None
+        for array, kind in zip(inputs, alone.input_types, strict=True)
+    ]
+
+
 @every_vertex
-def test_gradients_are_central_differences(rng, name):
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_gradients_are_central_differences(rng, name, is_masked):
     alone = Alone(name)
     inputs = alone.inputs(rng)
+    masks = masks_of(alone, inputs) if is_masked else None
     ends = np.cumsum([array.size for array in inputs])
-    target = rng.standard_normal(alone.forward(inputs).shape)
+    target = rng.standard_normal(alone.forward(inputs, masks).shape)
 
     def loss_and_grad(vector):
         *parts, alone.params[...] = np.split(vector, ends)
         given = [
             part.reshape(array.shape) for part, array in zip(parts, inputs, strict=True)
         ]
-        loss = float((alone.forward(given) * target).sum()) * alone.gradient_factor
+        output = alone.forward(given, masks)
+        loss = float((output * target).sum()) * alone.gradient_factor
         grads = [*alone.vertex.backward(target), alone.gradients]
         return loss, np.concatenate([grad.ravel() for grad in grads])
 
     start = [array.ravel() for array in (*inputs, alone.params)]
     check_gradient(loss_and_grad, np.concatenate(start))
+
+
+@every_vertex
+def test_the_same_numbers_come_out_every_time(rng, name):
+    inputs = Alone(name).inputs(rng)
+    first, second = [one_iteration(Alone(name), inputs) for _ in range(2)]
+    np.testing.assert_equal(first, second)
+
+
+def one_iteration(alone, inputs, masks=None):
+    """Return copies of output and gradients."""
+    output = alone.forward(inputs, masks).copy()
+    grads = [grad.copy() for grad in alone.vertex.backward(np.cos(output))]
+    return output, grads, alone.gradients.copy()
+
+
+@every_vertex
+def test_masks_that_keep_everything_change_nothing(rng, name):
+    alone = Alone(name)
+    inputs = alone.inputs(rng)
+    plain = one_iteration(alone, inputs)
+    masked = one_iteration(alone, inputs, masks_of(alone, inputs, np.ones((2, 5))))
+    np.testing.assert_equal(masked, plain)
 
 
 @every_vertex
@@ -93,10 +146,102 @@ def test_the_workspace_does_not_grow_after_the_first_iteration(rng, name):
 
 
 @every_vertex
-def test_the_configuration_comes_back_from_its_mapping(name):
-    vertex_conf, _ = VERTICES[name]
-    mapping = vertex_conf.model_dump(mode="json", by_alias=True)
-    assert type(vertex_conf).model_validate(mapping) == vertex_conf
+def test_nothing_lives_on_that_the_second_iteration_allocates(rng, name):
+    alone = Alone(name)
+    inputs = alone.inputs(rng, MANY)
+    network_input, network_mask = np.zeros((MANY, 5, 2)), np.resize(MASK, (MANY, 5))
+    masks = [None] * len(inputs)
+
+    def iterate():
+        output = alone.vertex.forward(
+            inputs,
+            masks=masks,
+            network_input=network_input,
+            network_mask=network_mask,
+        )
+        alone.vertex.backward(output)
+
+    iterate()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        iterate()
+        behind, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert behind - before < KEPT_BYTES
+
+
+@every_vertex
+def test_the_vertex_has_the_parameters_of_its_configuration(name):
+    alone = Alone(name)
+    items = alone.vertex.conf.parameters(alone.input_types)
+    shapes = {key: view.shape for key, view in alone.vertex.params.items()}
+    assert shapes == {item.name: item.shape for item in items}
+
+
+def graph_of(name):
+    """Return a graph of one vertex that reads as many inputs."""
+    vertex_conf, input_types = VERTICES[name]
+    names = ["in", "b", "c"][: len(input_types)]
+    return dl.ComputationGraphConfiguration(
+        inputs=dict(zip(names, input_types, strict=True)),
+        vertices={"me": vertex_conf.replaced(inputs=names)},
+        outputs="me",
+    )
+
+
+@every_vertex
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_configuration_comes_back_from_its_mapping(name, compact):
+    graph = graph_of(name)
+    mapping = graph.to_dict(compact=compact)
+    assert dl.ComputationGraphConfiguration.from_dict(mapping) == graph
+
+
+@every_vertex
+def test_a_configuration_comes_back_from_its_yaml(name):
+    graph = graph_of(name)
+    assert dl.ComputationGraphConfiguration.from_yaml(graph.to_yaml()) == graph
+
+
+INPUTS = [
+    ROWS,
+    SERIES,
+    SERIES.replaced(time_steps=None),
+    IMAGES,
+    IMAGES.replaced(data_format="NHWC"),
+    dl.Convolutional3D(depth=4, height=3, width=5, channels=2),
+]
+KINDS = {type(case[0]): name for name, case in reversed(VERTICES.items())}
+
+
+@pytest.mark.parametrize("name", KINDS.values())
+@pytest.mark.parametrize("input_type", INPUTS, ids=str)
+def test_what_a_vertex_cannot_take_is_refused_and_what_it_can_works(
+    rng, name, input_type
+):
+    vertex_conf, types = VERTICES[name]
+    names = ["in", "b", "c"][: len(types)]
+    graph = tried(
+        lambda: dl.ComputationGraphConfiguration(
+            inputs=dict.fromkeys(names, input_type),
+            vertices={"me": vertex_conf.replaced(inputs=names)},
+            outputs="me",
+        ),
+        OptionError,
+    )
+    if isinstance(graph, str):
+        assert graph.startswith("ComputationGraphConfiguration.vertices.me")
+        return
+    network = dl.ComputationGraph(graph)
+    shape = [5 if size is None else size for size in input_type.shape]
+    features = [to_border(rng.random((2, *shape)), input_type) for _ in types]
+    output = tried(lambda: network.output(features), ShapeError)
+    if isinstance(output, str):
+        assert re.match(r"\w+Vertex 'me': .*must have .*, got .*", output)
+        return
+    assert np.isfinite(output).all()
 
 
 @pytest.mark.parametrize("name", ["merge", "add"])
