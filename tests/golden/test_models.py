@@ -115,7 +115,7 @@ def test_parameters_outputs_and_gradients(model, problems):
     if name in TOO_NARROW:
         with pytest.raises(ShapeError, match=r"x must have shape \(batch, \d+\), got"):
             network.output(expected.several("x")[0])
-        assert "is invalid: does not match layer input size" in problems[0][0]
+        assert any(problem.startswith("output: ") for problem in problems[0])
         return
     if "params" in expected:
         expected.check(to_dl4j(network, network.params), "params")
@@ -203,7 +203,7 @@ def test_dl4j_scores_channels_last_along_the_wrong_axis(golden):
     score = network.compute_gradients(DataSet(arrays["x0"], labels))
     preout = network._layers[-1]._preout.reshape(labels.shape)
     powers = np.exp(preout - preout.max(axis=1, keepdims=True))
-    wrong = -(labels * np.log(powers / powers.sum(axis=1, keepdims=True))).sum() / 5
-    np.testing.assert_allclose(wrong, arrays["score"], rtol=1e-12)
-    right = -(labels * np.log(arrays["out0"])).sum() / 5
+    wrong = -(labels * np.log(powers / powers.sum(axis=1, keepdims=True))).sum()
+    np.testing.assert_allclose(wrong / len(labels), arrays["score"], rtol=1e-12)
+    right = -(labels * np.log(arrays["out0"])).sum() / len(labels)
     np.testing.assert_allclose(score, right, rtol=1e-12)
