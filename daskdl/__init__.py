@@ -46,7 +46,9 @@ _HOMES = {
     "daskdl.evaluation.roc": ("ROC",),
     "daskdl.evaluation.roc_binary": ("ROCBinary",),
     "daskdl.evaluation.roc_multi_class": ("ROCMultiClass",),
+    "daskdl.formats.diagram.drawing": ("network_svg",),
     "daskdl.formats.load": ("load",),
+    "daskdl.formats.onnx.model": ("export_onnx",),
     "daskdl.nn.conf.input_type": (
         "Convolutional",
         "Convolutional3D",
