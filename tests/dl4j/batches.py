@@ -10,7 +10,13 @@ BATCH_SIZE = 5
 STEPS = 6
 
 # Losses whose labels are probabilities that add up to 1.
-_ONE_HOT = ("mcxent", "negativeloglikelihood", "kl_divergence")
+_ONE_HOT = ("mcxent", "negativeloglikelihood", "kl_divergence", "fmeasure")
+_DRAWN = {
+    "numbers below 3": lambda rng, shape: rng.integers(0, 3, shape),
+    "positive": lambda rng, shape: rng.uniform(0.1, 2, shape),
+    "signs": lambda rng, shape: rng.choice([-1, 1], shape),
+    "one of two": lambda rng, shape: rng.integers(0, 2, shape),
+}
 
 
 def random_batch(trial, network, rng):
@@ -52,6 +58,8 @@ def _labels(output_type, loss, kind, rng):
     if kind == "objects":
         return _objects(output_type, rng)
     shape = _shape(output_type)
+    if kind in _DRAWN:
+        return _DRAWN[kind](rng, shape)
     if loss in _ONE_HOT:
         return _one_hot(shape, _channel_axis(output_type), rng)
     if loss == "xent":

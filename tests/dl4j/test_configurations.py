@@ -7,10 +7,11 @@ from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.dl4j.graph_networks import GRAPHS
 from tests.dl4j.layer_networks import SEQUENCES
+from tests.dl4j.option_networks import OPTIONS
 from tests.dl4j.training_networks import TRAININGS
 
 NETWORKS = {
-    **{name: trial.conf for name, trial in {**SEQUENCES, **GRAPHS}.items()},
+    **{name: trial.conf for name, trial in {**SEQUENCES, **GRAPHS, **OPTIONS}.items()},
     **TRAININGS,
 }
 

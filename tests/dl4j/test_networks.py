@@ -10,10 +10,11 @@ from tests.dl4j.batches import random_batch
 from tests.dl4j.graph_networks import GRAPHS
 from tests.dl4j.layer_networks import SEQUENCES
 from tests.dl4j.networks import as_graph
+from tests.dl4j.option_networks import OPTIONS
 from tests.dl4j.real_dl4j import RefusedError
 from tests.dl4j.trials import built, close, outputs
 
-TRIALS = {**SEQUENCES, **GRAPHS}
+TRIALS = {**SEQUENCES, **GRAPHS, **OPTIONS}
 COMPUTED = [name for name, trial in TRIALS.items() if not trial.fails]
 TRAINED = [
     name
@@ -39,6 +40,10 @@ def kinds(conf):
 def test_every_kind_of_layer_and_vertex_is_tried():
     tried = set().union(*(kinds(trial.conf) for trial in TRIALS.values()))
     assert {*LAYERS, *VERTICES} - tried == set()
+
+
+def test_no_two_networks_share_a_name():
+    assert len(TRIALS) == len(SEQUENCES) + len(GRAPHS) + len(OPTIONS)
 
 
 def saved(conf, trial, dtype, rng, path):
