@@ -176,7 +176,8 @@ def options_for(
     shape = network.inputs[0].type.border_shape
     if options.n_features is None and len(shape) == 1:
         changes["n_features"] = shape[0]
-    if options.feature_shape is None and len(shape) == 3:
+    # Sizes that a network leaves open, the data must tell.
+    if options.feature_shape is None and len(shape) > 2 and None not in shape:
         changes["feature_shape"] = shape
     return replace(options, **changes)
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from daskdl import Output
+from daskdl import Convolution2D, Convolutional, GlobalPooling, Output
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.image import ImagePreProcessingScaler
@@ -232,3 +232,18 @@ def test_integer_labels_of_a_graph_become_rows(graph, tmp_path):
 def test_names_that_are_not_the_graphs_are_refused(graph, columns, message):
     with pytest.raises(OptionError, match=message):
         options_for(graph, SourceOptions(**columns), "path")
+
+
+def test_images_of_a_size_left_open_are_as_large_as_they_come(rng):
+    network = MultiLayerNetwork(
+        MultiLayerConfiguration(
+            input=Convolutional(channels=2),
+            layers=[
+                Convolution2D(n_out=3, kernel_size=(2, 2)),
+                GlobalPooling(),
+                Output(n_out=2),
+            ],
+        )
+    )
+    images = DataSet(rng.standard_normal((6, 2, 5, 4)), np.eye(2)[[0, 1, 0, 1, 0, 1]])
+    assert prepare(network, images, batch_size=3).source.partitions[0].rows == 6
