@@ -74,6 +74,12 @@ class Stage:
             As for :meth:`Layer.forward`.
         batch_size : int
             Examples of the minibatch; rows may be their time steps.
+
+        Raises
+        ------
+        OptionError
+            If training needs random numbers and `rng` is None, or the layer cannot
+            work on data of this length or size.
         """
         self._arrived = x
         if self._preprocessor is not None:
@@ -81,6 +87,10 @@ class Stage:
             x = self._preprocessor.forward(x, batch_size=batch_size)
         x = self._dropout.forward(x, training=training, rng=rng)
         self._noise.swap(training=training, rng=rng)
+        if training and rng is None and self.layer.conf.draws_random_numbers:
+            raise OptionError(
+                f"{self.layer.who}: training needs a random generator, got None."
+            )
         try:
             output = self.layer.forward(x, training=training, mask=mask, rng=rng)
         except PathError as error:

@@ -76,6 +76,13 @@ CASES = {
     "activation": Case(conf.Activation(activation="elu"), IMAGES),
     "activation, softmax": Case(conf.Activation(activation="softmax"), SERIES),
     "activation, identity": Case(conf.Activation(activation="identity"), ROWS),
+    "activation, elu with an alpha": Case(
+        conf.Activation(activation={"type": "elu", "alpha": 0.4}), ROWS
+    ),
+    "activation, precise gelu": Case(
+        conf.Activation(activation={"type": "gelu", "precise": True}), ROWS
+    ),
+    "activation, rrelu": Case(conf.Activation(activation="rrelu"), ROWS),
     "global pooling": Case(conf.GlobalPooling(), SERIES),
     "global pooling, masked": Case(conf.GlobalPooling(), SERIES, is_masked=True),
     "global pooling, avg, masked": Case(

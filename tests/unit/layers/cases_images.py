@@ -90,6 +90,9 @@ IMAGE_CASES = {
     "local response normalization": Case(
         conf.LocalResponseNormalization(), IMAGES.replaced(channels=7)
     ),
+    "local response normalization, strong": Case(
+        conf.LocalResponseNormalization(alpha=0.5), IMAGES.replaced(channels=7)
+    ),
     "local response normalization of single channels": images(
         conf.LocalResponseNormalization(n=1, alpha=0.5, k=1.5, beta=0.6)
     ),

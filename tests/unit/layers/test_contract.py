@@ -61,7 +61,24 @@ def one_iteration(alone, x):
     return output, grad_x, alone.gradients.copy()
 
 
-@every_layer
+# Where DL4J's gradient, which ours is, is not the derivative of what comes out.
+NO_DERIVATIVE = {
+    "local response normalization, strong": "the neighbours' part of the gradient is "
+    "divided by the sum around the channel itself",
+    "activation, elu with an alpha": "the gradient is that of alpha 1",
+    "activation, precise gelu": "the gradient has constants of six digits",
+    "activation, rrelu": "the gradient is 1 everywhere",
+}
+
+
+def with_reasons(name):
+    reason = NO_DERIVATIVE.get(name)
+    return pytest.param(
+        name, marks=[] if reason is None else pytest.mark.xfail(reason=reason)
+    )
+
+
+@pytest.mark.parametrize("name", [with_reasons(name) for name in CASES])
 def test_gradients_are_central_differences(rng, name):
     alone = Alone(name)
     x = alone.x(rng)
