@@ -3,6 +3,7 @@
 from typing import get_args
 
 import daskdl as dl
+from daskdl.nn.conf.input_type import FeedForward, Recurrent
 from daskdl.nn.conf.names import ActivationLiteral
 from tests.dl4j.networks import (
     IMAGES,
@@ -12,6 +13,7 @@ from tests.dl4j.networks import (
     Trial,
     conv,
     dense,
+    global_pool,
     lstm,
     out,
     rnn_out,
@@ -90,12 +92,8 @@ _RECONSTRUCTIONS = {
         "distributions": [{"type": "bernoulli"}, {"type": "gaussian"}],
     },
 }
-_FLATTENING = {
-    "type": "cnn_to_feed_forward",
-    "height": 5,
-    "width": 6,
-    "channels": 3,
-}
+_SIZES = {"height": 5, "width": 6, "channels": 3}
+_FLATTENING = {"type": "cnn_to_feed_forward", **_SIZES}
 _NOISES = {
     "drop connect": {"type": "drop_connect", "weight_retain_probability": 0.7},
     "weight noise": {
@@ -106,18 +104,18 @@ _NOISES = {
 }
 
 
+def named(value):
+    """Return what a name, or a mapping with options, is called."""
+    return value if isinstance(value, str) else value["type"]
+
+
 def activated(activation):
-    draws = getattr(activation, "get", {}.get)("type", activation) == "rrelu"
-    options = {"not_trained": RANDOM} if draws else {}
+    options = {"not_trained": RANDOM} if named(activation) == "rrelu" else {}
     return trial(ROWS, dense(n_out=5, activation=activation), out(), **options)
 
 
 def drawn(weight_init):
     return trial(ROWS, dense(n_out=5, weight_init=weight_init), out())
-
-
-def initializer(init):
-    return init if isinstance(init, str) else init["type"]
 
 
 def flattened(preprocessor):
@@ -143,7 +141,7 @@ OPTIONS = {
     "loss fmeasure": trial(
         ROWS, dl.Output(n_out=2, loss={"type": "fmeasure", "beta": 0.5})
     ),
-    **{f"weight init {initializer(init)}": drawn(init) for init in _INITS},
+    **{f"weight init {named(init)}": drawn(init) for init in _INITS},
     **{
         f"distribution {name}": drawn(
             {"type": "distribution", "distribution": {"type": name, **options}}
@@ -186,5 +184,31 @@ OPTIONS = {
     "preprocessor of a layer": flattened(_FLATTENING),
     "preprocessors in a row": flattened(
         {"type": "composable", "preprocessors": [_FLATTENING]}
+    ),
+    "rows as images": trial(
+        FeedForward(size=90),
+        conv(2, preprocessor={"type": "feed_forward_to_cnn", **_SIZES}),
+        out(),
+    ),
+    "rows as volumes": trial(
+        FeedForward(size=90),
+        dl.Convolution3D(
+            n_out=2,
+            kernel_size=(1, 2, 2),
+            preprocessor={
+                "type": "feed_forward_to_cnn3d",
+                **_SIZES,
+                "channels": 1,
+                "depth": 3,
+            },
+        ),
+        global_pool(),
+        out(),
+    ),
+    "steps as images": trial(
+        Recurrent(size=90),
+        conv(3, 1, preprocessor={"type": "rnn_to_cnn", **_SIZES}),
+        lstm(preprocessor={"type": "cnn_to_rnn", **_SIZES}),
+        rnn_out(),
     ),
 }
