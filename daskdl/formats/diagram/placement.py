@@ -158,10 +158,8 @@ def _columns(found: Rows, centers: Mapping[Place, float]) -> list[range]:
     n_columns = math.ceil(math.sqrt(_ASPECT * height / (right - left + _COLUMN_GAP)))
     wanted = math.ceil(n_rows / n_columns)
     columns, start = [], 0
-    for row in range(1, n_rows):
-        # A column of one or two boxes would be harder to follow than a longer one.
-        if n_rows - row < _LEAST_ROWS:
-            break
+    # A last column of one or two boxes would be harder to follow than a longer one.
+    for row in range(1, n_rows - _LEAST_ROWS + 1):
         if row - start >= wanted and _is_narrow(found, row):
             columns.append(range(start, row))
             start = row

@@ -151,7 +151,8 @@ class Graph:
         Parameters
         ----------
         part : Part
-            Its `input_types` are in front of the preprocessor.
+            Of a kind that there is a writer for. Its `input_types` are in front of the
+            preprocessor.
         x : str
             The value it reads.
 
@@ -163,7 +164,7 @@ class Graph:
         Raises
         ------
         FormatError
-            If ONNX has no form for it.
+            If ONNX has no form for an option of it.
         """
         self._scope = part.name
         (arriving,) = part.input_types
@@ -174,21 +175,21 @@ class Graph:
             part = Part(
                 part.name, part.conf, (entering,), part.output_type, part.params
             )
-        write = self._writers.layers.get(type(part.conf))
-        if write is None:
-            raise part.refused("must be of a kind that ONNX covers")
-        return write(self, part, x)
+        return self._writers.layers[type(part.conf)](self, part, x)
 
     def vertex(self, part: Part, inputs: Sequence[str]) -> str:
         """Write a vertex; as :meth:`layer`, with any number of inputs."""
         self._scope = part.name
-        write = self._writers.vertices.get(type(part.conf))
-        if write is None:
-            raise part.refused("must be of a kind that ONNX covers")
-        return write(self, part, inputs)
+        return self._writers.vertices[type(part.conf)](self, part, inputs)
 
     def preprocessor(self, part: Part, x: str) -> str:
-        """Write a preprocessor; as :meth:`layer`."""
+        """Write a preprocessor; as :meth:`layer`, but of any kind.
+
+        Raises
+        ------
+        FormatError
+            If ONNX has no form for it.
+        """
         write = self._writers.preprocessors.get(type(part.conf))
         if write is None:
             raise part.refused("must be of a kind that ONNX covers")
@@ -221,9 +222,7 @@ class Graph:
         return self._constant(np.asarray(values, np.int64), "axes")
 
     def transposed(self, x: str, *axes: int) -> str:
-        """Add a permutation of axes; none where they stay in their order."""
-        if axes == tuple(range(len(axes))):
-            return x
+        """Add a permutation of axes."""
         return self.op("Transpose", x, perm=list(axes))
 
     def sliced(

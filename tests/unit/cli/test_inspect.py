@@ -1,16 +1,22 @@
 """``daskdl inspect``."""
 
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 
+from daskdl.cli import bare_configuration
 from daskdl.cli.job_file import load_job
 from daskdl.cli.main import main
 from daskdl.cli.stored_columns import stored_columns
 from daskdl.nn.build import build_network
+from tests.unit.formats import onnx_cases
+
+# Dense, batch normalization and output; trained, with a normalizer.
+TRAINED = Path(__file__).parents[2] / "data" / "formats" / "version_1.zip"
 
 
 @pytest.fixture
@@ -47,6 +53,109 @@ def test_a_wrong_job_is_refused_as_run_does(runner, job_path, tmp_path):
 def test_a_model_is_told(facts_of, model):
     facts = facts_of(model)
     assert (facts["kind"], facts["network"]) == ("model", "MultiLayerNetwork")
+
+
+def test_a_model_is_told_layer_by_layer(facts_of, model):
+    facts = facts_of(model)
+    assert facts["layers"][0] == {
+        "name": "layer0",
+        "type": "Dense",
+        "reads": ["input"],
+        "in": "rows of 3",
+        "out": "rows of 4",
+        "parameters": 16,
+        "shapes": {"W": [3, 4], "b": [4]},
+    }
+
+
+def test_losses_updaters_and_counters_are_told(facts_of, model):
+    facts = facts_of(model)
+    assert facts["losses"] == {"layer1": "mcxent"}
+    assert facts["updaters"][0].startswith("{type: adam, learning_rate: 0.01")
+    assert (facts["iterations"], facts["score"], facts["updater_state"]) == (
+        0,
+        None,
+        52,
+    )
+
+
+def test_people_get_a_table(runner, model):
+    lines = runner.invoke(main, ["inspect", str(model)]).stdout.splitlines()
+    assert lines[2] == "MultiLayerNetwork, 26 parameters"
+    assert lines[3].split() == ["name", "type", "in", "out", "parameters", "shapes"]
+    assert "trained: 0 epochs, 0 iterations" in lines
+    assert "normalizer: none" in lines
+
+
+def test_the_score_of_a_trained_network_is_told(runner):
+    stdout = runner.invoke(main, ["inspect", str(TRAINED)]).stdout
+    assert "trained: 3 epochs, 3 iterations, score 0.838339" in stdout
+    assert "normalizer: NormalizerStandardize" in stdout
+
+
+def test_models_of_dl4j_are_told(runner, facts_of, tmp_path):
+    runner.invoke(main, ["convert", str(TRAINED), str(tmp_path / "dl4j.zip")])
+    facts = facts_of(tmp_path / "dl4j.zip")
+    assert (facts["kind"], facts["parameters"], facts["epochs"]) == ("model", 35, 3)
+
+
+@pytest.mark.parametrize("ending", [".json", ".yaml"])
+def test_bare_configurations_of_dl4j_are_told(runner, facts_of, tmp_path, ending):
+    path = tmp_path / f"conf{ending}"
+    runner.invoke(main, ["convert", str(TRAINED), str(path)])
+    facts = facts_of(path)
+    assert (facts["kind"], facts["parameters"]) == ("configuration", 35)
+    assert "iterations" not in facts
+
+
+def test_configurations_of_graphs_are_told(runner, tmp_path):
+    network = onnx_cases.two_outputs()
+    network.save(str(tmp_path / "net.zip"), format="dl4j")
+    path = tmp_path / "graph.json"
+    runner.invoke(main, ["convert", str(tmp_path / "net.zip"), str(path)])
+    lines = runner.invoke(main, ["inspect", str(path)]).stdout.splitlines()
+    assert f"configuration of DL4J {path}" in lines
+    assert "input a: rows of 6" in lines
+    assert "loss: y mcxent, x mcxent" in lines
+
+
+def test_a_configuration_that_is_no_text_is_refused(runner, tmp_path):
+    path = tmp_path / "conf.json"
+    path.write_bytes(b'{"confs": "\xff"}')
+    result = runner.invoke(main, ["inspect", str(path)])
+    assert (result.exit_code, "must be text in UTF-8" in result.stderr) == (2, True)
+
+
+def test_a_configuration_without_end_is_refused(runner, tmp_path, monkeypatch):
+    monkeypatch.setattr(bare_configuration, "_MOST_BYTES", 10)
+    path = tmp_path / "conf.json"
+    path.write_text('{"confs": []}')
+    result = runner.invoke(main, ["inspect", str(path)])
+    assert "conf.json: must have at most 10 bytes, got more" in result.stderr
+
+
+def test_a_network_is_drawn(runner, model, tmp_path):
+    picture = tmp_path / "net.svg"
+    assert (
+        runner.invoke(main, ["inspect", str(model), "--svg", str(picture)]).exit_code
+        == 0
+    )
+    assert picture.read_text(encoding="utf-8").startswith("<svg ")
+
+
+def test_a_picture_is_replaced_on_demand(runner, model, tmp_path):
+    words = ["inspect", str(model), "--svg", str(tmp_path / "net.svg")]
+    runner.invoke(main, words)
+    again = runner.invoke(main, words)
+    assert (again.exit_code, "must not exist yet" in again.stderr) == (2, True)
+    assert runner.invoke(main, [*words, "--overwrite"]).exit_code == 0
+
+
+def test_there_is_no_picture_of_data(runner, tmp_path, job_path):
+    words = ["inspect", str(tmp_path / "train"), "--svg", str(tmp_path / "net.svg")]
+    result = runner.invoke(main, words)
+    assert "inspect: --svg must meet a network, got data" in result.stderr
+    assert not (tmp_path / "net.svg").exists()
 
 
 def test_a_run_is_told_with_its_files(facts_of, model):

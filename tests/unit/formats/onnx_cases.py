@@ -55,6 +55,11 @@ LAYERS = {
     "dense": (ROWS, DENSE, OUT),
     "dense without bias": (ROWS, {**DENSE, "has_bias": False}, OUT),
     "dense with norm": (ROWS, {**DENSE, "has_layer_norm": True}, OUT),
+    "dense with norm, without bias": (
+        ROWS,
+        {**DENSE, "has_layer_norm": True, "has_bias": False},
+        OUT,
+    ),
     "dense on steps": (SERIES, DENSE, SERIES_OUT),
     "dense on steps without bias": (SERIES, {**DENSE, "has_bias": False}, SERIES_OUT),
     "dense on images": (IMAGES, DENSE, OUT),
@@ -240,6 +245,12 @@ LAYERS = {
     "lstm, rectified": (
         SERIES,
         {**LSTM, "activation": {"type": "leakyrelu", "alpha": 0.2}},
+        SERIES_OUT,
+    ),
+    "lstm, exponential": (SERIES, {**LSTM, "activation": "elu"}, SERIES_OUT),
+    "lstm, thresholds": (
+        SERIES,
+        {**LSTM, "activation": {"type": "thresholdedrelu", "theta": 0.1}},
         SERIES_OUT,
     ),
     "graves": (SERIES, GRAVES, SERIES_OUT),

@@ -1,11 +1,14 @@
 """A saved network is the very same network; a damaged file is refused by name."""
 
+import contextlib
 import json
 import zlib
 
 import fsspec
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from daskdl import (
     LSTM,
@@ -368,6 +371,46 @@ def test_a_file_that_does_not_fit_together_is_refused(saved, change, message):
 def texts_of(path):
     with path.open("rb") as stream:
         return TensorFile(stream).texts
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner)
+    ),
+    max_leaves=5,
+)
+
+
+def places(value, path=()):
+    """Yield the path of every value inside of lists and mappings."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in items:
+        yield (*path, key)
+        if isinstance(inner, dict | list):
+            yield from places(inner, (*path, key))
+
+
+@given(st.data())
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_change_of_the_description_is_read_or_refused(saved, data):
+    """Checksums are made right again: they are no defence against ill will."""
+    path = saved[2]
+    content = path.read_bytes()
+
+    def change(about):
+        *way, last = data.draw(st.sampled_from(list(places(about))))
+        inner = about
+        for key in way:
+            inner = inner[key]
+        inner[last] = data.draw(JSON_VALUES)
+
+    try:
+        rewritten(path, change)
+        with contextlib.suppress(FormatError):
+            load(path)
+    finally:
+        path.write_bytes(content)
 
 
 def test_numbers_of_another_type_are_refused(saved):

@@ -191,6 +191,13 @@ def test_kinds_inside_of_wrappers_are_refused_by_name():
         network_graph(network)
 
 
+def test_vertices_without_a_form_are_refused_by_name():
+    reshape = {"type": "reshape", "new_shape": [-1, 6], "inputs": "a"}
+    network = cases.graph({"a": cases.ROWS}, {"v": reshape, "out": cases.END}, "out")
+    with pytest.raises(FormatError, match=r"got 'v \(ReshapeVertex\)'"):
+        network_graph(network)
+
+
 def test_preprocessors_without_a_form_are_refused_by_name():
     reshape = {"type": "reshape", "target_shape": [6]}
     network = cases.sequence(
