@@ -3,6 +3,12 @@
 import numpy as np
 import pytest
 
+from daskdl import (
+    Convolution2D,
+    Dense,
+    GlobalPooling,
+    Output,
+)
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError, ShapeError
@@ -11,12 +17,6 @@ from daskdl.nn.conf.input_type import (
     ConvolutionalFlat,
     FeedForward,
     Recurrent,
-)
-from daskdl import (
-    Convolution2D,
-    Dense,
-    GlobalPooling,
-    Output,
 )
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
@@ -139,6 +139,22 @@ def test_a_batch_that_does_not_fit_is_refused_naming_the_layer(network, batch, m
 def test_training_needs_labels():
     with pytest.raises(DataError, match="labels must be given, got none"):
         mlp().fit(DataSet(np.zeros((5, 4))))
+
+
+@pytest.mark.parametrize(
+    ("loss", "activation", "labels", "message"),
+    [
+        ("xent", "sigmoid", [[0, 1, 2]], r"'xent' must be from 0 to 1, got values"),
+        ("sparse_mcxent", "softmax", [[3]], r"'sparse_mcxent' must be whole numbers"),
+    ],
+)
+def test_labels_without_a_meaning_are_refused(loss, activation, labels, message):
+    """A class beyond the last one would count as no class at all."""
+    network = sequence(
+        FeedForward(size=4), Output(n_out=3, loss=loss, activation=activation)
+    )
+    with pytest.raises(DataError, match=rf"^Output 'layer0': labels .* {message}"):
+        network.fit(DataSet(np.zeros((1, 4)), np.array(labels)))
 
 
 def test_a_refused_batch_leaves_the_network_as_it_was(data):
