@@ -212,9 +212,14 @@ def test_attention_learns_as_its_options_say(rng):
 
 
 def test_attention_is_penalized_as_its_options_say(rng):
-    batch = series(rng)
+    """In its update; as in DL4J the score knows nothing of it."""
     plain, penalized = attention(), attention(l2=9.0)
-    assert penalized.compute_gradients(batch) > plain.compute_gradients(batch)
+    batch = series(rng)
+    assert penalized.compute_gradients(batch) == plain.compute_gradients(batch)
+    difference = penalized.compute_update() - plain.compute_update()
+    shrinks = penalized.layout.views(difference * penalized.params > 0)
+    assert shrinks["att_Wq"].all()
+    assert not shrinks["out_W"].any()
 
 
 def test_what_a_frozen_vertex_holds_does_not_learn(rng):
