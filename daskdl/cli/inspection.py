@@ -9,6 +9,7 @@ from daskdl.cli.bare_configuration import (
     load_bare_configuration,
 )
 from daskdl.cli.job_file import load_job
+from daskdl.cli.job_network import job_network
 from daskdl.cli.network_facts import (
     Configuration,
     configuration_facts,
@@ -26,7 +27,6 @@ from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import DaskdlError, OptionError, SourceNotFoundError
 from daskdl.formats.diagram.drawing import network_svg
 from daskdl.formats.load import is_network
-from daskdl.nn.build import build_network
 
 __all__ = ["Inspection", "inspect_path", "write_picture"]
 
@@ -98,7 +98,7 @@ def write_picture(found: Inspection, path_or_url: str, *, overwrite: bool) -> No
 
 def _job(path: str) -> Inspection:
     job = load_job(path)
-    network = build_network(job.network)
+    network = job_network(job)
     lines = [f"job {path}", "", *configuration_lines(network.conf)]
     facts: dict[str, Any] = {"kind": "job", **configuration_facts(network.conf)}
     for name in ("train", "test"):

@@ -326,7 +326,14 @@ class Cluster(Conf):
 class Job(Conf):
     """A whole job: a network, its data, how and where to train, and where it goes."""
 
-    network: NetworkConfiguration
+    network: NetworkConfiguration | None = None
+    model: Annotated[
+        str | None,
+        Field(
+            description="A saved network to go on from, in place of `network`: a file "
+            "of daskdl or of DL4J."
+        ),
+    ] = None
     data: Data
     training: Training = Training()
     cluster: Cluster = Cluster()
@@ -337,3 +344,11 @@ class Job(Conf):
             "report; must not exist. If not given: runs/<job>-<date>-<time>."
         ),
     ] = None
+
+    @model_validator(mode="after")
+    def _check_network(self) -> "Job":
+        if self.network is None and self.model is None:
+            raise PathError("must be given, or `model` in its place.", "network")
+        if self.network is not None and self.model is not None:
+            raise PathError("must be left out where `network` is given.", "model")
+        return self

@@ -85,7 +85,8 @@ def _with_whole_paths(job: Job, path: str, output: str | None) -> Job:
         whole = resolved(os.getcwd(), output)
     else:
         whole = resolved(folder, job.output or _default_output(path))
-    return job.replaced(data=data, output=whole)
+    model = None if job.model is None else resolved(folder, job.model)
+    return job.replaced(data=data, model=model, output=whole)
 
 
 def _folder(path: str) -> str:

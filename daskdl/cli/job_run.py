@@ -9,6 +9,7 @@ from distributed import Client
 from daskdl.cli.figures import Figures, without_nan
 from daskdl.cli.job import Cluster, Job
 from daskdl.cli.job_file import job_text
+from daskdl.cli.job_network import job_network, job_normalizer
 from daskdl.cli.opening import open_for
 from daskdl.cli.progress import View
 from daskdl.cli.results import Results, evaluations_for
@@ -25,7 +26,6 @@ from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import front_end
 from daskdl.cluster.inference import Scored
 from daskdl.data.sources.source import Source
-from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
 
 __all__ = ["cluster_options", "run_job"]
@@ -58,7 +58,7 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
     """
     directory = RunDirectory(job.output or "run", overwrite=overwrite)
     directory.check()
-    network = build_network(job.network)
+    network = job_network(job)
     options = job.data.source_options()
     train = open_for(network, job.data.train, options)
     test = open_for(network, job.data.test, options) if job.data.test else None
@@ -90,7 +90,7 @@ def cluster_options(cluster: Cluster) -> ClusterOptions:
 
 def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
     master = job.training.training_master()
-    return front_end(client, network, master, normalizer=job.data.normalizer())
+    return front_end(client, network, master, normalizer=job_normalizer(job, network))
 
 
 def _train(

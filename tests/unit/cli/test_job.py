@@ -79,10 +79,21 @@ def test_a_wrong_key_of_a_layer_is_refused_with_its_path(job_values):
     assert "network.layers[0].n_uot: is not a known key." in refusal(job_values)
 
 
-@pytest.mark.parametrize("section", ["network", "data"])
-def test_a_missing_section_is_refused(job_values, section):
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("network", "network: must be given, or `model` in its place."),
+        ("data", "data: must be given."),
+    ],
+)
+def test_a_missing_section_is_refused(job_values, section, message):
     del job_values[section]
-    assert f"{section}: must be given." in refusal(job_values)
+    assert message in refusal(job_values)
+
+
+def test_a_network_and_a_saved_one_do_not_go_together(job_values):
+    job_values["model"] = "old.zip"
+    assert "model: must be left out where `network` is given." in refusal(job_values)
 
 
 def test_an_option_of_the_other_master_is_refused(job_values):

@@ -58,6 +58,7 @@ def test_the_schema_is_printed_without_a_job(runner):
     result = runner.invoke(main, ["run", "--print-schema"])
     assert set(json.loads(result.stdout)["properties"]) == {
         "network",
+        "model",
         "data",
         "training",
         "cluster",
