@@ -439,9 +439,7 @@ class StepNetwork(ABC, Generic[Conf]):
             self._params, iteration=self.iteration_count, epoch=self.epoch_count
         )
 
-    def _loss(
-        self, labels: list[FloatArray], masks: list[FloatArray | None]
-    ) -> float:
+    def _loss(self, labels: list[FloatArray], masks: list[FloatArray | None]) -> float:
         """Return the mean loss of the last forward pass, or the sum of all losses.
 
         Each output has its own mean, as in DL4J: a layer may make several rows of an

@@ -16,12 +16,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.constraints import apply_constraint
 from daskdl.nn.gradient_normalization import normalize_gradient
-from daskdl.nn.param_roles import (
-    LayerStretch,
-    ParamRole,
-    Share,
-    deal,
-)
+from daskdl.nn.param_roles import LayerStretch, ParamRole, Share, deal
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update, score_term
 from daskdl.nn.updaters.block import (
     PIECE,

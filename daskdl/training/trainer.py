@@ -100,8 +100,8 @@ class Trainer:
         if not math.isfinite(score):
             raise DivergedError(
                 f"Trainer: the score must be a number, got {score} in iteration "
-                f"{self.network.iteration_count}. Lower the learning rate, or normalize "
-                "the features."
+                f"{self.network.iteration_count}. Lower the learning rate, or "
+                "normalize the features."
             )
         return score
 

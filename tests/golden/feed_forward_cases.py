@@ -268,9 +268,7 @@ REPLAYS = {
     ),
     "layernorm": trained(dense(n_out=5, has_layer_norm=True), out(), l2=0.05),
     "centerloss": trained(dense(n_out=4), center_loss()),
-    "frozen": trained(
-        dl.Frozen(layer=dense(n_out=5)), dense(n_out=4), out(), l2=0.05
-    ),
+    "frozen": trained(dl.Frozen(layer=dense(n_out=5)), dense(n_out=4), out(), l2=0.05),
     "frozen_with_backprop": trained(
         dense(n_out=5), dl.FrozenWithBackprop(layer=dense(n_out=5)), out()
     ),

@@ -2,11 +2,7 @@
 
 import pytest
 
-from tests.unit.networks.solver_cases import (
-    RECORDINGS,
-    check_parameters,
-    check_scores,
-)
+from tests.unit.networks.solver_cases import RECORDINGS, check_parameters, check_scores
 
 
 @pytest.mark.parametrize("kind", RECORDINGS)

@@ -15,14 +15,7 @@ from daskdl.nn.conf.names import (
 )
 from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
 from daskdl.nn.conf.updaters import AnyUpdater, Sgd
-from daskdl.nn.conf.values import (
-    Conf,
-    Count,
-    Positive,
-    Probability,
-    Real,
-    Whole,
-)
+from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real, Whole
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
 

@@ -7,12 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.constraints import Constraints
-from daskdl.nn.conf.dropouts import (
-    AnyDropout,
-    Dropouts,
-    PlainDropout,
-    SpatialDropout,
-)
+from daskdl.nn.conf.dropouts import AnyDropout, Dropouts, PlainDropout, SpatialDropout
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     InputType,
@@ -24,19 +19,11 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.conf.kinds import PREPROCESSOR_KINDS, AnyOf
 from daskdl.nn.conf.losses import label_columns
-from daskdl.nn.conf.names import (
-    GradientNormalizationName,
-)
+from daskdl.nn.conf.names import GradientNormalizationName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
 from daskdl.nn.conf.updaters import AnyUpdater
-from daskdl.nn.conf.values import (
-    Conf,
-    Count,
-    Positive,
-    Probability,
-    Real,
-)
+from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
 

@@ -49,22 +49,6 @@ LossLiteral = Literal[
     "fmeasure",
     "multilabel",
 ]
-WeightInitLiteral = Literal[
-    "xavier",
-    "xavier_uniform",
-    "xavier_fan_in",
-    "xavier_legacy",
-    "relu",
-    "relu_uniform",
-    "lecun_normal",
-    "lecun_uniform",
-    "normal",
-    "uniform",
-    "sigmoid_uniform",
-    "zero",
-    "ones",
-    "identity",
-]
 GradientNormalizationLiteral = Literal[
     "none",
     "renormalize_l2_per_layer",
@@ -78,9 +62,6 @@ VolumePoolingLiteral = Literal["max", "avg"]
 ConvolutionModeLiteral = Literal["truncate", "same", "strict"]
 SeriesConvolutionModeLiteral = Literal["truncate", "same", "strict", "causal"]
 
-WeightInitName = Annotated[
-    WeightInitLiteral, BeforeValidator(canonical(WeightInitLiteral))
-]
 GradientNormalizationName = Annotated[
     GradientNormalizationLiteral,
     BeforeValidator(canonical(GradientNormalizationLiteral)),

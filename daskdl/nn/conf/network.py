@@ -9,12 +9,7 @@ from daskdl.errors import OptionError
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.errors import PathError, got
 from daskdl.nn.conf.input_type import AnyInputType
-from daskdl.nn.conf.kinds import (
-    LAYER_KINDS,
-    PREPROCESSOR_KINDS,
-    VERTEX_KINDS,
-    AnyOf,
-)
+from daskdl.nn.conf.kinds import LAYER_KINDS, PREPROCESSOR_KINDS, VERTEX_KINDS, AnyOf
 from daskdl.nn.conf.layer import LayerConf, Names
 from daskdl.nn.conf.topology import Node, graph, sequence
 from daskdl.nn.conf.values import validated

@@ -8,10 +8,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Discriminator, Tag
 
-from daskdl.nn.conf.schedules import (
-    NonNegativeSchedule,
-    Schedule,
-)
+from daskdl.nn.conf.schedules import NonNegativeSchedule, Schedule
 from daskdl.nn.conf.values import Conf
 
 # l1, l2, l1_bias and l2_bias: a number or a schedule.

@@ -22,13 +22,7 @@ from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.softmax_axis import as_activated
 from daskdl.nn.layers.window_masks import window_mask
-from daskdl.nn.layers.windows import (
-    Sized,
-    entering,
-    resized,
-    window_of,
-    window_sizes,
-)
+from daskdl.nn.layers.windows import Sized, entering, resized, window_of, window_sizes
 
 Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
 Indices = Annotated[tuple[Index, ...], Field(min_length=1)]

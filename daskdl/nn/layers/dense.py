@@ -7,10 +7,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.normalization import layer_norm_backward, layer_norm_forward
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import (
-    WeightLayerConf,
-    dense_parameters,
-)
+from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.affine import AffineLayer

@@ -23,16 +23,9 @@ from daskdl.nn.conf.input_type import (
     Recurrent,
     features_of,
 )
-from daskdl.nn.conf.layer import (
-    DroppedLayerConf,
-    refuse_input,
-)
-from daskdl.nn.conf.names import (
-    PoolingName,
-)
-from daskdl.nn.conf.values import (
-    Count,
-)
+from daskdl.nn.conf.layer import DroppedLayerConf, refuse_input
+from daskdl.nn.conf.names import PoolingName
+from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.masks import check_step_mask
 

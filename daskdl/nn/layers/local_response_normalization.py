@@ -5,10 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.kernels.lrn import (
-    local_response_backward,
-    local_response_forward,
-)
+from daskdl.kernels.lrn import local_response_backward, local_response_forward
 from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import Positive, Real

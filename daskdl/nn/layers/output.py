@@ -7,11 +7,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import (
-    WeightLayerConf,
-    dense_parameters,
-    refuse_input,
-)
+from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters, refuse_input
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.affine import AffineLayer

@@ -5,9 +5,7 @@ from typing import ClassVar, Literal
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import (
-    refuse_input,
-)
+from daskdl.nn.conf.layer import refuse_input
 from daskdl.nn.layers.output import AffineOutputLayer, OutputConf
 
 

@@ -15,10 +15,7 @@ from daskdl.nn.layers.batch_normalization import (
 from daskdl.nn.layers.bidirectional import Bidirectional, BidirectionalLayer
 from daskdl.nn.layers.capsule import Capsule, CapsuleLayer
 from daskdl.nn.layers.capsule_strength import CapsuleStrength, CapsuleStrengthLayer
-from daskdl.nn.layers.center_loss_output import (
-    CenterLossOutput,
-    CenterLossOutputLayer,
-)
+from daskdl.nn.layers.center_loss_output import CenterLossOutput, CenterLossOutputLayer
 from daskdl.nn.layers.cnn3d_loss import Cnn3DLoss, Cnn3DLossLayer
 from daskdl.nn.layers.cnn_loss import CnnLoss, CnnLossLayer
 from daskdl.nn.layers.convolution import Convolution2D, ConvolutionLayer

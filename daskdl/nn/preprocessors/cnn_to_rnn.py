@@ -3,12 +3,7 @@
 from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.nn.conf.input_type import (
-    Convolutional,
-    InputType,
-    Recurrent,
-    SeriesFormat,
-)
+from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent, SeriesFormat
 from daskdl.nn.conf.layer import PreprocessorConf
 from daskdl.nn.conf.values import Count
 from daskdl.nn.preprocessors.arrangement import (

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+from daskdl import BatchNormalization, Dense, Output
 from daskdl.cluster.bus.protocol import PLUGIN_NAME as BUS
 from daskdl.cluster.driver import Driver
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
@@ -22,7 +23,6 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.errors import ClusterError, SourceNotFoundError
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl import BatchNormalization, Dense, Output
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from daskdl import Output
 from daskdl.cluster.frontend import (
     DaskComputationGraph,
     DaskMultiLayer,
@@ -15,7 +16,6 @@ from daskdl.cluster.masters.options import (
 from daskdl.data.dataset import DataSet
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl import Output
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,

@@ -3,14 +3,6 @@
 import numpy as np
 import pytest
 
-from daskdl.errors import OptionError
-from daskdl.nn.layers.windows import output_length
-from daskdl.nn.conf.input_type import (
-    Convolutional,
-    ConvolutionalFlat,
-    FeedForward,
-    Recurrent,
-)
 from daskdl import (
     LSTM,
     Activation,
@@ -23,7 +15,15 @@ from daskdl import (
     RnnOutput,
     Subsampling,
 )
+from daskdl.errors import OptionError
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    ConvolutionalFlat,
+    FeedForward,
+    Recurrent,
+)
 from daskdl.nn.conf.updaters import Adam
+from daskdl.nn.layers.windows import output_length
 
 ROWS = FeedForward(size=6)
 SERIES = Recurrent(size=3, data_format="NWC")
@@ -103,7 +103,7 @@ def test_a_layer_knows_its_parameters(layer, input_type, output_type, shapes):
         (LSTM(n_out=2), IMAGES, r"LSTM needs time series .*, got Convolutional"),
         (Convolution2D(n_out=2), ROWS, r"Convolution2D needs images .*, got FeedF"),
         (Subsampling(), SERIES, r"Subsampling needs images .*, got Recurrent"),
-        (GlobalPooling(), ROWS, "GlobalPooling needs time series, images or volumes, got"),
+        (GlobalPooling(), ROWS, "GlobalPooling needs time series, images or volumes"),
         (Dense(n_out=2, n_in=5), ROWS, r"n_in: must be 6, .*rows of 6.*, got 5"),
         (
             Convolution2D(n_out=2, kernel_size=(3, 9)),

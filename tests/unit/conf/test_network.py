@@ -5,10 +5,10 @@ import json
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from daskdl import Dense, MergeVertex, Output, RnnOutput
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import option_error
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
-from daskdl import Dense, Output, RnnOutput
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
@@ -17,7 +17,6 @@ from daskdl.nn.conf.network import (
     configuration_from_yaml,
 )
 from daskdl.nn.conf.updaters import Adam, Sgd
-from daskdl import MergeVertex
 
 CNN = """
 seed: 7

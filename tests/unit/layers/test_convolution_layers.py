@@ -6,11 +6,7 @@ import pytest
 import daskdl as dl
 from daskdl.errors import OptionError
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.conf.input_type import (
-    Convolutional,
-    Convolutional3D,
-    Recurrent,
-)
+from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
 from tests.unit.layers.drawn import built, run
 
 IMAGES = Convolutional(height=6, width=5, channels=2)

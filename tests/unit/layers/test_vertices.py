@@ -16,14 +16,7 @@ from daskdl.nn.vertices.table import VERTICES as TABLE
 from daskdl.nn.vertices.table import build_vertex
 from tests.gradients import check_gradient
 from tests.unit.layers.cases import tried
-from tests.unit.layers.vertex_cases import (
-    IMAGES,
-    MASK,
-    ROWS,
-    SERIES,
-    VERTICES,
-    Alone,
-)
+from tests.unit.layers.vertex_cases import IMAGES, MASK, ROWS, SERIES, VERTICES, Alone
 
 every_vertex = pytest.mark.parametrize("name", VERTICES)
 

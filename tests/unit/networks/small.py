@@ -2,22 +2,13 @@
 
 import numpy as np
 
+from daskdl import LSTM, Dense, MergeVertex, Output, RnnOutput
 from daskdl.data.dataset import DataSet
-from daskdl.nn.conf.input_type import (
-    FeedForward,
-    Recurrent,
-)
-from daskdl import (
-    LSTM,
-    Dense,
-    Output,
-    RnnOutput,
-)
+from daskdl.nn.conf.input_type import FeedForward, Recurrent
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
-from daskdl import MergeVertex
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 

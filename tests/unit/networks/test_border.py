@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from daskdl import (
-    Convolution2D,
-    Dense,
-    GlobalPooling,
-    Output,
-)
+from daskdl import Convolution2D, Dense, GlobalPooling, Output
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError, ShapeError
@@ -18,9 +13,7 @@ from daskdl.nn.conf.input_type import (
     FeedForward,
     Recurrent,
 )
-from daskdl.nn.conf.network import (
-    ComputationGraphConfiguration,
-)
+from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.graph import ComputationGraph
 from tests.unit.networks.small import mlp, rnn, rows, sequence, two_in_two_out
 

@@ -55,9 +55,7 @@ def test_parameters_after_every_step_are_those_of_dl4j(name):
     compared = [s.name for s in network.layout if s.name not in NOISE.get(name, ())]
     for step, batch in enumerate(minibatches(golden)):
         network.fit_minibatch(batch)
-        expected = network.layout.views(
-            from_dl4j(network, golden["params"][step])
-        )
+        expected = network.layout.views(from_dl4j(network, golden["params"][step]))
         for param in compared:
             np.testing.assert_allclose(
                 network.param_table()[param],

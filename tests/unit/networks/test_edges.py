@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-from daskdl.data.dataset import DataSet
-from daskdl.errors import DataError, ShapeError
-from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl import (
     LSTM,
     BatchNormalization,
@@ -17,6 +14,9 @@ from daskdl import (
     RnnOutput,
     Subsampling,
 )
+from daskdl.data.dataset import DataSet
+from daskdl.errors import DataError, ShapeError
+from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from tests.gradients import check_gradient
 from tests.unit.networks.small import sequence
 

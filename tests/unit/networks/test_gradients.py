@@ -3,30 +3,28 @@
 import numpy as np
 import pytest
 
-from daskdl.data.dataset import DataSet
-from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl import (
     LSTM,
     BatchNormalization,
     Convolution2D,
     Dense,
-    GlobalPooling,
-    Output,
-    RnnOutput,
-    Subsampling,
-)
-from daskdl.nn.conf.network import (
-    ComputationGraphConfiguration,
-    MultiLayerConfiguration,
-)
-from daskdl import (
     DuplicateToTimeSeriesVertex,
     ElementWiseVertex,
+    GlobalPooling,
     L2NormalizeVertex,
     LastTimeStepVertex,
     MergeVertex,
+    Output,
+    RnnOutput,
+    Subsampling,
     SubsetVertex,
+)
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
 )
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork

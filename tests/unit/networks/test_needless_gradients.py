@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-from daskdl.data.dataset import DataSet
-from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl import (
     LSTM,
     Activation,
@@ -13,12 +10,16 @@ from daskdl import (
     Convolution2D,
     Dense,
     Dropout,
+    ElementWiseVertex,
+    MergeVertex,
     Output,
     RnnOutput,
     Subsampling,
 )
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.conf.network import ComputationGraphConfiguration
-from daskdl import ElementWiseVertex, MergeVertex
 from daskdl.nn.graph import ComputationGraph
 from tests.unit.networks.small import rows, sequence
 

@@ -6,18 +6,11 @@ import pickle
 import numpy as np
 import pytest
 
+from daskdl import BatchNormalization, Dense, Dropout, Output
 from daskdl.data.dataset import DataSet
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.evaluation.regression import RegressionEvaluation
-from daskdl.nn.conf.input_type import (
-    FeedForward,
-)
-from daskdl import (
-    BatchNormalization,
-    Dense,
-    Dropout,
-    Output,
-)
+from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.unit.networks.small import mlp, rnn, rows, sequence, two_in_two_out
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from daskdl import LSTM, Output, RnnOutput
 from daskdl.data.dataset import DataSet
 from daskdl.errors import ShapeError
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
-from daskdl import LSTM, Output, RnnOutput
 from tests.gradients import check_gradient
 from tests.unit.networks.small import rnn, sequence
 

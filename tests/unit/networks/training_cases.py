@@ -152,9 +152,7 @@ CASES = {
         gradient_normalization_threshold=0.05,
     ),
     "layernorm": rows(Dense(n_out=5, has_layer_norm=True), updater=ADAM, l2=0.05),
-    "frozen": rows(
-        Frozen(layer=Dense(n_out=5)), Dense(n_out=4), updater=ADAM, l2=0.05
-    ),
+    "frozen": rows(Frozen(layer=Dense(n_out=5)), Dense(n_out=4), updater=ADAM, l2=0.05),
     "frozen_with_backprop": rows(
         Dense(n_out=5), FrozenWithBackprop(layer=Dense(n_out=5)), updater=ADAM
     ),
