@@ -322,9 +322,16 @@ class ClusterNetwork(Generic[N]):
             return labelled(data, predicted, chosen)
         return pairs_of(predicted)
 
-    def save(self, path_or_url: str, *, overwrite: bool = False) -> None:
-        """Save the network together with its normalizer."""
-        self.network.save(path_or_url, normalizer=self.normalizer, overwrite=overwrite)
+    def save(
+        self, path_or_url: str, *, format: str = "daskdl", overwrite: bool = False
+    ) -> None:
+        """Save the network together with its normalizer; see :meth:`Network.save`."""
+        self.network.save(
+            path_or_url,
+            format=format,
+            normalizer=self.normalizer,
+            overwrite=overwrite,
+        )
 
     def _open(self, data: Any, options: SourceOptions) -> Source:
         return open_source(data, options_for(self.network, options, data))

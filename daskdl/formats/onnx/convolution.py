@@ -7,8 +7,9 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray
 from daskdl.formats.onnx.activations import activate
 from daskdl.formats.onnx.graph import Graph, Part, softmax_axis
+from daskdl.kernels.window import window_axis
 from daskdl.nn.conf.input_type import Recurrent
-from daskdl.nn.layers.windows import reach, window_of
+from daskdl.nn.layers.windows import reach
 
 __all__ = [
     "window_attributes",
@@ -46,22 +47,34 @@ def window_attributes(part: Part) -> dict[str, Any]:
 
 def _same_pads(part: Part) -> dict[str, Any]:
     conf, sizes = part.conf, part.input_type.shape[:-1]
-    known = [size for size in sizes if size is not None]
-    if len(known) == len(sizes):
-        axes = window_of(conf, tuple(known)).axes
-        behind = [max(0, axis.span - axis.before - axis.size) for axis in axes]
-        return {"pads": [*(axis.before for axis in axes), *behind]}
+    pads = [_pads_of_axis(conf, axis, size) for axis, size in enumerate(sizes)]
+    known = [pad for pad in pads if pad is not None]
+    if len(known) == len(pads):
+        return {"pads": [before for before, _ in known] + [end for _, end in known]}
+    # What the runtime works out once it knows the size, with some gaps.
     if any(
-        stride > reach(kernel, dilation)
+        stride > kernel or dilation > 1
         for kernel, stride, dilation in zip(
             conf.kernel_size, conf.stride, conf.dilation, strict=True
         )
     ):
         raise part.refused(
-            f"stride must be at most the kernel's reach where sizes are open, got "
-            f"{conf.stride} for {conf.kernel_size}"
+            "stride must be 1, or at most the kernel and without dilation, where sizes "
+            f"are open and convolution_mode is 'same', got {conf.stride} for "
+            f"{conf.kernel_size} with dilation {conf.dilation}"
         )
     return {"auto_pad": "SAME_UPPER"}
+
+
+def _pads_of_axis(conf: Any, axis: int, size: int | None) -> tuple[int, int] | None:
+    """Return the padding before and behind an axis; None if its size decides."""
+    stride = conf.stride[axis]
+    kernel, dilation = conf.kernel_size[axis], conf.dilation[axis]
+    if size is None and stride > 1:
+        return None
+    # With a stride of 1 it is the same for every size.
+    placed = window_axis(size or 1, kernel, stride, 0, dilation, "same")
+    return placed.before, max(0, placed.span - placed.before - placed.size)
 
 
 def write_convolution(graph: Graph, part: Part, x: str) -> str:

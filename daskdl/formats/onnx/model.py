@@ -120,23 +120,24 @@ def _graph_message(onnx: Any, network: Network[Any], graph: Graph) -> Any:
 def _ports(
     onnx: Any, names: list[str], types: list[InputType], *, is_output: bool = False
 ) -> list[Any]:
-    """Return inputs or outputs with their types; sizes that are open have names."""
+    """Return inputs or outputs with their types; sizes that are open have names.
+
+    They differ from input to input, and those of an output from all: layers may have
+    changed them.
+    """
+    has_own = is_output or len(names) > 1
     return [
         onnx.helper.make_tensor_value_info(
             name,
             onnx.TensorProto.FLOAT,
-            ["batch", *_sizes(name, input_type, is_output=is_output)],
+            ["batch", *_sizes(f"{name}_" if has_own else "", input_type)],
         )
         for name, input_type in zip(names, types, strict=True)
     ]
 
 
-def _sizes(name: str, input_type: InputType, *, is_output: bool) -> list[int | str]:
-    """Return the sizes of an example in its data format; open ones are named.
-
-    Those of an output have names of their own: layers may have changed them.
-    """
-    prefix = f"{name}_" if is_output else ""
+def _sizes(prefix: str, input_type: InputType) -> list[int | str]:
+    """Return the sizes of an example in its data format, or names for open ones."""
     return [
         f"{prefix}{axis}" if size is None else size
         for axis, size in zip(_axes(input_type), input_type.border_shape, strict=True)

@@ -94,6 +94,18 @@ LAYERS = {
         OUT,
     ),
     "convolution, open": (OPEN, {**CONV, "convolution_mode": "same"}, POOL, OUT),
+    "convolution, open, strided": (
+        OPEN,
+        {**CONV, "convolution_mode": "same", "stride": 2},
+        POOL,
+        OUT,
+    ),
+    "convolution, open, dilated": (
+        OPEN,
+        {**CONV, "convolution_mode": "same", "dilation": 2, "kernel_size": [2, 3]},
+        POOL,
+        OUT,
+    ),
     "convolution, padded": (
         LAST,
         {**CONV, "padding": [1, 2], "stride": [2, 1], "dilation": [1, 2]},
@@ -491,6 +503,23 @@ def siamese():
         "out": END,
     }
     return graph(TWO, vertices, "out")
+
+
+def encoder_decoder():
+    """Return two series of different lengths, and a row that is repeated."""
+    vertices = {
+        "e": {**LSTM, "inputs": "a"},
+        "last": {"type": "last_time_step", "inputs": "e"},
+        "dup": {
+            "type": "duplicate_to_time_series",
+            "input_name": "b",
+            "inputs": "last",
+        },
+        "m": {"type": "merge", "inputs": ["b", "dup"]},
+        "v": {**LSTM, "inputs": "m"},
+        "out": SERIES_END,
+    }
+    return graph({"a": SERIES, "b": SERIES}, vertices, "out")
 
 
 def two_outputs():

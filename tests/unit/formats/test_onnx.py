@@ -117,6 +117,15 @@ def test_batch_and_time_are_open(rng, n_examples):
     assert deviation(network, rng, n_examples=n_examples) < TOLERANCE
 
 
+def test_series_of_different_inputs_may_differ_in_length(rng):
+    network = cases.encoder_decoder()
+    features = [
+        rng.standard_normal((3, 4, steps)).astype(np.float32) for steps in (5, 7)
+    ]
+    (got,) = run(network, features)
+    np.testing.assert_allclose(got, network.output(features), atol=TOLERANCE)
+
+
 def test_names_are_those_of_the_graph():
     model = to_model(cases.two_outputs())
     assert [port.name for port in model.graph.input] == ["a", "b"]
@@ -237,7 +246,12 @@ def test_preprocessors_without_a_form_are_refused_by_name():
         (
             Convolutional(channels=3),
             {**cases.POOLING, "kernel_size": 1, "convolution_mode": "same"},
-            r"stride must be at most the kernel's reach where sizes are open, got \(2",
+            r"stride must be 1, or at most the kernel .* open .* got \(2, 2\) for",
+        ),
+        (
+            Convolutional(channels=3),
+            {**cases.CONV, "convolution_mode": "same", "stride": 2, "dilation": 2},
+            r"Convolution2D 'layer0': stride must be 1, or .* with dilation \(2, 2\)",
         ),
     ],
 )
