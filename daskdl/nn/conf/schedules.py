@@ -1,7 +1,7 @@
 """Numbers that change from iteration to iteration or from epoch to epoch.
 
-Where a :data:`AnySchedule` is asked for, a number stays a number; anything else is one
-of the models here. Names and formulas are those of DL4J's ``ISchedule`` classes.
+Where an option may be a schedule, a number stays a number; anything else is one of the
+models here. Names and formulas are those of DL4J's ``ISchedule`` classes.
 """
 
 import math
@@ -290,24 +290,19 @@ SCHEDULES: tuple[type[Conf], ...] = (*_PLAIN_SCHEDULES, RampSchedule)
 _TaggedSchedule: TypeAlias = Annotated[
     Schedule, Field(discriminator="type"), Tag(_SCHEDULE)
 ]
-AnySchedule: TypeAlias = Annotated[
-    Annotated[Real, Tag(_NUMBER)] | _TaggedSchedule,
-    Discriminator(number_or_schedule),
-    _found(*SCHEDULES),
-]
-# As AnySchedule, but a number must not be below 0.
+# A schedule, or a number that must not be below 0.
 NonNegativeSchedule: TypeAlias = Annotated[
     Annotated[NonNegative, Tag(_NUMBER)] | _TaggedSchedule,
     Discriminator(number_or_schedule),
     _found(*SCHEDULES),
 ]
-# As AnySchedule, but a number must be at least 0 and below 1.
+# A schedule, or a number that must be at least 0 and below 1.
 FractionSchedule: TypeAlias = Annotated[
     Annotated[Fraction, Tag(_NUMBER)] | _TaggedSchedule,
     Discriminator(number_or_schedule),
     _found(*SCHEDULES),
 ]
-# As AnySchedule, but a number must be above 0 and at most 1.
+# A schedule, or a number that must be above 0 and at most 1.
 ProbabilitySchedule: TypeAlias = Annotated[
     Annotated[Probability, Tag(_NUMBER)] | _TaggedSchedule,
     Discriminator(number_or_schedule),

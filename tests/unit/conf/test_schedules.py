@@ -6,7 +6,6 @@ import pytest
 
 from daskdl.errors import OptionError
 from daskdl.nn.conf.schedules import (
-    AnySchedule,
     CycleSchedule,
     ExponentialSchedule,
     FixedSchedule,
@@ -26,7 +25,6 @@ EXPONENTIAL = {"type": "exponential", "initial_value": 0.2, "gamma": 0.5}
 
 
 class Holder(Conf):
-    any: AnySchedule = 0.0
     rate: NonNegativeSchedule = 0.1
     momentum: FractionSchedule = 0.9
 
@@ -44,8 +42,8 @@ def test_the_table_has_no_other_schedule():
 
 @pytest.mark.parametrize("schedule", SCHEDULES, ids=IDS)
 def test_what_is_dumped_makes_the_same_schedule(schedule):
-    dumped = Holder(any=schedule).model_dump(mode="json")
-    assert Holder(**dumped).any == schedule
+    dumped = Holder(rate=schedule).model_dump(mode="json")
+    assert Holder(**dumped).rate == schedule
 
 
 def test_a_number_is_worth_itself():
