@@ -163,6 +163,9 @@ _HOMES = {
     ),
     "daskdl.nn.graph": ("ComputationGraph",),
     "daskdl.nn.multilayer": ("MultiLayerNetwork",),
+    "daskdl.nn.transfer.front": ("transfer_learning",),
+    "daskdl.nn.transfer.graph": ("GraphTransferLearning",),
+    "daskdl.nn.transfer.multilayer": ("MultiLayerTransferLearning",),
     "daskdl.training.local": ("fit",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -1,0 +1,97 @@
+"""Transfer learning of graphs."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.graph import ComputationGraph
+from daskdl.nn.transfer.parts import Part, with_open_input
+from daskdl.nn.transfer.transfer_learning import TransferLearning
+
+
+class GraphTransferLearning(TransferLearning[ComputationGraph]):
+    """Changes to a trained graph."""
+
+    def __init__(self, network: ComputationGraph) -> None:
+        super().__init__(network)
+        self._inputs = dict(network.conf.inputs)
+        self._outputs = list(network.conf.outputs)
+
+    def remove_vertex_and_connections(self, name: str) -> "GraphTransferLearning":
+        """Leave a layer or vertex out, and all that only it feeds.
+
+        What reads others besides goes on with those, and layers behind begin anew.
+        """
+        gone = [self._known(name, "remove_vertex_and_connections")]
+        while gone:
+            key = gone.pop()
+            for reader in list(self._readers(key)):
+                part = self._parts[reader]
+                left = tuple(source for source in part.inputs if source != key)
+                self._parts[reader] = part.replaced(inputs=left)
+                if not left:
+                    gone.append(reader)
+                    continue
+                for behind in self._behind(reader):
+                    self._parts[behind] = with_open_input(
+                        self._parts[behind], None, None
+                    )
+            self._forget(key)
+            self._outputs = [output for output in self._outputs if output != key]
+        return self
+
+    def remove_vertex_keep_connections(self, name: str) -> "GraphTransferLearning":
+        """Leave a layer or vertex out to :meth:`add` another one of its name.
+
+        What reads it, and its place among the outputs, stay.
+        """
+        self._forget(self._known(name, "remove_vertex_keep_connections"))
+        return self
+
+    def add(self, name: str, part: Part, *inputs: str) -> "GraphTransferLearning":
+        """Add a layer or vertex that reads `inputs`; its weights are drawn.
+
+        Raises
+        ------
+        OptionError
+            If there is one of its name.
+        """
+        self._add(name, part.replaced(inputs=inputs) if inputs else part, "add")
+        return self
+
+    def set_inputs(self, inputs: Mapping[str, InputType]) -> "GraphTransferLearning":
+        """Say what goes in, in the order of the features."""
+        self._inputs = dict(inputs)
+        return self
+
+    def set_outputs(self, *names: str) -> "GraphTransferLearning":
+        """Say which layers are outputs, in the order of the labels."""
+        self._outputs = [self._known(name, "set_outputs") for name in names]
+        return self
+
+    def _initial_parts(self) -> dict[str, Part]:
+        return dict(self._network.conf.vertices)
+
+    def _configuration(self, parts: Mapping[str, Part]) -> Any:
+        conf = self._network.conf
+        # An order that a file gave is one of the vertices that were there.
+        is_same = {*conf.vertices, *conf.inputs} == {*parts, *self._inputs}
+        return conf.replaced(
+            inputs=self._inputs,
+            vertices=dict(parts),
+            outputs=tuple(self._outputs),
+            order=conf.order if is_same else None,
+            **self._tuned(),
+        )
+
+    def _up_to(self, name: str) -> set[str]:
+        found, waiting = set(), [name]
+        while waiting:
+            key = waiting.pop()
+            if key in self._parts and key not in found:
+                found.add(key)
+                waiting += self._parts[key].inputs
+        return found
+
+    def _readers(self, name: str) -> Iterable[str]:
+        return [key for key, part in self._parts.items() if name in part.inputs]
