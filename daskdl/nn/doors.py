@@ -10,13 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.nn.conf.input_type import (
-    Convolutional,
-    Convolutional3D,
-    ConvolutionalFlat,
-    InputType,
-    Recurrent,
-)
+from daskdl.nn.conf.axes import dl4j_axes, is_channels_first
+from daskdl.nn.conf.input_type import ConvolutionalFlat, InputType
 
 
 def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray:
@@ -38,16 +33,12 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
     """
     if isinstance(input_type, ConvolutionalFlat):
         # A flattened image is channel by channel, DL4J's order.
-        size = (input_type.channels, input_type.height, input_type.width)
-        shape = (len(array), *size)
-        return _contiguous(array.reshape(shape).transpose(0, 2, 3, 1), dtype)
-    if isinstance(input_type, Recurrent) and input_type.data_format == "NCW":
-        return _contiguous(array.transpose(0, 2, 1), dtype)
-    if isinstance(input_type, Convolutional) and input_type.data_format == "NCHW":
-        return _contiguous(array.transpose(0, 2, 3, 1), dtype)
-    if isinstance(input_type, Convolutional3D) and input_type.data_format == "NCDHW":
-        return _contiguous(array.transpose(0, 2, 3, 4, 1), dtype)
-    return _contiguous(array, dtype)
+        shape = (input_type.channels, input_type.height, input_type.width)
+        array = array.reshape(len(array), *shape)
+        input_type = input_type.inside
+    if is_channels_first(input_type):
+        array = np.moveaxis(array, 1, -1)
+    return np.ascontiguousarray(array, dtype=dtype)
 
 
 def to_border(array: FloatArray, output_type: InputType) -> FloatArray:
@@ -64,14 +55,4 @@ def to_border(array: FloatArray, output_type: InputType) -> FloatArray:
     -------
     ndarray of shape (batch, *output_type.border_shape), C-contiguous, same dtype
     """
-    if isinstance(output_type, Recurrent) and output_type.data_format == "NCW":
-        array = array.transpose(0, 2, 1)
-    if isinstance(output_type, Convolutional) and output_type.data_format == "NCHW":
-        array = array.transpose(0, 3, 1, 2)
-    if isinstance(output_type, Convolutional3D) and output_type.data_format == "NCDHW":
-        array = array.transpose(0, 4, 1, 2, 3)
-    return np.array(array, order="C")
-
-
-def _contiguous(array: Any, dtype: DTypeLike) -> FloatArray:
-    return np.ascontiguousarray(array, dtype=dtype)
+    return np.array(array.transpose(dl4j_axes(output_type)), order="C")

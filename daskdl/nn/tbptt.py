@@ -13,6 +13,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import ShapeError
 from daskdl.nn.batches import Arrays, Batch, Port, as_arrays, time_steps
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.layers.layer import Layer
 
@@ -138,7 +139,7 @@ def _batch(
 def _cut(array: Any, port: Port, part: slice) -> Any:
     if not isinstance(port.type, Recurrent):
         return array
-    return array[:, :, part] if port.type.data_format == "NCW" else array[:, part]
+    return array[:, :, part] if is_channels_first(port.type) else array[:, part]
 
 
 def _cut_mask(mask: Any, port: Port, part: slice) -> Any:

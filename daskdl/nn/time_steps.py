@@ -4,6 +4,7 @@ from typing import Any
 
 from daskdl.data.batch_arrays import as_batch_array
 from daskdl.nn.border import as_list
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.step import Conf, StepNetwork
 from daskdl.nn.tbptt import carrying, forget
@@ -74,12 +75,11 @@ def _with_time(array: Any, input_type: InputType) -> Any:
     """Return one step (batch, features) as a series of one, and the rest as it is."""
     if not isinstance(input_type, Recurrent) or array.ndim != 2:
         return array
-    is_ncw = input_type.data_format == "NCW"
-    return array[:, :, None] if is_ncw else array[:, None]
+    return array[:, :, None] if is_channels_first(input_type) else array[:, None]
 
 
 def _without_time(array: Any, output_type: InputType) -> Any:
     """Return a series of one step as that step."""
     if not isinstance(output_type, Recurrent):
         return array
-    return array[:, :, 0] if output_type.data_format == "NCW" else array[:, 0]
+    return array[:, :, 0] if is_channels_first(output_type) else array[:, 0]

@@ -17,13 +17,26 @@ from daskdl.nn.conf.input_type import (
 
 Sizes = tuple[int | None, ...]
 
-_CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
 _OPTIONS: dict[type[InputType], tuple[str, ...]] = {
     FeedForward: ("size",),
     Recurrent: ("time_steps", "size"),
     Convolutional: ("height", "width", "channels"),
     Convolutional3D: ("depth", "height", "width", "channels"),
 }
+
+
+def is_channels_first(input_type: InputType) -> bool:
+    """Return whether arrays at the border have features or channels second.
+
+    Examples
+    --------
+    >>> is_channels_first(Convolutional(channels=3))
+    True
+    >>> is_channels_first(FeedForward(size=3))
+    False
+    """
+    data_format: str = getattr(input_type, "data_format", "")
+    return data_format.startswith("NC")
 
 
 def dl4j_axes(input_type: InputType) -> tuple[int, ...]:
@@ -35,7 +48,7 @@ def dl4j_axes(input_type: InputType) -> tuple[int, ...]:
     (0, 3, 1, 2)
     """
     last = len(input_type.shape)
-    if getattr(input_type, "data_format", None) in _CHANNELS_FIRST:
+    if is_channels_first(input_type):
         return (0, last, *range(1, last))
     return tuple(range(last + 1))
 

@@ -10,16 +10,13 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dense import dense_backward, dense_forward
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
-from daskdl.nn.conf.input_type import (
-    Convolutional,
-    Convolutional3D,
-    InputType,
-    Recurrent,
-)
+from daskdl.nn.conf.axes import is_channels_first
+from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.preprocessors.arrangement import flatten, unflatten
 
 A = TypeVar("A", bound=WeightLayerConf)
 
@@ -94,26 +91,15 @@ class AffineLayer(Layer[A]):
     def _as_rows(self, x: FloatArray) -> FloatArray:
         if isinstance(self.input_type, Recurrent):
             return x.reshape(-1, x.shape[2])
-        size = math.prod(x.shape[1:])
-        if self._channels_last:
-            return x.reshape(len(x), size)
-        rows = self._buffer("rows", (len(x), x.shape[-1], *x.shape[1:-1]), x.dtype)
-        rows[...] = x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1))
-        flat: FloatArray = rows.reshape(len(x), size)
-        return flat
+        shape = (len(x), math.prod(x.shape[1:]))
+        if not is_channels_first(self.input_type):
+            return x.reshape(shape)
+        rows = self._buffer("rows", shape, x.dtype)
+        return flatten(x, rows, channels_first=True)
 
     def _from_rows(self, grad_rows: FloatArray) -> FloatArray:
-        if self._channels_last:
+        is_series = isinstance(self.input_type, Recurrent)
+        if is_series or not is_channels_first(self.input_type):
             return grad_rows.reshape(self._x_shape)
-        batch, *sizes, channels = self._x_shape
-        images = grad_rows.reshape(batch, channels, *sizes)
-        grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_rows.dtype)
-        grad_x[...] = images.transpose(0, *range(2, images.ndim), 1)
-        return grad_x
-
-    @property
-    def _channels_last(self) -> bool:
-        """Whether DL4J's rows have the order in which the input lies here."""
-        if not isinstance(self.input_type, Convolutional | Convolutional3D):
-            return True
-        return self.input_type.data_format in ("NHWC", "NDHWC")
+        grad_x = self._buffer("grad_x", self._x_shape, grad_rows.dtype)
+        return unflatten(grad_rows, grad_x, channels_first=True)

@@ -14,6 +14,7 @@ from daskdl.kernels.global_pooling import (
     global_sum_backward,
     global_sum_forward,
 )
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -76,7 +77,7 @@ class GlobalPooling(DroppedLayerConf):
     def _check_dimensions(
         self, input_type: Recurrent | Convolutional | Convolutional3D
     ) -> None:
-        first = 2 if input_type.data_format.startswith("NC") else 1
+        first = 2 if is_channels_first(input_type) else 1
         every = tuple(range(first, first + len(_COLLAPSED[type(input_type)])))
         came = self.pooling_dimensions
         if came is not None and tuple(sorted(came)) != every:

@@ -7,22 +7,17 @@ from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.kernels.prelu import prelu_backward, prelu_forward
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import Count
+from daskdl.nn.conf.values import Count, repeated
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.layer import Layer
 
-
-def _axes(value: object) -> object:
-    """Take one number for a list of one."""
-    return (value,) if isinstance(value, int) else value
-
-
-_Counts = Annotated[tuple[Count, ...], BeforeValidator(_axes)]
+_Counts = Annotated[tuple[Count, ...], BeforeValidator(repeated(1))]
 
 
 class PReLU(TrainedLayerConf):
@@ -52,7 +47,7 @@ class PReLU(TrainedLayerConf):
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W, of an example's shape with 1 at the shared axes."""
         shape = self._slope_shape(input_type)
-        if not _is_channels_first(input_type):
+        if not is_channels_first(input_type):
             return (Parameter("W", shape),)
         last = len(shape) - 1
         return (Parameter("W", (*shape[1:], shape[0]), axes=(last, *range(last))),)
@@ -82,10 +77,6 @@ class PReLU(TrainedLayerConf):
                 )
             shape.append(told)
         return tuple(shape)
-
-
-def _is_channels_first(input_type: InputType) -> bool:
-    return getattr(input_type, "data_format", "").startswith("NC")
 
 
 class PReLULayer(Layer[PReLU]):

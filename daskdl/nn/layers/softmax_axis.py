@@ -1,12 +1,9 @@
 """Along which axis a softmax works that is no output layer's."""
 
-from typing import Any
-
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.activations.function import ActivationFunction
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType
-
-_CHANNELS_FIRST = ("NCW", "NCHW", "NCDHW")
 
 
 def as_activated(
@@ -28,8 +25,7 @@ def as_activated(
     DL4J takes the last axis of its arrays: where channels come first in its data format
     that is the width of images and volumes, or the time.
     """
-    data_format: Any = getattr(input_type, "data_format", "")
-    if activation.name != "softmax" or data_format not in _CHANNELS_FIRST:
+    if activation.name != "softmax" or not is_channels_first(input_type):
         return array
     swapped: FloatArray = array.swapaxes(-1, -2)
     return swapped

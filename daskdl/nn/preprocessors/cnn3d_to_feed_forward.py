@@ -3,6 +3,7 @@
 from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import (
     Convolutional3D,
     FeedForward,
@@ -53,19 +54,15 @@ class Cnn3DToFeedForwardPreprocessor(Preprocessor[Cnn3DToFeedForward]):
         """Return the rows; see :meth:`Preprocessor.forward`."""
         self._check_input(x)
         self._shape = x.shape
-        if not self._is_channels_first:
+        if not is_channels_first(self.input_type):
             return x.reshape(len(x), -1)
         shape = (len(x), x[0].size)
         output: FloatArray = self._buffer("output", shape, x.dtype)
         return flatten(x, output, channels_first=True)
 
-    @property
-    def _is_channels_first(self) -> bool:
-        return getattr(self.input_type, "data_format", "NCDHW") == "NCDHW"
-
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Return the gradient as volumes."""
-        if not self._is_channels_first:
+        if not is_channels_first(self.input_type):
             return grad_out.reshape(self._shape)
         grad_x: FloatArray = self._buffer("grad_x", self._shape, grad_out.dtype)
         return unflatten(grad_out, grad_x, channels_first=True)

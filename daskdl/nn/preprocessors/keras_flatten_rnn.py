@@ -4,6 +4,7 @@ from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import PreprocessorConf
@@ -57,14 +58,14 @@ class KerasFlattenRnnPreprocessor(Preprocessor[KerasFlattenRnn]):
                 f"{self.who}: x must have {self.conf.ts_length} time steps, got "
                 f"{x.shape[1]}."
             )
-        if not self._is_ncw:
+        if not is_channels_first(self.input_type):
             return x.reshape(len(x), -1)
         return self._contiguous("output", x.transpose(0, 2, 1)).reshape(len(x), -1)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Return the gradient as series."""
         depth, steps = self.conf.depth, self.conf.ts_length
-        if not self._is_ncw:
+        if not is_channels_first(self.input_type):
             return grad_out.reshape(len(grad_out), steps, depth)
         series = grad_out.reshape(len(grad_out), depth, steps)
         return self._contiguous("grad_x", series.transpose(0, 2, 1))
@@ -72,7 +73,3 @@ class KerasFlattenRnnPreprocessor(Preprocessor[KerasFlattenRnn]):
     def feed_forward_mask(self, mask: FloatArray | None, *, batch_size: int) -> None:
         """Return None: there is no time left to mask."""
         return
-
-    @property
-    def _is_ncw(self) -> bool:
-        return getattr(self.input_type, "data_format", "NCW") == "NCW"

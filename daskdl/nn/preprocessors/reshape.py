@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -59,7 +60,7 @@ class Reshape(PreprocessorConf):
             return FeedForward(size=shape[0])
         data_format = self._format(input_type)
         channels, sizes = shape[-1], shape[:-1]
-        if data_format in ("NCW", "NCHW", "NCDHW"):
+        if data_format.startswith("NC"):
             channels, sizes = shape[0], shape[1:]
         if len(shape) == 2:
             return Recurrent.model_validate(
@@ -121,7 +122,7 @@ class ReshapePreprocessor(Preprocessor[Reshape]):
 
 def _turned(array: FloatArray, kind: InputType, *, first: bool) -> FloatArray:
     """View an array of type `kind` with its channels first or last, if they are."""
-    if getattr(kind, "data_format", None) not in ("NCW", "NCHW", "NCDHW"):
+    if not is_channels_first(kind):
         return array
     xp = array_namespace(array)
     turned: FloatArray = xp.moveaxis(array, *((-1, 1) if first else (1, -1)))
