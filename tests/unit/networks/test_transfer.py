@@ -10,6 +10,8 @@ from daskdl.errors import OptionError
 from tests.unit.networks.small import rows, sequence
 
 DATA = Path(__file__).parents[2] / "data" / "transfer"
+KEPT = {"keep_probability": 0.5}
+NOISE = {"dropout": {"type": "gaussian_noise", "stddev": 0.1}}
 
 
 @pytest.fixture
@@ -112,7 +114,7 @@ class TestFreezing:
     def test_output_layers_cannot_be_frozen(self, old):
         changes = dl.transfer_learning(old).set_feature_extractor(2)
         with pytest.raises(
-            OptionError, match="must not freeze an output layer, got Output. Name the"
+            OptionError, match=r"must not freeze an output layer, got Output\. Name"
         ):
             changes.build()
 
@@ -276,7 +278,7 @@ class TestOtherLayers:
     def test_two_layers_of_one_name_are_refused(self, old):
         changes = dl.transfer_learning(old).remove_output_layer()
         with pytest.raises(
-            OptionError, match="add_layer: must have a new name, got 'layer1'. Remove"
+            OptionError, match=r"add_layer: must have a new name, got 'layer1'\."
         ):
             changes.add_layer(dl.Output(n_out=2, name="layer1"))
 
@@ -371,7 +373,7 @@ class TestFineTuning:
 
     def test_options_that_are_none_are_refused(self, old):
         with pytest.raises(
-            OptionError, match="get options of a network, got 'updates'.*Did .*'update"
+            OptionError, match=r"options of a network, got 'updates'.*Did .*'updater'"
         ):
             dl.transfer_learning(old).fine_tune(updates="adam")
 
@@ -405,7 +407,7 @@ class TestModelsOfDL4J:
         new = dl.transfer_learning(old).set_feature_extractor("layer1").build()
         labels = np.eye(3)[[0, 1]]
         new.fit(dl.DataSet(rng.standard_normal((2, 2, 6, 7)), labels), epochs=3)
-        assert all(same(new, old, "0_W", "1_mean", "1_var", "1_gamma"))
+        assert all(same(new, old, "0_W", "1_mean", "1_log10stdev", "1_gamma"))
         assert not any(same(new, old, "2_W"))
 
     @pytest.mark.parametrize("format", ["daskdl", "dl4j"])
@@ -437,5 +439,5 @@ def test_names_that_no_layer_has_are_refused(old, name):
 
 
 def test_what_is_no_network_is_refused():
-    with pytest.raises(OptionError, match="must be a MultiLayerNetwork or a .*got str"):
+    with pytest.raises(OptionError, match=r"a MultiLayerNetwork or a .*got str"):
         dl.transfer_learning("network")
