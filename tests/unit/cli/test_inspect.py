@@ -13,7 +13,7 @@ from daskdl.cli.job_file import load_job
 from daskdl.cli.main import main
 from daskdl.cli.stored_columns import stored_columns
 from daskdl.nn.build import build_network
-from tests.unit.formats import onnx_cases
+from tests.unit.formats import onnx_graphs
 
 # Dense, batch normalization and output; trained, with a normalizer.
 TRAINED = Path(__file__).parents[2] / "data" / "formats" / "version_1.zip"
@@ -109,7 +109,7 @@ def test_bare_configurations_of_dl4j_are_told(runner, facts_of, tmp_path, ending
 
 
 def test_configurations_of_graphs_are_told(runner, tmp_path):
-    network = onnx_cases.two_outputs()
+    network = onnx_graphs.two_outputs()
     network.save(str(tmp_path / "net.zip"), format="dl4j")
     path = tmp_path / "graph.json"
     runner.invoke(main, ["convert", str(tmp_path / "net.zip"), str(path)])

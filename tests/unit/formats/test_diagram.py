@@ -9,6 +9,7 @@ from daskdl.formats.diagram.drawing import network_svg
 from daskdl.formats.diagram.placement import BOX_HEIGHT, BOX_WIDTH, place
 from daskdl.formats.diagram.rows import Bend, rows_of
 from tests.unit.formats import onnx_cases as cases
+from tests.unit.formats import onnx_graphs as graphs
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHAIN = {str(i): (str(i - 1),) if i else () for i in range(100)}
@@ -108,7 +109,7 @@ def test_what_cannot_be_broken_stays_one_column():
 
 
 @pytest.mark.parametrize(
-    "make", [cases.mlp, cases.small_resnet, cases.two_outputs, cases.siamese]
+    "make", [graphs.mlp, graphs.small_resnet, graphs.two_outputs, graphs.siamese]
 )
 def test_pictures_are_xml_with_every_layer(make):
     network = make()
@@ -121,13 +122,13 @@ def test_pictures_are_xml_with_every_layer(make):
 
 
 def test_titles_tell_shapes_and_parameters():
-    picture = network_svg(cases.mlp().conf)
+    picture = network_svg(graphs.mlp().conf)
     assert "layer0: Dense\nfrom input\nin: rows of 20\nout: rows of 64\n" in picture
     assert "1,344 parameters: W (20, 64), b (64,)" in picture
 
 
 def test_outputs_are_marked():
-    root = ET.fromstring(network_svg(cases.two_outputs().conf))
+    root = ET.fromstring(network_svg(graphs.two_outputs().conf))
     groups = [g for g in root.iter(f"{SVG}g") if "output" in (g.get("class") or "")]
     assert len(groups) == 2
 

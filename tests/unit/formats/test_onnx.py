@@ -13,6 +13,7 @@ from daskdl.formats.onnx.table import WRITERS
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.conf.names import ActivationLiteral
 from tests.unit.formats import onnx_cases as cases
+from tests.unit.formats import onnx_graphs as graphs
 
 onnx = pytest.importorskip("onnx", reason="needs onnx")
 runtime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
@@ -75,18 +76,18 @@ def test_layers_give_what_they_give_here(name, rng):
     assert deviation(network, rng, numbers=numbers) < TOLERANCE
 
 
-@pytest.mark.parametrize("name", cases.VERTICES)
+@pytest.mark.parametrize("name", graphs.VERTICES)
 def test_vertices_give_what_they_give_here(name, rng):
-    assert deviation(shaken(cases.vertex_network(name), rng), rng) < TOLERANCE
+    assert deviation(shaken(graphs.vertex_network(name), rng), rng) < TOLERANCE
 
 
-@pytest.mark.parametrize("make", [cases.siamese, cases.two_outputs])
+@pytest.mark.parametrize("make", [graphs.siamese, graphs.two_outputs])
 def test_graphs_give_what_they_give_here(make, rng):
     assert deviation(shaken(make(), rng), rng) < TOLERANCE
 
 
 @pytest.mark.parametrize(
-    "make", [cases.mlp, cases.lenet, cases.small_resnet, cases.lstm_classifier]
+    "make", [graphs.mlp, graphs.lenet, graphs.small_resnet, graphs.lstm_classifier]
 )
 def test_whole_networks_give_what_they_give_here(make, rng):
     network = shaken(make(), rng)
@@ -110,7 +111,7 @@ def test_rows_of_equal_numbers_are_normalized_to_zero(rng):
 
 @pytest.mark.parametrize("n_examples", [1, 5])
 def test_batch_and_time_are_open(rng, n_examples):
-    network = cases.lstm_classifier()
+    network = graphs.lstm_classifier()
     model = to_model(network)
     shape = model.graph.input[0].type.tensor_type.shape.dim
     assert [dim.dim_param or dim.dim_value for dim in shape] == ["batch", 6, "time"]
@@ -118,7 +119,7 @@ def test_batch_and_time_are_open(rng, n_examples):
 
 
 def test_series_of_different_inputs_may_differ_in_length(rng):
-    network = cases.encoder_decoder()
+    network = graphs.encoder_decoder()
     features = [
         rng.standard_normal((3, 4, steps)).astype(np.float32) for steps in (5, 7)
     ]
@@ -127,13 +128,13 @@ def test_series_of_different_inputs_may_differ_in_length(rng):
 
 
 def test_names_are_those_of_the_graph():
-    model = to_model(cases.two_outputs())
+    model = to_model(graphs.two_outputs())
     assert [port.name for port in model.graph.input] == ["a", "b"]
     assert [port.name for port in model.graph.output] == ["y", "x"]
 
 
 def test_a_sequence_has_an_input_and_an_output():
-    model = to_model(cases.mlp())
+    model = to_model(graphs.mlp())
     assert [port.name for port in model.graph.input] == ["input"]
     assert [port.name for port in model.graph.output] == ["output"]
 
@@ -150,8 +151,8 @@ def test_every_kind_that_is_covered_is_tried():
     """A row of the table without a network above is a row that nobody tested."""
     networks = [
         *map(cases.layer_network, cases.LAYERS),
-        *map(cases.vertex_network, cases.VERTICES),
-        cases.siamese(),
+        *map(graphs.vertex_network, graphs.VERTICES),
+        graphs.siamese(),
     ]
     tried = set()
     for network in networks:
@@ -202,7 +203,7 @@ def test_kinds_inside_of_wrappers_are_refused_by_name():
 
 def test_vertices_without_a_form_are_refused_by_name():
     reshape = {"type": "reshape", "new_shape": [-1, 6], "inputs": "a"}
-    network = cases.graph({"a": cases.ROWS}, {"v": reshape, "out": cases.END}, "out")
+    network = cases.graph({"a": cases.ROWS}, {"v": reshape, "out": graphs.END}, "out")
     with pytest.raises(FormatError, match=r"got 'v \(ReshapeVertex\)'"):
         network_graph(network)
 
@@ -262,7 +263,7 @@ def test_options_without_a_form_are_refused_by_name(input_type, layer, message):
 
 
 def test_files_are_whole_models(tmp_path, rng):
-    network = cases.mlp()
+    network = graphs.mlp()
     export_onnx(network, tmp_path / "net.onnx")
     onnx.checker.check_model(onnx.load(tmp_path / "net.onnx"), full_check=True)
     with pytest.raises(OutputExistsError, match="must not exist yet"):
@@ -273,10 +274,10 @@ def test_files_are_whole_models(tmp_path, rng):
 def test_what_no_file_can_hold_is_refused(monkeypatch):
     monkeypatch.setattr(onnx_model, "_MOST_BYTES", 1000)
     with pytest.raises(FormatError, match="must take at most 1000 bytes in one file"):
-        to_model(cases.mlp())
+        to_model(graphs.mlp())
 
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'daskdl\[onnx\]'"):
-        to_model(cases.mlp())
+        to_model(graphs.mlp())
