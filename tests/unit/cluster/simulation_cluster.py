@@ -36,6 +36,7 @@ class TallyNetwork:
     """
 
     running_slots = ()
+    searches_lines = False
 
     def __init__(self, examples: int, epochs: int, dtype: Any = np.float32) -> None:
         self.conf = SimpleNamespace(seed=1, to_dict=lambda: {"examples": examples})

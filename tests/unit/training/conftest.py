@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from daskdl import Dense, Output
 from daskdl.data.dataset import DataSet
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl import Dense, Output
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.multilayer import MultiLayerNetwork
 
