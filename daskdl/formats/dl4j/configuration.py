@@ -10,13 +10,25 @@ from typing import Any
 
 from daskdl.errors import FormatError
 from daskdl.formats.dl4j.inputs import inner
-from daskdl.formats.dl4j.java import Json, expect_list, expect_mapping
+from daskdl.formats.dl4j.java import (
+    Json,
+    expect_flag,
+    expect_list,
+    expect_mapping,
+    expect_names,
+    look_up,
+    shown,
+)
 from daskdl.formats.dl4j.layers import read_layer, write_layer
 from daskdl.formats.dl4j.preprocessors import PREPROCESSOR
 from daskdl.formats.dl4j.vertices import PACKAGE, read_vertex, write_vertex
 
 _DTYPES = {"FLOAT": "float32", "DOUBLE": "float64"}
+# What they say is computed with 32 bits here.
+_NARROW_DTYPES = {"HALF": "float32", "BFLOAT16": "float32"}
 _BACKPROP = {"Standard": "standard", "TruncatedBPTT": "truncated_bptt"}
+# Ten times as many as the deepest networks that have been published.
+_MOST_PARTS = 10_000
 # What DL4J writes and nothing here depends on: kept if it differs.
 _NETWORK_KEPT: dict[str, Json] = {
     "cacheMode": "NONE",
@@ -66,6 +78,7 @@ def read_configuration(
     """
     if "confs" in data:
         confs = expect_list(data["confs"], f"{where}: confs")
+        _check_number(confs, f"{where}: confs")
         network = _read_layers(data, confs, where)
         shared = expect_mapping(confs[0], f"{where}: confs[0]") if confs else {}
     elif "vertices" in data:
@@ -100,15 +113,15 @@ def _read_shared(
             if name in conf and conf[name] != usual
         }
     )
-    if dtype not in _DTYPES:
+    if dtype not in list(_DTYPES):
         kept["dataType"] = dtype
     network = {
         "seed": conf.get("seed", 12345),
-        "dtype": _DTYPES.get(dtype, "float32"),
-        "mini_batch": bool(conf.get("miniBatch", True)),
+        "dtype": look_up(_DTYPES | _NARROW_DTYPES, dtype, f"{where}: dataType"),
+        "mini_batch": expect_flag(conf.get("miniBatch", True), f"{where}: miniBatch"),
         "optimization_algo": str(conf.get("optimizationAlgo", _SGD)).lower(),
         "max_num_line_search_iterations": conf.get("maxNumLineSearchIterations", 5),
-        "backprop_type": _known(
+        "backprop_type": look_up(
             _BACKPROP, data.get("backpropType", "Standard"), f"{where}: backpropType"
         ),
         "tbptt_fwd_length": data.get("tbpttFwdLength", 20),
@@ -117,35 +130,39 @@ def _read_shared(
     return {**network, "dl4j": kept} if kept else network
 
 
-def _known(names: Mapping[str, str], value: Json, where: str) -> str:
-    if value not in names:
-        raise FormatError(f"{where}: must be one of {', '.join(names)}, got {value!r}.")
-    return names[value]
+def _check_number(parts: Sequence[Json] | Mapping[str, Json], where: str) -> None:
+    if len(parts) > _MOST_PARTS:
+        raise FormatError(
+            f"{where}: must be at most {_MOST_PARTS} layers or vertices, got "
+            f"{len(parts)}."
+        )
 
 
 def _count(data: Mapping[str, Json], name: str, where: str) -> int:
     value = data.get(name, 0)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise FormatError(f"{where}: {name} must be a count, got {value!r}.")
+        raise FormatError(f"{where}: {name} must be a count, got {shown(value)}.")
     return value
 
 
 def _read_layers(
     data: Mapping[str, Json], confs: Sequence[Json], where: str
 ) -> dict[str, Any]:
-    preprocessors = data.get("inputPreProcessors") or {}
+    preprocessors = data.get("inputPreProcessors")
     layers = [
         _read_conf(conf, f"{where}: confs[{index}]") for index, conf in enumerate(confs)
     ]
+    by_number = {str(index): layer for index, layer in enumerate(layers)}
     for key, item in expect_mapping(
-        preprocessors, f"{where}: inputPreProcessors"
+        {} if preprocessors is None else preprocessors, f"{where}: inputPreProcessors"
     ).items():
-        place = f"{where}: inputPreProcessors[{key!r}]"
-        if not key.isdecimal() or int(key) >= len(layers):
+        place = f"{where}: inputPreProcessors[{shown(key)}]"
+        if key not in by_number:
             raise FormatError(
-                f"{place}: must belong to one of the {len(layers)} layers, got {key!r}."
+                f"{place}: must belong to one of the {len(layers)} layers, got "
+                f"{shown(key)}."
             )
-        layers[int(key)]["preprocessor"] = PREPROCESSOR.read(item, place)
+        by_number[key]["preprocessor"] = PREPROCESSOR.read(item, place)
     return {"layers": layers}
 
 
@@ -153,7 +170,7 @@ def _read_conf(conf: Json, where: str) -> dict[str, Any]:
     """Return the mapping of the layer in a NeuralNetConfiguration."""
     mapping = expect_mapping(conf, where)
     layer = read_layer(mapping.get("layer"), f"{where}.layer")
-    variables = expect_list(mapping.get("variables", []), f"{where}.variables")
+    variables = expect_names(mapping.get("variables", []), f"{where}.variables")
     layer["variables"] = variables
     held: Any = inner(layer)
     if held["type"] == "batch_normalization" and variables:
@@ -165,9 +182,11 @@ def _read_conf(conf: Json, where: str) -> dict[str, Any]:
 
 def _read_vertices(data: Mapping[str, Json], where: str) -> dict[str, Any]:
     reads = expect_mapping(data.get("vertexInputs"), f"{where}: vertexInputs")
+    described = expect_mapping(data["vertices"], f"{where}: vertices")
+    _check_number(described, f"{where}: vertices")
     vertices = {}
-    for name, item in expect_mapping(data["vertices"], f"{where}: vertices").items():
-        place = f"{where}: vertices[{name!r}]"
+    for name, item in described.items():
+        place = f"{where}: vertices[{shown(name)}]"
         mapping = expect_mapping(item, place)
         if mapping.get("@class") == _LAYER_VERTEX:
             vertex = _read_conf(mapping.get("layerConf"), f"{place}.layerConf")
@@ -177,15 +196,16 @@ def _read_vertices(data: Mapping[str, Json], where: str) -> dict[str, Any]:
                 )
         else:
             vertex = read_vertex(mapping, place)
-        vertices[name] = {**vertex, "inputs": expect_list(reads.get(name), place)}
+        sources = expect_names(reads.get(name), f"{where}: vertexInputs[{shown(name)}]")
+        vertices[name] = {**vertex, "inputs": sources}
     network = {
-        "inputs": expect_list(data.get("networkInputs"), f"{where}: networkInputs"),
+        "inputs": expect_names(data.get("networkInputs"), f"{where}: networkInputs"),
         "vertices": vertices,
-        "outputs": expect_list(data.get("networkOutputs"), f"{where}: networkOutputs"),
+        "outputs": expect_names(data.get("networkOutputs"), f"{where}: networkOutputs"),
     }
     order = data.get("topologicalOrderStr")
     if order is not None:
-        network["order"] = expect_list(order, f"{where}: topologicalOrderStr")
+        network["order"] = expect_names(order, f"{where}: topologicalOrderStr")
     return network
 
 

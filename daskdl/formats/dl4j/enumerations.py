@@ -3,7 +3,7 @@
 from typing import Any
 
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.java import Codec, Json
+from daskdl.formats.dl4j.java import Codec, Json, look_up, shown
 
 
 def _title(option: str) -> str:
@@ -16,10 +16,11 @@ def enumeration(*names: str, title: bool = False) -> Codec:
     read = {java.lower(): name for name, java in written.items()}
 
     def reading(value: Json, where: str) -> Any:
-        name = read.get(str(value).lower())
+        name = read.get(value.lower()) if isinstance(value, str) else None
         if name is None:
             raise FormatError(
-                f"{where}: must be one of {', '.join(written.values())}, got {value!r}."
+                f"{where}: must be one of {', '.join(written.values())}, got "
+                f"{shown(value)}."
             )
         return name
 
@@ -37,22 +38,19 @@ GRADIENT_NORMALIZATIONS = {
 _NORMALIZATION_NAMES = {java: name for name, java in GRADIENT_NORMALIZATIONS.items()}
 
 
-def _read_normalization(value: Json, where: str) -> str:
-    if value not in _NORMALIZATION_NAMES:
-        raise FormatError(
-            f"{where}: must be one of {', '.join(_NORMALIZATION_NAMES)}, got {value!r}."
-        )
-    return _NORMALIZATION_NAMES[value]
-
-
-NORMALIZATION = Codec(_read_normalization, GRADIENT_NORMALIZATIONS.__getitem__)
+NORMALIZATION = Codec(
+    lambda value, where: look_up(_NORMALIZATION_NAMES, value, where),
+    GRADIENT_NORMALIZATIONS.__getitem__,
+)
 CONVOLUTION_MODE = enumeration("strict", "truncate", "same", "causal", title=True)
 POOLING = enumeration("max", "avg", "sum", "pnorm")
 BIDIRECTIONAL_MODE = enumeration("concat", "add", "mul", "average")
 
 
 def _first(value: Json, where: str) -> Any:
-    return value[0] if isinstance(value, list) and value else value
+    if value == []:
+        raise FormatError(f"{where}: must hold a number, got an empty list.")
+    return value[0] if isinstance(value, list) else value
 
 
 def _only(value: Any) -> Json:

@@ -13,6 +13,7 @@ from daskdl.formats.dl4j.java import (
     Key,
     expect_list,
     expect_mapping,
+    shown,
 )
 
 _ACTIVATION_CLASSES = {
@@ -82,6 +83,10 @@ def _write_activation(value: Any) -> Json:
 ACTIVATION = Codec(_read_activation, _write_activation)
 
 
+# As many as ND4J knows.
+_MOST_AXES = 32
+
+
 def read_array(value: Json, where: str) -> list[Any]:
     """Return the numbers of an array in DL4J's text form, nested as its shape says."""
     mapping = expect_mapping(value, where)
@@ -93,10 +98,14 @@ def read_array(value: Json, where: str) -> list[Any]:
 def _nested(numbers: list[Any], shape: list[Any], where: str) -> list[Any]:
     if len(shape) < 2:
         return numbers
+    if len(shape) > _MOST_AXES:
+        raise FormatError(
+            f"{where}: must have at most {_MOST_AXES} axes, got {len(shape)}."
+        )
     rows = shape[0]
     if not isinstance(rows, int) or rows < 1 or len(numbers) % rows:
         raise FormatError(
-            f"{where}: must hold as many numbers as its shape {shape} says, got "
+            f"{where}: must hold as many numbers as its shape {shown(shape)} says, got "
             f"{len(numbers)}."
         )
     width = len(numbers) // rows
@@ -299,7 +308,14 @@ _ENUMERATED_INITS = {
 
 def read_enumerated_init(value: Json, where: str) -> Any:
     """Return the name of initial weights that a file gives as ``XAVIER``."""
-    return _ENUMERATED_INITS.get(value, str(value).lower())
+    return _lowered(value, where, _ENUMERATED_INITS)
+
+
+def _lowered(value: Json, where: str, names: Mapping[str, str]) -> str:
+    """Return what a name stands for, by default itself in small letters."""
+    if not isinstance(value, str):
+        raise FormatError(f"{where}: must be a name, got {shown(value)}.")
+    return names.get(value, value.lower())
 
 
 def write_enumerated_init(value: Any) -> Json:
@@ -312,7 +328,7 @@ def write_enumerated_init(value: Any) -> Json:
 
 ENUMERATED_INIT = Codec(read_enumerated_init, write_enumerated_init)
 ENUMERATED_ACTIVATION = Codec(
-    lambda value, where: str(value).lower(),
+    lambda value, where: _lowered(value, where, {}),
     lambda value: str(value if isinstance(value, str) else value["type"]).upper(),
 )
 
@@ -333,7 +349,7 @@ _LOSS_ENUMERATION = {
 
 
 def _read_loss_name(value: Json, where: str) -> Any:
-    return _LOSS_NAMES.get(value, str(value).lower())
+    return _lowered(value, where, _LOSS_NAMES)
 
 
 def _write_loss_name(value: Any) -> Json:

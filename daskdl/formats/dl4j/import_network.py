@@ -1,10 +1,9 @@
 """From the JSON of DL4J's configurations to configurations here."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from daskdl.errors import FormatError, OptionError
+from daskdl.errors import FormatError
 from daskdl.formats.dl4j.configuration import Counters, read_configuration
 from daskdl.formats.dl4j.data_formats import as_written
 from daskdl.formats.dl4j.inputs import input_type
@@ -19,32 +18,7 @@ from daskdl.nn.conf.network import (
 )
 from daskdl.nn.conf.topology import Node
 
-_MOST_BYTES = 64 << 20
-
 Configuration = MultiLayerConfiguration | ComputationGraphConfiguration
-
-
-def parse_json(text: str | bytes, who: str) -> dict[str, Json]:
-    """Return the object that a JSON text holds.
-
-    Raises
-    ------
-    FormatError
-        If the text is too long, too deep, or no JSON object.
-    """
-    if len(text) > _MOST_BYTES:
-        raise FormatError(
-            f"{who}: must have at most {_MOST_BYTES} bytes, got {len(text)}."
-        )
-    try:
-        data = json.loads(text)
-    except RecursionError:
-        raise FormatError(f"{who}: must not be nested that deep.") from None
-    except ValueError as error:
-        raise FormatError(f"{who}: must be JSON, got {error}.") from None
-    if not isinstance(data, dict):
-        raise FormatError(f"{who}: must be a JSON object, got {type(data).__name__}.")
-    return data
 
 
 def import_configuration(
@@ -67,54 +41,62 @@ def import_configuration(
     mapping, counters = read_configuration(modernized(data, who), who)
     if "layers" in mapping:
         mapping["input"] = input_type(mapping["layers"], who)
-        parts = list(mapping["layers"])
+        parts = {str(index): layer for index, layer in enumerate(mapping["layers"])}
     else:
+        parts = mapping["vertices"]
+        readers = _readers(parts)
         mapping["inputs"] = {
-            name: input_type(list(_path(mapping, name)), f"{who}: {name}")
+            name: input_type(list(_path(parts, readers, name)), f"{who}: {name}")
             for name in mapping["inputs"]
         }
-        parts = list(mapping["vertices"].values())
-        for name, part in mapping["vertices"].items():
+        for name, part in parts.items():
             if part.get("name") == name:
                 del part["name"]
-    written = [part.pop("variables", None) for part in parts]
+    variables = {key: part.pop("variables", None) for key, part in parts.items()}
     try:
         conf = configuration_from_dict(mapping, who)
-    except OptionError as error:
+    except (OverflowError, ValueError) as error:
+        # Sizes can multiply to numbers that Python refuses to write in a message.
         raise FormatError(str(error)) from None
-    return _as_written(conf, written), counters
+    return _as_written(conf, variables), counters
 
 
-def _path(mapping: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
+def _readers(vertices: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return who reads each input and vertex: the first layer, or else vertex."""
+    found: dict[str, str] = {}
+    for name, vertex in vertices.items():
+        for source in vertex["inputs"]:
+            first = vertices.get(found.get(source, ""))
+            # A reader that is a layer tells more than a vertex.
+            if first is None or ("variables" in vertex and "variables" not in first):
+                found[source] = name
+    return found
+
+
+def _path(
+    vertices: Mapping[str, Mapping[str, Any]], readers: Mapping[str, str], name: str
+) -> Iterator[Mapping[str, Any]]:
     """Yield the layers and vertices that an input goes through, one reader of each."""
-    vertices = mapping["vertices"]
     seen = set()
-    while name not in seen:
+    while name in readers and name not in seen:
         seen.add(name)
-        readers = [key for key, item in vertices.items() if name in item["inputs"]]
-        if not readers:
-            return
-        # A reader that is a layer tells more than a vertex.
-        name = next(
-            (key for key in readers if "variables" in vertices[key]), readers[0]
-        )
+        name = readers[name]
         yield vertices[name]
 
 
-def _as_written(conf: Configuration, variables: list[Any]) -> Configuration:
+def _as_written(conf: Configuration, variables: Mapping[str, Any]) -> Configuration:
     """Keep what DL4J's file says otherwise than it would be said of the options."""
     nodes = {node.key: node for node in conf.nodes()}
     if isinstance(conf, MultiLayerConfiguration):
         layers = [
-            _kept(layer, nodes[str(index)], listed)
-            for index, (layer, listed) in enumerate(
-                zip(conf.layers, variables, strict=True)
-            )
+            _kept(layer, nodes[str(index)], variables[str(index)])
+            for index, layer in enumerate(conf.layers)
         ]
         return conf.model_copy(update={"layers": tuple(layers)})
     vertices = {
-        name: _kept(part, nodes[name], listed)
-        for (name, part), listed in zip(conf.vertices.items(), variables, strict=True)
+        # In front of a layer that reads several there is a vertex more.
+        name: _kept(part, nodes[name], variables.get(name))
+        for name, part in conf.vertices.items()
     }
     return conf.model_copy(update={"vertices": vertices})
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from daskdl.errors import FormatError
+from daskdl.formats.dl4j.java import shown
 
 _Layer = Mapping[str, Any]
 
@@ -131,7 +132,7 @@ def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
         ):
             found = "recurrent"
         if found is not None:
-            return _typed(found, chain, index)
+            return _typed(found, chain, index, where)
     size = _size(chain[0]) if chain else None
     if size is None and not (chain and chain[0]["type"] in _ANY_SIZE):
         raise FormatError(
@@ -167,7 +168,9 @@ def _kind(tag: str) -> str | None:
     return None
 
 
-def _typed(kind: str, chain: Sequence[_Layer], index: int) -> dict[str, Any]:
+def _typed(
+    kind: str, chain: Sequence[_Layer], index: int, where: str
+) -> dict[str, Any]:
     layer = chain[index]
     if kind == "embedding":
         return {"type": "feed_forward", "size": 1}
@@ -185,7 +188,12 @@ def _typed(kind: str, chain: Sequence[_Layer], index: int) -> dict[str, Any]:
     if written in ("NHWC", "NDHWC"):
         result["data_format"] = written
     if layer["type"] == "locally_connected2d":
-        result["height"], result["width"] = layer["input_size"]
+        sizes = layer.get("input_size")
+        if not isinstance(sizes, list) or len(sizes) != 2:
+            raise FormatError(
+                f"{where}: inputSize must be height and width, got {shown(sizes)}."
+            )
+        result["height"], result["width"] = sizes
     return result
 
 

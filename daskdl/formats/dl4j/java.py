@@ -6,12 +6,15 @@ of its properties the option and how the value changes.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from daskdl.checks import did_you_mean
 from daskdl.errors import FormatError
 
 Json = Any
+T = TypeVar("T")
+
+_SHOWN = 100
 
 
 def _as_it_is(value: Json, where: str) -> Any:
@@ -165,14 +168,16 @@ class JavaTable:
         full = mapping.get(self._type_key)
         if not isinstance(full, str):
             raise FormatError(
-                f"{where}: must name its class as {self._type_key!r}, got {full!r}."
+                f"{where}: must name its class as {self._type_key!r}, got "
+                f"{shown(full)}."
             )
         name = simple_name(full)
         name = self._aliases.get(name, name)
         known = self._by_name.get(name)
         if known is None:
             raise FormatError(
-                f"{where}: must be {_a(self._what)} that DL4J has, got {full!r}."
+                f"{where}: must be {_a(self._what)} that DL4J has, got "
+                f"{shown(full)}."
                 f"{did_you_mean(name, self._by_name)} Classes of one's own must be "
                 "replaced before the network is saved."
             )
@@ -211,17 +216,43 @@ def in_order(values: Mapping[str, Json], first: Sequence[str] = ()) -> dict[str,
 def expect_mapping(value: Json, where: str) -> Mapping[str, Json]:
     """Return a JSON object, or refuse what is none."""
     if not isinstance(value, Mapping):
-        raise FormatError(f"{where}: must be an object, got {_short(value)}.")
+        raise FormatError(f"{where}: must be an object, got {shown(value)}.")
     return value
 
 
 def expect_list(value: Json, where: str) -> list[Json]:
     """Return a JSON array, or refuse what is none."""
     if not isinstance(value, list):
-        raise FormatError(f"{where}: must be a list, got {_short(value)}.")
+        raise FormatError(f"{where}: must be a list, got {shown(value)}.")
     return value
 
 
-def _short(value: Json) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def expect_names(value: Json, where: str) -> list[str]:
+    """Return a JSON array of texts, or refuse what is none."""
+    for name in expect_list(value, where):
+        if not isinstance(name, str):
+            raise FormatError(f"{where}: must be a list of names, got {shown(name)}.")
+    return list(value)
+
+
+def expect_flag(value: Json, where: str) -> bool:
+    """Return true or false, or refuse what is neither."""
+    if not isinstance(value, bool):
+        raise FormatError(f"{where}: must be true or false, got {shown(value)}.")
+    return value
+
+
+def look_up(names: Mapping[str, T], value: Json, where: str) -> T:
+    """Return what a name stands for, or refuse one that is not known."""
+    if not isinstance(value, str) or value not in names:
+        raise FormatError(
+            f"{where}: must be one of {', '.join(names)}, got {shown(value)}."
+        )
+    return names[value]
+
+
+def shown(value: Json) -> str:
+    """Return a value as text, cut off where nobody reads on."""
+    # What is to be cut off is not even written: it may be huge.
+    text = repr(value[:_SHOWN] if isinstance(value, str) else value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

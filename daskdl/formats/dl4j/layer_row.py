@@ -6,7 +6,7 @@ a network goes back as it came.
 """
 
 import importlib.metadata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from daskdl.formats.dl4j.java import (
     Key,
     expect_mapping,
     in_order,
+    shown,
 )
 from daskdl.formats.dl4j.training import read_regularization, write_regularization
 
@@ -51,12 +52,17 @@ class LayerRow:
 
     def read(self, value: Mapping[str, Json], where: str) -> dict[str, Any]:
         """Return the mapping of a layer; what means nothing here goes to `dl4j`."""
+        self._check_twins(value, where)
         mapping = self.java.read(value, where)
         if self.is_regularized:
-            for name, suffix in _SUFFIXES.items():
-                given = value.get(name) or []
-                mapping.update(read_regularization(given, f"{where}.{name}", suffix))
-        kept = {name: item for name, item in value.items() if self._is_kept(name, item)}
+            for name in _SUFFIXES:
+                given = value.get(name)
+                mapping.update(self._penalties(name, given, f"{where}.{name}"))
+        kept = {
+            name: item
+            for name, item in value.items()
+            if self._is_kept(name, item, f"{where}.{name}")
+        }
         return {**mapping, "dl4j": kept} if kept else mapping
 
     def write(self, layer: Mapping[str, Any]) -> dict[str, Json]:
@@ -70,18 +76,21 @@ class LayerRow:
         name = f"{self.package}{self.java.name}"
         return {"@class": name, **in_order(values, self.java.first)}
 
-    def _is_kept(self, name: str, item: Json) -> bool:
+    def _is_kept(self, name: str, item: Json, where: str) -> bool:
         """Whether the property would not be written as it is from the options."""
         if name == "@class":
             return False
         suffix = self._suffix(name)
         if suffix is not None:
-            written: Json = write_regularization(self._penalties(name, item), suffix)
+            penalties = self._penalties(name, item, where)
+            written = _written(
+                lambda options: write_regularization(options, suffix), penalties, where
+            )
             return bool(written != item)
         key = self.java.keys.get(name)
         if key is None:
             return name not in self.java.ignored or item != self.java.ignored[name]
-        return item is not None and bool(_rewritten(key, item) != item)
+        return item is not None and _rewritten(key, item, where) != item
 
     def _still_true(
         self, kept: Mapping[str, Json], layer: Mapping[str, Any]
@@ -93,25 +102,52 @@ class LayerRow:
 
     def _means(self, name: str, item: Json, layer: Mapping[str, Any]) -> bool:
         if self._suffix(name) is not None:
-            penalties = self._penalties(name, item)
+            penalties = self._penalties(name, item, name)
             return all(layer.get(key) == value for key, value in penalties.items())
         key = self.java.keys.get(name)
         if key is None:
             return True
         option = layer.get(key.option)
         return option is not None and bool(
-            _rewritten(key, item) == key.codec.write(option)
+            _rewritten(key, item, name) == key.codec.write(option)
         )
 
     def _suffix(self, name: str) -> str | None:
         return _SUFFIXES.get(name) if self.is_regularized else None
 
-    def _penalties(self, name: str, item: Json) -> dict[str, Any]:
-        return read_regularization(item or [], name, _SUFFIXES[name])
+    def _penalties(self, name: str, item: Json, where: str) -> dict[str, Any]:
+        given = [] if item is None else item
+        return read_regularization(given, where, _SUFFIXES[name])
+
+    def _check_twins(self, value: Mapping[str, Json], where: str) -> None:
+        """Refuse properties of one option that differ, as both ways of a layer."""
+        names: dict[str, str] = {}
+        for name, key in self.java.keys.items():
+            twin = names.setdefault(key.option, name)
+            if value.get(twin) != value.get(name):
+                raise FormatError(
+                    f"{where}: must have the same in {twin!r} and {name!r}, got two "
+                    "that differ."
+                )
 
 
-def _rewritten(key: Key, item: Json) -> Json:
-    return key.codec.write(key.codec.read(item, key.option))
+def _rewritten(key: Key, item: Json, where: str) -> Json:
+    """Return what would be written in the place of a property."""
+    if key.codec is LAYER:
+        # A layer within a layer keeps what is its own, and reading it again at each
+        # level would double the time with each.
+        return item
+    return _written(key.codec.write, key.codec.read(item, where), where)
+
+
+def _written(write: Callable[[Any], Json], value: Any, where: str) -> Json:
+    """Write what was read; what cannot be written back was nothing to be read."""
+    try:
+        return write(value)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        raise FormatError(
+            f"{where}: must be what DL4J writes there, got {shown(value)} ({error})."
+        ) from error
 
 
 _SUFFIXES = {"regularization": "", "regularizationBias": "_bias"}
@@ -139,7 +175,9 @@ def read_layer(value: Json, where: str) -> dict[str, Any]:
     mapping = expect_mapping(value, where)
     full = mapping.get("@class")
     if not isinstance(full, str):
-        raise FormatError(f"{where}: must name its class as '@class', got {full!r}.")
+        raise FormatError(
+            f"{where}: must name its class as '@class', got {shown(full)}."
+        )
     name = full.rpartition(".")[2]
     row = ROWS.get(name)
     if row is not None and full == f"{row.package}{name}":
@@ -148,7 +186,7 @@ def read_layer(value: Json, where: str) -> dict[str, Any]:
         layer: dict[str, Any] = found.load().read(mapping, where)
         return layer
     raise FormatError(
-        f"{where}: must be a layer that is known here, got {full!r}."
+        f"{where}: must be a layer that is known here, got {shown(full)}."
         f"{did_you_mean(name, ROWS)} Register a reader of that class in the "
         f"entry-point group {GROUP!r}."
     )

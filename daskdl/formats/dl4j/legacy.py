@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from daskdl.formats.dl4j.java import Json
+from daskdl.formats.dl4j.java import Json, shown
 from daskdl.formats.dl4j.layer_row import PACKAGE
 from daskdl.formats.dl4j.legacy_options import (
     modern_activation,
@@ -103,7 +103,7 @@ def modernized(data: Mapping[str, Json], where: str) -> dict[str, Json]:
     vertices = data.get("vertices")
     if isinstance(vertices, Mapping):
         result["vertices"] = {
-            name: _vertex(vertex, f"{where}: vertices[{name!r}]")
+            name: _vertex(vertex, f"{where}: vertices[{shown(name)}]")
             for name, vertex in vertices.items()
         }
     return result

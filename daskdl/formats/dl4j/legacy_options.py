@@ -14,7 +14,7 @@ from daskdl.formats.dl4j.functions import (
     LOSS,
     WEIGHT_INIT,
 )
-from daskdl.formats.dl4j.java import Codec, Json, simple_name
+from daskdl.formats.dl4j.java import Codec, Json, look_up, shown, simple_name
 from daskdl.formats.dl4j.training import (
     DROPOUT,
     NOISE,
@@ -220,7 +220,7 @@ def _written(codec: Codec, name: Any, came: Json, what: str, where: str) -> Json
         return codec.write(name)
     except FormatError:
         raise FormatError(
-            f"{where}: must name {what} that DL4J has, got {came!r}."
+            f"{where}: must name {what} that DL4J has, got {shown(came)}."
         ) from None
 
 
@@ -249,11 +249,7 @@ def _updaters(layer: Mapping[str, Json], where: str) -> dict[str, Json]:
     name = layer.get("updater")
     if not isinstance(name, str):
         return {}
-    if name not in _UPDATERS:
-        raise FormatError(
-            f"{where}.updater: must be one of {', '.join(_UPDATERS)}, got {name!r}."
-        )
-    tag, names = _UPDATERS[name]
+    tag, names = look_up(_UPDATERS, name, f"{where}.updater")
     updater: dict[str, Any] = {"type": tag}
     for old, option in names.items():
         number = _number(layer, old, where)
@@ -297,8 +293,8 @@ def _weight_init(layer: Mapping[str, Json], where: str) -> dict[str, Json]:
         pass
     # It would only matter for new weights: those of the network are in the file.
     warnings.warn(
-        f"{where}.weightInit: {name!r} is no initialisation that later releases know. "
-        "New weights will be drawn as by default.",
+        f"{where}.weightInit: {shown(name)} is no initialisation that later releases "
+        "know. New weights will be drawn as by default.",
         stacklevel=2,
     )
     return {}
@@ -336,5 +332,5 @@ def _number(layer: Mapping[str, Json], name: str, where: str) -> float | None:
     ):
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FormatError(f"{where}.{name}: must be a number, got {value!r}.")
+        raise FormatError(f"{where}.{name}: must be a number, got {shown(value)}.")
     return value

@@ -29,11 +29,8 @@ from daskdl.errors import DaskdlError, FormatError
 from daskdl.evaluation.jackson import dumps
 from daskdl.formats.dl4j.configuration import Counters
 from daskdl.formats.dl4j.export_network import export_configuration
-from daskdl.formats.dl4j.import_network import (
-    Configuration,
-    import_configuration,
-    parse_json,
-)
+from daskdl.formats.dl4j.import_network import Configuration, import_configuration
+from daskdl.formats.dl4j.json_text import parse_json
 from daskdl.formats.dl4j.limited import limited
 from daskdl.formats.dl4j.parameters import from_dl4j, parameters_of, to_dl4j
 from daskdl.nn.conf.network import MultiLayerConfiguration

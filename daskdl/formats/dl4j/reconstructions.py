@@ -5,7 +5,13 @@ from typing import Any
 
 from daskdl.errors import FormatError
 from daskdl.formats.dl4j.functions import ACTIVATION, LOSS
-from daskdl.formats.dl4j.java import Codec, Json, expect_list, expect_mapping
+from daskdl.formats.dl4j.java import (
+    Codec,
+    Json,
+    expect_list,
+    expect_mapping,
+    shown,
+)
 
 _PACKAGE = "org.deeplearning4j.nn.conf.layers.variational."
 _SIMPLE = {
@@ -21,10 +27,15 @@ def _read(value: Json, where: str) -> dict[str, Any]:
     full = str(mapping.get("@class", ""))
     name = full.rpartition(".")[2]
     if name == "CompositeReconstructionDistribution":
-        parts = expect_list(mapping.get("reconstructionDistributions"), where)
+        parts = expect_list(
+            mapping.get("reconstructionDistributions"),
+            f"{where}.reconstructionDistributions",
+        )
         return {
             "type": "composite",
-            "sizes": expect_list(mapping.get("distributionSizes"), where),
+            "sizes": expect_list(
+                mapping.get("distributionSizes"), f"{where}.distributionSizes"
+            ),
             "distributions": [
                 _read(part, f"{where}.reconstructionDistributions[{index}]")
                 for index, part in enumerate(parts)
@@ -36,7 +47,8 @@ def _read(value: Json, where: str) -> dict[str, Any]:
         return {"type": "loss_wrapper", "activation": activation, "loss": loss}
     if name not in _SIMPLE:
         raise FormatError(
-            f"{where}: must be a reconstruction distribution of DL4J, got {full!r}."
+            f"{where}: must be a reconstruction distribution of DL4J, got "
+            f"{shown(full)}."
         )
     return {"type": _SIMPLE[name], "activation": activation}
 

@@ -11,18 +11,27 @@ from daskdl.formats.dl4j.java import (
     Json,
     Key,
     expect_mapping,
+    look_up,
+    shown,
 )
 
+_COUNTED = {"ITERATION": "iteration", "EPOCH": "epoch"}
 _ITERATION_OR_EPOCH = Codec(
-    lambda value, where: str(value).lower(), lambda value: str(value).upper()
+    lambda value, where: look_up(_COUNTED, value, where), lambda name: name.upper()
 )
+
+
+# Digits of the longest whole number that Java counts to.
+_LONGEST_COUNT = 10
 
 
 def _read_values(value: Json, where: str) -> dict[int, float]:
     numbers = {}
     for key, number in expect_mapping(value, where).items():
-        if not key.isdecimal():
-            raise FormatError(f"{where}: must have whole numbers as keys, got {key!r}.")
+        if not key.isdecimal() or len(key) > _LONGEST_COUNT:
+            raise FormatError(
+                f"{where}: must have whole numbers as keys, got {shown(key)}."
+            )
         numbers[int(key)] = number
     return numbers
 

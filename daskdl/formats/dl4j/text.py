@@ -4,12 +4,9 @@ from typing import Any, Literal
 
 from daskdl.evaluation.jackson import dumps
 from daskdl.formats.dl4j.export_network import export_configuration
-from daskdl.formats.dl4j.import_network import (
-    Configuration,
-    import_configuration,
-    parse_json,
-)
+from daskdl.formats.dl4j.import_network import Configuration, import_configuration
 from daskdl.formats.dl4j.java import Json
+from daskdl.formats.dl4j.json_text import parse_json
 from daskdl.formats.dl4j.yaml_text import dump_dl4j_yaml, load_dl4j_yaml
 from daskdl.nn.step import StepNetwork
 

@@ -11,9 +11,11 @@ from daskdl.formats.dl4j.java import (
     JavaTable,
     Json,
     Key,
+    expect_flag,
     expect_list,
     expect_mapping,
     in_order,
+    shown,
     simple_name,
 )
 from daskdl.formats.dl4j.schedules import (
@@ -113,13 +115,15 @@ def read_regularization(value: Json, where: str, suffix: str) -> dict[str, Any]:
                     "coefficient": read_schedule(
                         mapping.get("coeff"), f"{place}.coeff"
                     ),
-                    "apply_learning_rate": bool(mapping.get("applyLR", False)),
+                    "apply_learning_rate": expect_flag(
+                        mapping.get("applyLR", False), f"{place}.applyLR"
+                    ),
                 }
             )
         else:
             raise FormatError(
                 f"{place}: must be L1Regularization, L2Regularization or WeightDecay, "
-                f"got {mapping.get('@class')!r}."
+                f"got {shown(mapping.get('@class'))}."
             )
     options[f"weight_decay{suffix}"] = decays[0] if len(decays) == 1 else decays or 0.0
     return options
@@ -230,7 +234,9 @@ def _read_noise(value: Json, where: str) -> dict[str, Any]:
     if name == "DropConnect":
         return {
             "type": "drop_connect",
-            "apply_to_biases": bool(mapping.get("applyToBiases", False)),
+            "apply_to_biases": expect_flag(
+                mapping.get("applyToBiases", False), f"{where}.applyToBiases"
+            ),
             "weight_retain_probability": read_either(
                 mapping, "weightRetainProb", "weightRetainProbSchedule", where
             ),
@@ -238,14 +244,17 @@ def _read_noise(value: Json, where: str) -> dict[str, Any]:
     if name == "WeightNoise":
         return {
             "type": "weight_noise",
-            "additive": bool(mapping.get("additive", True)),
-            "apply_to_bias": bool(mapping.get("applyToBias", False)),
+            "additive": expect_flag(mapping.get("additive", True), f"{where}.additive"),
+            "apply_to_bias": expect_flag(
+                mapping.get("applyToBias", False), f"{where}.applyToBias"
+            ),
             "distribution": DISTRIBUTIONS.read(
                 mapping.get("distribution"), f"{where}.distribution"
             ),
         }
     raise FormatError(
-        f"{where}: must be DropConnect or WeightNoise, got {mapping.get('@class')!r}."
+        f"{where}: must be DropConnect or WeightNoise, got "
+        f"{shown(mapping.get('@class'))}."
     )
 
 

@@ -6,7 +6,14 @@ from typing import Any
 from daskdl.errors import FormatError
 from daskdl.formats.dl4j.enumerations import NORMALIZATION, enumeration
 from daskdl.formats.dl4j.functions import ENUMERATED_INIT
-from daskdl.formats.dl4j.java import Codec, JavaClass, Json, Key, expect_mapping
+from daskdl.formats.dl4j.java import (
+    Codec,
+    JavaClass,
+    Json,
+    Key,
+    expect_mapping,
+    shown,
+)
 from daskdl.formats.dl4j.layer_keys import keys
 from daskdl.formats.dl4j.layer_row import LayerRow
 from daskdl.formats.dl4j.preprocessors import PREPROCESSOR
@@ -133,7 +140,7 @@ def read_vertex(value: Json, where: str) -> dict[str, Any]:
     if row is None:
         raise FormatError(
             f"{where}: must be a vertex that is known here, got "
-            f"{mapping.get('@class')!r}. Replace it before the graph is saved."
+            f"{shown(mapping.get('@class'))}. Replace it before the graph is saved."
         )
     return row.read(mapping, where)
 

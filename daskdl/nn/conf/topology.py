@@ -104,11 +104,12 @@ def sequence(
         one that is not the last is an output layer.
     """
     nodes: list[Node] = []
+    names: set[str] = set()
     current, previous = inside_type(input_type), "input"
     for index, layer in enumerate(layers):
         _check_in_sequence(layer, index, len(layers))
         name = layer.name or f"layer{index}"
-        if name in [node.name for node in nodes]:
+        if name in names:
             raise PathError(
                 f"must differ from the other layers' names, got {name!r}.",
                 *("layers", index, "name"),
@@ -120,6 +121,7 @@ def sequence(
         except PathError as error:
             raise error.below("layers", index) from None
         nodes.append(node)
+        names.add(name)
         current, previous = node.output_type, name
     return nodes
 
@@ -200,15 +202,18 @@ def topological_order(
         If some vertices form a cycle.
     """
     waiting = {name: set(sources) for name, sources in reads.items()}
+    readers: dict[str, list[str]] = {}
+    for name, sources in waiting.items():
+        for source in sources:
+            readers.setdefault(source, []).append(name)
     queue = [*inputs]
     order: list[str] = []
     for done in queue:
-        for name, sources in waiting.items():
-            if done in sources:
-                sources.remove(done)
-                if not sources:
-                    queue.append(name)
-                    order.append(name)
+        for name in readers.get(done, ()):
+            waiting[name].remove(done)
+            if not waiting[name]:
+                queue.append(name)
+                order.append(name)
     if len(order) < len(waiting):
         cycle = _find_cycle({n: s for n, s in waiting.items() if s})
         raise PathError(
@@ -271,7 +276,7 @@ def _check_names(
                 *("vertices", name, "inputs"),
             )
         for source in conf.inputs:
-            if source not in known:
+            if source not in inputs and source not in vertices:
                 raise PathError(
                     f"must name inputs or vertices, got {source!r}."
                     f"{did_you_mean(source, known)}",
