@@ -5,6 +5,7 @@ format says otherwise.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
@@ -14,10 +15,11 @@ from daskdl.nn.conf.input_type import (
     InputType,
     Recurrent,
 )
+from daskdl.nn.conf.values import Conf
 
-Sizes = tuple[int | None, ...]
+T = TypeVar("T", bound=Conf)
 
-_OPTIONS: dict[type[InputType], tuple[str, ...]] = {
+_OPTIONS: dict[type[Conf], tuple[str, ...]] = {
     FeedForward: ("size",),
     Recurrent: ("time_steps", "size"),
     Convolutional: ("height", "width", "channels"),
@@ -72,7 +74,7 @@ def axis_inside(input_type: InputType, axis: int, option: str) -> int:
     return axes[axis]
 
 
-def with_shape(input_type: InputType, shape: Sequence[int | None]) -> InputType:
+def with_shape(input_type: T, shape: Sequence[int | None]) -> T:
     """Return the same kind of type with other sizes, as they are inside."""
     names = _OPTIONS[type(input_type)]
     return input_type.replaced(**dict(zip(names, shape, strict=True)))

@@ -9,11 +9,12 @@ from pydantic import model_validator
 from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import LayerConf, WeightLayerConf, refuse_input
+from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.entering import series_in
 
 Fans = tuple[int, int]
 
@@ -80,16 +81,15 @@ class AttentionConf(WeightLayerConf):
 
     def series(self, input_type: InputType) -> Recurrent:
         """Return the type of the input, or refuse all but time series that fit."""
-        if not isinstance(input_type, Recurrent):
-            raise refuse_input(self, "time series (Recurrent input)", input_type)
-        n_in = self.inferred_n_in(input_type)
+        series = series_in(self, input_type)
+        n_in = self.inferred_n_in(series)
         if not self.project_input and n_in != self.n_out:
             raise PathError(
                 f"must be {n_in}, the number of inputs, where project_input is False, "
                 f"got {self.n_out}.",
                 "n_out",
             )
-        return input_type
+        return series
 
     def projections(
         self, n_queries: int, n_keys: int, n_values: int

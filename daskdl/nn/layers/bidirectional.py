@@ -12,9 +12,10 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType, Recurrent, features_of, with_features
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import canonical
+from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.graves_bidirectional_lstm import refuse_carrying
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer, only_series
+from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 
 _Mode = Literal["concat", "add", "mul", "average"]
 
@@ -40,7 +41,7 @@ class Bidirectional(WrapperConf):
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return what comes out of the wrapped layer, twice as wide if joined."""
-        only_series(self, input_type)
+        series_in(self, input_type)
         output_type = self.wrapped_output(input_type)
         if self.mode != "concat":
             return output_type

@@ -4,8 +4,8 @@ from typing import Literal
 
 from daskdl.nn.conf.input_type import Convolutional3D, InputType
 from daskdl.nn.conf.losses import label_columns
+from daskdl.nn.layers.entering import volumes_in
 from daskdl.nn.layers.pixel_loss import PixelLossConf, PixelLossLayer
-from daskdl.nn.layers.windows import volumes_in
 
 
 class Cnn3DLoss(PixelLossConf):

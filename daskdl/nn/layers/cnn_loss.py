@@ -4,8 +4,8 @@ from typing import Literal
 
 from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.losses import label_columns
+from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.pixel_loss import PixelLossConf, PixelLossLayer
-from daskdl.nn.layers.windows import images_in
 
 
 class CnnLoss(PixelLossConf):

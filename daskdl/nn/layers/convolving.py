@@ -1,10 +1,9 @@
 """What all convolutions share: weights under a window, and an activation behind."""
 
 import math
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.arrays.workspace import Workspace
@@ -12,20 +11,18 @@ from daskdl.kernels.conv import convolution_backward, convolution_forward
 from daskdl.kernels.window import Window
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.names import SeriesConvolutionModeLiteral
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import Count, Index
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.entering import Sized, entering
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.softmax_axis import as_activated
 from daskdl.nn.layers.window_masks import window_mask
-from daskdl.nn.layers.windows import Sized, entering, resized, window_of, window_sizes
-
-Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
-Indices = Annotated[tuple[Index, ...], Field(min_length=1)]
+from daskdl.nn.layers.windows import Counts, Indices, window_of, window_sizes
 
 
 class ConvolvingConf(WeightLayerConf):
@@ -60,7 +57,7 @@ class ConvolvingConf(WeightLayerConf):
         entered = self.entering(input_type)
         self.inferred_n_in(entered)
         sizes = self.sizes_after(entered.shape[:-1])
-        return resized(entered, sizes, self.n_out)
+        return with_shape(entered, (*sizes, self.n_out))
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (*kernel, n_in, n_out) and b (n_out,)."""

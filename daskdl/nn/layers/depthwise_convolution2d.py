@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward
+from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
@@ -13,7 +14,7 @@ from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
-from daskdl.nn.layers.windows import Sized, resized
+from daskdl.nn.layers.entering import Sized
 
 
 class DepthwiseConvolution2D(ConvolvingConf):
@@ -77,7 +78,7 @@ class DepthwiseConvolution2D(ConvolvingConf):
         """Return images of ``n_in * depth_multiplier`` channels."""
         entered = self.entering(input_type)
         sizes = self.sizes_after(entered.shape[:-1])
-        return resized(entered, sizes, self.inferred_n_out(entered))
+        return with_shape(entered, (*sizes, self.inferred_n_out(entered)))
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return b (n_out,) and W (*kernel, n_in, depth_multiplier), as in DL4J."""

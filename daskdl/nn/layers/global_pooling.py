@@ -14,7 +14,7 @@ from daskdl.kernels.global_pooling import (
     global_sum_backward,
     global_sum_forward,
 )
-from daskdl.nn.conf.axes import is_channels_first
+from daskdl.nn.conf.axes import is_channels_first, with_shape
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -22,19 +22,13 @@ from daskdl.nn.conf.input_type import (
     FeedForward,
     InputType,
     Recurrent,
-    features_of,
 )
 from daskdl.nn.conf.layer import DroppedLayerConf, refuse_input
 from daskdl.nn.conf.names import PoolingName
 from daskdl.nn.conf.values import Count
+from daskdl.nn.layers.entering import Sized
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.masks import check_step_mask
-
-_COLLAPSED = {
-    Recurrent: ("time_steps",),
-    Convolutional: ("height", "width"),
-    Convolutional3D: ("depth", "height", "width"),
-}
 
 
 class GlobalPooling(DroppedLayerConf):
@@ -70,15 +64,14 @@ class GlobalPooling(DroppedLayerConf):
         if not isinstance(input_type, Recurrent | Convolutional | Convolutional3D):
             raise refuse_input(self, "time series, images or volumes", input_type)
         self._check_dimensions(input_type)
+        *collapsed, channels = input_type.shape
         if self.collapse_dimensions:
-            return FeedForward(size=features_of(input_type))
-        return input_type.replaced(**dict.fromkeys(_COLLAPSED[type(input_type)], 1))
+            return FeedForward(size=channels)
+        return with_shape(input_type, (*(1 for _ in collapsed), channels))
 
-    def _check_dimensions(
-        self, input_type: Recurrent | Convolutional | Convolutional3D
-    ) -> None:
+    def _check_dimensions(self, input_type: Sized) -> None:
         first = 2 if is_channels_first(input_type) else 1
-        every = tuple(range(first, first + len(_COLLAPSED[type(input_type)])))
+        every = tuple(range(first, first + len(input_type.shape) - 1))
         came = self.pooling_dimensions
         if came is not None and tuple(sorted(came)) != every:
             raise PathError(

@@ -8,7 +8,8 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, describe
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer, only_series
+from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 from daskdl.nn.masks import check_step_mask, last_steps
 
 
@@ -27,7 +28,7 @@ class LastTimeStep(WrapperConf):
 
     def output_type(self, input_type: InputType) -> FeedForward:
         """Return rows of the wrapped layer's outputs."""
-        only_series(self, input_type)
+        series_in(self, input_type)
         series = self.wrapped_output(input_type)
         if not isinstance(series, Recurrent):
             raise PathError(

@@ -9,8 +9,8 @@ from daskdl.kernels.lrn import local_response_backward, local_response_forward
 from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import Positive, Real
+from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.windows import images_in
 
 
 class LocalResponseNormalization(DroppedLayerConf):

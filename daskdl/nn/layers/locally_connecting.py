@@ -12,14 +12,16 @@ from daskdl.kernels.locally_connected import (
 )
 from daskdl.kernels.window import Window
 from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import InputType, features_of
+from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, Counts
+from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+from daskdl.nn.layers.entering import Sized
 from daskdl.nn.layers.sd_activation import sd_activation
-from daskdl.nn.layers.windows import Sized, resized
+from daskdl.nn.layers.windows import Counts
 
 
 class LocallyConnectingConf(ConvolvingConf):
@@ -84,7 +86,7 @@ class LocallyConnectingConf(ConvolvingConf):
                 "Leave it out.",
                 "input_size",
             )
-        return resized(entered, given, features_of(entered))
+        return with_shape(entered, (*given, entered.shape[-1]))
 
 
 L = TypeVar("L", bound=LocallyConnectingConf)

@@ -8,7 +8,8 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import Real
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer, only_series
+from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 
 
 class MaskZero(WrapperConf):
@@ -27,7 +28,7 @@ class MaskZero(WrapperConf):
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return what comes out of the wrapped layer."""
-        only_series(self, input_type)
+        series_in(self, input_type)
         return self.wrapped_output(input_type)
 
 

@@ -1,9 +1,9 @@
 """What the layers share that pool over windows of series, images or volumes."""
 
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.pooling import (
@@ -16,15 +16,15 @@ from daskdl.kernels.pooling import (
     sum_pool_backward,
     sum_pool_forward,
 )
+from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.names import ConvolutionModeName, PoolingName
-from daskdl.nn.conf.values import Count, Index, Positive
+from daskdl.nn.conf.values import Index, Positive
+from daskdl.nn.layers.entering import Sized, entering
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.windows import window_of
-
-Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
-Indices = Annotated[tuple[Index, ...], Field(min_length=1)]
+from daskdl.nn.layers.windows import Counts, Indices, window_of, window_sizes
 
 
 class Pooling(NamedTuple):
@@ -49,6 +49,12 @@ class PoolingConf(DroppedLayerConf):
     def pooling(self) -> Pooling:
         """What a window becomes."""
         raise TypeError(f"{type(self).__name__} does not say how it pools.")
+
+    def output_type(self, input_type: InputType) -> Sized:
+        """Return smaller series, images or volumes of the same channels."""
+        entered = entering(self, input_type, len(self.kernel_size))
+        *sizes, channels = entered.shape
+        return with_shape(entered, (*window_sizes(self, tuple(sizes)), channels))
 
 
 class SubsamplingConf(PoolingConf):

@@ -20,8 +20,9 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.windows import images_in, window_of, window_sizes
+from daskdl.nn.layers.windows import window_of, window_sizes
 
 
 class PrimaryCapsules(TrainedLayerConf):

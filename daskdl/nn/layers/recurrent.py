@@ -14,11 +14,12 @@ from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import WeightLayerConf, refuse_input
+from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
+from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.layer import Layer
 
 
@@ -38,10 +39,9 @@ class RecurrentConf(WeightLayerConf):
 
     def output_type(self, input_type: InputType) -> Recurrent:
         """Return time series of `n_out`."""
-        if not isinstance(input_type, Recurrent):
-            raise refuse_input(self, "time series (Recurrent input)", input_type)
-        self.inferred_n_in(input_type)
-        return input_type.replaced(size=self.n_out)
+        series = series_in(self, input_type)
+        self.inferred_n_in(series)
+        return series.replaced(size=self.n_out)
 
 
 class GatedConf(RecurrentConf):

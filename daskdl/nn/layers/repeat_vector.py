@@ -5,9 +5,10 @@ from typing import Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, SeriesFormat
-from daskdl.nn.conf.layer import DroppedLayerConf, refuse_input
+from daskdl.nn.conf.input_type import InputType, Recurrent, SeriesFormat
+from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import Count
+from daskdl.nn.layers.entering import rows_in
 from daskdl.nn.layers.layer import Layer
 
 
@@ -28,10 +29,9 @@ class RepeatVector(DroppedLayerConf):
 
     def output_type(self, input_type: InputType) -> Recurrent:
         """Return time series of `n` steps; refuse all but rows."""
-        if not isinstance(input_type, FeedForward):
-            raise refuse_input(self, "rows", input_type)
+        rows = rows_in(self, input_type)
         return Recurrent(
-            size=input_type.n_features, time_steps=self.n, data_format=self.data_format
+            size=rows.n_features, time_steps=self.n, data_format=self.data_format
         )
 
 

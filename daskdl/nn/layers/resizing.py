@@ -1,8 +1,7 @@
 """What the layers share that change the size of series, images or volumes."""
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -16,28 +15,15 @@ from daskdl.kernels.resize import (
     upsample_backward,
     upsample_forward,
 )
+from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
-    Convolutional,
-    Convolutional3D,
     InputType,
     Recurrent,
 )
-from daskdl.nn.conf.layer import DroppedLayerConf, LayerConf
+from daskdl.nn.conf.layer import DroppedLayerConf
+from daskdl.nn.layers.entering import Sized, entering
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.windows import images_in, series_in, volumes_in
-
-_SIZES = {
-    Recurrent: ("time_steps",),
-    Convolutional: ("height", "width"),
-    Convolutional3D: ("depth", "height", "width"),
-}
-_Sized: TypeAlias = Recurrent | Convolutional | Convolutional3D
-_ENTERING: dict[int, Callable[[LayerConf, InputType], _Sized]] = {
-    1: series_in,
-    2: images_in,
-    3: volumes_in,
-}
 
 
 class ResizingConf(DroppedLayerConf):
@@ -52,14 +38,15 @@ class ResizingConf(DroppedLayerConf):
         """Return how long an axis becomes."""
         raise TypeError(f"{type(self).__name__} does not say how it resizes.")
 
-    def output_type(self, input_type: InputType) -> InputType:
+    def output_type(self, input_type: InputType) -> Sized:
         """Return series, images or volumes of another size, same channels."""
-        entering = _ENTERING[self.n_axes](self, input_type)
-        sizes = {}
-        for axis, name in enumerate(_SIZES[type(entering)]):
-            size = getattr(entering, name)
-            sizes[name] = None if size is None else self.resized(axis, size)
-        return entering.replaced(**sizes)
+        entered = entering(self, input_type, self.n_axes)
+        *sizes, channels = entered.shape
+        changed = (
+            None if size is None else self.resized(axis, size)
+            for axis, size in enumerate(sizes)
+        )
+        return with_shape(entered, (*changed, channels))
 
 
 R = TypeVar("R", bound=ResizingConf)

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import refuse_input
+from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.output import AffineOutputLayer, OutputConf
 
 
@@ -19,10 +19,9 @@ class RnnOutput(OutputConf):
 
     def output_type(self, input_type: InputType) -> Recurrent:
         """Return time series of `n_out`; refuse everything else."""
-        if not isinstance(input_type, Recurrent):
-            raise refuse_input(self, "time series", input_type, "Use Output for rows.")
-        self.inferred_n_in(input_type)
-        return input_type.replaced(size=self.n_out)
+        series = series_in(self, input_type, "Use Output for rows.")
+        self.inferred_n_in(series)
+        return series.replaced(size=self.n_out)
 
 
 class RnnOutputLayer(AffineOutputLayer[RnnOutput]):

@@ -11,8 +11,8 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import Count
+from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.windows import images_in
 
 
 class SpaceToDepth(DroppedLayerConf):

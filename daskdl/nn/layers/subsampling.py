@@ -3,11 +3,9 @@
 from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.values import CountPair, IndexPair
 from daskdl.nn.layers.pooling import PoolingLayer, SubsamplingConf
 from daskdl.nn.layers.window_masks import window_mask
-from daskdl.nn.layers.windows import images_in, window_output
 
 
 class Subsampling(SubsamplingConf):
@@ -37,11 +35,6 @@ class Subsampling(SubsamplingConf):
     stride: CountPair = (2, 2)
     padding: IndexPair = (0, 0)
     dilation: CountPair = (1, 1)
-
-    def output_type(self, input_type: InputType) -> Convolutional:
-        """Return smaller images of the same channels."""
-        images = images_in(self, input_type)
-        return images.replaced(**window_output(self, images))
 
 
 class SubsamplingLayer(PoolingLayer[Subsampling]):

@@ -5,11 +5,9 @@ from typing import Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.values import CountSingle, IndexSingle
 from daskdl.nn.layers.pooling import PoolingLayer, SubsamplingConf
 from daskdl.nn.layers.window_masks import window_mask
-from daskdl.nn.layers.windows import series_in, window_sizes
 from daskdl.nn.masks import check_step_mask
 
 
@@ -40,12 +38,6 @@ class Subsampling1D(SubsamplingConf):
     stride: CountSingle = (1,)
     padding: IndexSingle = (0,)
     dilation: CountSingle = (1,)
-
-    def output_type(self, input_type: InputType) -> Recurrent:
-        """Return shorter series of the same features."""
-        series = series_in(self, input_type)
-        (steps,) = window_sizes(self, (series.time_steps,))
-        return series.replaced(time_steps=steps)
 
 
 class Subsampling1DLayer(PoolingLayer[Subsampling1D]):

@@ -2,11 +2,9 @@
 
 from typing import Literal
 
-from daskdl.nn.conf.input_type import Convolutional3D, InputType
 from daskdl.nn.conf.names import ConvolutionModeName, VolumePoolingName
 from daskdl.nn.conf.values import CountTriple, IndexTriple
 from daskdl.nn.layers.pooling import Pooling, PoolingConf, PoolingLayer
-from daskdl.nn.layers.windows import volumes_in, window_sizes
 
 
 class Subsampling3D(PoolingConf):
@@ -39,13 +37,6 @@ class Subsampling3D(PoolingConf):
     def pooling(self) -> Pooling:
         """What a window becomes."""
         return Pooling(self.pooling_type)
-
-    def output_type(self, input_type: InputType) -> Convolutional3D:
-        """Return smaller volumes of the same channels."""
-        volumes = volumes_in(self, input_type)
-        sizes = (volumes.depth, volumes.height, volumes.width)
-        depth, height, width = window_sizes(self, sizes)
-        return volumes.replaced(depth=depth, height=height, width=width)
 
 
 class Subsampling3DLayer(PoolingLayer[Subsampling3D]):

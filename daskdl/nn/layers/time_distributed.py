@@ -7,7 +7,8 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, describe
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer, only_series
+from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 from daskdl.nn.masks import check_step_mask
 
 
@@ -24,11 +25,11 @@ class TimeDistributed(WrapperConf):
 
     def inner_type(self, input_type: InputType) -> FeedForward:
         """Return the rows that the steps are."""
-        return FeedForward(size=only_series(self, input_type).size)
+        return FeedForward(size=series_in(self, input_type).size)
 
     def output_type(self, input_type: InputType) -> Recurrent:
         """Return time series of what comes out of the wrapped layer."""
-        series = only_series(self, input_type)
+        series = series_in(self, input_type)
         rows = self.wrapped_output(input_type)
         if not isinstance(rows, FeedForward):
             raise PathError(

@@ -11,7 +11,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType
-from daskdl.nn.conf.layer import WeightLayerConf, refuse_input
+from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.reconstructions import (
     AnyReconstruction,
@@ -21,6 +21,7 @@ from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.dense_part import DensePart
+from daskdl.nn.layers.entering import rows_in
 from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.reconstructions import reconstruction
 
@@ -71,9 +72,7 @@ class VariationalAutoencoder(WeightLayerConf):
 
     def output_type(self, input_type: InputType) -> FeedForward:
         """Return rows of `n_out`; refuse all but rows."""
-        if not isinstance(input_type, FeedForward):
-            raise refuse_input(self, "rows", input_type)
-        self._n_reconstructed(input_type)
+        self._n_reconstructed(rows_in(self, input_type))
         return FeedForward(size=self.n_out)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:

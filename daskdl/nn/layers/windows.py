@@ -1,18 +1,16 @@
 """Sliding windows of layers: what fits, what comes out, where cells lie."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Annotated, Protocol
+
+from pydantic import Field
 
 from daskdl.kernels.window import Window, window_axis
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import (
-    Convolutional,
-    Convolutional3D,
-    InputType,
-    Recurrent,
-)
-from daskdl.nn.conf.layer import LayerConf, refuse_input
 from daskdl.nn.conf.names import SeriesConvolutionModeLiteral
+from daskdl.nn.conf.values import Count, Index
+
+Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
+Indices = Annotated[tuple[Index, ...], Field(min_length=1)]
 
 
 class Windowed(Protocol):
@@ -66,63 +64,6 @@ def reach(kernel: int, dilation: int) -> int:
     return kernel + (kernel - 1) * (dilation - 1)
 
 
-def images_in(layer: LayerConf, input_type: InputType) -> Convolutional:
-    """Return the images that come in, or refuse what is none."""
-    if not isinstance(input_type, Convolutional):
-        raise refuse_input(
-            layer, "images (Convolutional or ConvolutionalFlat input)", input_type
-        )
-    return input_type
-
-
-def series_in(layer: LayerConf, input_type: InputType) -> Recurrent:
-    """Return the time series that come in, or refuse what is none."""
-    if not isinstance(input_type, Recurrent):
-        raise refuse_input(layer, "time series (Recurrent input)", input_type)
-    return input_type
-
-
-def volumes_in(layer: LayerConf, input_type: InputType) -> Convolutional3D:
-    """Return the volumes that come in, or refuse what is none."""
-    if not isinstance(input_type, Convolutional3D):
-        raise refuse_input(layer, "volumes (Convolutional3D input)", input_type)
-    return input_type
-
-
-Sized: TypeAlias = Recurrent | Convolutional | Convolutional3D
-_ENTERING: dict[int, Callable[[LayerConf, InputType], Sized]] = {
-    1: series_in,
-    2: images_in,
-    3: volumes_in,
-}
-_AXES = {
-    Recurrent: ("time_steps", "size"),
-    Convolutional: ("height", "width", "channels"),
-    Convolutional3D: ("depth", "height", "width", "channels"),
-}
-
-
-def entering(layer: LayerConf, input_type: InputType, n_axes: int) -> Sized:
-    """Return what comes in if it is series, images or volumes; refuse other things.
-
-    Parameters
-    ----------
-    layer : LayerConf
-        Named in the refusal.
-    input_type : InputType
-        What comes in.
-    n_axes : int
-        1 for series, 2 for images, 3 for volumes.
-    """
-    return _ENTERING[n_axes](layer, input_type)
-
-
-def resized(entered: Sized, sizes: Sequence[int | None], n_features: int) -> Sized:
-    """Return what comes in with other sizes and another number of channels."""
-    names = _AXES[type(entered)]
-    return entered.replaced(**dict(zip(names, (*sizes, n_features), strict=True)))
-
-
 def window_sizes(
     layer: Windowed, sizes: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
@@ -147,12 +88,6 @@ def window_sizes(
         )
         for axis, size in enumerate(sizes)
     )
-
-
-def window_output(layer: Windowed, images: Convolutional) -> dict[str, int | None]:
-    """Return height and width after the windows of `layer`."""
-    height, width = window_sizes(layer, (images.height, images.width))
-    return {"height": height, "width": width}
 
 
 def window_of(conf: Windowed, sizes: tuple[int, ...]) -> Window:

@@ -12,9 +12,9 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import InputType, Recurrent, inside_type
+from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.kinds import LAYER_KINDS, AnyOf
-from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf, refuse_input
+from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.layer import Layer
 
@@ -99,13 +99,6 @@ class WrapperConf(LayerConf):
         if self.layer.preprocessor is None:
             return arriving
         return inside_type(self.layer.preprocessor.output_type(arriving))
-
-
-def only_series(conf: LayerConf, input_type: InputType) -> Recurrent:
-    """Return the type of time series, or refuse everything else."""
-    if not isinstance(input_type, Recurrent):
-        raise refuse_input(conf, "time series (Recurrent input)", input_type)
-    return input_type
 
 
 W = TypeVar("W", bound=WrapperConf)

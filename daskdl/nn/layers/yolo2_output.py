@@ -14,8 +14,8 @@ from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.conf.values import NonNegative, Positive
+from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.layer import OutputLayer
-from daskdl.nn.layers.windows import images_in
 from daskdl.nn.layers.yolo2_loss import N_CORNERS, N_GEOMETRY, BoxLoss
 from daskdl.nn.losses.table import loss_function
 

@@ -99,7 +99,7 @@ def test_a_layer_knows_its_parameters(layer, input_type, output_type, shapes):
     ("layer", "input_type", "message"),
     [
         (Output(n_out=2), SERIES, "Use RnnOutput for one output per time step, or put"),
-        (RnnOutput(n_out=2), ROWS, r"needs time series, got FeedForward \(rows of 6"),
+        (RnnOutput(n_out=2), ROWS, r"needs time series .*, got FeedForward"),
         (LSTM(n_out=2), IMAGES, r"LSTM needs time series .*, got Convolutional"),
         (Convolution2D(n_out=2), ROWS, r"Convolution2D needs images .*, got FeedF"),
         (Subsampling(), SERIES, r"Subsampling needs images .*, got Recurrent"),

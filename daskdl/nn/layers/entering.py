@@ -1,0 +1,67 @@
+"""What comes into a layer: rows, series, images or volumes, and nothing else."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    FeedForward,
+    InputType,
+    Recurrent,
+)
+from daskdl.nn.conf.layer import LayerConf, refuse_input
+
+Sized: TypeAlias = Recurrent | Convolutional | Convolutional3D
+
+
+def rows_in(layer: LayerConf, input_type: InputType, hint: str = "") -> FeedForward:
+    """Return the rows that come in, or refuse what is none."""
+    if not isinstance(input_type, FeedForward):
+        raise refuse_input(layer, "rows", input_type, hint)
+    return input_type
+
+
+def series_in(layer: LayerConf, input_type: InputType, hint: str = "") -> Recurrent:
+    """Return the time series that come in, or refuse what is none."""
+    if not isinstance(input_type, Recurrent):
+        raise refuse_input(layer, "time series (Recurrent input)", input_type, hint)
+    return input_type
+
+
+def images_in(layer: LayerConf, input_type: InputType) -> Convolutional:
+    """Return the images that come in, or refuse what is none."""
+    if not isinstance(input_type, Convolutional):
+        raise refuse_input(
+            layer, "images (Convolutional or ConvolutionalFlat input)", input_type
+        )
+    return input_type
+
+
+def volumes_in(layer: LayerConf, input_type: InputType) -> Convolutional3D:
+    """Return the volumes that come in, or refuse what is none."""
+    if not isinstance(input_type, Convolutional3D):
+        raise refuse_input(layer, "volumes (Convolutional3D input)", input_type)
+    return input_type
+
+
+_BY_AXES: dict[int, Callable[[LayerConf, InputType], Sized]] = {
+    1: series_in,
+    2: images_in,
+    3: volumes_in,
+}
+
+
+def entering(layer: LayerConf, input_type: InputType, n_axes: int) -> Sized:
+    """Return what comes in if it is series, images or volumes; refuse other things.
+
+    Parameters
+    ----------
+    layer : LayerConf
+        Named in the refusal.
+    input_type : InputType
+        What comes in.
+    n_axes : int
+        1 for series, 2 for images, 3 for volumes.
+    """
+    return _BY_AXES[n_axes](layer, input_type)
