@@ -28,6 +28,13 @@ def test_counts():
     assert filled().total_count.tolist() == [4, 4, 4]
 
 
+def test_labels_above_one_half_are_positive():
+    """DL4J multiplies by them, and cuts the sums to whole counts."""
+    soft = EvaluationBinary()
+    soft.eval(LABELS * 0.4 + 0.3, PREDICTIONS)
+    assert soft.counts.true_positives.tolist() == [1, 0, 2]
+
+
 def test_rates():
     evaluation = filled()
     assert evaluation.accuracy().tolist() == [0.5, 0.5, 1.0]

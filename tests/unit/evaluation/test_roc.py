@@ -49,6 +49,12 @@ def test_auc_is_the_share_of_pairs_in_the_right_order(rng, keep):
     assert roc.auc() == pytest.approx(pairwise_auc(labels, predictions), rel=1e-12)
 
 
+def test_labels_above_one_half_are_positive():
+    """DL4J multiplies by them, and cuts the sums to whole counts."""
+    soft = np.array([[0.8], [0.5], [0.6], [0.2]])
+    assert roc_of(soft).roc_curve().tpr.tolist() == roc_of().roc_curve().tpr.tolist()
+
+
 def test_auc_at_thresholds_is_near_the_exact_one(rng):
     labels = rng.integers(0, 2, (400, 1)).astype(float)
     predictions = np.clip(labels * 0.3 + rng.random((400, 1)) * 0.7, 0, 1)

@@ -258,11 +258,44 @@ def test_recurrent_weights_have_a_rule_of_their_own(kind):
     assert (table["W"] != 1).all()
 
 
+def test_so_have_those_of_both_graves_lstms():
+    """DL4J ignores it here."""
+    conf = dl.GravesBidirectionalLSTM(n_out=2, weight_init_recurrent="ones")
+    table = Built(conf).table
+    np.testing.assert_array_equal(table["RWF"], 1)
+    np.testing.assert_array_equal(table["RWB"], 1)
+
+
 def test_gains_begin_with_their_option():
     conf = dl.SimpleRnn(n_out=2, has_layer_norm=True, gain_init=1.5, bias_init=0.5)
     table = Built(conf).table
     np.testing.assert_array_equal(table["g"], [1.5] * 4)
     np.testing.assert_array_equal(table["b"], [0.5] * 2)
+
+
+def test_gains_are_weights_to_regularization():
+    """As in DL4J."""
+    conf = dl.SimpleRnn(n_out=2, has_layer_norm=True)
+    roles = {item.name: item.role for item in conf.parameters(SERIES)}
+    assert roles["g"] == roles["W"] == "weight"
+
+
+def test_the_score_of_steps_does_not_know_where_the_features_are(rng):
+    """DL4J compares NWC series with their input in place of the labels."""
+    series, labels = rng.random((2, 3, 4, 5))
+    first, last = (
+        dl.MultiLayerNetwork(
+            dl.MultiLayerConfiguration(
+                input=dl.Recurrent(size=4, data_format=data_format),
+                layers=[dl.RnnLoss(loss="mse")],
+                dtype="float64",
+            )
+        )
+        for data_format in ("NCW", "NWC")
+    )
+    turned = dl.DataSet(series.transpose(0, 2, 1), labels.transpose(0, 2, 1))
+    score = first.compute_score(dl.DataSet(series, labels))
+    assert last.compute_score(turned) == pytest.approx(score, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", RECURRENT)
