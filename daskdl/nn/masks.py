@@ -42,6 +42,38 @@ def column_mask(mask: FloatArray, n_rows: int, who: str) -> FloatArray:
     return mask.reshape(n_rows, 1)
 
 
+def rows_of_mask(mask: FloatArray, shape: tuple[int, ...], who: str) -> FloatArray:
+    """Return a mask of series as the loss takes it.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (batch, time) or (batch, time, n_out)
+        Of time steps or of single outputs.
+    shape : tuple of int
+        (batch, time, n_out).
+    who : str
+        Named in the error.
+
+    Returns
+    -------
+    ndarray of shape (batch * time,) or (batch * time, n_out)
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If the mask has another shape.
+    """
+    if mask.shape == shape[:2]:
+        return mask.reshape(-1)
+    if mask.shape == shape:
+        return mask.reshape(-1, shape[2])
+    raise ShapeError(
+        f"{who}: the mask of the labels must have shape {shape[:2]} or {shape}, "
+        f"got {mask.shape}."
+    )
+
+
 def check_step_mask(mask: FloatArray, x: FloatArray, who: str) -> None:
     """Refuse a mask that is not (batch, time) of the series `x` (batch, time, n)."""
     if mask.shape != x.shape[:2]:

@@ -3,7 +3,6 @@
 from typing import Literal
 
 from daskdl.nn.conf.input_type import Convolutional3D, InputType
-from daskdl.nn.conf.losses import label_columns
 from daskdl.nn.layers.entering import volumes_in
 from daskdl.nn.layers.pixel_loss import PixelLossConf, PixelLossLayer
 
@@ -26,11 +25,9 @@ class Cnn3DLoss(PixelLossConf):
 
     type: Literal["cnn3d_loss"] = "cnn3d_loss"
 
-    def output_type(self, input_type: InputType) -> Convolutional3D:
-        """Return what came in; refuse what is no volume."""
-        volumes = volumes_in(self, input_type)
-        label_columns(self.loss, volumes.channels)
-        return volumes
+    def entering(self, input_type: InputType) -> Convolutional3D:
+        """Return the volumes that come in; refuse everything else."""
+        return volumes_in(self, input_type)
 
 
 class Cnn3DLossLayer(PixelLossLayer[Cnn3DLoss]):

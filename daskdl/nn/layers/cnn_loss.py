@@ -3,7 +3,6 @@
 from typing import Literal
 
 from daskdl.nn.conf.input_type import Convolutional, InputType
-from daskdl.nn.conf.losses import label_columns
 from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.pixel_loss import PixelLossConf, PixelLossLayer
 
@@ -26,11 +25,9 @@ class CnnLoss(PixelLossConf):
 
     type: Literal["cnn_loss"] = "cnn_loss"
 
-    def output_type(self, input_type: InputType) -> Convolutional:
-        """Return what came in; refuse what is no image."""
-        images = images_in(self, input_type)
-        label_columns(self.loss, images.channels)
-        return images
+    def entering(self, input_type: InputType) -> Convolutional:
+        """Return the images that come in; refuse everything else."""
+        return images_in(self, input_type)
 
 
 class CnnLossLayer(PixelLossLayer[CnnLoss]):

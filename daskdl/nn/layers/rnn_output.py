@@ -3,10 +3,10 @@
 from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.output import AffineOutputLayer, OutputConf
+from daskdl.nn.masks import rows_of_mask
 
 
 class RnnOutput(OutputConf):
@@ -37,35 +37,3 @@ class RnnOutputLayer(AffineOutputLayer[RnnOutput]):
         if mask is None:
             return None
         return rows_of_mask(mask, (*self._leading, self.conf.n_out), self.who)
-
-
-def rows_of_mask(mask: FloatArray, shape: tuple[int, ...], who: str) -> FloatArray:
-    """Return a mask of series as the loss takes it.
-
-    Parameters
-    ----------
-    mask : ndarray of shape (batch, time) or (batch, time, n_out)
-        Of time steps or of single outputs.
-    shape : tuple of int
-        (batch, time, n_out).
-    who : str
-        Named in the error.
-
-    Returns
-    -------
-    ndarray of shape (batch * time,) or (batch * time, n_out)
-        A view.
-
-    Raises
-    ------
-    ShapeError
-        If the mask has another shape.
-    """
-    if mask.shape == shape[:2]:
-        return mask.reshape(-1)
-    if mask.shape == shape:
-        return mask.reshape(-1, shape[2])
-    raise ShapeError(
-        f"{who}: the mask of the labels must have shape {shape[:2]} or {shape}, "
-        f"got {mask.shape}."
-    )
