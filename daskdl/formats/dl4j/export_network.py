@@ -12,8 +12,11 @@ from daskdl.formats.dl4j.configuration import Counters, write_configuration
 from daskdl.formats.dl4j.data_formats import data_formats
 from daskdl.formats.dl4j.derived import derived, derived_of_vertex
 from daskdl.formats.dl4j.java import Json
+from daskdl.formats.dl4j.layers import BY_TAG
 from daskdl.formats.dl4j.spelled_out import spelled_out
+from daskdl.formats.dl4j.unsaid import refuse_unsaid
 from daskdl.formats.dl4j.variables import variables_of
+from daskdl.formats.dl4j.vertices import BY_TAG as VERTICES
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
@@ -82,6 +85,7 @@ def export_configuration(network: StepNetwork[Any]) -> dict[str, Json]:
 
 def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str, Any]:
     if not isinstance(node.conf, LayerConf):
+        refuse_unsaid(node.conf, VERTICES)
         part = node.conf.model_dump(mode="json", by_alias=True)
         part.update(spelled_out(node.conf, *node.input_types))
         kept = {**part["dl4j"], **derived_of_vertex(node.conf, node.input_types)}
@@ -99,6 +103,7 @@ def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str,
 
 def layer_mapping(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     """Return a filled layer as a mapping in which DL4J finds all that it needs."""
+    refuse_unsaid(conf, BY_TAG)
     mapping = conf.model_dump(mode="json", by_alias=True)
     mapping.update(spelled_out(conf, input_type))
     mapping["dl4j"] = {

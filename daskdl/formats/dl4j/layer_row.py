@@ -65,6 +65,11 @@ class LayerRow:
         }
         return {**mapping, "dl4j": kept} if kept else mapping
 
+    @property
+    def options(self) -> set[str]:
+        """The options that a property stands for."""
+        return {key.option for key in self.java.keys.values()}
+
     def write(self, layer: Mapping[str, Any]) -> dict[str, Json]:
         """Return the properties of a layer in DL4J's order, with the class."""
         kept = layer.get("dl4j") or {}

@@ -124,7 +124,7 @@ _ROWS = [
     ),
 ]
 _BY_NAME = {f"{row.package}{row.java.name}": row for row in _ROWS}
-_BY_TAG = {row.java.tag: row for row in _ROWS}
+BY_TAG = {row.java.tag: row for row in _ROWS}
 
 
 def read_vertex(value: Json, where: str) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def read_vertex(value: Json, where: str) -> dict[str, Any]:
 
 def write_vertex(vertex: Mapping[str, Any]) -> dict[str, Json]:
     """Return the object of DL4J that describes a vertex given as a mapping."""
-    row = _BY_TAG.get(vertex["type"])
+    row = BY_TAG.get(vertex["type"])
     if row is None:
         raise FormatError(
             f"DL4J: has no vertex {vertex['type']!r}. Save the network in daskdl's own "
