@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.errors import OptionError
 from daskdl.nn.conf.weight_inits import (
     ConstantInit,
@@ -45,6 +46,27 @@ _FAN: dict[str, _Fans] = {
     "out": lambda fan_in, fan_out: fan_out,
     "avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,
 }
+
+
+def draw_weights(
+    scheme: WeightInitLiteral | WeightInitOptions,
+    fan_in: float,
+    fan_out: float,
+    rng: np.random.Generator,
+    *,
+    out: FloatArray,
+) -> None:
+    """Write fresh weights into an array, which may be on a device.
+
+    Parameters
+    ----------
+    scheme, fan_in, fan_out, rng
+        As for :func:`initialize`.
+    out : ndarray
+        Overwritten; its shape is that of the weights.
+    """
+    drawn = initialize(scheme, out.shape, fan_in, fan_out, rng)
+    out[...] = to_device(drawn, like=out)
 
 
 def initialize(

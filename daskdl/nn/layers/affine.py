@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dense import dense_backward, dense_forward
 from daskdl.nn.activations.table import activation_function
@@ -13,8 +13,6 @@ from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf
-from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.preprocessors.arrangement import flatten, unflatten
 
@@ -38,11 +36,8 @@ class AffineLayer(Layer[A]):
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with fans n_in and n_out; every bias is `bias_init`."""
-        weight = self.params["W"]
-        n_in, n_out = weight.shape
-        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        drawn = initialize(scheme, weight.shape, n_in, n_out, rng)
-        weight[...] = to_device(drawn, like=weight)
+        n_in, n_out = self.params["W"].shape
+        self._draw("W", n_in, n_out, rng)
         if "b" in self.params:
             self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
 

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import model_validator
 
-from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
+from daskdl.nn.initializers import draw_weights
 from daskdl.nn.layers.entering import series_in
 
 Fans = tuple[int, int]
@@ -145,9 +145,7 @@ def draw(
     """Write initial weights into those parameters that have fans (in, out)."""
     for name, (fan_in, fan_out) in fans.items():
         if name in params:
-            weight = params[name]
-            drawn = initialize(scheme, weight.shape, fan_in, fan_out, rng)
-            weight[...] = to_device(drawn, like=weight)
+            draw_weights(scheme, fan_in, fan_out, rng, out=params[name])
 
 
 def self_attention_fans(conf: AttentionConf, n_in: int) -> dict[str, Fans]:

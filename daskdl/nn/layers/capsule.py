@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.capsules import route_backward, route_forward
 from daskdl.kernels.capsules.routing import Routing
 from daskdl.nn.conf.input_type import InputType, Recurrent
@@ -12,7 +12,6 @@ from daskdl.nn.conf.layer import TrainedLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.layer import Layer
 
 
@@ -99,11 +98,8 @@ class CapsuleLayer(Layer[Capsule]):
 
         The fans are all numbers that come in, and all that come out.
         """
-        weight = self.params["weight"]
-        n_in, n_out, n_dimensions = weight.shape
-        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        drawn = initialize(scheme, weight.shape, n_in * n_dimensions, n_out, rng)
-        weight[...] = to_device(drawn, like=weight)
+        n_in, n_out, n_dimensions = self.params["weight"].shape
+        self._draw("weight", n_in * n_dimensions, n_out, rng)
         if "bias" in self.params:
             self.params["bias"].fill(0)
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.conv import convolution_backward, convolution_forward
 from daskdl.kernels.window import Window
@@ -16,8 +16,6 @@ from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.names import SeriesConvolutionModeLiteral
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.entering import Sized, entering
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.softmax_axis import as_activated
@@ -159,14 +157,6 @@ class ConvolvingLayer(Layer[K]):
 
     def _fan(self, n: int) -> float:
         return n * math.prod(self.conf.kernel_size)
-
-    def _draw(
-        self, name: str, fan_in: float, fan_out: float, rng: np.random.Generator
-    ) -> None:
-        weight = self.params[name]
-        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        drawn = initialize(scheme, weight.shape, fan_in, fan_out, rng)
-        weight[...] = to_device(drawn, like=weight)
 
     def _window_on(self, sizes: tuple[int, ...]) -> Window:
         """Return where the window lies for an input of these sizes."""

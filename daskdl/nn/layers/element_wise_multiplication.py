@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
@@ -15,7 +15,7 @@ from daskdl.nn.conf.layer import LayerConf, WeightLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
+from daskdl.nn.initializers import draw_weights
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.masks import column_mask
 
@@ -84,8 +84,7 @@ class ElementWiseMultiplicationLayer(Layer[ElementWiseMultiplication]):
         weight = self.params["W"]
         n = weight.size
         scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        drawn = initialize(scheme, (1, n), n, n, rng)
-        weight[...] = to_device(drawn.reshape(n), like=weight)
+        draw_weights(scheme, n, n, rng, out=weight.reshape(1, n))
         self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
 
     def forward(

@@ -12,6 +12,8 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.initializers import draw_weights
 
 C = TypeVar("C", bound=LayerConf)
 T = TypeVar("T")
@@ -151,6 +153,14 @@ class Layer(ABC, Generic[C]):
         """Class and name, for messages."""
         return f"{type(self.conf).__name__} {self.name!r}"
 
+    def _draw(
+        self, name: str, fan_in: float, fan_out: float, rng: np.random.Generator
+    ) -> None:
+        """Write fresh weights into a parameter, as the option `weight_init` says."""
+        given = getattr(self.conf, "weight_init", None)
+        scheme: AnyWeightInit = self._given("weight_init", given)
+        draw_weights(scheme, fan_in, fan_out, rng, out=self.params[name])
+
     def _given(self, option: str, value: T | None) -> T:
         """Refuse an option that the network's defaults should have filled."""
         if value is None:
@@ -218,7 +228,7 @@ class OutputLayer(Layer[C]):
             If single outputs of a softmax are masked.
         """
 
-    def check_labels(self, labels: FloatArray) -> None:  # noqa: B027
+    def check_labels(self, labels: FloatArray) -> None:
         """Refuse labels that the loss gives no meaning; most take any number.
 
         Raises

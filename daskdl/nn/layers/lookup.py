@@ -4,7 +4,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.embedding import embedding_backward, embedding_forward
 from daskdl.nn.activations.table import activation_function
@@ -13,8 +13,6 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.indices import as_indices
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.masks import column_mask
@@ -72,10 +70,7 @@ class LookupLayer(Layer[L]):
 
         The number of different features says nothing of the sums behind them.
         """
-        weight = self.params["W"]
-        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        drawn = initialize(scheme, weight.shape, 1, weight.shape[1], rng)
-        weight[...] = to_device(drawn, like=weight)
+        self._draw("W", 1, self.conf.n_out, rng)
         if "b" in self.params:
             self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
 

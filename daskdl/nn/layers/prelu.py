@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BeforeValidator
 
-from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.prelu import prelu_backward, prelu_forward
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.errors import PathError
@@ -14,7 +14,6 @@ from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, repeated
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.layer import Layer
 
 _Counts = Annotated[tuple[Count, ...], BeforeValidator(repeated(1))]
@@ -84,10 +83,8 @@ class PReLULayer(Layer[PReLU]):
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw the slopes."""
-        slopes = self.params["W"]
-        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        drawn = initialize(scheme, slopes.shape, slopes.size, slopes.size, rng)
-        slopes[...] = to_device(drawn, like=slopes)
+        size = self.params["W"].size
+        self._draw("W", size, size, rng)
 
     def forward(
         self,

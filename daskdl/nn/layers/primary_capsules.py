@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.capsules import squash_backward, squash_forward
 from daskdl.kernels.conv import convolution_backward, convolution_forward
@@ -19,7 +19,6 @@ from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.windows import window_of, window_sizes
@@ -133,13 +132,10 @@ class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw the weight as a convolution's; biases begin at 0."""
-        weight = self.params["weight"]
-        *kernel, n_in, n_out = weight.shape
+        *kernel, n_in, n_out = self.params["weight"].shape
         cells = math.prod(kernel)
         fan_out = n_out * cells / math.prod(self.conf.stride)
-        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        drawn = initialize(scheme, weight.shape, n_in * cells, fan_out, rng)
-        weight[...] = to_device(drawn, like=weight)
+        self._draw("weight", n_in * cells, fan_out, rng)
         if "bias" in self.params:
             self.params["bias"].fill(0)
 

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.kernels.recurrent import lstm_backward, lstm_forward
@@ -18,7 +18,7 @@ from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
+from daskdl.nn.initializers import draw_weights
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.layer import Layer
 
@@ -91,15 +91,14 @@ class RecurrentLayer(Layer[R]):
     """A recurrent layer at work."""
 
     def _draw(
-        self, name: str, fan_in: int, fan_out: int, rng: np.random.Generator
+        self, name: str, fan_in: float, fan_out: float, rng: np.random.Generator
     ) -> None:
         """Draw initial weights; those between the steps have a rule of their own."""
-        weight = self.params[name]
-        rule: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        if name.startswith("RW") and self.conf.weight_init_recurrent is not None:
-            rule = self.conf.weight_init_recurrent
-        drawn = initialize(rule, weight.shape, fan_in, fan_out, rng)
-        weight[...] = to_device(drawn, like=weight)
+        rule = self.conf.weight_init_recurrent
+        if name.startswith("RW") and rule is not None:
+            draw_weights(rule, fan_in, fan_out, rng, out=self.params[name])
+        else:
+            super()._draw(name, fan_in, fan_out, rng)
 
 
 class GatedLayer(RecurrentLayer[G]):

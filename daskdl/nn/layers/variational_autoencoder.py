@@ -18,8 +18,6 @@ from daskdl.nn.conf.reconstructions import (
     GaussianReconstructionDistribution,
 )
 from daskdl.nn.conf.values import Count
-from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import initialize
 from daskdl.nn.layers.dense_part import DensePart
 from daskdl.nn.layers.entering import rows_in
 from daskdl.nn.layers.pretrained import PretrainedLayer
@@ -151,15 +149,13 @@ class VariationalAutoencoderLayer(PretrainedLayer[VariationalAutoencoder]):
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw all weights with the sizes of their part as fans; biases are 0."""
-        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
         for name, parameter in self.params.items():
             if name.endswith("b"):
                 # As in DL4J, whatever bias_init says.
                 parameter.fill(0)
                 continue
             n_in, n_out = parameter.shape
-            drawn = initialize(scheme, parameter.shape, n_in, n_out, rng)
-            parameter[...] = to_device(drawn, like=parameter)
+            self._draw(name, n_in, n_out, rng)
 
     def forward(
         self,
