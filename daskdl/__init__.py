@@ -133,8 +133,13 @@ _HOMES = {
         "TensorFlowCnnToFeedForward",
     ),
     "daskdl.nn.conf.updaters": (
+        "AMSGrad",
+        "AdaBelief",
+        "AdaDelta",
         "AdaGrad",
+        "AdaMax",
         "Adam",
+        "Nadam",
         "Nesterovs",
         "NoOp",
         "RmsProp",
