@@ -1,7 +1,8 @@
 """What all convolutions share: weights under a window, and an activation behind."""
 
 import math
-from typing import TypeVar
+from collections.abc import Callable
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -75,6 +76,9 @@ class ConvolvingConf(WeightLayerConf):
 
 
 K = TypeVar("K", bound=ConvolvingConf)
+KernelPair: TypeAlias = tuple[
+    Callable[..., FloatArray], Callable[..., FloatArray | None]
+]
 
 
 class ConvolvingLayer(Layer[K]):
@@ -82,6 +86,8 @@ class ConvolvingLayer(Layer[K]):
 
     By itself a cross-correlation; its kinds may do other things with their weights.
     """
+
+    _kernels: ClassVar[KernelPair] = (convolution_forward, convolution_backward)
 
     def __init__(
         self, conf: K, input_type: InputType, name: str, workspace: Workspace
@@ -168,7 +174,8 @@ class ConvolvingLayer(Layer[K]):
 
     def _convolve(self, out: FloatArray) -> None:
         """Overwrite `out` with the pre-activations."""
-        convolution_forward(
+        forward, _ = self._kernels
+        forward(
             self._x,
             self.params["W"],
             self.params.get("b"),
@@ -181,7 +188,8 @@ class ConvolvingLayer(Layer[K]):
         self, grad_preout: FloatArray, grad_x: FloatArray | None
     ) -> FloatArray | None:
         """Write the gradients; return that in the input, which is `grad_x`."""
-        return convolution_backward(
+        _, backward = self._kernels
+        return backward(
             grad_preout,
             self._x,
             self.params["W"],

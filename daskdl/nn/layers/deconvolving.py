@@ -4,7 +4,7 @@ The output is as large as a convolution's input would have to be whose output is
 input here.
 """
 
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.deconv import deconvolution_backward, deconvolution_forward
@@ -13,7 +13,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, KernelPair
 from daskdl.nn.layers.windows import reach
 
 
@@ -76,6 +76,8 @@ D = TypeVar("D", bound=DeconvolvingConf)
 class DeconvolvingLayer(ConvolvingLayer[D]):
     """``activation(sum of what x times W sends to each cell, plus b)``."""
 
+    _kernels: ClassVar[KernelPair] = (deconvolution_forward, deconvolution_backward)
+
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask of the cells that a kept one is sent to, if it is of cells.
 
@@ -99,27 +101,3 @@ class DeconvolvingLayer(ConvolvingLayer[D]):
 
     def _out_sizes(self) -> tuple[int, ...]:
         return tuple(axis.size for axis in self._window.axes)
-
-    def _convolve(self, out: FloatArray) -> None:
-        deconvolution_forward(
-            self._x,
-            self.params["W"],
-            self.params.get("b"),
-            self._window,
-            self._workspace,
-            out=out,
-        )
-
-    def _convolve_back(
-        self, grad_preout: FloatArray, grad_x: FloatArray | None
-    ) -> FloatArray | None:
-        return deconvolution_backward(
-            grad_preout,
-            self._x,
-            self.params["W"],
-            self._window,
-            self._workspace,
-            grad_weight=self.gradients["W"],
-            grad_bias=self.gradients.get("b"),
-            grad_x=grad_x,
-        )

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward
 from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.errors import PathError
@@ -13,7 +12,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair
-from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, KernelPair
 from daskdl.nn.layers.entering import Sized
 
 
@@ -100,31 +99,9 @@ class DepthwiseConvolution2DLayer(ConvolvingLayer[DepthwiseConvolution2D]):
     cells.
     """
 
+    _kernels: ClassVar[KernelPair] = (depthwise_forward, depthwise_backward)
+
     def _fans(self) -> tuple[float, float]:
         fan_in, _ = super()._fans()
         stride = math.prod(self.conf.stride)
         return fan_in, self._fan(self.conf.depth_multiplier) / stride
-
-    def _convolve(self, out: FloatArray) -> None:
-        depthwise_forward(
-            self._x,
-            self.params["W"],
-            self.params.get("b"),
-            self._window,
-            self._workspace,
-            out=out,
-        )
-
-    def _convolve_back(
-        self, grad_preout: FloatArray, grad_x: FloatArray | None
-    ) -> FloatArray | None:
-        return depthwise_backward(
-            grad_preout,
-            self._x,
-            self.params["W"],
-            self._window,
-            self._workspace,
-            grad_weight=self.gradients["W"],
-            grad_bias=self.gradients.get("b"),
-            grad_x=grad_x,
-        )

@@ -18,7 +18,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, KernelPair
 from daskdl.nn.layers.entering import Sized
 from daskdl.nn.layers.sd_activation import sd_activation
 from daskdl.nn.layers.windows import Counts
@@ -100,6 +100,11 @@ class LocallyConnectingLayer(ConvolvingLayer[L]):
     only makes the output smaller, or the padding larger.
     """
 
+    _kernels: ClassVar[KernelPair] = (
+        locally_connected_forward,
+        locally_connected_backward,
+    )
+
     def _activation_taken(self) -> AnyActivation:
         return sd_activation(super()._activation_taken())
 
@@ -110,25 +115,15 @@ class LocallyConnectingLayer(ConvolvingLayer[L]):
     def _convolve(self, out: FloatArray) -> None:
         # DL4J counts the windows column by column and their results row by row: a
         # square output comes out with rows and columns swapped.
-        locally_connected_forward(
-            self._x,
-            self.params["W"],
-            self.params.get("b"),
-            self._window,
-            self._workspace,
-            out=out.reshape(out.shape[0], -1, out.shape[-1]),
-        )
+        super()._convolve(_places(out))
 
     def _convolve_back(
         self, grad_preout: FloatArray, grad_x: FloatArray | None
     ) -> FloatArray | None:
-        return locally_connected_backward(
-            grad_preout.reshape(grad_preout.shape[0], -1, grad_preout.shape[-1]),
-            self._x,
-            self.params["W"],
-            self._window,
-            self._workspace,
-            grad_weight=self.gradients["W"],
-            grad_bias=self.gradients.get("b"),
-            grad_x=grad_x,
-        )
+        return super()._convolve_back(_places(grad_preout), grad_x)
+
+
+def _places(array: FloatArray) -> FloatArray:
+    """Return (batch, *windows, n_out) as (batch, n_windows, n_out)."""
+    n_windows = math.prod(array.shape[1:-1])
+    return array.reshape(array.shape[0], n_windows, array.shape[-1])

@@ -84,7 +84,7 @@ class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
         return fan_in, self._fan(self.conf.depth_multiplier) / stride
 
     def _convolve(self, out: FloatArray) -> None:
-        weight, matrix = self._kernels()
+        weight, matrix = self._weights()
         n_between = matrix.shape[0]
         shape = (*out.shape[:-1], n_between)
         self._between = self._buffer("between", shape, out.dtype)
@@ -101,7 +101,7 @@ class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
     def _convolve_back(
         self, grad_preout: FloatArray, grad_x: FloatArray | None
     ) -> FloatArray | None:
-        weight, matrix = self._kernels()
+        weight, matrix = self._weights()
         grad_matrix = self._like("grad_matrix", matrix)
         grad_between = self._like("grad_between", self._between)
         dense_backward(
@@ -127,7 +127,7 @@ class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
         self.gradients["W"][...] = grad_weight.transpose(3, 2, 0, 1)
         return grad_x
 
-    def _kernels(self) -> tuple[FloatArray, FloatArray]:
+    def _weights(self) -> tuple[FloatArray, FloatArray]:
         """Return copies of W as (*kernel, n_in, multiplier) and pW as (n_in, n_out).
 
         The vector holds them as DL4J does, because DL4J deals regularization along it.
