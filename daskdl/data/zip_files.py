@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from daskdl.checks import some
-from daskdl.errors import CorruptFileError
+from daskdl.errors import CorruptFileError, DaskdlError
 
 __all__ = ["MOST_BYTES", "MOST_ENTRIES", "ZipEntries"]
 
@@ -72,6 +72,8 @@ class ZipEntries:
         self._bounded = _BoundedReads(stream, most_entries * _LIST_BYTES + _TAIL_BYTES)
         with self._damage_noticed("must be a whole zip file"):
             self._archive = zipfile.ZipFile(cast(BinaryIO, self._bounded))
+        # The list is read; entries may be as long as they say.
+        self._bounded.most = None
         infos = self._archive.infolist()
         self._infos = {info.filename: info for info in infos}
         if len(infos) > most_entries or len(self._infos) < len(infos):
@@ -101,14 +103,28 @@ class ZipEntries:
         CorruptFileError
             If there is no such entry, or it is damaged.
         """
+        with self.open(entry) as stream:
+            return stream.read()
+
+    @contextmanager
+    def open(self, entry: str) -> Iterator[BinaryIO]:
+        """Open an entry to read it forward: it is inflated as it is read.
+
+        The checksum is compared where the entry ends, and only if it is read so far.
+
+        Raises
+        ------
+        CorruptFileError
+            If there is no such entry, or it is found damaged while it is open.
+        """
         if entry not in self._infos:
             raise CorruptFileError(
                 f"{self.name}: must have an entry {entry!r}, got {some(self._infos)}."
             )
         offset = self._infos[entry].header_offset
         must = f"entry {entry!r} at offset {offset} must be whole"
-        with self._damage_noticed(must):
-            return self._archive.read(entry)
+        with self._damage_noticed(must), self._archive.open(entry) as stream:
+            yield cast(BinaryIO, stream)
 
     def _check(self, info: zipfile.ZipInfo) -> None:
         if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
@@ -122,6 +138,8 @@ class ZipEntries:
     def _damage_noticed(self, must: str) -> Iterator[None]:
         try:
             yield
+        except DaskdlError:
+            raise
         except _DAMAGE as error:
             if self._bounded.failure is not None:
                 # zipfile takes it for damage that the store gave no answer.
@@ -136,22 +154,26 @@ class _BoundedReads:
 
     Attributes
     ----------
+    most : int or None
+        Bytes; None allows any number.
     failure : OSError or None
         What the store raised.
     """
 
     def __init__(self, stream: BinaryIO, most: int) -> None:
         self._stream = stream
-        self._most = most
+        self.most: int | None = most
         self.failure: OSError | None = None
 
     def read(self, n_bytes: int = -1) -> bytes:
         try:
-            raw = self._stream.read(self._most + 1 if n_bytes < 0 else n_bytes)
+            if self.most is not None and n_bytes < 0:
+                n_bytes = self.most + 1
+            raw = self._stream.read(n_bytes)
         except OSError as error:
             self.failure = error
             raise
-        if len(raw) > self._most:
+        if self.most is not None and len(raw) > self.most:
             raise zipfile.BadZipFile("its list of entries is too long")
         return raw
 

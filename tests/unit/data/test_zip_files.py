@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from daskdl.data.zip_files import ZipEntries
-from daskdl.errors import CorruptFileError
+from daskdl.errors import CorruptFileError, OptionError
 
 
 def zipped(entries, method=zipfile.ZIP_DEFLATED):
@@ -33,6 +33,25 @@ def test_entries_are_read_by_name():
     entries = opened(zipped([("b", b"2"), ("a", b"1" * 1000)]))
     assert entries.names == ["b", "a"]
     assert entries.read("a") == b"1" * 1000
+
+
+def test_an_entry_may_be_longer_than_the_list_of_entries(rng):
+    content = rng.bytes(200_000)
+    raw = zipped([("a", content)], zipfile.ZIP_STORED)
+    assert opened(raw, most_entries=1).read("a") == content
+
+
+def test_an_entry_is_read_forward():
+    with opened(zipped([("a", b"12345")])).open("a") as stream:
+        assert (stream.read(2), stream.read()) == (b"12", b"345")
+
+
+def test_what_is_refused_in_an_open_entry_is_not_blamed_on_the_file():
+    with (
+        pytest.raises(OptionError, match="mine"),
+        opened(zipped([("a", b"1")])).open("a"),
+    ):
+        raise OptionError("mine")
 
 
 def test_a_missing_entry_is_named():
