@@ -121,7 +121,7 @@ class AnyOf:
         self._is_describing = True
         try:
             models = self._models().values()
-            return {"anyOf": [handler(m.__pydantic_core_schema__) for m in models]}
+            return {"anyOf": [handler(_as_definition(model)) for model in models]}
         finally:
             self._is_describing = False
 
@@ -137,6 +137,16 @@ class AnyOf:
             return name
         tags = [kinds.tag(name) for kinds in self._kinds]
         return next((tag for tag in tags if tag in models), name)
+
+
+def _as_definition(model: type[Conf]) -> CoreSchema:
+    """Return the schema of a class under a name, so that it is described once."""
+    schema: Any = model.__pydantic_core_schema__
+    held = []
+    if schema["type"] == "definitions":
+        schema, held = schema["schema"], schema["definitions"]
+    named = {"ref": f"{model.__module__}.{model.__qualname__}:{id(model)}", **schema}
+    return core_schema.definitions_schema(named, held)
 
 
 def _dumped(value: Conf, info: core_schema.SerializationInfo) -> dict[str, Any]:

@@ -161,3 +161,23 @@ def test_the_schema_describes_every_key():
 
 def test_the_schema_refuses_unknown_keys():
     assert Job.model_json_schema()["additionalProperties"] is False
+
+
+def test_the_schema_describes_each_kind_once():
+    schema = Job.model_json_schema()
+    kinds = list(find_kinds(schema))
+    assert len(kinds) > 100
+    assert sorted(set(kinds)) == sorted(kinds)
+
+
+def find_kinds(schema):
+    """Yield the title of every kind that a schema describes."""
+    if isinstance(schema, dict):
+        kind = schema.get("properties", {}).get("type", {})
+        if "const" in kind:
+            yield schema["title"]
+        for part in schema.values():
+            yield from find_kinds(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from find_kinds(part)
