@@ -6,33 +6,23 @@ from typing import TypeVar
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dense import dense_backward, dense_forward
-from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.axes import is_channels_first
-from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.row_layer import RowLayer
 from daskdl.nn.preprocessors.arrangement import flatten, unflatten
 
 A = TypeVar("A", bound=WeightLayerConf)
 
 
-class AffineLayer(Layer[A]):
+class AffineLayer(RowLayer[A]):
     """A layer that computes ``activation(rows @ W + b)``.
 
     Rows are the examples, or the time steps of all of them. Images and volumes are
     flattened in the order of their data format, by default channel by channel: weights
     of DL4J's files fit as they are.
     """
-
-    def __init__(
-        self, conf: A, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with fans n_in and n_out; every bias is `bias_init`."""
@@ -71,17 +61,6 @@ class AffineLayer(Layer[A]):
             grad_bias=self.gradients.get("b") if bias else None,
             grad_x=self._like("grad_rows", self._rows) if self.needs_grad_x else None,
         )
-
-    def _activated(
-        self, preout: FloatArray, rng: np.random.Generator | None
-    ) -> FloatArray:
-        """Return the activation, in place where its gradient allows.
-
-        Only training gives an `rng`.
-        """
-        reads_preout = self._activation.reads_preout
-        out = self._like("output", preout) if reads_preout else preout
-        return self._activation.forward(preout, out=out, rng=rng)
 
     def _as_rows(self, x: FloatArray) -> FloatArray:
         if isinstance(self.input_type, Recurrent):

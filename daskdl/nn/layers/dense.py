@@ -11,7 +11,6 @@ from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.affine import AffineLayer
-from daskdl.nn.masks import column_mask
 
 
 class Dense(WeightLayerConf):
@@ -72,24 +71,15 @@ class DenseLayer(AffineLayer[Dense]):
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`."""
-        self._preout = self._affine_forward(x, bias=not self.conf.has_layer_norm)
+        preout = self._affine_forward(x, bias=not self.conf.has_layer_norm)
         if self.conf.has_layer_norm:
-            self._normalize(self._preout)
-        n_rows, n_out = self._preout.shape
-        self._column = None if mask is None else column_mask(mask, n_rows, self.who)
-        self._output = self._activated(self._preout, rng if training else None)
-        if self._column is not None:
-            self._output *= self._column
-        return self._output.reshape(*self._row_axes(), n_out)
+            self._normalize(preout)
+        rows = self._activated_and_masked(preout, mask, rng if training else None)
+        return rows.reshape(*self._row_axes(), self.conf.n_out)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
-        xp = array_namespace(grad_out)
-        grad = grad_out.reshape(self._output.shape)
-        grad_preout = self._like("grad_preout", self._output)
-        if self._column is not None:
-            grad = xp.multiply(grad, self._column, out=grad_preout)
-        self._activation.backward(grad, self._preout, self._output, out=grad_preout)
+        grad_preout = self._preout_gradient(grad_out)
         if self.conf.has_layer_norm:
             self._normalize_backward(grad_preout)
         return self._affine_backward(grad_preout, bias=not self.conf.has_layer_norm)

@@ -6,9 +6,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
-from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf, WeightLayerConf, refuse_input
@@ -16,8 +13,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import draw_weights
-from daskdl.nn.layers.layer import Layer
-from daskdl.nn.masks import column_mask
+from daskdl.nn.layers.row_layer import RowLayer
 
 
 class ElementWiseMultiplication(WeightLayerConf):
@@ -65,19 +61,8 @@ class ElementWiseMultiplication(WeightLayerConf):
         return filled.model_copy(update={"n_out": self.inferred_n_in(input_type)})
 
 
-class ElementWiseMultiplicationLayer(Layer[ElementWiseMultiplication]):
+class ElementWiseMultiplicationLayer(RowLayer[ElementWiseMultiplication]):
     """``activation(x * W + b)``; masked rows come out as 0."""
-
-    def __init__(
-        self,
-        conf: ElementWiseMultiplication,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with as many inputs and outputs as features; b is `bias_init`."""
@@ -98,28 +83,16 @@ class ElementWiseMultiplicationLayer(Layer[ElementWiseMultiplication]):
         """Compute the output; see :meth:`Layer.forward`."""
         self._check_input(x)
         self._rows = x.reshape(-1, x.shape[-1])
-        self._preout = self._like("preout", self._rows)
-        array_namespace(x).multiply(self._rows, self.params["W"], out=self._preout)
-        self._preout += self.params["b"]
-        self._output = self._activation.forward(
-            self._preout,
-            out=self._like("output", self._preout),
-            rng=rng if training else None,
-        )
-        n_rows = len(self._rows)
-        self._column = None if mask is None else column_mask(mask, n_rows, self.who)
-        if self._column is not None:
-            self._output *= self._column
-        return self._output.reshape(x.shape)
+        preout = self._like("preout", self._rows)
+        array_namespace(x).multiply(self._rows, self.params["W"], out=preout)
+        preout += self.params["b"]
+        rows = self._activated_and_masked(preout, mask, rng if training else None)
+        return rows.reshape(x.shape)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
         xp = array_namespace(grad_out)
-        grad = grad_out.reshape(self._output.shape)
-        grad_preout = self._like("grad_preout", self._output)
-        if self._column is not None:
-            grad = xp.multiply(grad, self._column, out=grad_preout)
-        self._activation.backward(grad, self._preout, self._output, out=grad_preout)
+        grad_preout = self._preout_gradient(grad_out)
         xp.sum(grad_preout, axis=0, out=self.gradients["b"])
         grad_x = self._like("grad_x", grad_preout)
         xp.multiply(grad_preout, self._rows, out=grad_x)

@@ -5,17 +5,14 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.embedding import embedding_backward, embedding_forward
-from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.indices import as_indices
-from daskdl.nn.layers.layer import Layer
-from daskdl.nn.masks import column_mask
+from daskdl.nn.layers.row_layer import RowLayer
 
 
 class LookupConf(WeightLayerConf):
@@ -55,15 +52,8 @@ class LookupConf(WeightLayerConf):
 L = TypeVar("L", bound=LookupConf)
 
 
-class LookupLayer(Layer[L]):
+class LookupLayer(RowLayer[L]):
     """``activation(W[x] + b)``; masked rows come out as 0."""
-
-    def __init__(
-        self, conf: L, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with fans 1 and n_out; every bias is `bias_init`.
@@ -95,28 +85,17 @@ class LookupLayer(Layer[L]):
         n_in, n_out = weight.shape
         self._indices = self._buffer("indices", (x.size,), np.intp)
         as_indices(x, n_in, self.who, out=self._indices)
-        self._preout = self._buffer("preout", (x.size, n_out), weight.dtype)
-        embedding_forward(self._indices, weight, out=self._preout)
+        preout = self._buffer("preout", (x.size, n_out), weight.dtype)
+        embedding_forward(self._indices, weight, out=preout)
         if "b" in self.params:
-            self._preout += self.params["b"]
-        self._output = self._activation.forward(
-            self._preout,
-            out=self._like("output", self._preout),
-            rng=rng if training else None,
-        )
-        self._column = None if mask is None else column_mask(mask, x.size, self.who)
-        if self._column is not None:
-            self._output *= self._column
-        return self._output.reshape(*self._leading(x), n_out)
+            preout += self.params["b"]
+        rows = self._activated_and_masked(preout, mask, rng if training else None)
+        return rows.reshape(*self._leading(x), n_out)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; that in the features, which are numbers, is 0."""
         xp = array_namespace(grad_out)
-        grad = grad_out.reshape(self._output.shape)
-        grad_preout = self._like("grad_preout", self._output)
-        if self._column is not None:
-            grad = xp.multiply(grad, self._column, out=grad_preout)
-        self._activation.backward(grad, self._preout, self._output, out=grad_preout)
+        grad_preout = self._preout_gradient(grad_out)
         embedding_backward(grad_preout, self._indices, grad_weight=self.gradients["W"])
         if "b" in self.gradients:
             xp.sum(grad_preout, axis=0, out=self.gradients["b"])
