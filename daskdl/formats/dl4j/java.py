@@ -37,11 +37,11 @@ class Codec:
         The other way.
     """
 
-    read: Callable[[Json, str], Any] = _as_it_is
-    write: Callable[[Any], Json] = _written_as_it_is
+    read: Callable[[Json, str], Any]
+    write: Callable[[Any], Json]
 
 
-PLAIN = Codec()
+PLAIN = Codec(_as_it_is, _written_as_it_is)
 
 
 @dataclass(frozen=True)
