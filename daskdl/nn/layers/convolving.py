@@ -59,7 +59,7 @@ class ConvolvingConf(WeightLayerConf):
         return with_shape(entered, (*sizes, self.n_out))
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return W (*kernel, n_in, n_out) and b (n_out,)."""
+        """Return W ``(*kernel, n_in, n_out)`` and b (n_out,)."""
         n = self.n_axes
         shape = (*self.kernel_size, self.inferred_n_in(input_type), self.n_out)
         axes = (n + 1, n, *range(n))

@@ -33,7 +33,7 @@ class Deconvolution3D(DeconvolvingConf):
     dilation: CountTriple = (1, 1, 1)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return W (*kernel, n_out, n_in), as DL4J has it here, and b (n_out,)."""
+        """Return W ``(*kernel, n_out, n_in)``, as DL4J has it here, and b (n_out,)."""
         shape = (*self.kernel_size, self.n_out, self.inferred_n_in(input_type))
         return (Parameter("W", shape, order="c"), *self.bias_parameters())
 

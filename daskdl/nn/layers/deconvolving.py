@@ -36,7 +36,7 @@ class DeconvolvingConf(ConvolvingConf):
         )
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return W (*kernel, n_out, n_in) and b (n_out,)."""
+        """Return W ``(*kernel, n_out, n_in)`` and b (n_out,)."""
         n = self.n_axes
         shape = (*self.kernel_size, self.n_out, self.inferred_n_in(input_type))
         axes = (n + 1, n, *range(n))

@@ -80,7 +80,7 @@ class DepthwiseConvolution2D(ConvolvingConf):
         return with_shape(entered, (*sizes, self.inferred_n_out(entered)))
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return b (n_out,) and W (*kernel, n_in, depth_multiplier), as in DL4J."""
+        """Return b (n_out,) and W ``(*kernel, n_in, depth_multiplier)``, as in DL4J."""
         shape = (
             *self.kernel_size,
             self.inferred_n_in(input_type),

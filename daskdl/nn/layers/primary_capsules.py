@@ -106,7 +106,7 @@ class PrimaryCapsules(TrainedLayerConf):
         return Recurrent(size=capsules, time_steps=self.capsule_dimensions)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return weight (*kernel, n_in, n_channels) and bias (n_channels,)."""
+        """Return weight ``(*kernel, n_in, n_channels)`` and bias (n_channels,)."""
         n_in = images_in(self, input_type).channels
         shape = (*self.kernel_size, n_in, self.n_channels)
         weight = Parameter("weight", shape, order="c", is_scored=False)
