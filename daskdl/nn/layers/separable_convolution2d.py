@@ -128,7 +128,7 @@ class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
         return grad_x
 
     def _weights(self) -> tuple[FloatArray, FloatArray]:
-        """Return copies of W as ``(*kernel, n_in, multiplier)`` and pW as (n_in, n_out).
+        """Return copies of W as (*kernel, n_in, multiplier) and pW as (n_in, n_out).
 
         The vector holds them as DL4J does, because DL4J deals regularization along it.
         """
