@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from daskdl.checks import check_positive
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.errors import DataError, ShapeError
-from daskdl.nn.conf.axes import is_channels_first
+from daskdl.errors import DataError, OptionError, ShapeError
+from daskdl.nn.conf.axes import fits, is_channels_first
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
@@ -140,6 +140,21 @@ def minibatches(who: str, data: Any, batch_size: int | None) -> Iterator[Batch]:
         raise DataError(f"{who}: data must hold a minibatch, got none.")
 
 
+def check_readable(who: str, data: Any, n_passes: int) -> None:
+    """Refuse data that can be read once only where several passes are asked for.
+
+    Raises
+    ------
+    OptionError
+        If `data` is an iterator and `n_passes` is more than 1.
+    """
+    if n_passes > 1 and isinstance(data, Iterator):
+        raise OptionError(
+            f"{who}: data must be something to read again for {n_passes} passes, got "
+            f"{type(data).__name__}. Give a list."
+        )
+
+
 def check_features(
     who: str, inputs: Sequence[Port], features: Sequence[Any], masks: Sequence[Any]
 ) -> None:
@@ -206,12 +221,7 @@ def _check_count(who: str, what: str, expected: int, came: int) -> None:
 
 
 def _check_shape(port: Port, what: str, array: Any) -> None:
-    expected = port.type.border_shape
-    fits = array.ndim == len(expected) + 1 and all(
-        wanted in (None, came)
-        for wanted, came in zip(expected, array.shape[1:], strict=True)
-    )
-    if not fits:
+    if not fits(port.type.border_shape, array):
         raise ShapeError(
             f"{port.who}: {what} must have shape {_axes(port.type)}, got {array.shape}."
         )

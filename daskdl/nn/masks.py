@@ -74,9 +74,9 @@ def rows_of_mask(mask: FloatArray, shape: tuple[int, ...], who: str) -> FloatArr
     )
 
 
-def check_step_mask(mask: FloatArray, x: FloatArray, who: str) -> None:
+def check_step_mask(mask: FloatArray | None, x: FloatArray, who: str) -> None:
     """Refuse a mask that is not (batch, time) of the series `x` (batch, time, n)."""
-    if mask.shape != x.shape[:2]:
+    if mask is not None and mask.shape != x.shape[:2]:
         raise ShapeError(
             f"{who}: the mask must have shape {x.shape[:2]}, got {mask.shape}."
         )
@@ -168,6 +168,21 @@ def last_steps(mask: FloatArray) -> NDArray[Any]:
     from_the_end: NDArray[Any] = xp.argmax(mask[:, ::-1] > 0, axis=1)
     steps: NDArray[Any] = mask.shape[1] - 1 - from_the_end
     return steps
+
+
+def at_steps(rows: FloatArray, steps: NDArray[Any] | None) -> tuple[Any, Any]:
+    """Return the index of one step of each example in series (batch, time, n).
+
+    Parameters
+    ----------
+    rows : ndarray of shape (batch, ...)
+        Anything with a row for each example.
+    steps : ndarray of int, shape (batch,), or None
+        Which; None is the last one of all.
+    """
+    if steps is None:
+        return slice(None), -1
+    return array_namespace(rows).arange(len(rows)), steps
 
 
 def masked(array: FloatArray, mask: FloatArray | None) -> FloatArray:

@@ -1,6 +1,6 @@
 """What a network does with data in one process: train, predict, evaluate, save."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from typing import Any, TypeVar, overload
 
@@ -11,7 +11,7 @@ from daskdl.checks import check_one_of, check_positive
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
-from daskdl.nn.batches import Batch, minibatches
+from daskdl.nn.batches import Batch, check_readable, minibatches
 from daskdl.nn.border import as_list
 from daskdl.nn.masks import masked
 from daskdl.nn.pretraining import Pretraining
@@ -61,11 +61,7 @@ class Network(Pretraining[Conf]):
         """
         who = f"{type(self).__name__}.fit"
         check_positive(who, "epochs", epochs)
-        if epochs > 1 and isinstance(data, Iterator):
-            raise OptionError(
-                f"{who}: data must be something to read again for epochs={epochs}, "
-                f"got {type(data).__name__}. Give a list."
-            )
+        check_readable(who, data, epochs)
         for _ in range(epochs):
             for batch in minibatches(who, data, batch_size):
                 self.fit_minibatch(batch)

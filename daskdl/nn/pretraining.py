@@ -1,6 +1,6 @@
 """Training of single layers on features alone, one after the other."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.random import IterationStream, stream
 from daskdl.checks import check_positive, some
 from daskdl.errors import OptionError
-from daskdl.nn.batches import Batch, as_arrays, minibatches
+from daskdl.nn.batches import Batch, as_arrays, check_readable, minibatches
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.layers.stage import Stage
@@ -63,7 +63,7 @@ class Pretraining(TimeSteps[Conf]):
                 f"{who}: the network must have a layer that can be pretrained, got "
                 "none. These are AutoEncoder and VariationalAutoencoder."
             )
-        _check_readable(who, data, len(names) * epochs)
+        check_readable(who, data, len(names) * epochs)
         for name in names:
             self.pretrain_layer(name, data, epochs=epochs, batch_size=batch_size)
         return self
@@ -105,7 +105,7 @@ class Pretraining(TimeSteps[Conf]):
         """
         who = f"{type(self).__name__}.pretrain_layer"
         check_positive(who, "epochs", epochs)
-        _check_readable(who, data, epochs)
+        check_readable(who, data, epochs)
         node, stage = self._found(who, layer)
         run = self._run_of(node)
         for _ in range(epochs):
@@ -188,11 +188,3 @@ class _Run:
         self.iteration = 0
         self.epoch = 0
         plan.initialize_state(self.updater_state)
-
-
-def _check_readable(who: str, data: Any, n_passes: int) -> None:
-    if n_passes > 1 and isinstance(data, Iterator):
-        raise OptionError(
-            f"{who}: data must be something to read again for {n_passes} passes, got "
-            f"{type(data).__name__}. Give a list."
-        )

@@ -5,7 +5,7 @@ format says otherwise.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
@@ -78,6 +78,13 @@ def with_shape(input_type: T, shape: Sequence[int | None]) -> T:
     """Return the same kind of type with other sizes, as they are inside."""
     names = _OPTIONS[type(input_type)]
     return input_type.replaced(**dict(zip(names, shape, strict=True)))
+
+
+def fits(shape: Sequence[int | None], array: Any) -> bool:
+    """Return whether an array holds examples of a shape, in which None is any size."""
+    return array.ndim == len(shape) + 1 and all(
+        size in (None, came) for size, came in zip(shape, array.shape[1:], strict=True)
+    )
 
 
 def same_kind(input_types: Sequence[InputType]) -> None:

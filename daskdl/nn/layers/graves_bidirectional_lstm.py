@@ -84,8 +84,7 @@ class GravesBidirectionalLstmLayer(GatedLayer[GravesBidirectionalLSTM]):
         """Compute the output of each step; see :meth:`Layer.forward`."""
         self._check_input(x)
         refuse_carrying(self.who, self.carries_state)
-        if mask is not None:
-            check_step_mask(mask, x, self.who)
+        check_step_mask(mask, x, self.who)
         self._mask = mask
         self._x_shape = x.shape
         shape = (*x.shape[:2], self.conf.n_out)

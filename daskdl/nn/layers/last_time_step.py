@@ -1,16 +1,16 @@
 """The wrapper that keeps the last step of what a recurrent layer computes."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, describe
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
-from daskdl.nn.masks import check_step_mask, last_steps
+from daskdl.nn.masks import at_steps, check_step_mask, last_steps
 
 
 class LastTimeStep(WrapperConf):
@@ -66,12 +66,11 @@ class LastTimeStepLayer(WrapperLayer[LastTimeStep]):
         self._check_input(x)
         series = self._inner_forward(x, training=training, mask=mask, rng=rng)
         mask = self.inner.step_mask(mask)
-        if mask is not None:
-            check_step_mask(mask, series, self.who)
+        check_step_mask(mask, series, self.who)
         self._series_shape = series.shape
         self._steps = None if mask is None else last_steps(mask)
         output: FloatArray = self._buffer("output", series[:, -1].shape, x.dtype)
-        output[...] = series[self._last(x)]
+        output[...] = series[at_steps(x, self._steps)]
         return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
@@ -80,15 +79,9 @@ class LastTimeStepLayer(WrapperLayer[LastTimeStep]):
             "grad_series", self._series_shape, grad_out.dtype
         )
         grad.fill(0)
-        grad[self._last(grad_out)] = grad_out
+        grad[at_steps(grad_out, self._steps)] = grad_out
         return self._inner_backward(grad)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> None:
         """Return None: there is no time left to mask."""
         return
-
-    def _last(self, rows: FloatArray) -> tuple[Any, Any]:
-        """Return the index of the last step of each example in the series."""
-        if self._steps is None:
-            return slice(None), -1
-        return array_namespace(rows).arange(len(rows)), self._steps

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
+from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
@@ -183,11 +184,7 @@ class Layer(ABC, Generic[C]):
         if self.carries_state and isinstance(self.input_type, Recurrent):
             # A stretch of a series is shorter than the series are.
             expected = (None, self.input_type.size)
-        fits = len(x.shape) == len(expected) + 1 and all(
-            size in (None, came)
-            for size, came in zip(expected, x.shape[1:], strict=True)
-        )
-        if not fits:
+        if not fits(expected, x):
             axes = ", ".join("time" if n is None else str(n) for n in expected)
             raise ShapeError(
                 f"{self.who}: x must have shape (batch, {axes}), got {x.shape}."

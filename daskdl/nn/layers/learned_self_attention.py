@@ -81,8 +81,7 @@ class LearnedSelfAttentionLayer(Layer[LearnedSelfAttention]):
     ) -> FloatArray:
         """Compute the answer to each query; see :meth:`Layer.forward`."""
         self._check_input(x)
-        if mask is not None:
-            check_step_mask(mask, x, self.who)
+        check_step_mask(mask, x, self.who)
         learned = self.params["Q"]
         queries = self._buffer("queries", (len(x), *learned.shape), x.dtype)
         queries[...] = learned

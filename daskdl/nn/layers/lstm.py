@@ -78,8 +78,7 @@ class OneWayLstmLayer(GatedLayer[L]):
         self._check_input(x)
         self._x = x
         self._mask = mask if self._uses_mask else None
-        if self._mask is not None:
-            check_step_mask(self._mask, x, self.who)
+        check_step_mask(self._mask, x, self.who)
         output: FloatArray = self._buffer(
             "output", (*x.shape[:2], self.conf.n_out), x.dtype
         )

@@ -104,8 +104,7 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
     ) -> FloatArray:
         """Compute the output of each step; see :meth:`Layer.forward`."""
         self._check_input(x)
-        if mask is not None:
-            check_step_mask(mask, x, self.who)
+        check_step_mask(mask, x, self.who)
         self._x = x
         self._trace = self._take_trace("trace")
         return recurrent_attention_forward(

@@ -75,8 +75,7 @@ class SelfAttentionLayer(Layer[SelfAttention]):
     ) -> FloatArray:
         """Compute the output of each step; see :meth:`Layer.forward`."""
         self._check_input(x)
-        if mask is not None:
-            check_step_mask(mask, x, self.who)
+        check_step_mask(mask, x, self.who)
         return self._heads.forward(x, x, x, mask)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:

@@ -87,8 +87,7 @@ class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
     ) -> FloatArray:
         """Compute the output of each step; see :meth:`Layer.forward`."""
         self._check_input(x)
-        if mask is not None:
-            check_step_mask(mask, x, self.who)
+        check_step_mask(mask, x, self.who)
         self._x = x
         self._mask = mask
         output: FloatArray = self._buffer(

@@ -8,6 +8,7 @@ from numpy.typing import DTypeLike
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
+from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import PreprocessorConf
 
@@ -69,11 +70,7 @@ class Preprocessor(ABC, Generic[P]):
         expected = self.input_type.shape
         if isinstance(self.input_type, Recurrent):
             expected = (None, self.input_type.size)
-        fits = len(x.shape) == len(expected) + 1 and all(
-            size in (None, came)
-            for size, came in zip(expected, x.shape[1:], strict=True)
-        )
-        if not fits:
+        if not fits(expected, x):
             axes = ", ".join("any" if n is None else str(n) for n in expected)
             raise ShapeError(
                 f"{self.who}: x must have shape (rows, {axes}), got {x.shape}."

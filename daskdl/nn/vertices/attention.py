@@ -211,8 +211,7 @@ class Attention(Vertex[AttentionVertex]):
     ) -> FloatArray:
         """Answer the queries; see :meth:`Vertex.forward`."""
         for x, mask in zip(inputs, masks, strict=True):
-            if mask is not None:
-                check_step_mask(mask, x, self.who)
+            check_step_mask(mask, x, self.who)
         queries, keys, values = inputs
         asked, *answers = masks
         output = self._heads.forward(queries, keys, values, _both(answers))

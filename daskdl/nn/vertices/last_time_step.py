@@ -9,7 +9,7 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.masks import check_step_mask, last_steps
+from daskdl.nn.masks import at_steps, check_step_mask, last_steps
 from daskdl.nn.vertices.vertex import Vertex
 
 
@@ -53,19 +53,18 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
         """Take the steps; see :meth:`Vertex.forward`."""
         (x,) = inputs
         mask = network_mask if self.conf.mask_input is not None else masks[0]
-        if mask is not None:
-            check_step_mask(mask, x, self.who)
+        check_step_mask(mask, x, self.who)
         self._x_shape = x.shape
         self._steps = None if mask is None else _last_or_first(mask)
         output: FloatArray = self._buffer("output", x[:, -1].shape, x.dtype)
-        output[...] = x[self._last(x)]
+        output[...] = x[at_steps(x, self._steps)]
         return output
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:
         """Return a gradient of 0 at the other steps; see :meth:`Vertex.backward`."""
         grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_out.dtype)
         grad_x.fill(0)
-        grad_x[self._last(grad_out)] = grad_out
+        grad_x[at_steps(grad_out, self._steps)] = grad_out
         return [grad_x]
 
     def feed_forward_mask(
@@ -76,12 +75,6 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
     ) -> FloatArray | None:
         """Return None: there is no time left to mask."""
         return None
-
-    def _last(self, rows: FloatArray) -> tuple[Any, Any]:
-        """Return the index of the last step of each example in the series."""
-        if self._steps is None:
-            return slice(None), -1
-        return array_namespace(rows).arange(len(rows)), self._steps
 
 
 def _last_or_first(mask: FloatArray) -> NDArray[Any]:

@@ -1,13 +1,13 @@
 """The vertex that cuts off the first row and column of images."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.vertices.vertex import Vertex
+from daskdl.nn.vertices.cut import CutVertex
 
 
 class PoolHelperVertex(VertexConf):
@@ -28,32 +28,12 @@ class PoolHelperVertex(VertexConf):
         return images.replaced(height=_less(images.height), width=_less(images.width))
 
 
-class PoolHelper(Vertex[PoolHelperVertex]):
+class PoolHelper(CutVertex[PoolHelperVertex]):
     """Images without their first row and first column."""
 
-    def forward(
-        self,
-        inputs: Sequence[FloatArray],
-        *,
-        masks: Sequence[FloatArray | None],
-        network_input: FloatArray | None = None,
-        network_mask: FloatArray | None = None,
-        batch_size: int = 0,
-    ) -> FloatArray:
-        """Copy the rest; see :meth:`Vertex.forward`."""
-        (x,) = inputs
-        self._x_shape = x.shape
-        rest = x[:, 1:, 1:]
-        output: FloatArray = self._buffer("output", rest.shape, x.dtype)
-        output[...] = rest
-        return output
-
-    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
-        """Return a gradient of 0 where was cut off; see :meth:`Vertex.backward`."""
-        grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_out.dtype)
-        grad_x.fill(0)
-        grad_x[:, 1:, 1:] = grad_out
-        return [grad_x]
+    def _part_of(self, x: FloatArray) -> Any:
+        behind_first = slice(1, None)
+        return (slice(None), behind_first, behind_first)
 
 
 def _less(size: int | None) -> int | None:

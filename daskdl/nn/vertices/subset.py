@@ -1,7 +1,7 @@
 """The vertex that takes some features or channels."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -10,7 +10,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, features_of, with_features
 from daskdl.nn.conf.values import Index
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.vertices.vertex import Vertex
+from daskdl.nn.vertices.cut import CutVertex
 
 
 class SubsetVertex(VertexConf):
@@ -35,29 +35,8 @@ class SubsetVertex(VertexConf):
         return with_features(whole, self.to - self.from_ + 1)
 
 
-class Subset(Vertex[SubsetVertex]):
+class Subset(CutVertex[SubsetVertex]):
     """Features (or channels) from `from_` to `to`, both included."""
 
-    def forward(
-        self,
-        inputs: Sequence[FloatArray],
-        *,
-        masks: Sequence[FloatArray | None],
-        network_input: FloatArray | None = None,
-        network_mask: FloatArray | None = None,
-        batch_size: int = 0,
-    ) -> FloatArray:
-        """Copy the features; see :meth:`Vertex.forward`."""
-        (x,) = inputs
-        self._x_shape = x.shape
-        taken = x[..., self.conf.from_ : self.conf.to + 1]
-        output: FloatArray = self._buffer("output", taken.shape, x.dtype)
-        output[...] = taken
-        return output
-
-    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
-        """Return a gradient of 0 around the features; see :meth:`Vertex.backward`."""
-        grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_out.dtype)
-        grad_x.fill(0)
-        grad_x[..., self.conf.from_ : self.conf.to + 1] = grad_out
-        return [grad_x]
+    def _part_of(self, x: FloatArray) -> Any:
+        return (..., slice(self.conf.from_, self.conf.to + 1))

@@ -1,7 +1,7 @@
 """The vertex that takes one minibatch out of a stack of several."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -11,7 +11,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import Count, Index
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.vertices.vertex import Vertex
+from daskdl.nn.vertices.cut import CutVertex
 
 
 class UnstackVertex(VertexConf):
@@ -45,33 +45,11 @@ class UnstackVertex(VertexConf):
         return self.only(input_types)
 
 
-class Unstack(Vertex[UnstackVertex]):
+class Unstack(CutVertex[UnstackVertex]):
     """One part of a stack."""
 
-    def forward(
-        self,
-        inputs: Sequence[FloatArray],
-        *,
-        masks: Sequence[FloatArray | None],
-        network_input: FloatArray | None = None,
-        network_mask: FloatArray | None = None,
-        batch_size: int = 0,
-    ) -> FloatArray:
-        """Copy the part; see :meth:`Vertex.forward`."""
-        (x,) = inputs
-        self._x_shape = x.shape
-        self._rows = self._part(len(x))
-        taken = x[self._rows]
-        output: FloatArray = self._buffer("output", taken.shape, x.dtype)
-        output[...] = taken
-        return output
-
-    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
-        """Return a gradient of 0 around the part; see :meth:`Vertex.backward`."""
-        grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_out.dtype)
-        grad_x.fill(0)
-        grad_x[self._rows] = grad_out
-        return [grad_x]
+    def _part_of(self, x: FloatArray) -> Any:
+        return self._rows(len(x))
 
     def feed_forward_mask(
         self,
@@ -81,13 +59,13 @@ class Unstack(Vertex[UnstackVertex]):
     ) -> FloatArray | None:
         """Return the part's own mask."""
         (mask,) = masks
-        return None if mask is None else mask[self._part(len(mask))]
+        return None if mask is None else mask[self._rows(len(mask))]
 
     def batch_size(self, sizes: Sequence[int]) -> int:
         """Return the number of examples in one part."""
         return sizes[0] // self.conf.stack_size
 
-    def _part(self, n_rows: int) -> slice:
+    def _rows(self, n_rows: int) -> slice:
         size, rest = divmod(n_rows, self.conf.stack_size)
         if rest:
             raise ShapeError(

@@ -203,7 +203,7 @@ def test_an_iterator_is_read_to_its_end(data):
 
 
 def test_an_iterator_lasts_for_one_epoch_only(data):
-    with pytest.raises(OptionError, match="must be something to read again for epoc"):
+    with pytest.raises(OptionError, match="read again for 2 passes, got"):
         mlp().fit(data.batches(4), epochs=2)
 
 
