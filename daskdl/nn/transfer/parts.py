@@ -147,8 +147,6 @@ def with_weight_init(part: Part, weight_init: Any) -> Part:
     """Return a layer or vertex whose weights are drawn in another way."""
     if isinstance(part, WrapperConf):
         return part.replaced(layer=with_weight_init(part.layer, weight_init))
-    if "weight_init" not in type(part).model_fields:
-        return part
     return part.replaced(weight_init=weight_init)
 
 
@@ -163,15 +161,12 @@ def with_open_input(part: Part, old_n: int | None, new_n: int | None) -> Part:
         Features or channels in front of it: a preprocessor that flattens images of the
         first number is given the second one.
     """
-    fields = type(part).model_fields
     changes: dict[str, Any] = dict.fromkeys(
         name for name in _SIZES_OF_INPUTS if getattr(part, name, None) is not None
     )
     preprocessor = getattr(part, "preprocessor", None)
-    if isinstance(preprocessor, _TAKES_CHANNELS) and "preprocessor" in fields:
-        channels = getattr(preprocessor, "channels", None)
-        if channels is not None and channels == old_n:
-            changes["preprocessor"] = preprocessor.replaced(channels=new_n)
+    if isinstance(preprocessor, _TAKES_CHANNELS) and preprocessor.channels == old_n:
+        changes["preprocessor"] = preprocessor.replaced(channels=new_n)
     if not part.dl4j.keys().isdisjoint(_SIZES_IN_FILES):
         changes["dl4j"] = {
             key: value for key, value in part.dl4j.items() if key not in _SIZES_IN_FILES

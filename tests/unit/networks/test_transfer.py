@@ -184,8 +184,14 @@ class TestAnotherNumberOfOutputs:
             dl.LastTimeStep(layer=dl.LSTM(n_out=5, n_in=8)),
             dl.Output(n_out=2, n_in=5),
         )
-        new = dl.transfer_learning(old).n_out_replace(0, 6).build()
+        new = (
+            dl.transfer_learning(old)
+            .n_out_replace(0, 6, weight_init="zero", next_weight_init="ones")
+            .build()
+        )
+        assert not new.param_table()["0_fW"].any()
         assert new.param_table()["1_W"].shape == (12, 20)
+        np.testing.assert_array_equal(new.param_table()["1_W"], 1)
         assert all(same(new, old, "2_W"))
 
     def test_pooling_and_slopes_in_between(self, rng):
