@@ -16,6 +16,7 @@ from daskdl.nn.conf.input_type import (
     InputType,
     Recurrent,
 )
+from daskdl.nn.masks import check_pixels
 
 Batch: TypeAlias = DataSet | MultiDataSet
 
@@ -286,14 +287,7 @@ def _check_pixel_mask(who: str, kind: Convolutional, images: Any, mask: Any) -> 
     channels = 1 if is_channels_first(kind) else 3
     sizes = enumerate(images.shape)
     expected = tuple(1 if axis == channels else size for axis, size in sizes)
-    fits = len(mask) == len(images) and all(
-        came in (1, size) for came, size in zip(mask.shape, expected, strict=True)
-    )
-    if not fits:
-        raise ShapeError(
-            f"{who}: features_mask must have shape {expected}, or 1 for height or "
-            f"width, got {mask.shape}."
-        )
+    check_pixels(mask, expected, f"{who}: features_mask")
 
 
 def _check_length(

@@ -82,6 +82,35 @@ def check_step_mask(mask: FloatArray | None, x: FloatArray, who: str) -> None:
         )
 
 
+def check_pixels(mask: FloatArray, pixels: tuple[int, ...], what: str) -> None:
+    """Refuse a mask of pixels that has neither their shape nor 1 for some axes.
+
+    Parameters
+    ----------
+    mask : ndarray
+        As it came.
+    pixels : tuple of int
+        What it masks: the shape that it has if it says something of each pixel.
+    what : str
+        Whose mask it is, and which: the beginning of the message.
+
+    Raises
+    ------
+    ShapeError
+        If it does not fit, or is of another number of examples.
+    """
+    fits = (
+        mask.ndim == len(pixels)
+        and len(mask) == pixels[0]
+        and all(came in (1, n) for came, n in zip(mask.shape, pixels, strict=True))
+    )
+    if not fits:
+        raise ShapeError(
+            f"{what} must have shape {pixels}, or 1 for some axes, got "
+            f"{mask.shape}."
+        )
+
+
 def either_mask(masks: Sequence[FloatArray | None]) -> FloatArray | None:
     """Return the mask of several inputs joined: a step stays that any of them keeps.
 

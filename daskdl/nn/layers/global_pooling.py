@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.errors import ShapeError
 from daskdl.kernels.global_pooling import (
     global_max_backward,
     global_max_forward,
@@ -28,7 +27,7 @@ from daskdl.nn.conf.names import PoolingName
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.entering import Sized
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.masks import check_step_mask
+from daskdl.nn.masks import check_pixels, check_step_mask
 
 
 class GlobalPooling(DroppedLayerConf):
@@ -164,18 +163,10 @@ class GlobalPoolingLayer(Layer[GlobalPooling]):
 
     def _pixel_mask(self, x: FloatArray, mask: FloatArray) -> FloatArray:
         pixels = (*x.shape[:-1], 1)
-        fits = len(pixels) == 4 and all(
-            came in (1, size) if axis else came == size
-            for axis, (came, size) in enumerate(zip(mask.shape, pixels, strict=True))
-        )
-        if not fits:
-            raise ShapeError(
-                f"{self.who}: the mask must have shape {pixels}, or 1 for height or "
-                f"width, got {mask.shape}."
-            )
+        check_pixels(mask, pixels, f"{self.who}: the mask")
         whole: FloatArray = self._buffer("mask", pixels, mask.dtype)
         array_namespace(mask).copyto(whole, mask)
-        return whole.reshape(x.shape[0], -1)
+        return whole.reshape(x.shape[0], math.prod(x.shape[1:-1]))
 
     @staticmethod
     def _cells(x: FloatArray) -> FloatArray:

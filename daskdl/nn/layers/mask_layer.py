@@ -5,11 +5,10 @@ from typing import Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.masks import check_step_mask, column_mask
+from daskdl.nn.masks import check_pixels, check_step_mask, column_mask
 
 
 class Mask(LayerConf):
@@ -55,16 +54,7 @@ class MaskLayer(Layer[Mask]):
             check_step_mask(mask, x, self.who)
             return mask[:, :, None]
         if mask.ndim == x.ndim > 2:
-            self._check_pixels(mask, x)
+            check_pixels(mask, x.shape, f"{self.who}: the mask")
             return mask
         column = column_mask(mask, len(x), self.who)
         return column.reshape(len(x), *(1 for _ in x.shape[1:]))
-
-    def _check_pixels(self, mask: FloatArray, x: FloatArray) -> None:
-        """Refuse a mask of pixels whose axes are neither 1 nor those of the images."""
-        pairs = zip(mask.shape, x.shape, strict=True)
-        if any(came not in (1, wanted) for came, wanted in pairs):
-            raise ShapeError(
-                f"{self.who}: the mask must have shape {x.shape}, or 1 for some axes, "
-                f"got {mask.shape}."
-            )
