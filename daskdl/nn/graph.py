@@ -10,7 +10,7 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.batches import Port
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.conf.topology import Node
-from daskdl.nn.layers.sd_gradient import as_counted
+from daskdl.nn.layers.same_diff import as_counted
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.network import Network
 from daskdl.nn.vertices.vertex import Vertex

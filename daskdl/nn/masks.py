@@ -106,8 +106,7 @@ def check_pixels(mask: FloatArray, pixels: tuple[int, ...], what: str) -> None:
     )
     if not fits:
         raise ShapeError(
-            f"{what} must have shape {pixels}, or 1 for some axes, got "
-            f"{mask.shape}."
+            f"{what} must have shape {pixels}, or 1 for some axes, got {mask.shape}."
         )
 
 

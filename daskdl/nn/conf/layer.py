@@ -73,7 +73,7 @@ class LayerConf(Conf):
     # Whether nothing in front of the layer learns from what is behind it.
     stops_gradient: ClassVar[bool] = False
 
-    # DL4J takes the gradient of some layers twice, see nn.layers.sd_gradient.
+    # DL4J takes the gradient of some layers twice, see nn.layers.same_diff.
     counts_gradient_twice: ClassVar[bool] = False
 
     type: str

@@ -23,7 +23,7 @@ class VertexConf(Conf):
         Properties in DL4J's file that change nothing here, kept for the way back.
     """
 
-    # DL4J takes the gradient of some vertices twice, see nn.layers.sd_gradient.
+    # DL4J takes the gradient of some vertices twice, see nn.layers.same_diff.
     counts_gradient_twice: ClassVar[bool] = False
 
     type: str

@@ -15,6 +15,7 @@ from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import draw_weights
 from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.same_diff import sd_parameter
 
 Fans = tuple[int, int]
 
@@ -127,13 +128,10 @@ def projections(
 ) -> tuple[Parameter, ...]:
     """Return Wq, Wk, Wv (n_heads, head_size, n_in) and Wo (all heads, n_out)."""
     into = [
-        Parameter(name, (n_heads, head_size, size), order="c", is_scored=False)
+        sd_parameter(name, (n_heads, head_size, size))
         for name, size in zip(("Wq", "Wk", "Wv"), sizes, strict=True)
     ]
-    return (
-        *into,
-        Parameter("Wo", (n_heads * head_size, n_out), order="c", is_scored=False),
-    )
+    return (*into, sd_parameter("Wo", (n_heads * head_size, n_out)))
 
 
 def draw(

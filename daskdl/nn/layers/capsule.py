@@ -13,6 +13,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.same_diff import sd_parameter
 
 
 class Capsule(TrainedLayerConf):
@@ -59,23 +60,19 @@ class Capsule(TrainedLayerConf):
         """Return weight (n_in, capsules * dimensions, n_dimensions) and bias."""
         n_in, n_dimensions = entering_capsules(self, input_type)
         n_out = self.capsules * self.capsule_dimensions
-        weight = Parameter(
+        weight = sd_parameter(
             "weight",
             (n_in, n_out, n_dimensions),
             dl4j_shape=(1, n_in, n_out, n_dimensions, 1),
-            order="c",
-            is_scored=False,
         )
         if not self.has_bias:
             return (weight,)
         shape = (self.capsules, self.capsule_dimensions)
-        bias = Parameter(
+        bias = sd_parameter(
             "bias",
             shape,
             "bias",
             dl4j_shape=(1, 1, *shape, 1),
-            order="c",
-            is_scored=False,
         )
         return (weight, bias)
 

@@ -11,6 +11,7 @@ from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
 from daskdl.nn.layers.heads import Heads
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.same_diff import sd_parameter
 from daskdl.nn.masks import check_step_mask
 
 
@@ -39,13 +40,11 @@ class LearnedSelfAttention(AttentionConf):
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return Q (n_queries, n_in) and perhaps Wq, Wk, Wv and Wo."""
         n_in = self.inferred_n_in(input_type)
-        queries = Parameter(
+        queries = sd_parameter(
             "Q",
             (self.n_queries, n_in),
             axes=(1, 0),
             dl4j_shape=(1, n_in, self.n_queries),
-            is_scored=False,
-            order="c",
         )
         return (queries, *self.projections(n_in, n_in, n_in))
 

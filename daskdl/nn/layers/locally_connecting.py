@@ -20,7 +20,7 @@ from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, KernelPair
 from daskdl.nn.layers.entering import Sized
-from daskdl.nn.layers.sd_activation import sd_activation
+from daskdl.nn.layers.same_diff import sd_activation, sd_parameter
 from daskdl.nn.layers.windows import Counts
 
 
@@ -48,15 +48,16 @@ class LocallyConnectingConf(ConvolvingConf):
         sizes = self.sizes_after(self.entering(input_type).shape[:-1])
         n_windows = math.prod(size for size in sizes if size is not None)
         n_cells = math.prod(self.kernel_size)
-        weight = Parameter(
+        weight = sd_parameter(
             "W",
             (n_windows, n_in, *self.kernel_size, self.n_out),
             dl4j_shape=(n_windows, n_in * n_cells, self.n_out),
-            order="c",
-            is_scored=False,
         )
-        bias = (replace(item, is_scored=False) for item in self.bias_parameters())
-        return (weight, *bias)
+        return (weight, *self.bias_parameters())
+
+    def bias_parameters(self) -> tuple[Parameter, ...]:
+        """Return b (n_out,), if there is one."""
+        return (sd_parameter("b", (self.n_out,), "bias"),) if self.has_bias else ()
 
     def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the weights first, unlike other convolutions."""

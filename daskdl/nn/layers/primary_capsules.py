@@ -21,6 +21,7 @@ from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.same_diff import sd_parameter
 from daskdl.nn.layers.windows import window_of, window_sizes
 
 
@@ -109,10 +110,10 @@ class PrimaryCapsules(TrainedLayerConf):
         """Return weight ``(*kernel, n_in, n_channels)`` and bias (n_channels,)."""
         n_in = images_in(self, input_type).channels
         shape = (*self.kernel_size, n_in, self.n_channels)
-        weight = Parameter("weight", shape, order="c", is_scored=False)
+        weight = sd_parameter("weight", shape)
         if not self.has_bias:
             return (weight,)
-        bias = Parameter("bias", (self.n_channels,), "bias", is_scored=False)
+        bias = sd_parameter("bias", (self.n_channels,), "bias")
         return (weight, bias)
 
 

@@ -21,7 +21,7 @@ from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.sd_activation import sd_activation
+from daskdl.nn.layers.same_diff import sd_activation, sd_parameter
 from daskdl.nn.masks import check_step_mask
 
 
@@ -60,10 +60,10 @@ class RecurrentAttention(AttentionConf):
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (n_in, n_out), RW (n_out, n_out), perhaps Wq, Wk, Wv, Wo, and b."""
         n_in, n_out = self.inferred_n_in(input_type), self.n_out
-        bias = Parameter("b", (n_out,), "bias", order="c", is_scored=False)
+        bias = sd_parameter("b", (n_out,), "bias")
         return (
-            Parameter("W", (n_in, n_out), order="c", is_scored=False),
-            Parameter("RW", (n_out, n_out), order="c", is_scored=False),
+            sd_parameter("W", (n_in, n_out)),
+            sd_parameter("RW", (n_out, n_out)),
             *self.projections(n_out, n_in, n_in),
             *((bias,) if self.has_bias else ()),
         )

@@ -17,7 +17,7 @@ from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.layer import Layer, OutputLayer
 from daskdl.nn.layers.noisy_params import NoisyParams
 from daskdl.nn.layers.pretrained import PretrainedLayer
-from daskdl.nn.layers.sd_gradient import as_counted
+from daskdl.nn.layers.same_diff import as_counted
 from daskdl.nn.layers.table import build_layer
 from daskdl.nn.preprocessors.table import build_preprocessor
 

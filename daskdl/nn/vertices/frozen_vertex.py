@@ -14,7 +14,7 @@ from daskdl.nn.conf.kinds import VERTEX_KINDS, AnyOf
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.layers.sd_gradient import as_counted
+from daskdl.nn.layers.same_diff import as_counted
 from daskdl.nn.vertices.vertex import Vertex
 
 

@@ -1,9 +1,50 @@
-"""How DL4J counts the gradient of what it computes with SameDiff."""
+"""What DL4J does otherwise in layers and vertices that it computes with SameDiff."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
+from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.vertex import VertexConf
+
+
+def sd_parameter(
+    name: str,
+    shape: tuple[int, ...],
+    role: ParameterRole = "weight",
+    *,
+    axes: tuple[int, ...] | None = None,
+    dl4j_shape: tuple[int, ...] | None = None,
+) -> Parameter:
+    """Return a parameter that lies row by row in DL4J's files.
+
+    Parameters
+    ----------
+    name, shape, role, axes, dl4j_shape
+        As of :class:`Parameter`.
+    """
+    # DL4J's score knows nothing of what regularization does to it.
+    return Parameter(
+        name,
+        shape,
+        role,
+        axes=axes,
+        dl4j_shape=dl4j_shape,
+        order="c",
+        is_scored=False,
+    )
+
+
+def sd_activation(activation: AnyActivation) -> AnyActivation:
+    """Return the activation that DL4J's SameDiff layers take for a given one.
+
+    Parameters
+    ----------
+    activation : str or activation with options
+        As a layer has it.
+    """
+    # By name a leaky rectifier does not leak: M2.1 gives it the slope 0.
+    return "relu" if activation == "leakyrelu" else activation
 
 
 def as_counted(
