@@ -15,7 +15,7 @@ from daskdl.nn.batches import Batch, check_readable, minibatches
 from daskdl.nn.border import as_list
 from daskdl.nn.masks import masked
 from daskdl.nn.pretraining import Pretraining
-from daskdl.nn.step import Conf
+from daskdl.nn.structure import Conf
 from daskdl.nn.summary import summarize
 
 N = TypeVar("N", bound="Network[Any]")
@@ -26,7 +26,7 @@ class Network(Pretraining[Conf]):
     """A network in one process: train, predict, evaluate, save.
 
     Parameters, attributes and errors are those of
-    :class:`~daskdl.nn.step.StepNetwork`.
+    :class:`~daskdl.nn.structure.NetworkStructure`.
     """
 
     def fit(

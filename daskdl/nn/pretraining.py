@@ -14,7 +14,7 @@ from daskdl.nn.batches import Batch, as_arrays, check_readable, minibatches
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.layers.stage import Stage
-from daskdl.nn.step import Conf, stretches
+from daskdl.nn.structure import Conf, stretches
 from daskdl.nn.time_steps import TimeSteps
 from daskdl.nn.update_plan import UpdatePlan
 

@@ -1,240 +1,32 @@
-"""What sequences and graphs share: the flat vectors, and one training step."""
+"""One step of training, which sequences and graphs share."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from abc import abstractmethod
+from collections.abc import Generator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from functools import cached_property
 
 import numpy as np
 
-from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.random import IterationStream, stream
-from daskdl.arrays.workspace import Workspace
-from daskdl.errors import OptionError, ShapeError
-from daskdl.nn.batches import Arrays, Batch, Port
-from daskdl.nn.border import Border
-from daskdl.nn.conf.input_type import InputType, features_of
-from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.conf.network import (
-    ComputationGraphConfiguration,
-    MultiLayerConfiguration,
-)
-from daskdl.nn.conf.topology import Node, learning_nodes
-from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.layers.layer import OutputLayer
-from daskdl.nn.layers.stage import Stage
-from daskdl.nn.lengths import output_steps
-from daskdl.nn.param_roles import LayerStretch, plan_parameters
+from daskdl.nn.batches import Arrays, Batch
+from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.solvers import LineSearchSolver
+from daskdl.nn.structure import Conf, NetworkStructure
 from daskdl.nn.tbptt import carrying_anew, time_segments
-from daskdl.nn.update_plan import UpdatePlan
-from daskdl.nn.vertices.table import build_vertex
-from daskdl.nn.vertices.vertex import Vertex
-
-if TYPE_CHECKING:
-    from daskdl.data.normalizers.normalizer import Normalizer
-
-Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
-S = TypeVar("S", bound="StepNetwork[Any]")
 
 
-class StepNetwork(ABC, Generic[Conf]):
-    """Parameters, gradients and updater state of a network, and how a step uses them.
+class StepNetwork(NetworkStructure[Conf]):
+    """A network that can be trained minibatch by minibatch.
 
-    The three vectors are one-dimensional and contiguous. They are written through and
-    never replaced: layers hold views of them.
-
-    Parameters
-    ----------
-    conf : MultiLayerConfiguration or ComputationGraphConfiguration
-        What the network is.
-    params : array_like of shape (n_params,), optional
-        Copied. If left out, initial weights are drawn from the configuration's seed.
-    updater_state : array_like of shape (n_state,), optional
-        Copied. If left out, updaters begin anew.
-
-    Attributes
-    ----------
-    layout : ParamLayout
-        Where each parameter lies: ``0_W``, ``0_b``, ... or ``<vertex>_W``.
-    iteration_count, epoch_count : int
-        Minibatches and passes over the data that were trained.
-    score : float
-        Of the last minibatch, before its update; NaN before the first.
-    normalizer : Normalizer or None
-        What the features went through; saved and loaded with the network.
-
-    Raises
-    ------
-    ShapeError
-        If `params` or `updater_state` have the wrong number of elements.
-
-    Notes
-    -----
-    Not for several threads at once. The same configuration, data and NumPy give the
-    same parameters, bit for bit.
+    Parameters, attributes and errors are those of
+    :class:`~daskdl.nn.structure.NetworkStructure`.
     """
-
-    def __init__(
-        self, conf: Conf, params: Any = None, *, updater_state: Any = None
-    ) -> None:
-        self.conf: Conf = conf
-        self.iteration_count = 0
-        self.epoch_count = 0
-        self.score = float("nan")
-        self.normalizer: Normalizer | None = None
-        self._nodes = conf.nodes()
-        self._workspace = Workspace()
-        self._parts = [(node, self._part(node)) for node in self._nodes]
-        self._layers = [
-            layer
-            for _, part in self._parts
-            if isinstance(part, Stage)
-            for layer in part.layer.walk()
-        ]
-        self._learning = learning_nodes(self._nodes)
-        self._has_frozen = any(
-            isinstance(node.conf, LayerConf) and node.conf.stops_gradient
-            for node in self._nodes
-        )
-        for node, part in self._parts:
-            if isinstance(part, Stage):
-                part.layer.needs_grad_x = not self._learning.isdisjoint(node.inputs)
-        self.layout = ParamLayout.of(
-            {
-                f"{node.key}_{item.name}": item.shape
-                for node in self._nodes
-                for item in node.parameters
-            }
-        )
-        self._plan = UpdatePlan(self.layout, stretches(self.layout, self._nodes))
-        self._params: FloatArray = np.zeros(self.layout.size, self.dtype)
-        self._gradients: FloatArray = np.zeros(self.layout.size, self.dtype)
-        self._updater_state: FloatArray = np.zeros(self._plan.state_size, self.dtype)
-        self._bind()
-        self._border = Border(
-            type(self).__name__,
-            self.inputs,
-            self.outputs,
-            self.labels,
-            self.dtype,
-            steps=output_steps(conf),
-        )
-        self._solver: LineSearchSolver | None = None
-        if conf.optimization_algo != "stochastic_gradient_descent":
-            self._solver = LineSearchSolver(
-                conf.optimization_algo,
-                max_iterations=conf.max_num_line_search_iterations,
-            )
-        self._is_initialized = False
-        if params is None:
-            self.init()
-        else:
-            self._copy_in("params", self._params, params)
-            self._is_initialized = True
-        self._plan.initialize_state(self._updater_state)
-        if updater_state is not None:
-            self._copy_in("updater_state", self._updater_state, updater_state)
-
-    @property
-    def params(self) -> FloatArray:
-        """All parameters, shape (n_params,). Write into it: ``params[...] = x``."""
-        return self._params
-
-    @property
-    def gradients(self) -> FloatArray:
-        """All gradients, or after :meth:`compute_update` the update; (n_params,)."""
-        return self._gradients
-
-    @property
-    def updater_state(self) -> FloatArray:
-        """The state of all updaters, shape (n_state,)."""
-        return self._updater_state
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        """Layers and vertices in the order in which they are computed."""
-        return self._nodes
 
     @property
     def searches_lines(self) -> bool:
         """Whether it is trained by searches along lines, which make no update."""
         return self._solver is not None
-
-    @property
-    def plan(self) -> UpdatePlan:
-        """How gradients become updates, and where the updaters' state lies."""
-        return self._plan
-
-    @property
-    def running_slots(self) -> tuple[Slot, ...]:
-        """Where running statistics lie in :attr:`params`."""
-        return self._plan.running
-
-    @property
-    def n_params(self) -> int:
-        """Number of parameters."""
-        return self.layout.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of parameters and activations."""
-        dtype: np.dtype[Any] = np.dtype(self.conf.dtype)
-        return dtype
-
-    @property
-    @abstractmethod
-    def inputs(self) -> list[Port]:
-        """What goes in, in the order of the features."""
-
-    @property
-    def outputs(self) -> list[Port]:
-        """What comes out, in the order of the labels."""
-        return [
-            Port(self._who_is(node), node.output_type) for node in self._output_nodes()
-        ]
-
-    @property
-    def labels(self) -> list[Port]:
-        """What the labels of each output are."""
-        return [
-            Port(self._who_is(node), node.labels_type) for node in self._output_nodes()
-        ]
-
-    @property
-    def input_types(self) -> list[InputType]:
-        """What an example is, input by input."""
-        return [port.type for port in self.inputs]
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of outputs."""
-        return len(self._output_nodes())
-
-    @property
-    def output_layer_n_out(self) -> list[int]:
-        """Number of features or channels of each output."""
-        return [features_of(node.output_type) for node in self._output_nodes()]
-
-    @property
-    def output_losses(self) -> list[str]:
-        """Name of the loss of each output; empty where there is none."""
-        losses = [getattr(node.conf, "loss", "") for node in self._output_nodes()]
-        return [getattr(loss, "type", loss) for loss in losses]
-
-    def param_table(self) -> dict[str, FloatArray]:
-        """Return all parameters by name, as views."""
-        return self.layout.views(self._params)
-
-    def init(self: S) -> S:
-        """Draw the initial weights, unless that is done or they were given."""
-        if not self._is_initialized:
-            for node, part in self._parts:
-                learner = part.layer if isinstance(part, Stage) else part
-                learner.initialize(stream(self.conf.seed, "weights", node.key))
-            self._is_initialized = True
-        return self
 
     def compute_gradients(self, batch: Batch, *, rng_stream: int = 0) -> float:
         """Run forward and backward, and leave the mean gradient in `gradients`.
@@ -263,10 +55,6 @@ class StepNetwork(ABC, Generic[Conf]):
             now = (self.iteration_count, self.epoch_count)
             drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
             rng = IterationStream(drawn, *now)
-        if self._has_frozen:
-            # What lies in front of a frozen layer gets no gradient, and has the last
-            # update there.
-            self._gradients.fill(0)
         self._forward(*self._border.features(arrays), training=True, rng=rng)
         labels, masks = self._border.labels(arrays)
         loss = self._loss(labels, masks)
@@ -342,27 +130,6 @@ class StepNetwork(ABC, Generic[Conf]):
                 self.finish_iteration()
         return score
 
-    def clone(self: S) -> S:
-        """Return an independent copy: parameters, updater state and counters."""
-        rebuild, arguments = self.__reduce__()
-        copy: S = rebuild(*arguments)
-        return copy
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle vectors and counters; layers and their views are built anew."""
-        kept = ("iteration_count", "epoch_count", "score", "normalizer")
-        return _rebuild, (
-            type(self),
-            self.conf,
-            self._params,
-            self._updater_state,
-            {name: getattr(self, name) for name in kept},
-        )
-
-    @abstractmethod
-    def _output_nodes(self) -> Sequence[Node]:
-        """Return the outputs in the order of the labels."""
-
     @abstractmethod
     def _forward(
         self,
@@ -380,6 +147,16 @@ class StepNetwork(ABC, Generic[Conf]):
     ) -> None:
         """Write the summed gradients of the last forward pass into `gradients`."""
 
+    @cached_property
+    def _solver(self) -> LineSearchSolver | None:
+        """What searches along lines, if that is how the network is trained."""
+        conf = self.conf
+        if conf.optimization_algo == "stochastic_gradient_descent":
+            return None
+        return LineSearchSolver(
+            conf.optimization_algo, max_iterations=conf.max_num_line_search_iterations
+        )
+
     def _checked(self, batch: Batch) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it."""
         is_stretch = any(layer.carries_state for layer in self._layers)
@@ -387,52 +164,6 @@ class StepNetwork(ABC, Generic[Conf]):
         for layer, labels in zip(self._output_layers(), arrays.labels, strict=True):
             layer.check_labels(labels)
         return arrays
-
-    def _part(self, node: Node) -> Stage | Vertex[Any]:
-        if isinstance(node.conf, LayerConf):
-            return Stage(node.conf, node.input_types[0], node.name, self._workspace)
-        return build_vertex(node.conf, node.input_types, node.name, self._workspace)
-
-    def _output_stages(self) -> list[Stage]:
-        """Return the outputs, refusing those that are no layers."""
-        parts = {node.name: part for node, part in self._parts}
-        stages = []
-        for node in self._output_nodes():
-            part = parts[node.name]
-            if not isinstance(part, Stage):
-                raise OptionError(
-                    f"{self._who_is(node)}: training and scores need an output layer "
-                    "as output, got a vertex."
-                )
-            stages.append(part)
-        return stages
-
-    def _output_layers(self) -> list[OutputLayer[Any]]:
-        return [stage.output_layer for stage in self._output_stages()]
-
-    def _bind(self) -> None:
-        params = self.layout.views(self._params)
-        gradients = self.layout.views(self._gradients)
-        for node, part in self._parts:
-            names = [item.name for item in node.parameters]
-            learner = part.layer if isinstance(part, Stage) else part
-            learner.bind(
-                {name: params[f"{node.key}_{name}"] for name in names},
-                {name: gradients[f"{node.key}_{name}"] for name in names},
-            )
-
-    def _copy_in(self, what: str, vector: FloatArray, values: Any) -> None:
-        values = np.asarray(values)
-        if values.size != vector.size:
-            raise ShapeError(
-                f"{type(self).__name__}: {what} must have {vector.size} elements, "
-                f"got {values.size}."
-            )
-        vector[...] = values.reshape(-1)
-
-    def _who_is(self, node: Node) -> str:
-        kind = type(node.conf).__name__
-        return f"{type(self).__name__} {node.name} ({kind})"
 
     def _regularization_score(self) -> float:
         return self._plan.regularization_score(
@@ -451,30 +182,3 @@ class StepNetwork(ABC, Generic[Conf]):
                 self._output_layers(), labels, masks, strict=True
             )
         )
-
-
-def _rebuild(
-    kind: type[S],
-    conf: Any,
-    params: FloatArray,
-    updater_state: FloatArray,
-    values: dict[str, Any],
-) -> S:
-    network = kind(conf, params, updater_state=updater_state)
-    for name, value in values.items():
-        setattr(network, name, value)
-    return network
-
-
-def stretches(layout: ParamLayout, nodes: Sequence[Node]) -> list[LayerStretch]:
-    """Return how the parameters of each layer or vertex are treated."""
-    found = []
-    for node in nodes:
-        trained = node.conf.trained
-        if node.parameters and trained is not None:
-            slots = [layout[f"{node.key}_{item.name}"] for item in node.parameters]
-            order = () if isinstance(node.conf, VertexConf) else node.conf.table_order
-            found.append(
-                plan_parameters(trained, slots, node.parameters, table_order=order)
-            )
-    return found

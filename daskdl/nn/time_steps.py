@@ -6,7 +6,8 @@ from daskdl.data.batch_arrays import as_batch_array
 from daskdl.nn.border import as_list
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.step import Conf, StepNetwork
+from daskdl.nn.step import StepNetwork
+from daskdl.nn.structure import Conf
 from daskdl.nn.tbptt import carrying, forget
 
 

@@ -14,6 +14,8 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.vertex import VertexConf
 
+_MOST_NAMES = 20
+
 
 @dataclass(frozen=True)
 class Node:
@@ -216,6 +218,8 @@ def topological_order(
                 order.append(name)
     if len(order) < len(waiting):
         cycle = _find_cycle({n: s for n, s in waiting.items() if s})
+        if len(cycle) > _MOST_NAMES:
+            cycle[_MOST_NAMES - 1 : -1] = ["..."]
         raise PathError(
             "must not form a cycle, got " + " -> ".join(cycle) + ".", "vertices"
         )

@@ -159,8 +159,10 @@ Positive = Annotated[float, BeforeValidator(plain), Field(gt=0)]
 Fraction = Annotated[float, BeforeValidator(plain), Field(ge=0, lt=1)]
 Probability = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
 Whole = Annotated[int, BeforeValidator(whole)]
-Count = Annotated[int, BeforeValidator(whole), Field(gt=0)]
-Index = Annotated[int, BeforeValidator(whole), Field(ge=0)]
+# NumPy's and Java's sizes go no further; products of sizes must not grow without end.
+_LARGEST = (1 << 63) - 1
+Count = Annotated[int, BeforeValidator(whole), Field(gt=0, le=_LARGEST)]
+Index = Annotated[int, BeforeValidator(whole), Field(ge=0, le=_LARGEST)]
 CountSingle = Annotated[tuple[Count], BeforeValidator(repeated(1))]
 IndexSingle = Annotated[tuple[Index], BeforeValidator(repeated(1))]
 CountPair = Annotated[tuple[Count, Count], BeforeValidator(repeated(2))]
