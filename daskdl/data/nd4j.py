@@ -64,7 +64,12 @@ class StoredArray:
         return None if self.layout == _plain_layout(self.values) else self.layout
 
 
-def read_array(stream: BinaryIO | CountedStream, *, name: str = "stream") -> _Array:
+def read_array(
+    stream: BinaryIO | CountedStream,
+    *,
+    name: str = "stream",
+    most_bytes: int | None = None,
+) -> _Array:
     """Read one array and leave the stream right behind it.
 
     Parameters
@@ -73,6 +78,9 @@ def read_array(stream: BinaryIO | CountedStream, *, name: str = "stream") -> _Ar
         Positioned at the start of an array.
     name : str
         What messages call the stream, if it is no `CountedStream`.
+    most_bytes : int, optional
+        What compressed elements may take when they are inflated, at most a thousand
+        times what they take in the stream.
 
     Returns
     -------
@@ -87,11 +95,14 @@ def read_array(stream: BinaryIO | CountedStream, *, name: str = "stream") -> _Ar
         If the stream ends too early, a header is impossible, or the elements are text
         (UTF8), whose content ND4J does not store; with name and offset.
     """
-    return read_stored(stream, name=name).values
+    return read_stored(stream, name=name, most_bytes=most_bytes).values
 
 
 def read_stored(
-    stream: BinaryIO | CountedStream, *, name: str = "stream"
+    stream: BinaryIO | CountedStream,
+    *,
+    name: str = "stream",
+    most_bytes: int | None = None,
 ) -> StoredArray:
     """Read one array and how it is stored.
 
@@ -104,7 +115,7 @@ def read_stored(
         # floats.
         layout = ArrayLayout(info.type_name or "FLOAT", info.order, is_null=True)
         return StoredArray(np.empty(0, native_dtype(layout.type_name)), layout)
-    elements = read_elements(counted)
+    elements = read_elements(counted, most_bytes)
     values = _arranged(counted, elements.values, info)
     return StoredArray(values, _layout(info, elements, values))
 

@@ -120,8 +120,15 @@ def read_head(counted: CountedStream) -> tuple[int, str]:
     return count, counted.take_text()
 
 
-def read_elements(counted: CountedStream) -> Elements:
+def read_elements(counted: CountedStream, most_bytes: int | None = None) -> Elements:
     """Read a whole buffer, head and elements.
+
+    Parameters
+    ----------
+    counted : CountedStream
+        Positioned at the start of a buffer.
+    most_bytes : int, optional
+        What compressed elements may take when they are inflated.
 
     Raises
     ------
@@ -132,7 +139,7 @@ def read_elements(counted: CountedStream) -> Elements:
     start = counted.offset
     count, type_name = read_head(counted)
     if type_name == "COMPRESSED":
-        return _read_compressed(counted, count)
+        return _read_compressed(counted, count, most_bytes)
     return _read_plain(counted, count, type_name, start)
 
 
@@ -171,7 +178,9 @@ def _read_plain(
     return Elements(_decoded(raw, type_name), type_name)
 
 
-def _read_compressed(counted: CountedStream, count: int) -> Elements:
+def _read_compressed(
+    counted: CountedStream, count: int, most_bytes: int | None
+) -> Elements:
     start = counted.offset
     algorithm = counted.take_text()
     _, n_original, n_elements, ordinal = struct.unpack(">qqqi", counted.take(28))
@@ -181,6 +190,9 @@ def _read_compressed(counted: CountedStream, count: int) -> Elements:
         must = "a compressed buffer must declare a known type and its size"
         got = f"{n_elements} elements of type {type_name} in {n_original} bytes"
         raise counted.corrupt(must, got, start)
+    if most_bytes is not None and n_original > most_bytes:
+        must = f"compressed elements must take at most {most_bytes} bytes"
+        raise counted.corrupt(must, str(n_original), start)
     if algorithm == "NOOP":
         # DL4J declares 0 bytes here, writes memory as it lies, little-endian, and reads
         # other numbers back. These are the right ones; we write them uncompressed.

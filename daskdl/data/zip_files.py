@@ -106,6 +106,11 @@ class ZipEntries:
         with self.open(entry) as stream:
             return stream.read()
 
+    def stored_bytes(self, entry: str) -> int:
+        """Return what an entry can take in the file at most, before it is inflated."""
+        # What the list says may be a lie; nothing lies behind the list itself.
+        return min(self._infos[entry].compress_size, self._archive.start_dir)
+
     @contextmanager
     def open(self, entry: str) -> Iterator[BinaryIO]:
         """Open an entry to read it forward: it is inflated as it is read.

@@ -17,7 +17,9 @@ MOST_VALUES = 1 << 19
 DEEPEST = 100
 """Levels of objects and lists."""
 
-_LONGEST_TEXT = 10_000
+LONGEST_TEXT = 10_000
+"""Characters of a name or another text."""
+
 # Half a character: no text that can be written down.
 _HALF = re.compile("[\ud800-\udfff]")
 # Java has no longer whole numbers.
@@ -59,17 +61,23 @@ def check_values(data: Json, who: str) -> None:
             waiting += [(item, level + 1) for item in value]
         elif not _is_plain(value):
             raise FormatError(
-                f"{who}: must have texts of at most {_LONGEST_TEXT} characters, finite "
-                f"numbers of at most 64 bits and true, false and null, got "
-                f"{shown(value)}."
+                f"{who}: must have texts of at most {LONGEST_TEXT} characters, finite "
+                "numbers of at most 64 bits and true, false and null, got "
+                f"{_described(value)}."
             )
 
 
 def _is_plain(value: Json) -> bool:
     if isinstance(value, str):
-        return len(value) <= _LONGEST_TEXT and not _HALF.search(value)
+        return len(value) <= LONGEST_TEXT and not _HALF.search(value)
     if isinstance(value, bool) or value is None:
         return True
     if isinstance(value, int):
         return value in _LONG
     return isinstance(value, float) and math.isfinite(value)
+
+
+def _described(value: Json) -> str:
+    # Python refuses to write out a number of thousands of digits.
+    is_whole = isinstance(value, int)
+    return f"one of {value.bit_length()} bits" if is_whole else shown(value)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.inputs import inner
 from daskdl.formats.dl4j.java import (
     Json,
     expect_flag,
@@ -29,6 +28,7 @@ _NARROW_DTYPES = {"HALF": "float32", "BFLOAT16": "float32"}
 _BACKPROP = {"Standard": "standard", "TruncatedBPTT": "truncated_bptt"}
 # Ten times as many as the deepest networks that have been published.
 _MOST_PARTS = 10_000
+_MOST_INPUTS = 1000
 # What DL4J writes and nothing here depends on: kept if it differs.
 _NETWORK_KEPT: dict[str, Json] = {
     "cacheMode": "NONE",
@@ -88,7 +88,8 @@ def read_configuration(
         )
     else:
         raise FormatError(
-            f"{where}: must have the key 'confs' or 'vertices', got {sorted(data)[:8]}."
+            f"{where}: must have the key 'confs' or 'vertices', got "
+            f"{shown(sorted(data)[:8])}."
         )
     network.update(_read_shared(data, shared, where))
     counters = Counters(
@@ -172,7 +173,9 @@ def _read_conf(conf: Json, where: str) -> dict[str, Any]:
     layer = read_layer(mapping.get("layer"), f"{where}.layer")
     variables = expect_names(mapping.get("variables", []), f"{where}.variables")
     layer["variables"] = variables
-    held: Any = inner(layer)
+    held = layer
+    while isinstance(held.get("layer"), dict):
+        held = held["layer"]
     if held["type"] == "batch_normalization" and variables:
         # DL4J asks only where it is not frozen, and takes an old frozen layer's
         # variance for a logarithm.
@@ -198,8 +201,14 @@ def _read_vertices(data: Mapping[str, Json], where: str) -> dict[str, Any]:
             vertex = read_vertex(mapping, place)
         sources = expect_names(reads.get(name), f"{where}: vertexInputs[{shown(name)}]")
         vertices[name] = {**vertex, "inputs": sources}
+    inputs = expect_names(data.get("networkInputs"), f"{where}: networkInputs")
+    if len(inputs) > _MOST_INPUTS:
+        raise FormatError(
+            f"{where}: networkInputs: must be at most {_MOST_INPUTS}, got "
+            f"{len(inputs)}."
+        )
     network = {
-        "inputs": expect_names(data.get("networkInputs"), f"{where}: networkInputs"),
+        "inputs": inputs,
         "vertices": vertices,
         "outputs": expect_names(data.get("networkOutputs"), f"{where}: networkOutputs"),
     }

@@ -4,6 +4,7 @@ The first layer behind an input tells, or its preprocessor; a layer that takes a
 such as an activation, leaves it to the one behind it.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -122,7 +123,7 @@ def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
     for index, layer in enumerate(chain):
         preprocessor = layers[index].get("preprocessor")
         if preprocessor is not None:
-            return _before(preprocessor, layer)
+            return _before(preprocessor, layer, where)
         if layer["type"] in _CHANGING:
             size = next(_sizes(chain[index + 1 :]), None)
             return {"type": _CHANGING[layer["type"]], "size": size}
@@ -143,9 +144,12 @@ def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
 
 
 def inner(layer: _Layer) -> _Layer:
-    """Return the layer that wrappers hold, with the format of steps that are rows."""
+    """Return the layer that wrappers hold, with the format of steps that are rows.
+
+    A wrapper that holds nothing is returned itself.
+    """
     steps = None
-    while layer["type"] in _WRAPPERS:
+    while layer["type"] in _WRAPPERS and "layer" in layer:
         if layer["type"] == "time_distributed":
             steps = layer.get("dl4j", {}).get("rnnDataFormat", "NCW")
         layer = layer["layer"]
@@ -223,19 +227,27 @@ def _format(layer: _Layer) -> str | None:
     return None
 
 
-def _before(preprocessor: Mapping[str, Any], layer: _Layer) -> dict[str, Any]:
+def _before(
+    preprocessor: Mapping[str, Any], layer: _Layer, where: str
+) -> dict[str, Any]:
     """Return what a preprocessor at the door takes."""
     tag = preprocessor["type"]
     if tag == "composable":
-        return _before(preprocessor["preprocessors"][0], layer)
+        parts = preprocessor.get("preprocessors")
+        if not parts:
+            raise FormatError(f"{where}: must begin with a preprocessor, got none.")
+        return _before(parts[0], layer, where)
     sizes = {
         name: preprocessor[name]
         for name in ("depth", "height", "width", "channels")
         if name in preprocessor
     }
-    count = 1
-    for size in sizes.values():
-        count *= size
+    if not all(isinstance(size, int) for size in sizes.values()):
+        raise FormatError(
+            f"{where}: its first preprocessor must name whole sizes, got "
+            f"{shown(sizes)}."
+        )
+    count = math.prod(sizes.values())
     data_format = preprocessor.get("data_format")
     if tag in ("cnn_to_feed_forward", "cnn_to_rnn"):
         image = data_format if data_format in ("NCHW", "NHWC") else "NCHW"

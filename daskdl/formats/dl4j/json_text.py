@@ -6,6 +6,9 @@ from daskdl.errors import FormatError
 from daskdl.formats.dl4j.bounds import MOST_VALUES, check_length, check_values
 from daskdl.formats.dl4j.java import Json
 
+# Java's longest whole number has 19, and a sign.
+_MOST_DIGITS = 20
+
 
 def parse_json(text: str | bytes, who: str) -> dict[str, Json]:
     """Return the object that a JSON text holds.
@@ -32,7 +35,7 @@ def parse_json(text: str | bytes, who: str) -> dict[str, Json]:
             f"{who}: must have at most {MOST_VALUES} values, got {n_values}."
         )
     try:
-        data = json.loads(text, parse_constant=_refuse)
+        data = json.loads(text, parse_constant=_refuse, parse_int=_whole)
     except RecursionError:
         raise FormatError(f"{who}: must not be nested that deep.") from None
     except ValueError as error:
@@ -48,6 +51,12 @@ def _decoded(text: bytes, who: str) -> str:
         return text.decode()
     except UnicodeDecodeError as error:
         raise FormatError(f"{who}: must be UTF-8, got {error}.") from None
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
 
 
 def _refuse(name: str) -> None:

@@ -8,25 +8,26 @@ References
 DL4J, ``org.deeplearning4j.util.ModelSerializer`` of 1.0.0-M2.1.
 """
 
-import errno
 import io
+import math
+import sys
 import warnings
 import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
+from daskdl.checks import some
 from daskdl.data.dl4j_normalizers import read_normalizer, write_normalizer
 from daskdl.data.files import open_input, open_output
 from daskdl.data.nd4j import read_array, write_array
 from daskdl.data.normalizers.normalizer import Normalizer
-from daskdl.errors import DaskdlError, FormatError
+from daskdl.data.zip_files import ZipEntries
+from daskdl.errors import FormatError
 from daskdl.evaluation.jackson import dumps
+from daskdl.formats.dl4j.bounds import MOST_BYTES
 from daskdl.formats.dl4j.configuration import Counters
 from daskdl.formats.dl4j.export_network import export_configuration
 from daskdl.formats.dl4j.import_network import Configuration, import_configuration
@@ -44,19 +45,17 @@ _UPDATER_STATE = "updaterState.bin"
 _NORMALIZER = "normalizer.bin"
 _OLD_NORMALIZER = "preprocessor.bin"
 
-_MOST_JSON = 64 << 20
+# Statistics of a million columns, and of as many labels.
+_MOST_NORMALIZER = 64 << 20
+# Numbers of a byte: trained ones hardly get smaller when they are compressed, zeros a
+# thousand times.
+_MOST_INFLATION = 50
+# Numbers that need no look.
+_FEW = 4 << 20
 # Headers of an array, and no more.
 _HEADER_BYTES = 64 << 10
 # The earliest time that a zip can hold: the clock must not change the bytes.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    UnicodeDecodeError,
-)
 
 
 def recognizes(stream: BinaryIO) -> bool:
@@ -68,8 +67,7 @@ def recognizes(stream: BinaryIO) -> bool:
         Left anywhere.
     """
     try:
-        with _damage_noticed("model"), zipfile.ZipFile(stream) as archive:
-            return CONFIGURATION in archive.namelist()
+        return CONFIGURATION in _entries(stream, "model").names
     except FormatError:
         return False
 
@@ -98,12 +96,8 @@ def load(path_or_url: str) -> Network[Any]:
         entry and the place in it.
     """
     who = str(path_or_url)
-    with (
-        open_input(path_or_url) as stream,
-        _damage_noticed(who),
-        zipfile.ZipFile(stream) as archive,
-    ):
-        return _read(archive, who)
+    with open_input(path_or_url) as stream:
+        return _read(_entries(stream, who), who)
 
 
 def save(
@@ -179,49 +173,31 @@ def _array_bytes(vector: FloatArray) -> bytes:
     return stream.getvalue()
 
 
-@contextmanager
-def _damage_noticed(who: str) -> Iterator[None]:
-    """Turn what reading damaged bytes raises into a FormatError."""
-    try:
-        yield
-    except OSError as error:
-        # A damaged offset makes an impossible seek; the rest is the store's matter.
-        if error.errno != errno.EINVAL:
-            raise
-        raise FormatError(_damaged(who, error)) from error
-    except _DAMAGE as error:
-        if isinstance(error, DaskdlError):
-            raise
-        raise FormatError(_damaged(who, error)) from error
+def _entries(stream: BinaryIO, who: str) -> ZipEntries:
+    # What an entry may take is known when it is read.
+    return ZipEntries(stream, who, most_bytes=sys.maxsize)
 
 
-def _damaged(who: str, error: Exception) -> str:
-    return f"{who}: must be a whole zip file, got a damaged or truncated one ({error})."
-
-
-def _read(archive: zipfile.ZipFile, who: str) -> Network[Any]:
-    names = set(archive.namelist())
+def _read(archive: ZipEntries, who: str) -> Network[Any]:
+    names = set(archive.names)
     if CONFIGURATION not in names:
         raise FormatError(
-            f"{who}: must hold {CONFIGURATION}, got {sorted(names)[:8]}. It is no "
+            f"{who}: must hold {CONFIGURATION}, got {some(archive.names)}. It is no "
             "model that DL4J wrote."
         )
-    with archive.open(CONFIGURATION) as stream:
-        text = limited(stream, _MOST_JSON, f"{who}: {CONFIGURATION}").read()
     place = f"{who}: {CONFIGURATION}"
+    with archive.open(CONFIGURATION) as stream:
+        text = limited(stream, MOST_BYTES, place).read()
     conf, counters = import_configuration(parse_json(text, place), place)
-    vector = (
-        _read_vector(archive, _COEFFICIENTS, conf, who)
-        if _COEFFICIENTS in names
-        else None
-    )
+    vector = _read_vector(archive, conf, who)
     network = _network(conf, vector, counters, who)
     if _UPDATER_STATE in names:
         _read_state(archive, network, who)
     if _NORMALIZER in names:
         with archive.open(_NORMALIZER) as stream:
-            entry = limited(stream, _MOST_JSON, f"{who}: {_NORMALIZER}")
+            entry = limited(stream, _MOST_NORMALIZER, f"{who}: {_NORMALIZER}")
             network.normalizer = read_normalizer(entry, name=f"{who}: {_NORMALIZER}")
+            entry.read()
     elif _OLD_NORMALIZER in names:
         warnings.warn(
             f"{who}: its normalizer ({_OLD_NORMALIZER}) is a Java object, which is not "
@@ -244,8 +220,6 @@ def _network(
         network = MultiLayerNetwork(conf)
     else:
         network = ComputationGraph(conf)
-    if vector is None and network.n_params:
-        raise FormatError(f"{who}: must hold {_COEFFICIENTS}, got none.")
     if vector is not None:
         place = f"{who}: {_COEFFICIENTS}"
         network.params[...] = from_dl4j(network, vector, who=place)
@@ -254,41 +228,51 @@ def _network(
     return network
 
 
-def _read_state(archive: zipfile.ZipFile, network: Network[Any], who: str) -> None:
+def _read_state(archive: ZipEntries, network: Network[Any], who: str) -> None:
     size = network.updater_state.size
     state = _read_numbers(archive, _UPDATER_STATE, size, who)
-    if state.size != size:
-        raise FormatError(
-            f"{who}: {_UPDATER_STATE}: must hold {size} numbers, the state of the "
-            f"updaters of its configuration, got {state.size}."
-        )
     network.updater_state[state_order(network)] = state
 
 
 def _read_vector(
-    archive: zipfile.ZipFile, name: str, conf: Configuration, who: str
-) -> FloatArray:
+    archive: ZipEntries, conf: Configuration, who: str
+) -> FloatArray | None:
+    """Return the parameters, before a network is made that would take as many."""
     size = sum(
-        _n_numbers(item.shape) for node in conf.nodes() for item in node.parameters
+        math.prod(item.shape) for node in conf.nodes() for item in node.parameters
     )
-    return _read_numbers(archive, name, size, who)
+    place = f"{who}: {_COEFFICIENTS}"
+    if _COEFFICIENTS not in archive.names:
+        if size:
+            raise FormatError(f"{who}: must hold {_COEFFICIENTS}, got none.")
+        return None
+    most = max(_FEW, _MOST_INFLATION * archive.stored_bytes(_COEFFICIENTS))
+    if size > most:
+        raise FormatError(
+            f"{place}: must hold a number for each parameter of its configuration, got "
+            f"an entry that no {most} numbers can come from."
+        )
+    return _read_numbers(archive, _COEFFICIENTS, size, who)
 
 
-def _n_numbers(shape: tuple[int, ...]) -> int:
-    return int(np.prod(shape, dtype=object)) if shape else 1
-
-
-def _read_numbers(
-    archive: zipfile.ZipFile, name: str, size: int, who: str
-) -> FloatArray:
+def _read_numbers(archive: ZipEntries, name: str, size: int, who: str) -> FloatArray:
     """Return a vector, without ever holding more than `size` numbers can need."""
     place = f"{who}: {name}"
+    # The longest numbers have eight bytes.
+    most = 8 * size + _HEADER_BYTES
     with archive.open(name) as stream:
-        entry = limited(stream, 8 * size + _HEADER_BYTES, place)
-        array = read_array(entry, name=place)
+        entry = limited(stream, most, place)
+        array = read_array(entry, name=place, most_bytes=most)
+        # The checksum is compared where the entry ends.
+        entry.read()
     if array.dtype.kind != "f":
         raise FormatError(
             f"{place}: must hold floating point numbers, got {array.dtype}."
+        )
+    if array.size != size:
+        raise FormatError(
+            f"{place}: must hold {size} numbers, as its configuration says, got "
+            f"{array.size}."
         )
     vector: FloatArray = array.reshape(-1)
     return vector

@@ -14,6 +14,12 @@ import yaml
 
 from daskdl.errors import FormatError
 from daskdl.evaluation.java_numbers import java_number
+from daskdl.formats.dl4j.bounds import (
+    DEEPEST,
+    LONGEST_TEXT,
+    check_length,
+    check_values,
+)
 from daskdl.formats.dl4j.java import Json
 
 _DISTRIBUTIONS = "org.deeplearning4j.nn.conf.distribution."
@@ -22,8 +28,8 @@ _PLAIN_KEY = re.compile(r"[A-Za-z0-9_@.\-]+(?: [A-Za-z0-9_@.\-]+)*\Z")
 _RESERVED = re.compile(r"(?i:null|true|false|yes|no|on|off|y|n|~|[-+.]?[0-9].*)\Z")
 # Text in JSON, which has no word for them.
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
-_MOST_BYTES = 16 << 20
-_DEEPEST = 100
+# Keys and values, which take a kilobyte each while they are parsed.
+_MOST_EVENTS = 1 << 18
 
 
 def dump_dl4j_yaml(value: dict[str, Json]) -> str:
@@ -47,26 +53,32 @@ def load_dl4j_yaml(text: str, who: str) -> dict[str, Json]:
         If it is no YAML, no object, too long or too deep, or has aliases, which DL4J
         does not write.
     """
-    if len(text) > _MOST_BYTES:
-        raise FormatError(
-            f"{who}: must have at most {_MOST_BYTES} bytes, got {len(text)}."
-        )
+    check_length(text, who)
     try:
         _check_events(text, who)
         data = yaml.load(text, Loader=_Loader)
-    except RecursionError:
-        raise FormatError(f"{who}: must not be nested that deep.") from None
+    except FormatError:
+        raise
     except (yaml.YAMLError, ValueError) as error:
         raise FormatError(f"{who}: must be YAML, got {error}.") from None
     if not isinstance(data, dict):
         raise FormatError(f"{who}: must be a mapping, got {type(data).__name__}.")
+    check_values(data, who)
     return data
 
 
 def _check_events(text: str, who: str) -> None:
-    """Refuse aliases, which can make a short text huge, and great depth."""
+    """Refuse aliases, which can make a short text huge, great depth and number."""
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for number, event in enumerate(yaml.parse(text, Loader=_Loader)):
+        if number > _MOST_EVENTS:
+            raise FormatError(f"{who}: must have at most {_MOST_EVENTS} parts.")
+        if isinstance(event, yaml.ScalarEvent) and len(event.value) > LONGEST_TEXT:
+            # Its numbers to the base of 60 take quadratic time.
+            raise FormatError(
+                f"{who}: must have texts of at most {LONGEST_TEXT} characters, got "
+                f"one of {len(event.value)}{event.start_mark}."
+            )
         if isinstance(event, yaml.AliasEvent):
             raise FormatError(
                 f"{who}: must have no aliases, got one{event.start_mark}."
@@ -75,8 +87,8 @@ def _check_events(text: str, who: str) -> None:
             depth += 1
         if isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        if depth > _DEEPEST:
-            raise FormatError(f"{who}: must be at most {_DEEPEST} levels deep.")
+        if depth > DEEPEST:
+            raise FormatError(f"{who}: must be at most {DEEPEST} levels deep.")
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -97,6 +109,11 @@ def _tagged(loader: Any, suffix: str, node: Any) -> Any:
 
 def _mapping(loader: Any, node: Any) -> dict[str, Any]:
     # Jackson writes counts and layer numbers as plain keys: YAML has numbers there.
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise yaml.constructor.ConstructorError(
+                None, None, "a key must be a name", key.start_mark
+            )
     return {
         key.value: loader.construct_object(value, deep=True)
         for key, value in node.value

@@ -46,6 +46,14 @@ def test_an_entry_is_read_forward():
         assert (stream.read(2), stream.read()) == (b"12", b"345")
 
 
+def test_what_an_entry_takes_in_the_file_is_no_more_than_the_file():
+    before, after = listed(zipped([("zeros", b"\0" * 10_000)]))
+    size = opened(before + after).stored_bytes("zeros")
+    lie = after.replace(struct.pack("<I", size), struct.pack("<I", 10**9), 1)
+    assert size < 100
+    assert opened(before + lie).stored_bytes("zeros") == len(before)
+
+
 def test_what_is_refused_in_an_open_entry_is_not_blamed_on_the_file():
     with (
         pytest.raises(OptionError, match="mine"),
