@@ -3,7 +3,12 @@
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
-from daskdl.nn.activations.function import ActivationFunction, as_float32, either
+from daskdl.nn.activations.function import (
+    ActivationFunction,
+    as_float32,
+    either,
+    room_beside,
+)
 
 
 def _relu(x: FloatArray, out: FloatArray) -> None:
@@ -13,7 +18,9 @@ def _relu(x: FloatArray, out: FloatArray) -> None:
 def _relu_backward(
     grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
 ) -> None:
-    array_namespace(y).multiply(grad, y > 0, out=out)
+    xp = array_namespace(y)
+    is_above = xp.greater(y, 0, out=room_beside(grad, out))
+    xp.multiply(grad, is_above, out=out)
 
 
 def _relu6(x: FloatArray, out: FloatArray) -> None:

@@ -1,7 +1,7 @@
 """Softmax along the last axis."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.activations.function import ActivationFunction
+from daskdl.nn.activations.function import ActivationFunction, room_beside
 
 
 def _softmax(x: FloatArray, out: FloatArray) -> None:
@@ -15,7 +15,8 @@ def _softmax_backward(
     grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
 ) -> None:
     xp = array_namespace(y)
-    mean = xp.sum(grad * y, axis=-1, keepdims=True)
+    products = xp.multiply(grad, y, out=room_beside(grad, out))
+    mean = xp.sum(products, axis=-1, keepdims=True)
     xp.subtract(grad, mean, out=out)
     out *= y
 

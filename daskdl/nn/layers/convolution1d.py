@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.names import SeriesConvolutionModeName
@@ -91,5 +91,5 @@ class Convolution1DLayer(ConvolvingLayer[Convolution1D]):
         # The gradient does not know of the mask, as in DL4J, so it keeps the output.
         masked = self._like("masked", output)
         of_windows = window_mask(mask, self.conf, self.name, self._workspace)
-        masked[...] = output * of_windows[:, :, None]
+        array_namespace(output).multiply(output, of_windows[:, :, None], out=masked)
         return masked

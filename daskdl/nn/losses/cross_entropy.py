@@ -82,8 +82,10 @@ class CrossEntropyLoss(LossFunction):
         xp = array_namespace(output)
         # DL4J clips in the score only, and only a softmax.
         if activation.name == "softmax" and self._clip > 0:
-            return xp.log(xp.clip(output, self._clip, 1 - self._clip))
-        return xp.log(above_zero(output))
+            p = xp.clip(output, self._clip, 1 - self._clip)
+        else:
+            p = above_zero(output)
+        return xp.log(p, out=p)
 
     def _refuse_masked_outputs(self, factor: FloatArray | None) -> None:
         # A masked output of a softmax still takes its share of the sum.

@@ -11,6 +11,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.losses import AnyLoss
+from daskdl.nn.losses.cross_entropy import above_zero
 from daskdl.nn.losses.loss import LossFunction, drop, masks_outputs
 
 # Any: what the functions of an array's namespace return has no static type.
@@ -158,8 +159,7 @@ def divergence(y: FloatArray, p: FloatArray) -> Any:
 
 def divergence_gradient(y: FloatArray, p: FloatArray) -> Any:
     """Return ``-y / p``: DL4J clips in the score only."""
-    xp = array_namespace(p)
-    return -y / xp.maximum(p, xp.finfo(p.dtype).tiny)
+    return -y / above_zero(p)
 
 
 def hinge(y: FloatArray, p: FloatArray) -> Any:

@@ -44,6 +44,7 @@ NAMES = frozenset(
         "matmul",
         "max",
         "maximum",
+        "may_share_memory",
         "mean",
         "min",
         "minimum",

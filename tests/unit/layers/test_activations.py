@@ -1,3 +1,4 @@
+import tracemalloc
 from typing import get_args
 
 import numpy as np
@@ -114,6 +115,29 @@ def test_out_may_be_what_is_read_least(rng, function):
         np.testing.assert_array_equal(in_place, output)
     result = function.backward(grad, in_place, output, out=grad)
     np.testing.assert_allclose(result, expected, rtol=1e-14)
+
+
+def test_out_may_be_another_view_of_the_gradient(rng, function):
+    """A gate of an LSTM is a slice of an array, taken anew each time."""
+    preout, grad = rng.standard_normal((2, 4, 3))
+    output = function.forward(preout)
+    expected = function.backward(grad.copy(), preout, output)
+    function.backward(grad[:], preout, output, out=grad[:])
+    np.testing.assert_allclose(grad, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["relu", "sigmoid", "softmax", "tanh"])
+def test_the_usual_gradients_need_no_room_beside_out(rng, name):
+    function = activation_function(name)
+    preout, grad = rng.standard_normal((2, 512, 256))
+    output, out = function.forward(preout), np.empty_like(grad)
+    tracemalloc.start()
+    try:
+        function.backward(grad, preout, output, out=out)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < out.nbytes / 8
 
 
 def test_nothing_but_out_is_written(rng, function):
