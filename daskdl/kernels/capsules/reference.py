@@ -45,8 +45,8 @@ def route_forward(
     """Compute what :func:`daskdl.kernels.capsules.route_forward` says."""
     xp = array_namespace(x)
     predictions = routing.predictions
-    n_in, batch, capsules, _ = predictions.shape
-    flat = predictions.reshape(n_in, batch, -1)
+    n_in, batch, capsules, dimensions = predictions.shape
+    flat = predictions.reshape(n_in, batch, capsules * dimensions)
     xp.matmul(x, weight.transpose(0, 2, 1), out=flat)
     for iteration, (coupling, total) in enumerate(
         zip(routing.couplings, routing.sums, strict=True)

@@ -1,5 +1,7 @@
 """Local connections as one matrix product for each window, over the whole batch."""
 
+import math
+
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.columns import add_windows, padded, windows_of
@@ -70,7 +72,7 @@ def _rows(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
     scratch: FloatArray = workspace.take("local.rows", by_window.shape, x.dtype)
     scratch[...] = by_window
     n_columns = window.n_cells * x.shape[-1]
-    return scratch.reshape(-1, x.shape[0], n_columns)
+    return scratch.reshape(math.prod(window.out), x.shape[0], n_columns)
 
 
 def _as_cells(window: Window) -> tuple[int, ...]:

@@ -1,6 +1,5 @@
 """The part that dense and output layers share: rows times weights plus bias."""
 
-import math
 from typing import TypeVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.layers.row_layer import RowLayer
-from daskdl.nn.preprocessors.arrangement import flatten, unflatten
+from daskdl.nn.preprocessors.arrangement import flatten, row_shape, unflatten
 
 A = TypeVar("A", bound=WeightLayerConf)
 
@@ -65,7 +64,7 @@ class AffineLayer(RowLayer[A]):
     def _as_rows(self, x: FloatArray) -> FloatArray:
         if isinstance(self.input_type, Recurrent):
             return x.reshape(-1, x.shape[2])
-        shape = (len(x), math.prod(x.shape[1:]))
+        shape = row_shape(x)
         if not is_channels_first(self.input_type):
             return x.reshape(shape)
         rows = self._buffer("rows", shape, x.dtype)

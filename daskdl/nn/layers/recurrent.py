@@ -274,4 +274,5 @@ class EachGate:
         return out
 
     def _gates(self, array: FloatArray) -> FloatArray:
-        return array.reshape(len(array), -1, self._n_out)
+        rows, columns = array.shape
+        return array.reshape(rows, columns // self._n_out, self._n_out)

@@ -4,6 +4,7 @@ DL4J's rows of time steps are those of the first step of all examples, then thos
 second, and so on.
 """
 
+import math
 from typing import Any, TypeVar
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
@@ -109,12 +110,20 @@ def steps_in(rows: FloatArray, batch_size: int, who: str) -> int:
     ShapeError
         If the rows are no multiple of the examples.
     """
+    if batch_size == 0:
+        # Nothing says how many; one fits whatever comes behind.
+        return 1
     if len(rows) % batch_size:
         raise ShapeError(
             f"{who}: x must have a multiple of {batch_size} rows, the time steps of so "
             f"many examples, got {len(rows)}."
         )
     return len(rows) // batch_size
+
+
+def row_shape(x: FloatArray) -> tuple[int, int]:
+    """Return the shape of rows that hold all of each example."""
+    return len(x), math.prod(x.shape[1:])
 
 
 def flatten(x: FloatArray, out: FloatArray, *, channels_first: bool) -> FloatArray:

@@ -16,6 +16,7 @@ from daskdl.nn.preprocessors.arrangement import (
     agreed_sizes,
     check_kind,
     flatten,
+    row_shape,
     unflatten,
 )
 from daskdl.nn.preprocessors.preprocessor import Preprocessor
@@ -53,10 +54,9 @@ class Cnn3DToFeedForwardPreprocessor(Preprocessor[Cnn3DToFeedForward]):
     def forward(self, x: FloatArray, *, batch_size: int) -> FloatArray:
         """Return the rows; see :meth:`Preprocessor.forward`."""
         self._check_input(x)
-        self._shape = x.shape
+        self._shape, shape = x.shape, row_shape(x)
         if not is_channels_first(self.input_type):
-            return x.reshape(len(x), -1)
-        shape = (len(x), x[0].size)
+            return x.reshape(shape)
         output: FloatArray = self._buffer("output", shape, x.dtype)
         return flatten(x, output, channels_first=True)
 

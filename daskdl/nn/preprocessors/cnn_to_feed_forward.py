@@ -11,6 +11,7 @@ from daskdl.nn.preprocessors.arrangement import (
     check_format,
     check_kind,
     flatten,
+    row_shape,
     unflatten,
 )
 from daskdl.nn.preprocessors.preprocessor import Preprocessor
@@ -46,10 +47,9 @@ class CnnToFeedForwardPreprocessor(Preprocessor[CnnToFeedForward]):
     def forward(self, x: FloatArray, *, batch_size: int) -> FloatArray:
         """Return the rows; see :meth:`Preprocessor.forward`."""
         self._check_input(x)
-        self._shape = x.shape
+        self._shape, shape = x.shape, row_shape(x)
         if self.conf.data_format == "NHWC":
-            return x.reshape(len(x), -1)
-        shape = (len(x), x[0].size)
+            return x.reshape(shape)
         output: FloatArray = self._buffer("output", shape, x.dtype)
         return flatten(x, output, channels_first=True)
 

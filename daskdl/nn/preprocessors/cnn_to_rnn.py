@@ -12,6 +12,7 @@ from daskdl.nn.preprocessors.arrangement import (
     check_kind,
     flatten,
     mask_to_steps,
+    row_shape,
     rows_to_steps,
     steps_in,
     steps_to_rows,
@@ -55,11 +56,11 @@ class CnnToRnnPreprocessor(Preprocessor[CnnToRnn]):
         self._check_input(x)
         self._shape = x.shape
         steps = steps_in(x, batch_size, self.who)
-        n = x[0].size
-        rows: FloatArray = self._buffer("rows", (len(x), n), x.dtype)
+        shape = row_shape(x)
+        rows: FloatArray = self._buffer("rows", shape, x.dtype)
         flatten(x, rows, channels_first=True)
-        output: FloatArray = self._buffer("output", (batch_size, steps, n), x.dtype)
-        return rows_to_steps(rows, output)
+        series = (batch_size, steps, shape[1])
+        return rows_to_steps(rows, self._buffer("output", series, x.dtype))
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Return the gradient as images."""

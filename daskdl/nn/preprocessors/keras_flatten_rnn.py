@@ -9,7 +9,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import PreprocessorConf
 from daskdl.nn.conf.values import Count
-from daskdl.nn.preprocessors.arrangement import check_kind
+from daskdl.nn.preprocessors.arrangement import check_kind, row_shape
 from daskdl.nn.preprocessors.preprocessor import Preprocessor
 
 
@@ -59,8 +59,9 @@ class KerasFlattenRnnPreprocessor(Preprocessor[KerasFlattenRnn]):
                 f"{x.shape[1]}."
             )
         if not is_channels_first(self.input_type):
-            return x.reshape(len(x), -1)
-        return self._contiguous("output", x.transpose(0, 2, 1)).reshape(len(x), -1)
+            return x.reshape(row_shape(x))
+        features = self._contiguous("output", x.transpose(0, 2, 1))
+        return features.reshape(row_shape(x))
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Return the gradient as series."""

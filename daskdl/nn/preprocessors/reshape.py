@@ -98,7 +98,7 @@ class ReshapePreprocessor(Preprocessor[Reshape]):
         """Return the examples; see :meth:`Preprocessor.forward`."""
         self._check_input(x)
         border = self._contiguous("border", _turned(x, self.input_type, first=True))
-        if border[0].size != math.prod(self.conf.target_shape):
+        if math.prod(border.shape[1:]) != math.prod(self.conf.target_shape):
             raise ShapeError(
                 f"{self.who}: x must hold {math.prod(self.conf.target_shape)} numbers "
                 f"an example, got shape {x.shape}."

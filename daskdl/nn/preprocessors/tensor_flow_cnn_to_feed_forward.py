@@ -6,7 +6,12 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, InputType
 from daskdl.nn.conf.layer import PreprocessorConf
 from daskdl.nn.conf.values import Count
-from daskdl.nn.preprocessors.arrangement import agreed_sizes, check_format, check_kind
+from daskdl.nn.preprocessors.arrangement import (
+    agreed_sizes,
+    check_format,
+    check_kind,
+    row_shape,
+)
 from daskdl.nn.preprocessors.preprocessor import Preprocessor
 
 
@@ -40,7 +45,7 @@ class TensorFlowCnnToFeedForwardPreprocessor(Preprocessor[TensorFlowCnnToFeedFor
         """Return the rows; see :meth:`Preprocessor.forward`."""
         self._check_input(x)
         self._shape = x.shape
-        return x.reshape(len(x), -1)
+        return x.reshape(row_shape(x))
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Return the gradient as images."""

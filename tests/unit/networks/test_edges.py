@@ -5,6 +5,7 @@ import pytest
 
 from daskdl import (
     LSTM,
+    Activation,
     BatchNormalization,
     Convolution2D,
     Dense,
@@ -18,6 +19,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.errors import DataError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from tests.gradients import check_gradient
+from tests.unit.layers.cases import CASES
 from tests.unit.networks.small import sequence
 
 ROWS, SERIES, IMAGES = (4,), (3, 5), (2, 6, 6)
@@ -153,6 +155,40 @@ def test_no_examples_have_no_predictions(rng, name):
     network, batch = make(name), data(rng, name, 2)
     expected = (0, *network.output(batch.features).shape[1:])
     assert network.output(batch.features[:0]).shape == expected
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_layer_needs_an_example(name):
+    case = CASES[name]
+    network = sequence(case.input_type, case.conf)
+    shape = [case.steps if n is None else n for n in case.input_type.border_shape]
+    expected = network.output(np.zeros((2, *shape))).shape
+    assert network.output(np.zeros((0, *shape))).shape == (0, *expected[1:])
+
+
+IMAGE = {"height": 2, "width": 3}
+
+
+@pytest.mark.parametrize(
+    ("input_type", "there", "back"),
+    [
+        (Recurrent(size=6), "rnn_to_feed_forward", "feed_forward_to_rnn"),
+        (Recurrent(size=6), {"type": "rnn_to_cnn", **IMAGE}, "cnn_to_rnn"),
+        (
+            FeedForward(size=6),
+            {"type": "feed_forward_to_cnn", **IMAGE},
+            "cnn_to_feed_forward",
+        ),
+    ],
+)
+def test_no_preprocessor_needs_an_example(input_type, there, back):
+    network = sequence(
+        input_type,
+        Activation(activation="tanh", preprocessor=there),
+        Activation(activation="tanh", preprocessor=back),
+    )
+    shape = [1 if n is None else n for n in input_type.border_shape]
+    assert network.output(np.zeros((0, *shape))).shape == (0, *shape)
 
 
 @every_network
