@@ -43,7 +43,7 @@ class LocallyConnectingConf(ConvolvingConf):
         return super().filled({**defaults, "bias_init": 0.0}, input_type, name)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return W (n_windows, n_in, *kernel, n_out) and b (n_out,)."""
+        """Return W ``(n_windows, n_in, *kernel, n_out)`` and b (n_out,)."""
         n_in = self.inferred_n_in(input_type)
         sizes = self.sizes_after(self.entering(input_type).shape[:-1])
         n_windows = math.prod(size for size in sizes if size is not None)
