@@ -187,6 +187,8 @@ class Network(Pretraining[Conf]):
         ------
         OptionError
             If the network has several outputs.
+        ShapeError
+            If the labels are not like the output, as those of ``sparse_mcxent``.
         DataError
             If there is no minibatch at all.
         """
@@ -203,11 +205,10 @@ class Network(Pretraining[Conf]):
             (output,) = self._forward(*entered, training=False, rng=None)
             (labels,), (mask,) = self._border.labels(arrays)
             # Time steps are rows: what counts them needs no axis of time.
-            n_out = output.shape[-1]
-            rows = output.reshape(-1, n_out)
+            rows = output.reshape(-1, output.shape[-1])
             if mask is not None:
                 mask = mask.reshape(len(rows), -1)
-            evaluation.eval(labels.reshape(-1, n_out), rows, mask)
+            evaluation.eval(labels.reshape(-1, labels.shape[-1]), rows, mask)
         return evaluation
 
     def summary(self) -> str:

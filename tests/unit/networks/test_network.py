@@ -275,6 +275,13 @@ def test_evaluate_takes_another_evaluation(data):
     assert mlp().evaluate(data, evaluation) is evaluation
 
 
+def test_evaluate_refuses_labels_that_are_not_like_the_output():
+    """As DL4J does: class numbers are no one-hot rows."""
+    network = sequence(FeedForward(size=4), Output(n_out=3, loss="sparse_mcxent"))
+    with pytest.raises(ShapeError, match=r"must have the same shape, got \(2, 1\) and"):
+        network.evaluate(DataSet(np.zeros((2, 4)), np.zeros((2, 1))))
+
+
 def test_evaluate_needs_a_single_output():
     with pytest.raises(OptionError, match="must have one output, got 2"):
         two_in_two_out().evaluate([])
