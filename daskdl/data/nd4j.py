@@ -117,7 +117,7 @@ def read_stored(
         return StoredArray(np.empty(0, native_dtype(layout.type_name)), layout)
     elements = read_elements(counted, most_bytes)
     values = _arranged(counted, elements.values, info)
-    return StoredArray(values, _layout(info, elements, values))
+    return StoredArray(values, _layout(info, elements))
 
 
 def write_array(
@@ -175,7 +175,7 @@ def _flat(array: _Array, layout: ArrayLayout, order: Order) -> _Array:
     return flat
 
 
-def _layout(info: ShapeInfo, elements: Elements, values: _Array) -> ArrayLayout:
+def _layout(info: ShapeInfo, elements: Elements) -> ArrayLayout:
     is_permuted = (
         not is_dense(info.shape, info.strides, "C")
         and not is_dense(info.shape, info.strides, "F")

@@ -85,16 +85,6 @@ class Window:
         object.__setattr__(self, "axes", axes)
 
     @property
-    def height(self) -> WindowAxis:
-        """The last axis but one."""
-        return self.axes[-2]
-
-    @property
-    def width(self) -> WindowAxis:
-        """The last axis."""
-        return self.axes[-1]
-
-    @property
     def out(self) -> tuple[int, ...]:
         """Number of windows along each axis."""
         return tuple(axis.out for axis in self.axes)

@@ -32,7 +32,7 @@ def test_sizes_and_padding_are_those_of_dl4j(
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_ranges_meet_exactly_the_cells_inside(name):
-    for axis in (make_window(name).height, make_window(name).width):
+    for axis in make_window(name).axes:
         expected = sorted(cells(axis))
         found = []
         for cell in range(axis.kernel):
@@ -45,7 +45,7 @@ def test_ranges_meet_exactly_the_cells_inside(name):
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_counts_are_the_cells_inside(name):
-    axis = make_window(name).height
+    axis = make_window(name).axes[0]
     inside = [window for window, _, _ in cells(axis)]
     assert axis.counts() == [inside.count(window) for window in range(axis.out)]
 
