@@ -1,12 +1,10 @@
 """DataSet: features, labels, masks and keys of some examples."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.checks import check_positive
 from daskdl.data import dl4j_streams
 from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
 from daskdl.data.example_metadata import (
@@ -16,7 +14,7 @@ from daskdl.data.example_metadata import (
     merge_names,
     take_metadata,
 )
-from daskdl.data.files import open_input, open_output
+from daskdl.data.example_set import ExampleSet
 from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
@@ -29,7 +27,7 @@ _ARRAYS = ("features", "labels", "features_mask", "labels_mask")
 _OTHERS = ("keys", "example_metadata", "label_names")
 
 
-class DataSet:
+class DataSet(ExampleSet):
     """Some examples, for a network with one input and one output.
 
     Parameters
@@ -103,9 +101,6 @@ class DataSet:
         arrays = (getattr(self, name) for name in _ARRAYS)
         return sum(array.nbytes for array in arrays if array is not None)
 
-    def __len__(self) -> int:
-        return self.num_examples
-
     def __repr__(self) -> str:
         parts = [
             f"{name}={array.shape} {array.dtype}"
@@ -113,26 +108,6 @@ class DataSet:
             if (array := getattr(self, name)) is not None
         ]
         return f"DataSet({', '.join(parts)})"
-
-    def slice(self, start: int, stop: int) -> "DataSet":
-        """Return the examples from `start` to `stop` (exclusive) as views."""
-        return self._take(slice(start, stop))
-
-    def batches(self, batch_size: int) -> Iterator["DataSet"]:
-        """Yield the examples in order, `batch_size` at a time; the last may be short.
-
-        Raises
-        ------
-        OptionError
-            If `batch_size` is not positive.
-        """
-        check_positive("DataSet.batches", "batch_size", batch_size)
-        for start in range(0, self.num_examples, batch_size):
-            yield self.slice(start, start + batch_size)
-
-    def shuffled(self, rng: np.random.Generator) -> "DataSet":
-        """Return a copy with the examples in a random order drawn from `rng`."""
-        return self._take(rng.permutation(self.num_examples))
 
     @staticmethod
     def merge(datasets: Sequence["DataSet"]) -> "DataSet":
@@ -209,40 +184,6 @@ class DataSet:
         }
         return made
 
-    def save(
-        self,
-        path_or_url: str,
-        *,
-        overwrite: bool = False,
-        storage_options: dict[str, Any] | None = None,
-    ) -> None:
-        """Write DL4J's own ``DataSet`` file, byte for byte what 1.0.0-M2.1 writes.
-
-        Arrays that were loaded keep ND4J's type and order. Keys are not stored; the
-        format has no place for them.
-
-        Parameters
-        ----------
-        path_or_url : str or path
-            Anything that fsspec opens: plain paths, ``file://``, ``hdfs://``, ...
-        overwrite : bool
-            Replace what is there.
-        storage_options : dict, optional
-            Handed to the file system.
-
-        Raises
-        ------
-        OutputExistsError
-            If there is a file and `overwrite` is False.
-        DataError
-            If an array has a dtype that the format does not know, or metadata are
-            neither text nor what was read from Java.
-        """
-        with open_output(
-            path_or_url, overwrite=overwrite, storage_options=storage_options
-        ) as stream:
-            self.write_to(stream)
-
     def write_to(self, stream: BinaryIO) -> None:
         """Write what `save` writes to an open binary stream."""
         dl4j_streams.write_dataset(
@@ -257,40 +198,6 @@ class DataSet:
                 self.label_names,
             ),
         )
-
-    @classmethod
-    def load(
-        cls,
-        path_or_url: str,
-        *,
-        with_metadata: bool = True,
-        storage_options: dict[str, Any] | None = None,
-    ) -> "DataSet":
-        """Read a ``DataSet`` file of any DL4J release, or of `save`.
-
-        Parameters
-        ----------
-        path_or_url : str or path
-            Anything that fsspec opens.
-        with_metadata : bool
-            Read example metadata and label names, too. Java serialised them; they are
-            read as plain data, and nothing of them is executed.
-        storage_options : dict, optional
-            Handed to the file system.
-
-        Raises
-        ------
-        SourceNotFoundError
-            If there is no file.
-        CorruptFileError
-            If the file ends too early or is no such file; with path and offset.
-        DataError
-            If it holds no features.
-        """
-        with open_input(path_or_url, storage_options=storage_options) as stream:
-            return cls.read_from(
-                stream, name=str(path_or_url), with_metadata=with_metadata
-            )
 
     @classmethod
     def read_from(

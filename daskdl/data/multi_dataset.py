@@ -3,15 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.checks import check_positive
 from daskdl.data import dl4j_streams
 from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
 from daskdl.data.dataset import DataSet
 from daskdl.data.example_metadata import as_metadata, merge_metadata, take_metadata
-from daskdl.data.files import open_input, open_output
+from daskdl.data.example_set import ExampleSet
 from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
@@ -23,7 +21,7 @@ _GROUPS = ("features", "labels", "features_masks", "labels_masks")
 _OF_EXAMPLES = ("keys", "example_metadata")
 
 
-class MultiDataSet:
+class MultiDataSet(ExampleSet):
     """Some examples, for a network with any number of inputs and outputs.
 
     Parameters
@@ -103,9 +101,6 @@ class MultiDataSet:
         """Bytes that the arrays hold, without keys."""
         return sum(a.nbytes for _, a in self._named_arrays() if a is not None)
 
-    def __len__(self) -> int:
-        return self.num_examples
-
     def __repr__(self) -> str:
         parts = [
             f"{name}={array.shape} {array.dtype}"
@@ -115,26 +110,6 @@ class MultiDataSet:
         if self.keys is not None:
             parts.append(f"keys={self.keys.shape} {self.keys.dtype}")
         return f"MultiDataSet({', '.join(parts)})"
-
-    def slice(self, start: int, stop: int) -> "MultiDataSet":
-        """Return the examples from `start` to `stop` (exclusive) as views."""
-        return self._take(slice(start, stop))
-
-    def batches(self, batch_size: int) -> Iterator["MultiDataSet"]:
-        """Yield the examples in order, `batch_size` at a time; the last may be short.
-
-        Raises
-        ------
-        OptionError
-            If `batch_size` is not positive.
-        """
-        check_positive("MultiDataSet.batches", "batch_size", batch_size)
-        for start in range(0, self.num_examples, batch_size):
-            yield self.slice(start, start + batch_size)
-
-    def shuffled(self, rng: np.random.Generator) -> "MultiDataSet":
-        """Return a copy with the examples in a random order drawn from `rng`."""
-        return self._take(rng.permutation(self.num_examples))
 
     @staticmethod
     def merge(datasets: Sequence["MultiDataSet"]) -> "MultiDataSet":
@@ -192,23 +167,6 @@ class MultiDataSet:
         }
         return made
 
-    def save(
-        self,
-        path_or_url: str,
-        *,
-        overwrite: bool = False,
-        storage_options: dict[str, Any] | None = None,
-    ) -> None:
-        """Write DL4J's own ``MultiDataSet`` file, as 1.0.0-M2.1 does.
-
-        Keys are not stored; the format has no place for them. Parameters and errors
-        are those of `DataSet.save`.
-        """
-        with open_output(
-            path_or_url, overwrite=overwrite, storage_options=storage_options
-        ) as stream:
-            self.write_to(stream)
-
     def write_to(self, stream: BinaryIO) -> None:
         """Write what `save` writes to an open binary stream."""
         dl4j_streams.write_multi_dataset(
@@ -222,23 +180,6 @@ class MultiDataSet:
                 self.example_metadata,
             ),
         )
-
-    @classmethod
-    def load(
-        cls,
-        path_or_url: str,
-        *,
-        with_metadata: bool = True,
-        storage_options: dict[str, Any] | None = None,
-    ) -> "MultiDataSet":
-        """Read a ``MultiDataSet`` file of any DL4J release, or of `save`.
-
-        Parameters and errors are those of `DataSet.load`.
-        """
-        with open_input(path_or_url, storage_options=storage_options) as stream:
-            return cls.read_from(
-                stream, name=str(path_or_url), with_metadata=with_metadata
-            )
 
     @classmethod
     def read_from(
