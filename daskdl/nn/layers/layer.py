@@ -234,13 +234,13 @@ class OutputLayer(Layer[C]):
             If a label is no probability or no class where it must be one.
         """
 
+    @abstractmethod
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
         """Return the summed loss of the last forward pass.
 
         Not always the sum of :meth:`score_examples`: some losses are of a whole
         minibatch.
         """
-        return float(self.score_examples(labels, mask).sum(dtype=np.float64))
 
     @abstractmethod
     def backward_loss(
