@@ -24,7 +24,12 @@ from daskdl.cli.stored_columns import stored_columns
 from daskdl.data.files import open_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import Source, SourceOptions, open_source
-from daskdl.errors import DaskdlError, OptionError, SourceNotFoundError
+from daskdl.errors import (
+    CorruptFileError,
+    DaskdlError,
+    OptionError,
+    SourceNotFoundError,
+)
 from daskdl.formats.diagram.drawing import network_svg
 from daskdl.formats.load import is_network
 
@@ -156,7 +161,7 @@ def _data(path: str) -> Inspection:
         lines += [f"  {name:<{width}}  {kind}" for name, kind in columns.items()]
     try:
         source = open_source(path, _options_for_a_look(columns))
-    except SourceNotFoundError:
+    except (SourceNotFoundError, CorruptFileError):
         raise
     except DaskdlError as error:
         # Which columns hold the features is not known here; all else still is told.

@@ -75,5 +75,5 @@ def _guess(beginning: bytes) -> str:
     if not beginning:
         return "an empty file"
     if beginning == b"PK\x03\x04":
-        return "a zip file without a network in it, or one that was cut off"
+        return "a zip file without a network in it, or a damaged one"
     return f"a file that begins with {beginning!r}"

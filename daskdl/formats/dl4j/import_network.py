@@ -1,6 +1,6 @@
 """From the JSON of DL4J's configurations to configurations here."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from daskdl.errors import FormatError
@@ -44,11 +44,7 @@ def import_configuration(
         parts = {str(index): layer for index, layer in enumerate(mapping["layers"])}
     else:
         parts = mapping["vertices"]
-        readers = _readers(parts)
-        mapping["inputs"] = {
-            name: input_type(list(_path(parts, readers, name)), f"{who}: {name}")
-            for name in mapping["inputs"]
-        }
+        mapping["inputs"] = _input_types(parts, mapping["inputs"], who)
         for name, part in parts.items():
             if part.get("name") == name:
                 del part["name"]
@@ -59,6 +55,21 @@ def import_configuration(
         # Sizes can multiply to numbers that Python refuses to write in a message.
         raise FormatError(str(error)) from None
     return _as_written(conf, variables), counters
+
+
+def _input_types(
+    vertices: Mapping[str, Mapping[str, Any]], names: Iterable[str], who: str
+) -> dict[str, Any]:
+    readers = _readers(vertices)
+    types = {}
+    for name in names:
+        if name not in readers:
+            raise FormatError(
+                f"{who}: networkInputs: {name!r} must be read by some vertex."
+            )
+        path = list(_path(vertices, readers, name))
+        types[name] = input_type(path, f"{who}: {name}")
+    return types
 
 
 def _readers(vertices: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -25,7 +25,7 @@ from daskdl.data.files import open_input, open_output
 from daskdl.data.nd4j import read_array, write_array
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.zip_files import ZipEntries
-from daskdl.errors import FormatError
+from daskdl.errors import FormatError, OptionError
 from daskdl.evaluation.jackson import dumps
 from daskdl.formats.dl4j.bounds import MOST_BYTES
 from daskdl.formats.dl4j.configuration import Counters
@@ -34,9 +34,7 @@ from daskdl.formats.dl4j.import_network import Configuration, import_configurati
 from daskdl.formats.dl4j.json_text import parse_json
 from daskdl.formats.dl4j.limited import limited
 from daskdl.formats.dl4j.parameters import from_dl4j, parameters_of, to_dl4j
-from daskdl.nn.conf.network import MultiLayerConfiguration
-from daskdl.nn.graph import ComputationGraph
-from daskdl.nn.multilayer import MultiLayerNetwork
+from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
 
 CONFIGURATION = "configuration.json"
@@ -215,11 +213,11 @@ def _network(
         dtype = "float64" if vector.dtype == np.float64 else "float32"
         vector = vector.astype(dtype, copy=False)
         conf = conf.model_copy(update={"dtype": dtype})
-    network: Network[Any]
-    if isinstance(conf, MultiLayerConfiguration):
-        network = MultiLayerNetwork(conf)
-    else:
-        network = ComputationGraph(conf)
+    try:
+        network = build_network(conf)
+    except OptionError as error:
+        # Some options fit together or not only where labels are known.
+        raise FormatError(f"{who}: {CONFIGURATION}: {error}") from None
     if vector is not None:
         place = f"{who}: {_COEFFICIENTS}"
         network.params[...] = from_dl4j(network, vector, who=place)
