@@ -8,7 +8,15 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from daskdl.nn.conf.errors import PathError, got
-from daskdl.nn.conf.values import Conf, Index, NonNegative, Positive, plain, tagged
+from daskdl.nn.conf.values import (
+    Conf,
+    Index,
+    NonNegative,
+    Positive,
+    Probability,
+    plain,
+    tagged,
+)
 
 Group = Literal["weights", "biases", "all"]
 
@@ -33,7 +41,6 @@ _Dimensions = Annotated[
     tuple[Index, ...], Field(min_length=1), BeforeValidator(_dimensions)
 ]
 _ApplyTo = Annotated[Group | tuple[str, ...], BeforeValidator(_groups_or_names)]
-_Rate = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
 
 
 class _Constraint(Conf):
@@ -79,7 +86,7 @@ class MinMaxNormConstraint(_NormConstraint):
     type: Literal["min_max_norm"] = "min_max_norm"
     min: NonNegative = 0.0
     max: Positive = 1.0
-    rate: _Rate = 1.0
+    rate: Probability = 1.0
 
     @model_validator(mode="after")
     def _check_order(self) -> "MinMaxNormConstraint":

@@ -8,9 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.values import Conf, Count, NonNegative, Real, plain, tagged
-
-_Chance = Annotated[float, BeforeValidator(plain), Field(ge=0, le=1)]
+from daskdl.nn.conf.values import Conf, Count, NonNegative, Real, Share, tagged
 
 
 class NormalDistribution(Conf):
@@ -81,7 +79,7 @@ class BinomialDistribution(Conf):
 
     type: Literal["binomial"] = "binomial"
     number_of_trials: Count
-    probability_of_success: _Chance
+    probability_of_success: Share
 
 
 Distribution: TypeAlias = (

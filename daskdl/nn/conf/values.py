@@ -157,6 +157,7 @@ Real = Annotated[float, BeforeValidator(plain)]
 NonNegative = Annotated[float, BeforeValidator(plain), Field(ge=0)]
 Positive = Annotated[float, BeforeValidator(plain), Field(gt=0)]
 Fraction = Annotated[float, BeforeValidator(plain), Field(ge=0, lt=1)]
+Share = Annotated[float, BeforeValidator(plain), Field(ge=0, le=1)]
 Probability = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
 Whole = Annotated[int, BeforeValidator(whole)]
 # NumPy's and Java's sizes go no further; products of sizes must not grow without end.

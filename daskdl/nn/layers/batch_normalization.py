@@ -1,10 +1,9 @@
 """The batch normalization layer."""
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.normalization import (
@@ -16,10 +15,9 @@ from daskdl.kernels.normalization import (
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import NonNegative, Real, plain
+from daskdl.nn.conf.values import NonNegative, Real, Share
 from daskdl.nn.layers.layer import Layer
 
-_Share = Annotated[float, BeforeValidator(plain), Field(ge=0, le=1)]
 _Scale = FloatArray | float
 
 
@@ -50,7 +48,7 @@ class BatchNormalization(TrainedLayerConf):
     applies_dropout: ClassVar[bool] = False
 
     type: Literal["batch_normalization"] = "batch_normalization"
-    decay: _Share = 0.9
+    decay: Share = 0.9
     eps: NonNegative = 1e-5
     gamma: Real = 1.0
     beta: Real = 0.0
