@@ -242,8 +242,8 @@ def _without_dropout(defaults: Mapping[str, Any]) -> dict[str, Any]:
     return {key: defaults[key] for key in defaults if key not in taken}
 
 
-class TrainedLayerConf(DroppedLayerConf):
-    """A layer with parameters. None stands for what the network says.
+class TrainingOptions(Conf):
+    """How parameters change. None stands for what the network says.
 
     Parameters
     ----------
@@ -257,8 +257,6 @@ class TrainedLayerConf(DroppedLayerConf):
         Added to the gradient before the updater: ``l1 * sign(w) + l2 * w``.
     weight_decay, weight_decay_bias : float, schedule or weight decay, optional
         Added to the update after the updater: ``learning_rate * weight_decay * w``.
-    constraints : tuple of constraints, optional
-        What the parameters are held to after each update.
     """
 
     updater: AnyUpdater | None = None
@@ -269,9 +267,20 @@ class TrainedLayerConf(DroppedLayerConf):
     l2_bias: AnyCoefficient | None = None
     weight_decay: AnyWeightDecay | None = None
     weight_decay_bias: AnyWeightDecay | None = None
-    constraints: Constraints | None = None
     gradient_normalization: GradientNormalizationName | None = None
     gradient_normalization_threshold: Positive | None = None
+
+
+class TrainedLayerConf(TrainingOptions, DroppedLayerConf):
+    """A layer with parameters. None stands for what the network says.
+
+    Parameters
+    ----------
+    constraints : tuple of constraints, optional
+        What the parameters are held to after each update.
+    """
+
+    constraints: Constraints | None = None
 
     @property
     def trained(self) -> "TrainedLayerConf":

@@ -10,12 +10,9 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.axes import known
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import TrainedLayerConf
-from daskdl.nn.conf.names import GradientNormalizationName
+from daskdl.nn.conf.layer import TrainedLayerConf, TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
-from daskdl.nn.conf.updaters import AnyUpdater
-from daskdl.nn.conf.values import Count, Positive
+from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.attention import check_heads, draw, projections
@@ -24,21 +21,10 @@ from daskdl.nn.masks import check_step_mask
 from daskdl.nn.vertices.vertex import Vertex
 
 _SIZES = ("n_in_queries", "n_in_keys", "n_in_values")
-_TRAINING = (
-    "updater",
-    "bias_updater",
-    "l1",
-    "l2",
-    "l1_bias",
-    "l2_bias",
-    "weight_decay",
-    "weight_decay_bias",
-    "gradient_normalization",
-    "gradient_normalization_threshold",
-)
+_TRAINING = tuple(TrainingOptions.model_fields)
 
 
-class AttentionVertex(VertexConf):
+class AttentionVertex(TrainingOptions, VertexConf):
     """Answer the steps of a series of queries by the steps of other series.
 
     Its three inputs are queries, keys and values; keys and values have one number of
@@ -83,16 +69,6 @@ class AttentionVertex(VertexConf):
     head_size: Count | None = None
     project_input: bool = False
     weight_init: AnyWeightInit | None = None
-    updater: AnyUpdater | None = None
-    bias_updater: AnyUpdater | None = None
-    l1: AnyCoefficient | None = None
-    l2: AnyCoefficient | None = None
-    l1_bias: AnyCoefficient | None = None
-    l2_bias: AnyCoefficient | None = None
-    weight_decay: AnyWeightDecay | None = None
-    weight_decay_bias: AnyWeightDecay | None = None
-    gradient_normalization: GradientNormalizationName | None = None
-    gradient_normalization_threshold: Positive | None = None
 
     @model_validator(mode="after")
     def _check_heads(self) -> "AttentionVertex":
