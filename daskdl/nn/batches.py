@@ -213,6 +213,33 @@ def check_labels(
             _check_labels_mask(port, array, mask)
 
 
+def check_masks_of_outputs(
+    who: str, outputs: Sequence[Port], arrays: Sequence[Any], masks: Sequence[Any]
+) -> None:
+    """Refuse masks of labels that the outputs of a network cannot take.
+
+    Parameters
+    ----------
+    who : str
+        The network.
+    outputs : sequence of Port
+        What comes out.
+    arrays : sequence of ndarray
+        That, in the data format.
+    masks : sequence of (ndarray or None)
+        One an output.
+
+    Raises
+    ------
+    ShapeError
+        Naming the output layer, and the shape it needs.
+    """
+    _check_count(who, "labels masks", len(outputs), len(masks))
+    for port, array, mask in zip(outputs, arrays, masks, strict=True):
+        if mask is not None:
+            _check_labels_mask(port, array, mask)
+
+
 def _check_count(who: str, what: str, expected: int, came: int) -> None:
     if came != expected:
         raise ShapeError(

@@ -15,8 +15,10 @@ from daskdl.nn.batches import (
     as_arrays,
     check_features,
     check_labels,
+    check_masks_of_outputs,
     of_any_length,
 )
+from daskdl.nn.conf.axes import dl4j_axes
 from daskdl.nn.doors import to_border, to_inside
 
 Masks = list[FloatArray | None]
@@ -126,11 +128,35 @@ class Border:
             to_inside(array, port.type, self._dtype)
             for array, port in zip(arrays.labels, self._labels, strict=True)
         ]
-        return labels, self.labels_masks(arrays.labels_masks)
+        return labels, self._masks(arrays.labels_masks, self._labels)
 
-    def labels_masks(self, arrays: Sequence[Any]) -> Masks:
-        """Return masks of labels as the output layers want them."""
-        return self._masks(arrays, self._labels)
+    def masks_of(self, outputs: Sequence[FloatArray], labels_mask: Any) -> Masks:
+        """Return masks of labels as they are for outputs, which are inside still.
+
+        Parameters
+        ----------
+        outputs : sequence of ndarray
+            As the layers gave them.
+        labels_mask : ndarray, or list of (ndarray or None)
+            One for each output.
+
+        Raises
+        ------
+        ShapeError
+            If a mask does not fit its output.
+        DataError
+            If a mask does not hold real numbers.
+        """
+        masks = [
+            None if mask is None else as_batch_array(self._who, "labels_mask", mask)
+            for mask in as_list(labels_mask)
+        ]
+        seen = [
+            array.transpose(dl4j_axes(port.type))
+            for array, port in zip(outputs, self._outputs, strict=True)
+        ]
+        check_masks_of_outputs(self._who, self._outputs, seen, masks)
+        return self._masks(masks, self._outputs)
 
     def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Return outputs as new arrays in the data format of the caller."""

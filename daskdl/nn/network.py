@@ -7,12 +7,11 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.checks import check_one_of, check_positive
+from daskdl.checks import check_one_of, check_positive, check_type
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.nn.batches import Batch, check_readable, minibatches
-from daskdl.nn.border import as_list
 from daskdl.nn.masks import masked
 from daskdl.nn.pretraining import Pretraining
 from daskdl.nn.structure import Conf
@@ -99,7 +98,7 @@ class Network(Pretraining[Conf]):
         entered = self._border.features(arrays)
         results = self._forward(*entered, training=False, rng=None)
         if labels_mask is not None:
-            masks = self._border.labels_masks(as_list(labels_mask))
+            masks = self._border.masks_of(results, labels_mask)
             results = [
                 masked(result, mask) if layer.masks_output else result
                 for layer, result, mask in zip(
@@ -186,7 +185,7 @@ class Network(Pretraining[Conf]):
         Raises
         ------
         OptionError
-            If the network has several outputs.
+            If the network has several outputs, or `evaluation` is none.
         ShapeError
             If the labels are not like the output, as those of ``sparse_mcxent``.
         DataError
@@ -199,6 +198,7 @@ class Network(Pretraining[Conf]):
                 "Compare the arrays of output() one by one."
             )
         evaluation = Evaluation() if evaluation is None else evaluation
+        check_type(who, "evaluation", evaluation, Evaluable)
         for batch in minibatches(who, data, None):
             arrays = self._border.checked(batch)
             entered = self._border.features(arrays)

@@ -171,8 +171,8 @@ class Pretraining(TimeSteps[Conf]):
                     return node, part
                 break
         raise OptionError(
-            f"{who}: layer must be one that can be pretrained, of {some(names)}, got "
-            f"{layer!r}."
+            f"{who}: layer must be one that can be pretrained "
+            f"({some(names) or 'there is none'}), got {layer!r}."
         )
 
 

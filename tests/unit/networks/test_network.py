@@ -282,6 +282,11 @@ def test_evaluate_refuses_labels_that_are_not_like_the_output():
         network.evaluate(DataSet(np.zeros((2, 4)), np.zeros((2, 1))))
 
 
+def test_evaluate_needs_an_evaluation(data):
+    with pytest.raises(OptionError, match="evaluation must be a Evaluable, got dict"):
+        mlp().evaluate(data, {})
+
+
 def test_evaluate_needs_a_single_output():
     with pytest.raises(OptionError, match="must have one output, got 2"):
         two_in_two_out().evaluate([])

@@ -71,6 +71,20 @@ def test_an_evaluation_counts_what_the_mask_keeps(data):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("shape", [(BATCH, TIME, N_OUT), (BATCH, TIME + 1), (1, 1)])
+def test_a_prediction_refuses_a_mask_of_another_shape(data, shape):
+    with pytest.raises(
+        ShapeError,
+        match=r"RnnOutput\): labels_mask must have shape \(3, 4\) or \(3, 2, 4\), got",
+    ):
+        series().output(data.features, labels_mask=np.ones(shape))
+
+
+def test_a_prediction_refuses_masks_of_other_outputs(data):
+    with pytest.raises(ShapeError, match="labels masks must be 1 arrays, got 2"):
+        series().output(data.features, labels_mask=[None, None])
+
+
 @pytest.mark.parametrize("shape", [(BATCH, TIME, N_OUT), (BATCH,), (BATCH, 1)])
 def test_another_shape_is_refused(data, shape):
     wrong = DataSet(data.features, data.labels, labels_mask=np.ones(shape))
