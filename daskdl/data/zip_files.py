@@ -25,6 +25,8 @@ MOST_ENTRIES = 10_000
 _LIST_BYTES = 512
 # The end of the file is read at once: a comment of 64 KiB, and the record before it.
 _TAIL_BYTES = 1 << 17
+# Characters of a name or reason of the file's own that go into a message.
+_SHOWN = 200
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1
 # What zipfile, zlib and damaged offsets raise.
@@ -134,7 +136,7 @@ class ZipEntries:
     def _check(self, info: zipfile.ZipInfo) -> None:
         if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
             raise CorruptFileError(
-                f"{self.name}: entry {info.filename!r} at offset {info.header_offset} "
+                f"{self.name}: entry {info.filename[:_SHOWN]!r} at offset {info.header_offset} "
                 "must be stored or deflated and not encrypted, got method "
                 f"{info.compress_type} and flags {info.flag_bits:#x}."
             )
@@ -150,7 +152,7 @@ class ZipEntries:
                 # zipfile takes it for damage that the store gave no answer.
                 raise self._bounded.failure from error
             raise CorruptFileError(
-                f"{self.name}: {must}, got a damaged one ({error})."
+                f"{self.name}: {must}, got a damaged one ({str(error)[:_SHOWN]})."
             ) from error
 
 

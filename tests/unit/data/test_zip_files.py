@@ -131,6 +131,19 @@ def test_a_damaged_entry_is_named_with_its_offset():
         opened(bytes(raw)).read("b")
 
 
+def test_a_long_name_does_not_fill_the_message():
+    raw = zipped([("a", b"1" * 5000)], zipfile.ZIP_STORED)
+    # The name in front of the entry goes on through what is stored.
+    damaged = raw[:26] + struct.pack("<H", 4000) + raw[28:]
+    with pytest.raises(CorruptFileError, match="File name in directory") as caught:
+        opened(damaged).read("a")
+    assert len(str(caught.value)) < 400
+    long = zipped([("a" * 400, b"1")], zipfile.ZIP_BZIP2)
+    with pytest.raises(CorruptFileError, match="aaa' at offset 0 must be") as caught:
+        opened(long)
+    assert len(str(caught.value)) < 400
+
+
 def test_an_offset_before_the_file_is_damage():
     before, after = listed(zipped([("a", b"1")]))
     # The list begins further on than the file says, so offsets count from before it.
