@@ -123,6 +123,12 @@ def _mapping(loader: Any, node: Any) -> dict[str, Any]:
 _Loader.add_multi_constructor("!", _tagged)
 _Loader.add_multi_constructor("", _tagged)
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+# Java writes positive exponents without a sign, which YAML 1.1 takes for text.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"-?[0-9]+\.[0-9]+E[0-9]+\Z"),
+    list("-0123456789"),
+)
 
 
 def _object(value: dict[str, Json], indent: int) -> Iterator[str]:

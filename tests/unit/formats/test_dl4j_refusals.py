@@ -110,6 +110,8 @@ LOCAL = {"@class": f"{LAYERS}LocallyConnected2D", "nin": 1, "nout": 1}
 UPDATER = "org.nd4j.linalg.learning.config."
 COMPOSABLE = {"@class": "ComposableInputPreProcessor", "inputPreProcessors": []}
 UNEVEN = {"@class": "FeedForwardToCnnPreProcessor", "inputHeight": {}}
+VAE = f"{LAYERS}variational.VariationalAutoencoder"
+OWN_DISTRIBUTION = {"@class": "org.x.Own", "activationFn": {"@class": "ActivationTanH"}}
 WEIGHTS = {"@class": "LossMSE", "weights": {"shape": [1] * 40, "data": [1.0]}}
 UNFIT = {"@class": "LossMSE", "weights": {"shape": [2, 3], "data": [1.0]}}
 
@@ -163,6 +165,43 @@ UNFIT = {"@class": "LossMSE", "weights": {"shape": [2, 3], "data": [1.0]}}
             ),
             "distribution: must be an object, got 1",
         ),
+        (
+            conf_of(**{"@class": f"{LAYERS}ConvolutionLayer"}, convolutionMode="Full"),
+            "convolutionMode: must be one of Strict, .* got 'Full'",
+        ),
+        (
+            conf_of(**{"@class": f"{LAYERS}Convolution1DLayer"}, kernelSize=[]),
+            "kernelSize: must hold a number, got an empty list",
+        ),
+        (
+            conf_of(**{"@class": f"{LAYERS}AutoEncoder"}, lossFunction=[]),
+            r"lossFunction: must be a name, got \[\]",
+        ),
+        (
+            conf_of(
+                iupdater={
+                    "@class": f"{UPDATER}Sgd",
+                    "learningRateSchedule": {"@class": f"{SCHEDULES}RampSchedule"},
+                }
+            ),
+            "got a RampSchedule, of which DL4J writes nothing but the name",
+        ),
+        (
+            conf_of(**{"@class": VAE}, outputDistribution={"@class": "org.x.Own"}),
+            "outputDistribution",
+        ),
+        (
+            conf_of(**{"@class": VAE}, outputDistribution=OWN_DISTRIBUTION),
+            "must be a reconstruction distribution of DL4J, got 'org.x.Own'",
+        ),
+        (
+            {
+                **conf_of(**{"@class": f"{LAYERS}ConvolutionLayer"}),
+                "inputPreProcessors": {"0": {"@class": "FeedForwardToCnnPreProcessor"}},
+            },
+            r"f\.layers\[0\]\.preprocessor\.height: must be given",
+        ),
+        ({}, r"f: must have the key 'confs' or 'vertices', got \[\]"),
         (conf_of(constraints={}), "constraints: must be a list, got {}"),
         (
             conf_of(
