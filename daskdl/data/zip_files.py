@@ -136,8 +136,9 @@ class ZipEntries:
     def _check(self, info: zipfile.ZipInfo) -> None:
         if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
             raise CorruptFileError(
-                f"{self.name}: entry {info.filename[:_SHOWN]!r} at offset {info.header_offset} "
-                "must be stored or deflated and not encrypted, got method "
+                f"{self.name}: entry {info.filename[:_SHOWN]!r} at offset "
+                f"{info.header_offset} must be stored or deflated and not encrypted, "
+                "got method "
                 f"{info.compress_type} and flags {info.flag_bits:#x}."
             )
 
