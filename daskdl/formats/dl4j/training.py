@@ -198,7 +198,6 @@ _DROPOUTS = [
         "SpatialDropout", "spatial_dropout", "keep_probability", "p", "pschedule"
     ),
 ]
-_DROPOUT_BY_NAME = {kind.java.name: kind for kind in _DROPOUTS}
 _DROPOUT_BY_TAG = {kind.java.tag: kind for kind in _DROPOUTS}
 _DROPOUT_TABLE = JavaTable(
     "dropout",
