@@ -4,6 +4,7 @@ Both ways are one table: a Java class, the `type` that says the same here, and f
 of its properties the option and how the value changes.
 """
 
+import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ from daskdl.errors import FormatError
 Json = Any
 T = TypeVar("T")
 
+GROUP = "daskdl.dl4j_classes"
 _SHOWN = 100
 
 
@@ -175,11 +177,14 @@ class JavaTable:
         name = self._aliases.get(name, name)
         known = self._by_name.get(name)
         if known is None:
+            read = registered(full)
+            if read is not None:
+                return read(mapping, where)
             raise FormatError(
                 f"{where}: must be {_a(self._what)} that DL4J has, got "
                 f"{shown(full)}."
-                f"{did_you_mean(name, self._by_name)} Classes of one's own must be "
-                "replaced before the network is saved."
+                f"{did_you_mean(name, self._by_name)} Register a reader of that class "
+                f"in the entry-point group {GROUP!r}."
             )
         result = known.read(mapping, where)
         return known.tag if list(result) == ["type"] else result
@@ -196,6 +201,25 @@ class JavaTable:
         known = self._by_tag[tag]
         package = self._package if known.package is None else known.package
         return {self._type_key: package + known.name, **known.write(options)}
+
+
+def registered(full: str) -> Callable[[Mapping[str, Json], str], Any] | None:
+    """Return the reader that a package has registered for a class of one's own.
+
+    Parameters
+    ----------
+    full : str
+        The Java class, with its package: the name of the entry point.
+
+    Returns
+    -------
+    function of (JSON object, where) -> name or mapping, or None
+        It says which kind of daskdl's does the same. None if nobody has one.
+    """
+    for found in importlib.metadata.entry_points(group=GROUP, name=full):
+        reader: Callable[[Mapping[str, Json], str], Any] = found.load()
+        return reader
+    return None
 
 
 def _a(noun: str) -> str:

@@ -7,11 +7,13 @@ from daskdl.errors import FormatError
 from daskdl.formats.dl4j.enumerations import NORMALIZATION, enumeration
 from daskdl.formats.dl4j.functions import ENUMERATED_INIT
 from daskdl.formats.dl4j.java import (
+    GROUP,
     Codec,
     JavaClass,
     Json,
     Key,
     expect_mapping,
+    registered,
     shown,
 )
 from daskdl.formats.dl4j.layer_keys import keys
@@ -136,13 +138,19 @@ def read_vertex(value: Json, where: str) -> dict[str, Any]:
         If the class is no vertex known here.
     """
     mapping = expect_mapping(value, where)
-    row = _BY_NAME.get(str(mapping.get("@class")))
-    if row is None:
-        raise FormatError(
-            f"{where}: must be a vertex that is known here, got "
-            f"{shown(mapping.get('@class'))}. Replace it before the graph is saved."
-        )
-    return row.read(mapping, where)
+    full = str(mapping.get("@class"))
+    row = _BY_NAME.get(full)
+    if row is not None:
+        return row.read(mapping, where)
+    read = registered(full)
+    if read is not None:
+        vertex: dict[str, Any] = read(mapping, where)
+        return vertex
+    raise FormatError(
+        f"{where}: must be a vertex that is known here, got "
+        f"{shown(mapping.get('@class'))}. Register a reader of that class in the "
+        f"entry-point group {GROUP!r}."
+    )
 
 
 def write_vertex(vertex: Mapping[str, Any]) -> dict[str, Json]:
