@@ -16,34 +16,50 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, overload
 
 from daskdl.checks import check_one_of
 from daskdl.errors import MissingExtraError
 
 _PRIORITY_VARIABLE = "DASKDL_BACKEND_PRIORITY_CPU"
+# LLVM's names. Not "nnan" and "ninf": a network that diverges must be seen to.
+_REORDERING = {"reassoc", "contract", "nsz", "arcp"}
 _compile_lock = threading.RLock()
 
 
-def jit(function: Callable[..., Any]) -> "Kernel":
+@overload
+def jit(function: Callable[..., Any]) -> "Kernel": ...
+
+
+@overload
+def jit(*, reorders: bool) -> Callable[[Callable[..., Any]], "Kernel"]: ...
+
+
+def jit(function: Callable[..., Any] | None = None, *, reorders: bool = False) -> Any:
     """Compile a function of arrays and numbers with numba when it is first called.
 
     The compiled function releases the GIL, divides by zero as NumPy does and is kept in
-    a cache on disk. Arithmetic stays IEEE: no reordering, no fused operations, so that
-    a kernel can equal its NumPy twin bit for bit.
+    a cache on disk.
 
     Parameters
     ----------
     function : function at module level
         What numba can compile in nopython mode. It may call other functions decorated
         like this if they stand in the same file: the cache sees no change elsewhere.
+    reorders : bool
+        Whether sums may be added in another order and products fused with them, which
+        is what lets a sum run in vector registers. NaN and infinity stay what they are.
+        Without it arithmetic is IEEE, operation by operation, so that a kernel can
+        equal its NumPy twin bit for bit.
 
     Returns
     -------
     Kernel
         Called as the function.
     """
-    return Kernel(function)
+    if function is None:
+        return functools.partial(Kernel, reorders=reorders)
+    return Kernel(function, reorders=reorders)
 
 
 class Kernel:
@@ -52,9 +68,10 @@ class Kernel:
     Safe to call from several threads; pickled by the name of the function.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, reorders: bool) -> None:
         functools.update_wrapper(self, function)
         self._function = function
+        self._reorders = reorders
         self._compiled: Any = None
 
     def __call__(self, *args: Any) -> Any:
@@ -81,7 +98,7 @@ class Kernel:
     def _compile(self) -> Any:
         with _compile_lock:
             if self._compiled is None:
-                self._compiled = _njit(self._function)
+                self._compiled = _njit(self._function, self._reorders)
             return self._compiled
 
 
@@ -119,7 +136,7 @@ def _numba() -> ModuleType | None:
     return module
 
 
-def _njit(function: Callable[..., Any]) -> Any:
+def _njit(function: Callable[..., Any], reorders: bool) -> Any:
     numba = _numba()
     if numba is None:
         raise MissingExtraError(
@@ -132,9 +149,12 @@ def _njit(function: Callable[..., Any]) -> Any:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(directory or before)
     try:
-        return numba.njit(cache=directory is not None, nogil=True, error_model="numpy")(
-            function
-        )
+        return numba.njit(
+            cache=directory is not None,
+            nogil=True,
+            error_model="numpy",
+            fastmath=_REORDERING if reorders else False,
+        )(function)
     finally:
         numba.config.CACHE_DIR = before
 
