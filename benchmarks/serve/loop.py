@@ -1,0 +1,95 @@
+"""What the process of a peer does: answer one line of JSON to each line it reads.
+
+It begins with a line that says what it can time. Then each line ``CASE WHAT SECONDS
+VARIANT`` is answered by how long a call took. Nothing but the standard library is
+imported here: peers have interpreters of their own, with what they need and no more.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TextIO
+
+Offers = list[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is timed, and what is done before each call and not timed."""
+
+    call: Callable[[], object]
+    prepare: Callable[[], object] | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Milliseconds a call by both clocks, and to make what is called."""
+
+    calls: int
+    wall_ms: float
+    cpu_ms: float
+    made_ms: float
+
+
+def serve(
+    versions: Mapping[str, str],
+    offers: Offers,
+    make: Callable[[str, str, str], Work],
+) -> None:
+    """Answer until standard input ends.
+
+    Parameters
+    ----------
+    versions : mapping of str to str
+        Of what is measured; printed beside the figures.
+    offers : list of (case, what, variant)
+        All that `make` knows.
+    make : callable
+        Takes an offer and returns what to time; called once for each.
+    """
+    replies = _claim_standard_output()
+    works: dict[tuple[str, str, str], Work] = {}
+    _reply(replies, {"versions": dict(versions), "offers": offers})
+    for line in sys.stdin:
+        case, what, seconds, variant = line.rstrip("\n").split(" ")
+        started = time.perf_counter()
+        key = (case, what, variant)
+        try:
+            if key not in works:
+                works[key] = make(*key)
+            made_ms = (time.perf_counter() - started) * 1e3
+            answer = asdict(timed(works[key], float(seconds), made_ms))
+        except Exception as error:  # noqa: BLE001 - the other works go on
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        _reply(replies, answer)
+
+
+def timed(work: Work, seconds: float, made_ms: float = 0.0) -> Answer:
+    """Call until the calls took so many seconds, at least once."""
+    wall = cpu = 0.0
+    calls = 0
+    while calls == 0 or wall < seconds:
+        if work.prepare is not None:
+            work.prepare()
+        cpu_before = time.process_time()
+        wall_before = time.perf_counter()
+        work.call()
+        wall += time.perf_counter() - wall_before
+        cpu += time.process_time() - cpu_before
+        calls += 1
+    return Answer(calls, wall / calls * 1e3, cpu / calls * 1e3, made_ms)
+
+
+def _claim_standard_output() -> TextIO:
+    # What a library prints goes to standard error, and cannot break the protocol.
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return replies
+
+
+def _reply(replies: TextIO, answer: Mapping[str, object]) -> None:
+    replies.write(json.dumps(answer) + "\n")
+    replies.flush()
