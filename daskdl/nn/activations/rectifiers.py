@@ -3,12 +3,8 @@
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
-from daskdl.nn.activations.function import (
-    ActivationFunction,
-    as_float32,
-    either,
-    room_beside,
-)
+from daskdl.kernels.activation import relu_backward
+from daskdl.nn.activations.function import ActivationFunction, as_float32, either
 
 
 def _relu(x: FloatArray, out: FloatArray) -> None:
@@ -18,9 +14,7 @@ def _relu(x: FloatArray, out: FloatArray) -> None:
 def _relu_backward(
     grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
 ) -> None:
-    xp = array_namespace(y)
-    is_above = xp.greater(y, 0, out=room_beside(grad, out))
-    xp.multiply(grad, is_above, out=out)
+    relu_backward(grad, y, out=out)
 
 
 def _relu6(x: FloatArray, out: FloatArray) -> None:

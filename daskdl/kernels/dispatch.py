@@ -1,0 +1,34 @@
+"""Which arrays go to compiled kernels, and which to their NumPy twins."""
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.kernels.jit import numba_is_used
+
+_COMPILED_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def is_compiled_for(first: FloatArray, *others: FloatArray) -> bool:
+    """Return whether the compiled kernels take these arrays.
+
+    Parameters
+    ----------
+    first, *others : ndarray
+        The floating-point arrays of one call.
+
+    Returns
+    -------
+    bool
+        True for C-contiguous arrays of NumPy that are all float32 or all float64, if
+        :func:`~daskdl.kernels.jit.numba_is_used`. Anything else would be compiled once
+        more for its layout or type, and run slowly.
+    """
+    dtype = first.dtype
+    if dtype not in _COMPILED_TYPES or not _is_plain(first):
+        return False
+    plain = all(array.dtype == dtype and _is_plain(array) for array in others)
+    return plain and numba_is_used()
+
+
+def _is_plain(array: FloatArray) -> bool:
+    return type(array) is np.ndarray and array.flags.c_contiguous
