@@ -26,6 +26,7 @@ from daskdl.encoding.residual import (
 from daskdl.errors import ShapeError
 from daskdl.kernels.threshold import (
     HEADER_INTS,
+    Scratch,
     bitmap_decode_add,
     bitmap_encode,
     threshold_decode_add,
@@ -75,6 +76,9 @@ class EncodingHandler:
         self._algorithm = algorithm or AdaptiveThresholdAlgorithm()
         self._post_processor = post_processor or ResidualClippingPostProcessor()
         self._residual: FloatArray = np.zeros(size, dtype)
+        # A threshold message is sent only while it is shorter than a bitmap.
+        self._boundary = max(size // 16 - HEADER_INTS - 1, 0)
+        self._scratch = Scratch.for_messages_from(self._residual, self._boundary)
         self._is_bitmap_mode = True
         self._last: LastEncoding | None = None
         self._state = ThresholdState()
@@ -170,10 +174,13 @@ class EncodingHandler:
             self._is_bitmap_mode = words < 2 or count >= (words + 5) // 2
             self._last = dense
             return bitmap
-        # A threshold message is sent only while it is shorter than `words` ints.
-        boundary = max(words - HEADER_INTS - 1, 0)
         message, count = threshold_encode(
-            self._residual, tau, update=update, boundary=boundary, truncate=False
+            self._residual,
+            tau,
+            update=update,
+            boundary=self._boundary,
+            truncate=False,
+            scratch=self._scratch,
         )
         if message is None and count >= 2:
             self._is_bitmap_mode = True

@@ -1,4 +1,4 @@
-"""Messages of gradient sharing, threshold and bitmap: encode and decode-add.
+"""Messages of gradient sharing, threshold and bitmap: encode, decode-add and settle.
 
 A message is a 1-d int32 array of DL4J's layout: four header ints (count, vector length,
 the bits of a float32 threshold, the kind), then signed positions counted from 1, or
@@ -9,6 +9,8 @@ with that float32 value, so encoder and decoder agree for float64 vectors as wel
 functions here trust their input; ``daskdl.encoding`` checks what comes from others.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -17,12 +19,38 @@ from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.jit import numba_is_used
-from daskdl.kernels.threshold import cpu, reference
+from daskdl.kernels.threshold import reference
 
 HEADER_INTS = 4
 THRESHOLD = 0
 BITMAP = 1
 _WORD = 16
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """What :func:`threshold_encode` writes into before it knows how long a message is.
+
+    Parameters
+    ----------
+    entries : ndarray of shape (most,), int32
+        Signed positions.
+    held : ndarray of shape (most,), dtype of the residual
+        What stood at them, should it have to be put back.
+    """
+
+    entries: NDArray[np.int32]
+    held: FloatArray
+
+    @classmethod
+    def for_messages_from(cls, residual: FloatArray, boundary: int | None) -> "Scratch":
+        """Return what messages of at most `boundary` entries need."""
+        most = _most_entries(residual, boundary)
+        namespace = array_namespace(residual)
+        return cls(
+            namespace.empty(most, dtype=np.int32),
+            namespace.empty(most, dtype=residual.dtype),
+        )
 
 
 def threshold_encode(
@@ -32,6 +60,7 @@ def threshold_encode(
     update: FloatArray | None = None,
     boundary: int | None = None,
     truncate: bool = True,
+    scratch: Scratch | None = None,
 ) -> tuple[NDArray[np.int32] | None, int]:
     """Take one quantum off every element that reaches the threshold.
 
@@ -49,6 +78,9 @@ def threshold_encode(
     truncate : bool
         What happens when more elements reach `tau` than `boundary` allows: the first
         ones are encoded, or nothing is.
+    scratch : Scratch or None
+        For messages of at least `boundary` entries; overwritten. With it nothing is
+        allocated but the message; None allocates one for this call.
 
     Returns
     -------
@@ -61,20 +93,23 @@ def threshold_encode(
     -----
     An element gives one quantum at most, however large it is; the rest stays.
     """
-    step = _step(residual, tau)
-    most = residual.size if boundary is None else min(boundary, residual.size)
-    message = _empty_message(residual, most, THRESHOLD, tau)
-    entries = message[HEADER_INTS:]
-    kernels = _kernels(residual)
-    changes = _nothing(residual) if update is None else update
-    count = int(kernels.find_quanta(residual, changes, step, entries))
+    kernels = _kernels(residual, update)
+    most = _most_entries(residual, boundary)
+    if scratch is None:
+        scratch = Scratch.for_messages_from(residual, boundary)
+    entries = scratch.entries[:most]
+    changes = kernels.no_changes(residual) if update is None else update
+    count = int(
+        kernels.take_quanta(
+            residual, changes, _step(residual, tau), entries, scratch.held, truncate
+        )
+    )
     kept = min(count, most)
     if kept < 2 or (count > most and not truncate):
         return None, count
-    kernels.add_quanta(entries[:kept], -step, residual)
-    message[0] = kept
-    # A copy, so that a message in a queue does not hold the whole buffer.
-    return message[: HEADER_INTS + kept].copy(), count
+    message = _new_message(residual, kept, kept, THRESHOLD, tau)
+    message[HEADER_INTS:] = entries[:kept]
+    return message, count
 
 
 def threshold_decode_add(message: NDArray[np.int32], target: FloatArray) -> None:
@@ -118,10 +153,11 @@ def bitmap_encode(
     ones are sent as minus tau / 2.
     """
     step = _step(residual, tau)
-    message = _empty_message(residual, residual.size // _WORD + 1, BITMAP, tau)
-    message[0] = residual.size
-    changes = _nothing(residual) if update is None else update
-    count = _kernels(residual).bitmap_encode(
+    size = residual.size
+    message = _new_message(residual, size, size // _WORD + 1, BITMAP, tau)
+    kernels = _kernels(residual, update)
+    changes = kernels.no_changes(residual) if update is None else update
+    count = kernels.bitmap_encode(
         residual, changes, step, step / step.dtype.type(2), message[HEADER_INTS:]
     )
     return message, int(count)
@@ -142,6 +178,35 @@ def bitmap_decode_add(message: NDArray[np.int32], target: FloatArray) -> None:
     _kernels(target).bitmap_decode_add(message[HEADER_INTS:], step, half, target)
 
 
+def subtract_and_clear(
+    total: FloatArray, target: FloatArray, messages: Sequence[NDArray[np.int32]] | None
+) -> None:
+    """Subtract a sum of messages from a vector, and set the sum to 0.
+
+    Parameters
+    ----------
+    total : ndarray of shape (n,), float32 or float64, contiguous
+        Messages were added to it. 0 afterwards.
+    target : ndarray of shape (n,), same dtype, contiguous
+        Changed.
+    messages : sequence of int32 message, or None
+        The threshold messages that `total` is the sum of; only where they have entries
+        are the vectors looked at. None looks everywhere, and then anything may have
+        been added.
+
+    Notes
+    -----
+    The same bits with and without `messages`: a number that is nowhere in them is 0,
+    and subtracting 0 changes nothing.
+    """
+    kernels = _kernels(total, target)
+    if messages is None:
+        kernels.subtract_and_clear(total, target)
+        return
+    for message in messages:
+        kernels.subtract_entries_and_clear(message[HEADER_INTS:], total, target)
+
+
 def header_tau(message: NDArray[np.int32]) -> np.float32:
     """Return the threshold of a message."""
     tau: np.float32 = np.int32(int(message[2])).view(np.float32)
@@ -153,25 +218,30 @@ def _step(residual: FloatArray, tau: float) -> np.floating[Any]:
     return step
 
 
-def _nothing(residual: FloatArray) -> FloatArray:
-    # Adding minus zero changes no number, not even the sign of a zero.
-    namespace = array_namespace(residual)
-    zero = namespace.asarray(-0.0, dtype=residual.dtype)
-    nothing: FloatArray = namespace.broadcast_to(zero, residual.shape)
-    return nothing
+def _most_entries(residual: FloatArray, boundary: int | None) -> int:
+    return residual.size if boundary is None else min(boundary, residual.size)
 
 
-def _empty_message(
-    residual: FloatArray, payload: int, kind: int, tau: float
+def _new_message(
+    residual: FloatArray, first: int, payload: int, kind: int, tau: float
 ) -> NDArray[np.int32]:
     namespace = array_namespace(residual)
     message: NDArray[np.int32] = namespace.empty(HEADER_INTS + payload, dtype=np.int32)
-    message[1] = residual.size
-    message[2] = int(np.float32(tau).view(np.int32))
-    message[3] = kind
+    bits = int(np.float32(tau).view(np.int32))
+    message[:HEADER_INTS] = namespace.asarray((first, residual.size, bits, kind))
     return message
 
 
-def _kernels(vector: FloatArray) -> ModuleType:
-    is_compiled = array_namespace(vector) is np and numba_is_used()
-    return cpu if is_compiled else reference
+def _kernels(*vectors: FloatArray | None) -> ModuleType:
+    """Return the compiled kernels for contiguous vectors of the host."""
+    for vector in vectors:
+        if vector is not None and (
+            array_namespace(vector) is not np or not vector.flags.c_contiguous
+        ):
+            return reference
+    if not numba_is_used():
+        return reference
+    # Not above: it imports numba, which takes most of a second.
+    from daskdl.kernels.threshold import cpu
+
+    return cpu

@@ -11,19 +11,35 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 _WORD = 16
 
 
-def find_quanta(
+def no_changes(residual: FloatArray) -> FloatArray:
+    """Return changes that change no number, not even the sign of a zero."""
+    namespace = array_namespace(residual)
+    nothing: FloatArray = namespace.asarray(-0.0, dtype=residual.dtype)
+    return nothing
+
+
+def take_quanta(
     residual: FloatArray,
-    update: FloatArray,
+    changes: FloatArray,
     tau: np.floating[Any],
     entries: NDArray[np.int32],
+    held: FloatArray,
+    truncate: bool,
 ) -> int:
-    """Add the update, write the first signed positions that reach tau; count all."""
+    """Add the changes, write the first signed positions that reach tau; count all.
+
+    A quantum is taken off where a position was written, unless there are fewer than two
+    or, without truncation, more than `entries` holds. What the compiled kernel needs
+    `held` for, to put back what it took off, is not needed here.
+    """
     namespace = array_namespace(residual)
-    residual += update
+    residual += changes
     positions = namespace.flatnonzero(namespace.abs(residual) >= tau)
-    first = positions[: entries.size]
+    count, first = int(positions.size), positions[: entries.size]
     entries[: first.size] = namespace.where(residual[first] < 0, -1 - first, 1 + first)
-    return int(positions.size)
+    if first.size >= 2 and (truncate or count == first.size):
+        add_quanta(entries[: first.size], -tau, residual)
+    return count
 
 
 def add_quanta(
@@ -36,16 +52,32 @@ def add_quanta(
     namespace.add.at(target, namespace.abs(entries) - 1, steps)
 
 
+def subtract_entries_and_clear(
+    entries: NDArray[np.int32], total: FloatArray, target: FloatArray
+) -> None:
+    """Move what stands in the total at the entries' positions into the target."""
+    positions = array_namespace(target).abs(entries) - 1
+    # A position that comes twice is moved once, as its total is one number.
+    target[positions] -= total[positions]
+    total[positions] = 0
+
+
+def subtract_and_clear(total: FloatArray, target: FloatArray) -> None:
+    """Move the total into the target."""
+    target -= total
+    total.fill(0)
+
+
 def bitmap_encode(
     residual: FloatArray,
-    update: FloatArray,
+    changes: FloatArray,
     tau: np.floating[Any],
     half: np.floating[Any],
     words: NDArray[np.int32],
 ) -> int:
-    """Add the update, write two-bit codes, take what they carry off; count non-zero."""
+    """Add the changes, write two-bit codes, take what they carry off; count codes."""
     namespace = array_namespace(residual)
-    residual += update
+    residual += changes
     plus = residual >= tau
     minus = residual <= -tau
     signed = residual <= -half
