@@ -105,9 +105,16 @@ class Kernel:
 def numba_is_used() -> bool:
     """Return whether the compiled kernels run, rather than their NumPy twins.
 
-    ``DASKDL_BACKEND_PRIORITY_CPU=numpy`` in the environment asks for the twins;
-    ``numba``, the default, asks for the compiled kernels wherever numba can be
-    imported.
+    They do wherever they are wanted and numba can be imported.
+    """
+    return compiled_is_wanted() and _numba() is not None
+
+
+def compiled_is_wanted() -> bool:
+    """Return whether the environment asks for compiled kernels.
+
+    ``DASKDL_BACKEND_PRIORITY_CPU=numpy`` asks for their NumPy twins; ``numba``, the
+    default, for the compiled ones.
 
     Raises
     ------
@@ -116,7 +123,7 @@ def numba_is_used() -> bool:
     """
     first = os.environ.get(_PRIORITY_VARIABLE, "numba")
     check_one_of("environment", _PRIORITY_VARIABLE, first, ("numba", "numpy"))
-    return first == "numba" and _numba() is not None
+    return first == "numba"
 
 
 @functools.cache

@@ -5,10 +5,13 @@ each one's forward pass is the other one's gradient in the input. Weights are ma
 of shape (kernel cells x channels under the window, channels of a place).
 """
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from types import ModuleType
+
+from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.columns import gathered, scattered
+from daskdl.kernels.tiles.usable import tiles_take
 from daskdl.kernels.window import Window
+from daskdl.kernels.window_products import cpu, reference
 
 
 def windows_to_places(
@@ -41,12 +44,7 @@ def windows_to_places(
     -------
     out : ndarray
     """
-    xp = array_namespace(x)
-    for place, rows in gathered(x, window, workspace):
-        products = out[place].reshape(-1, matrix.shape[1])
-        xp.matmul(rows, matrix, out=products)
-        if bias is not None:
-            products += bias
+    _kernels(x, matrix, out).windows_to_places(x, matrix, bias, window, workspace, out)
     return out
 
 
@@ -73,9 +71,9 @@ def places_to_windows(
     -------
     out : ndarray
     """
-    xp = array_namespace(places)
-    for place, rows in scattered(out, window, workspace):
-        xp.matmul(places[place].reshape(-1, matrix.shape[1]), matrix.T, out=rows)
+    _kernels(places, matrix, out).places_to_windows(
+        places, matrix, window, workspace, out
+    )
     return out
 
 
@@ -102,10 +100,9 @@ def windows_by_places(
     -------
     out : ndarray
     """
-    xp = array_namespace(x)
-    product = workspace.take("conv.product", out.shape, out.dtype)
-    out.fill(0)
-    for place, rows in gathered(x, window, workspace):
-        xp.matmul(rows.T, places[place].reshape(-1, out.shape[1]), out=product)
-        out += product
+    _kernels(x, places, out).windows_by_places(x, places, window, workspace, out)
     return out
+
+
+def _kernels(*arrays: FloatArray) -> ModuleType:
+    return cpu if tiles_take(*arrays) else reference
