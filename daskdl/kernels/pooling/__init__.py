@@ -1,12 +1,16 @@
 """Pooling of series, images and volumes: maximum, sum, average or norm of windows."""
 
+import math
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.pooling import reference
+from daskdl.kernels.dispatch import is_compiled_for
+from daskdl.kernels.pooling import cpu, reference
+from daskdl.kernels.pooling.meetings import Divided, divisors, meetings
 from daskdl.kernels.window import Window
 
 
@@ -39,7 +43,13 @@ def max_pool_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.max_pool_forward(x, window, workspace, out, winner)
+    if not is_compiled_for(x, out):
+        return reference.max_pool_forward(x, window, workspace, out, winner)
+    if _is_of_pairs(window):
+        cpu.max_pool_pairs_forward(x, out, winner)
+    else:
+        cpu.max_pool_forward(*_flat(x), *_layout(x, window), *_flat(out, winner))
+    return out
 
 
 def max_pool_backward(
@@ -66,7 +76,16 @@ def max_pool_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.max_pool_backward(grad_out, winner, window, workspace, grad_x)
+    if not is_compiled_for(grad_out, grad_x):
+        return reference.max_pool_backward(grad_out, winner, window, workspace, grad_x)
+    if _is_of_pairs(window):
+        if any(axis.size % 2 for axis in window.axes):
+            grad_x.fill(0)
+        cpu.max_pool_pairs_backward(grad_out, winner, grad_x)
+    else:
+        layout = _layout(grad_x, window)
+        cpu.max_pool_backward(*_flat(grad_out, winner), *layout, *_flat(grad_x))
+    return grad_x
 
 
 def sum_pool_forward(x: FloatArray, window: Window, *, out: FloatArray) -> FloatArray:
@@ -86,11 +105,13 @@ def sum_pool_forward(x: FloatArray, window: Window, *, out: FloatArray) -> Float
     out : ndarray
         The array that was given.
     """
-    return reference.sum_pool_forward(x, window, out)
+    if not is_compiled_for(x, out):
+        return reference.sum_pool_forward(x, window, out)
+    return _mean_forward(x, window, "sum", out)
 
 
 def sum_pool_backward(
-    grad_out: FloatArray, window: Window, *, grad_x: FloatArray
+    grad_out: FloatArray, window: Window, workspace: Workspace, *, grad_x: FloatArray
 ) -> FloatArray:
     """Compute the gradient of :func:`sum_pool_forward`.
 
@@ -100,6 +121,8 @@ def sum_pool_backward(
         Gradient of the loss in the output. Not changed.
     window : Window
         As in the forward pass.
+    workspace : Workspace
+        Lends scratch of the size of an image of `grad_out`.
     grad_x : ndarray of shape (batch, *axes, channels), same dtype
         Overwritten.
 
@@ -108,7 +131,9 @@ def sum_pool_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.sum_pool_backward(grad_out, window, grad_x)
+    if not is_compiled_for(grad_out, grad_x):
+        return reference.sum_pool_backward(grad_out, window, grad_x)
+    return _mean_backward(grad_out, window, "sum", workspace, grad_x)
 
 
 def average_pool_forward(
@@ -132,7 +157,9 @@ def average_pool_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.average_pool_forward(x, window, include_padding, out)
+    if not is_compiled_for(x, out):
+        return reference.average_pool_forward(x, window, include_padding, out)
+    return _mean_forward(x, window, _divided(window, include_padding), out)
 
 
 def average_pool_backward(
@@ -161,9 +188,12 @@ def average_pool_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.average_pool_backward(
-        grad_out, window, workspace, include_padding, grad_x
-    )
+    if not is_compiled_for(grad_out, grad_x):
+        return reference.average_pool_backward(
+            grad_out, window, workspace, include_padding, grad_x
+        )
+    kind = _divided(window, include_padding)
+    return _mean_backward(grad_out, window, kind, workspace, grad_x)
 
 
 def pnorm_pool_forward(
@@ -230,4 +260,51 @@ def pnorm_pool_backward(
     """
     return reference.pnorm_pool_backward(
         grad_out, x, output, window, exponent, eps, workspace, grad_x
+    )
+
+
+def _mean_forward(
+    x: FloatArray, window: Window, kind: Divided, out: FloatArray
+) -> FloatArray:
+    by = divisors(window, kind, out.dtype)
+    cpu.mean_pool_forward(*_flat(x), *_layout(x, window), by, *_flat(out))
+    return out
+
+
+def _mean_backward(
+    grad_out: FloatArray,
+    window: Window,
+    kind: Divided,
+    workspace: Workspace,
+    grad_x: FloatArray,
+) -> FloatArray:
+    (grads,) = _flat(grad_out)
+    by = divisors(window, kind, grads.dtype)
+    shares = workspace.take("pooling.share", grads.shape[1:], grads.dtype)
+    layout = _layout(grad_x, window)
+    cpu.mean_pool_backward(grads, *layout, by, shares, *_flat(grad_x))
+    return grad_x
+
+
+def _divided(window: Window, include_padding: bool) -> Divided:
+    return "kernel" if include_padding or not window.is_padded else "inside"
+
+
+def _is_of_pairs(window: Window) -> bool:
+    """Return whether windows are two by two cells of an image, side by side."""
+    return len(window.axes) == 2 and all(
+        (axis.kernel, axis.stride, axis.dilation, axis.is_padded) == (2, 2, 1, False)
+        for axis in window.axes
+    )
+
+
+def _layout(x: FloatArray, window: Window) -> tuple[NDArray[np.int64], int, int]:
+    """Return what the compiled kernels ask of an input: table, stride, channels."""
+    return meetings(window), window.axes[-1].stride, x.shape[-1]
+
+
+def _flat(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Return the arrays with a row for each example."""
+    return tuple(
+        array.reshape(len(array), math.prod(array.shape[1:])) for array in arrays
     )

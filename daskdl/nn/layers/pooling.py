@@ -145,4 +145,4 @@ class PoolingLayer(Layer[P]):
                 eps=pooling.eps,
                 grad_x=grad_x,
             )
-        return sum_pool_backward(grad_out, window, grad_x=grad_x)
+        return sum_pool_backward(grad_out, window, self._workspace, grad_x=grad_x)

@@ -108,12 +108,14 @@ def test_sum_of_the_cells_inside(rng, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_gradient_of_the_sum(rng, name):
+def test_gradient_of_the_sum(rng, workspace, name):
     window = make_window(name)
     x = distinct(rng, window)
     out, _ = buffers(x, window)
     target = rng.standard_normal(out.shape)
-    grad_x = sum_pool_backward(target, window, grad_x=np.full(x.shape, np.nan))
+    grad_x = sum_pool_backward(
+        target, window, workspace, grad_x=np.full(x.shape, np.nan)
+    )
     change = rng.standard_normal(x.shape)
     # A sum is linear: its gradient is the same everywhere.
     expected = (sum_pool_forward(change, window, out=out) * target).sum()
