@@ -23,6 +23,7 @@ catch it without importing this module::
     │   └── BusClosedError                 the topic or the bus was closed
     ├── DivergedError (ArithmeticError)    training gave a score that is no number
     └── StaleMessageError (ValueError)     a message of an older round: drop it
+        └── DamagedMessageError            also a DataError: bits changed on the way
 
 Where two bases are built-ins, the one that is an OSError comes first: an OSError has
 fields of its own, and only in this order can Dask unpickle the error at the client.
@@ -107,3 +108,7 @@ class DivergedError(DaskdlError, ArithmeticError):
 
 class StaleMessageError(DaskdlError, ValueError):
     """A message belongs to another session or an older round."""
+
+
+class DamagedMessageError(StaleMessageError, DataError):
+    """A message is not what was sent: cut short, or bits of it changed."""

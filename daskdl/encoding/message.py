@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from daskdl.errors import ShapeError, StaleMessageError
 from daskdl.kernels.threshold import BITMAP, HEADER_INTS, THRESHOLD, header_tau
 
-_WHO = "decode_add"
-
 
 @dataclass(frozen=True)
 class Header:
@@ -35,7 +33,9 @@ class Header:
     is_bitmap: bool
 
 
-def check_message(message: NDArray[np.int32], size: int) -> Header:
+def check_message(
+    message: NDArray[np.int32], size: int, *, who: str = "decode_add"
+) -> Header:
     """Refuse a message that cannot be added to a vector of `size` elements.
 
     Parameters
@@ -44,6 +44,8 @@ def check_message(message: NDArray[np.int32], size: int) -> Header:
         As :mod:`daskdl.kernels.threshold` makes it.
     size : int
         Length of the vector to add to.
+    who : str
+        The function that an error names.
 
     Returns
     -------
@@ -59,23 +61,23 @@ def check_message(message: NDArray[np.int32], size: int) -> Header:
     """
     if message.ndim != 1 or message.dtype != np.int32:
         raise ShapeError(
-            f"{_WHO}: message must be a 1-d int32 array, "
+            f"{who}: message must be a 1-d int32 array, "
             f"got {message.ndim}-d {message.dtype}."
         )
     if message.size < HEADER_INTS:
-        raise _refusal(f"a header of {HEADER_INTS} ints", f"{message.size} ints")
+        raise _refusal(who, f"a header of {HEADER_INTS} ints", f"{message.size} ints")
     count, length, _, kind = (int(value) for value in message[:HEADER_INTS])
     if length != size:
-        raise _refusal(f"an update of {size} parameters", f"one of {length}")
+        raise _refusal(who, f"an update of {size} parameters", f"one of {length}")
     tau = float(header_tau(message))
     if not 0 < tau < np.inf:
-        raise _refusal("a finite threshold > 0", repr(tau))
+        raise _refusal(who, "a finite threshold > 0", repr(tau))
     if kind == THRESHOLD:
-        _check_entries(message[HEADER_INTS:], count, size)
+        _check_entries(who, message[HEADER_INTS:], count, size)
     elif kind == BITMAP:
-        _check_length(message, HEADER_INTS + size // 16 + 1)
+        _check_length(who, message, HEADER_INTS + size // 16 + 1)
     else:
-        raise _refusal(f"kind {THRESHOLD} or {BITMAP}", f"kind {kind}")
+        raise _refusal(who, f"kind {THRESHOLD} or {BITMAP}", f"kind {kind}")
     return Header(size, tau, kind == BITMAP)
 
 
@@ -88,29 +90,29 @@ def check_dense(update: NDArray[np.floating[Any]], size: int) -> None:
         In either case.
     """
     if update.shape != (size,):
-        raise _refusal(f"an update of shape ({size},)", f"{update.shape}")
+        raise _refusal("decode_add", f"an update of shape ({size},)", f"{update.shape}")
     if not np.isfinite(update).all():
         wrong = int(np.flatnonzero(~np.isfinite(update))[0])
-        raise _refusal("finite numbers", f"{update[wrong]!r} at {wrong}")
+        raise _refusal("decode_add", "finite numbers", f"{update[wrong]!r} at {wrong}")
 
 
-def _check_entries(entries: NDArray[np.int32], count: int, size: int) -> None:
+def _check_entries(who: str, entries: NDArray[np.int32], count: int, size: int) -> None:
     if count != entries.size:
-        raise _refusal(f"{count} entries, as its header says", f"{entries.size}")
+        raise _refusal(who, f"{count} entries, as its header says", f"{entries.size}")
     if count == 0:
         return
     low, high = int(entries.min()), int(entries.max())
     if low < -size or high > size or not entries.all():
         outside = low if low < -size else high if high > size else 0
-        raise _refusal(f"positions from 1 to {size}, signed", f"{outside}")
+        raise _refusal(who, f"positions from 1 to {size}, signed", f"{outside}")
 
 
-def _check_length(message: NDArray[np.int32], expected: int) -> None:
+def _check_length(who: str, message: NDArray[np.int32], expected: int) -> None:
     if message.size != expected:
-        raise _refusal(f"{expected} ints, as its header says", f"{message.size}")
+        raise _refusal(who, f"{expected} ints, as its header says", f"{message.size}")
 
 
-def _refusal(must: str, came: str) -> StaleMessageError:
+def _refusal(who: str, must: str, came: str) -> StaleMessageError:
     return StaleMessageError(
-        f"{_WHO}: a message must hold {must}, got {came}. Drop the message."
+        f"{who}: a message must hold {must}, got {came}. Drop the message."
     )

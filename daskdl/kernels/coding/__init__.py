@@ -1,0 +1,243 @@
+"""Rice coding of sorted positions, and bitmaps as positions with symbols.
+
+A sorted list of positions with a symbol each (a sign) becomes bits. The gap between a
+position and the one before it is cut in two: its low ``k`` bits are written as they
+are, together with the symbol, and the rest, mostly 0 or 1, as that many zeros and a
+one. ``k`` is chosen for each block of 128 positions, so that parts of a vector of which
+much is sent and parts of which little is sent both get what suits them. As 64-bit
+words::
+
+    low bits, symbol | low bits, symbol | ...      block 0: k + symbol bits each
+    low bits, symbol | ...                         block 1, from a word of its own
+    0 0 1  1  0 1  1 ...                           all gaps' rests, to the last word
+
+Low bits that lie apart from the rests are read without looking for where they begin,
+and a rest is one instruction that counts zeros.
+
+The functions here trust their input, except for :func:`rice_decode`, which may be given
+anything. Bytes are little-endian.
+
+References
+----------
+R. F. Rice, "Some practical universal noiseless coding techniques", JPL 79-22, 1979; the
+choice of k is that of A. Kiely, "Selecting the Golomb parameter in Rice coding", IPN
+progress report 42-159, 2004, with the mean gap of a block for the mean of a source.
+"""
+
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.kernels.coding import reference
+from daskdl.kernels.jit import numba_is_used
+
+BLOCK = 128
+MOST_LOW_BITS = 31
+
+Positions = NDArray[np.int32]
+Symbols = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class RicePlan:
+    """How positions are going to be coded.
+
+    Attributes
+    ----------
+    least_gap : int
+        What is taken off each gap before: 1 unless a position comes twice.
+    low_bits : ndarray of shape (blocks,), uint8
+        k of each block of 128 positions.
+    n_words : int
+        Length of the code, in words of 64 bits.
+    """
+
+    least_gap: int
+    low_bits: NDArray[np.uint8]
+    n_words: int
+
+
+def ascends(positions: Positions) -> bool:
+    """Return whether no position is less than the one before it."""
+    return int(_kernels().smallest_gap(positions)) >= 0
+
+
+def rice_plan(positions: Positions, symbol_bits: int) -> RicePlan:
+    """Choose k for each block, and count the words of the code.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (count,), int32
+        Positive and ascending; they may repeat.
+    symbol_bits : int
+        Bits of a symbol.
+    """
+    kernels = _kernels()
+    least_gap = int(kernels.smallest_gap(positions))
+    low_bits = np.empty(-(-positions.size // BLOCK), np.uint8)
+    n_bits = int(kernels.choose_low_bits(positions, least_gap, low_bits))
+    n_words = field_words(low_bits, positions.size, symbol_bits) - (-n_bits // 64)
+    return RicePlan(least_gap, low_bits, n_words)
+
+
+def rice_encode(
+    positions: Positions,
+    symbols: Symbols,
+    symbol_bits: int,
+    plan: RicePlan,
+    words: Words,
+) -> None:
+    """Code positions with their symbols.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (count,), int32
+        What the plan was made for.
+    symbols : ndarray of shape (count,), uint8
+        Less than ``2**symbol_bits``.
+    symbol_bits : int
+        1 or 2.
+    plan : RicePlan
+        From :func:`rice_plan`.
+    words : ndarray of shape (plan.n_words,), uint64
+        Overwritten.
+    """
+    first_rest = field_words(plan.low_bits, positions.size, symbol_bits)
+    _kernels().rice_encode(
+        positions,
+        symbols,
+        symbol_bits,
+        plan.least_gap,
+        plan.low_bits,
+        words[:first_rest],
+        words[first_rest:],
+    )
+
+
+def rice_decode(
+    words: Words,
+    plan: RicePlan,
+    symbol_bits: int,
+    size: int,
+    positions: Positions,
+    symbols: Symbols,
+) -> bool:
+    """Undo :func:`rice_encode`; notice what cannot be a code.
+
+    Parameters
+    ----------
+    words : ndarray of shape (plan.n_words,), uint64
+        The code.
+    plan : RicePlan
+        As for the encoder; its arrays may hold anything.
+    symbol_bits : int
+        1 or 2.
+    size : int
+        The largest position that there may be.
+    positions, symbols : ndarray of shape (count,), int32 and uint8
+        Overwritten.
+
+    Returns
+    -------
+    bool
+        Whether the words are the code of as many positions as there is room for, each
+        from 1 to `size`.
+    """
+    low_bits = plan.low_bits
+    if low_bits.size != -(-positions.size // BLOCK):
+        return False
+    if not positions.size or int(low_bits.max()) > MOST_LOW_BITS:
+        return not positions.size and not words.size
+    first_rest = field_words(low_bits, positions.size, symbol_bits)
+    # A field may end in the word after its first, so there must be one.
+    if first_rest >= words.size:
+        return False
+    return bool(
+        _kernels().rice_decode(
+            words,
+            first_rest,
+            symbol_bits,
+            plan.least_gap,
+            low_bits,
+            size,
+            positions,
+            symbols,
+        )
+    )
+
+
+def field_words(low_bits: NDArray[np.uint8], count: int, symbol_bits: int) -> int:
+    """Return how many words the low bits and the symbols take.
+
+    Parameters
+    ----------
+    low_bits : ndarray of shape (blocks,), uint8
+        k of each block.
+    count : int
+        Number of positions.
+    symbol_bits : int
+        Bits of a symbol.
+    """
+    if not count:
+        return 0
+    widths = low_bits.astype(np.int64) + symbol_bits
+    in_last = count - BLOCK * (low_bits.size - 1)
+    # A full block is a whole number of words: two for each bit of the width.
+    full = BLOCK // 64 * int(widths[:-1].sum())
+    return full - (-in_last * int(widths[-1]) // 64)
+
+
+def bitmap_codes(words: NDArray[np.uint32], count: int) -> tuple[Positions, Symbols]:
+    """Return where the codes of a bitmap that are not zero stand, and these codes.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_words,), uint32
+        As of :func:`daskdl.kernels.threshold.bitmap_encode`: 16 codes in a word.
+    count : int
+        What :func:`count_codes` says of them.
+
+    Returns
+    -------
+    positions : ndarray of shape (count,), int32
+        From 1, ascending.
+    codes : ndarray of shape (count,), uint8
+        From 1 to 3: the magnitude bit, and above it the sign bit.
+    """
+    positions, codes = np.empty(count, np.int32), np.empty(count, np.uint8)
+    _kernels().bitmap_codes(words, positions, codes)
+    return positions, codes
+
+
+def write_bitmap(
+    positions: Positions, codes: Symbols, words: NDArray[np.uint32]
+) -> None:
+    """Undo :func:`bitmap_codes`.
+
+    Parameters
+    ----------
+    positions, codes : ndarray of shape (count,), int32 and uint8
+        As it returns them.
+    words : ndarray of shape (n_words,), uint32
+        Overwritten.
+    """
+    words.fill(0)
+    _kernels().write_bitmap(positions, codes, words)
+
+
+def count_codes(words: NDArray[np.uint32]) -> int:
+    """Return how many codes of a bitmap are not zero."""
+    either = (words | (words >> np.uint32(16))) & np.uint32(0xFFFF)
+    return int(np.bitwise_count(either).sum(dtype=np.int64))
+
+
+def _kernels() -> ModuleType:
+    if not numba_is_used():
+        return reference
+    # Not above: it imports numba, which takes most of a second.
+    from daskdl.kernels.coding import cpu
+
+    return cpu
