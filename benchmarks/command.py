@@ -1,82 +1,210 @@
-"""The command: which works, which peers, how long, and where results go."""
+"""Time daskdl and its peers in turns, and print ratios.
+
+Peers that cannot be started are left out, and the reason is printed.
+"""
 
 import argparse
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from rich.console import Console
 
 from benchmarks import table
+from benchmarks.alone import memory_rows, start_rows
 from benchmarks.child import Child, PeerError
 from benchmarks.machine import quiet_cores
-from benchmarks.peers import COMMANDS, LIMIT, OTHER, OURS, Setting, start
+from benchmarks.page import with_table
+from benchmarks.peers import JAX, LIMIT, OTHER, OURS, PEERS, TORCH, Setting, start
+from benchmarks.picture import svg
 from benchmarks.ratios import Clock
-from benchmarks.results import Limit, Row, row
+from benchmarks.report import Failure, Report, command_line
+from benchmarks.results import row
 from benchmarks.rounds import Pace, measure
-from benchmarks.serve.limit import PRODUCTS
-from benchmarks.serve.shapes import FIT, NETS, OUTPUT
+from benchmarks.works import MEMORY, START, Timing, names, timings
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print."""
+    """Measure, print, and write what was asked for.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words of the command line; None stands for those of this process.
+    """
     options = _parser().parse_args(arguments)
     console = Console()
-    cores = {options.core} if options.core is not None else quiet_cores(options.threads)
-    setting = Setting(options.threads, frozenset(cores), {}, options.against)
-    peers = options.peers.split(",")
-    if options.against:
-        peers.insert(1, OTHER)
-    clock: Clock = "cpu" if options.threads == 1 else "wall"
-    pace = Pace(options.rounds, options.seconds, options.warm_up)
-    with ExitStack() as stack:
-        children: dict[str, Child] = {}
-        for peer in [*peers, LIMIT]:
-            try:
-                children[peer] = stack.enter_context(start(peer, setting))
-            except PeerError as error:
-                console.print(f"{peer}: {error}")
-        rows = list(
-            _rows(options.names or list(NETS), children, pace, peers, clock, console)
-        )
-    table.show(console, rows, [peer for peer in peers if peer != OURS])
+    report = measured(
+        options.works or names(),
+        _peers(options),
+        _setting(options),
+        Pace(options.rounds, options.seconds, options.warm_up),
+        command_line(arguments),
+        lambda line: console.print(line, style="dim", markup=False, highlight=False),
+    )
+    if options.markdown:
+        for line in table.markdown(report):
+            console.out(line, highlight=False)
+    else:
+        table.show(console, report)
+    if options.json is not None:
+        options.json.write_text(report.to_json())
+    if options.picture is not None:
+        options.picture.write_text(svg(report))
+    if options.update is not None:
+        page = options.update.read_text()
+        options.update.write_text(with_table(page, table.markdown(report)))
 
 
-def _rows(
-    names: Sequence[str],
-    children: dict[str, Child],
-    pace: Pace,
+def measured(
+    works: Sequence[str],
     peers: Sequence[str],
-    clock: Clock,
-    console: Console,
-) -> Iterator[Row]:
-    limits = [("sgemm", "best", name) for name in PRODUCTS]
-    for name in names:
-        for what in (FIT, OUTPUT):
-            measurement = measure(children, name, what, pace, limits)
-            for peer, reason in measurement.failures.items():
-                console.print(f"{name} {what}: {peer}: {reason}")
-            by_variant = {
-                f"sgemm {shape}": float(product.flops(OUTPUT))
-                for shape, product in PRODUCTS.items()
-            }
-            limit = Limit("Gflop/s", float(NETS[name].flops(what)), by_variant)
-            result = row(measurement, peers, clock, limit)
-            if result is not None:
-                yield result
+    setting: Setting,
+    pace: Pace,
+    command: str,
+    tell: Callable[[str], None],
+) -> Report:
+    """Return the figures of all works.
+
+    Parameters
+    ----------
+    works, peers : sequence of str
+        What, and who; ours must be among the peers.
+    setting : Setting
+        What the peers have in common.
+    pace : Pace
+        How long.
+    command : str
+        For the report.
+    tell : callable
+        Gets a line now and then.
+    """
+    compared = [peer for peer in peers if peer != OURS]
+    clock: Clock = "cpu" if setting.threads == 1 else "wall"
+    report = Report(command, compared, setting.threads, clock, pace)
+
+    def failed(case: str, what: str, peer: str, reason: str) -> None:
+        report.failures.append(Failure(peer, reason, case, what))
+        tell(f"{case} {what}: {peer}: {reason}")
+
+    taken = [timing for work in works for timing in timings(work)]
+    if taken:
+        with ExitStack() as stack:
+            children = _started(stack, [*peers, LIMIT], setting, report, tell)
+            for timing in taken:
+                _take_turns(report, children, timing, tell)
+    absent = {failure.peer for failure in report.failures if not failure.case}
+    compared = [peer for peer in compared if peer not in absent]
+    # With nobody else in memory.
+    if START in works:
+        tell(START)
+        report.rows += start_rows(compared, setting, failed)
+    if MEMORY in works:
+        tell(MEMORY)
+        report.rows += memory_rows(compared, setting, pace.warm_up_s, failed)
+    return report
+
+
+def _started(
+    stack: ExitStack,
+    peers: Sequence[str],
+    setting: Setting,
+    report: Report,
+    tell: Callable[[str], None],
+) -> dict[str, Child]:
+    children = {}
+    for peer in peers:
+        tell(f"starting {PEERS[peer].title}")
+        try:
+            child = stack.enter_context(start(peer, setting, os.environ))
+        except PeerError as error:
+            report.failures.append(Failure(peer, str(error)))
+            continue
+        children[peer] = child
+        report.versions[peer] = child.greeting["versions"]
+    return children
+
+
+def _take_turns(
+    report: Report,
+    children: dict[str, Child],
+    timing: Timing,
+    tell: Callable[[str], None],
+) -> None:
+    result = measure(
+        children, timing.case, timing.what, report.pace, timing.limits, tell
+    )
+    for peer, reason in result.failures.items():
+        report.failures.append(Failure(peer, reason, timing.case, timing.what))
+    report.measurements.append(result)
+    figures = row(result, report.peers, report.clock, timing.limit)
+    if figures is not None:
+        report.rows.append(figures)
+
+
+def _peers(options: argparse.Namespace) -> list[str]:
+    peers = [OURS, *(peer for peer in options.peers.split(",") if peer != OURS)]
+    if options.against is not None:
+        peers.insert(1, OTHER)
+    return peers
+
+
+def _setting(options: argparse.Namespace) -> Setting:
+    if options.core is not None:
+        cores = frozenset(options.core)
+    else:
+        cores = frozenset(quiet_cores(options.threads))
+    interpreters = {
+        peer: path
+        for peer in (OURS, TORCH, JAX)
+        if (path := getattr(options, f"python_{peer}")) is not None
+    }
+    return Setting(options.threads, cores, interpreters, options.against)
+
+
+def _work(name: str) -> str:
+    if name not in names():
+        raise argparse.ArgumentTypeError(f"must be one of {names()}, got {name!r}")
+    return name
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help="works; default all")
-    parser.add_argument(
-        "--peers", default=",".join(p for p in COMMANDS if p not in (OTHER, LIMIT))
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--against", metavar="FOLDER", help="another checkout of daskdl"
+    add = parser.add_argument
+    add(
+        "works",
+        nargs="*",
+        metavar="name",
+        type=_work,
+        help=f"of {', '.join(names())}; default: all",
     )
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.3, help="of a turn")
-    parser.add_argument("--warm-up", type=float, default=0.5, help="seconds")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--core", type=int, help="default: the quietest")
+    compared = [peer for peer in PEERS if peer not in (OTHER, LIMIT)]
+    add("--peers", default=",".join(compared), help="default: %(default)s")
+    add("--against", metavar="FOLDER", help="another checkout of daskdl, as a peer")
+    add("--threads", type=int, default=1, help="of each peer; default: 1")
+    add("--rounds", type=int, default=7, help="default: %(default)s")
+    add("--seconds", type=float, default=0.3, help="of a turn; default: %(default)s")
+    add(
+        "--warm-up",
+        type=float,
+        default=0.5,
+        help="seconds in front of the first round; default: %(default)s",
+    )
+    add(
+        "--core",
+        type=int,
+        action="append",
+        help="where all of them run; default: where others do least",
+    )
+    for peer in (OURS, TORCH, JAX):
+        add(f"--python-{peer}", metavar="PATH", help=f"interpreter of {peer}")
+    add("--json", type=Path, metavar="FILE", help="write all figures there")
+    add("--picture", type=Path, metavar="FILE", help="write bars there, as SVG")
+    add("--markdown", action="store_true", help="print the tables in Markdown")
+    add("--update", type=Path, metavar="PAGE", help="renew the tables of a page")
     return parser

@@ -6,11 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import dl4j_build
 from benchmarks.child import Child
 
 ROOT = Path(__file__).parents[1]
 OURS = "daskdl"
 OTHER = "other"
+TORCH = "torch"
+JAX = "jax"
+DL4J = "dl4j"
+DL4J_REPAIRED = "dl4j-repaired"
 LIMIT = "limit"
 
 _THREAD_VARIABLES = (
@@ -29,10 +34,10 @@ class Setting:
     ----------
     threads : int
         How many each may use, on as many cores.
-    cores : set of int
+    cores : frozenset of int
         The same for all: they take turns.
     interpreters : mapping of str to str
-        Paths by the name of the peer; else this interpreter.
+        Paths of Python by the name of the peer.
     against : str or None
         Another checkout of daskdl.
     """
@@ -43,7 +48,26 @@ class Setting:
     against: str | None = None
 
 
-def start(peer: str, setting: Setting, **variables: str) -> Child:
+@dataclass(frozen=True)
+class Peer:
+    """One of those compared.
+
+    Parameters
+    ----------
+    title : str
+        Printed.
+    command : callable
+        Returns what starts its process.
+    warm_ups : int
+        How many times as long as others it needs until it runs at full speed.
+    """
+
+    title: str
+    command: Callable[[Setting], list[str]]
+    warm_ups: int = 1
+
+
+def start(peer: str, setting: Setting, environ: Mapping[str, str]) -> Child:
     """Start the process of a peer.
 
     Parameters
@@ -52,8 +76,8 @@ def start(peer: str, setting: Setting, **variables: str) -> Child:
         One of :data:`PEERS`.
     setting : Setting
         What all peers have in common.
-    **variables : str
-        Changes of its environment.
+    environ : mapping of str to str
+        The environment to begin with, as a rule that of this process.
 
     Raises
     ------
@@ -61,17 +85,17 @@ def start(peer: str, setting: Setting, **variables: str) -> Child:
         If it cannot be started; the message says why.
     """
     return Child(
-        COMMANDS[peer](setting),
-        env={**environment(setting.threads), **variables},
+        PEERS[peer].command(setting),
+        env=environment(environ, setting.threads),
         cores=set(setting.cores),
     )
 
 
-def environment(threads: int) -> dict[str, str]:
-    """Return the environment of a peer: ours, with this package and so many threads."""
+def environment(environ: Mapping[str, str], threads: int) -> dict[str, str]:
+    """Return an environment with this package, and so many threads."""
     multi = "true" if threads > 1 else "false"
     return {
-        **os.environ,
+        **environ,
         **dict.fromkeys(_THREAD_VARIABLES, str(threads)),
         "PYTHONPATH": str(ROOT),
         "JAX_PLATFORMS": "cpu",
@@ -98,9 +122,16 @@ def _other(setting: Setting) -> list[str]:
     return [*_python(OURS)(setting), "--checkout", folder]
 
 
-COMMANDS: dict[str, Callable[[Setting], list[str]]] = {
-    OURS: _python(OURS),
-    OTHER: _other,
-    "torch": _python("torch"),
-    LIMIT: _python(LIMIT),
+PEERS = {
+    OURS: Peer("daskdl", _python(OURS)),
+    OTHER: Peer("other checkout", _other),
+    TORCH: Peer("PyTorch", _python(TORCH)),
+    JAX: Peer("JAX", _python(JAX)),
+    DL4J_REPAIRED: Peer(
+        "DL4J repaired", lambda _: dl4j_build.command(is_repaired=True), warm_ups=8
+    ),
+    DL4J: Peer(
+        "DL4J as released", lambda _: dl4j_build.command(is_repaired=False), warm_ups=8
+    ),
+    LIMIT: Peer("the machine", _python(LIMIT)),
 }

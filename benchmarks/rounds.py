@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.child import Child, PeerError
 from benchmarks.machine import busy_s, process_s
+from benchmarks.peers import PEERS
 
 # Compiling kernels for the first time takes a minute, a build of XLA's seconds.
 _ANSWER_TIMEOUT_S = 180.0
@@ -108,7 +109,8 @@ def measure(
     }
     for contender, work in works.items():
         tell(f"{case} {what}: {contender.peer} {contender.variant}".rstrip())
-        _turn(result, children, contender, work, pace.warm_up_s)
+        seconds = pace.warm_up_s * PEERS[contender.peer].warm_ups
+        _turn(result, children, contender, work, seconds)
     for number in range(pace.rounds):
         # There and back: whoever is first in one round is last in the next.
         order = list(works) if number % 2 == 0 else list(works)[::-1]

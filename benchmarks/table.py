@@ -1,94 +1,147 @@
-"""The table of a run, for a terminal and for a page."""
+"""The tables of a run, for a terminal and for a page: one for each kind of work.
+
+Below 1 daskdl is the faster one. A cell has the median of the ratios of the rounds and
+the range they lie in, the goal, and what the peer needed.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.peers import OURS, PEERS
+from benchmarks.ratios import Spread
+from benchmarks.report import Report
 from benchmarks.results import Ratio, Row, Share
+from benchmarks.works import MEMORY, START
 
-_GOOD = "green"
-_MISSED = "red"
-
-
-def show(console: Console, rows: Sequence[Row], peers: Sequence[str]) -> None:
-    """Print the rows: what reaches its goal in green, what misses it in red."""
-    table = Table(*header(peers), show_lines=False)
-    for row in rows:
-        table.add_row(*cells(row, peers, coloured=True))
-    console.print(table)
+_COLOURS = {True: "green", False: "red", None: ""}
+_SECTIONS = {START: "Start", MEMORY: "Peak memory", "layer": "Layers"}
+_STEPS = "Steps, inference, messages"
 
 
-def markdown(rows: Sequence[Row], peers: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of the same table in Markdown."""
-    titles = header(peers)
-    yield f"| {' | '.join(titles)} |"
-    yield "|" + "---|" * len(titles)
-    for row in rows:
-        yield f"| {' | '.join(cells(row, peers))} |"
+def show(console: Console, report: Report) -> None:
+    """Print all tables: what reaches its goal in green, what misses it in red."""
+    for line in report.heading():
+        console.print(line, markup=False, highlight=False)
+    for title, rows in _sections(report.rows):
+        table = Table(*_header(report.peers, rows), title=title)
+        for row in rows:
+            cells = _cells(report.peers, rows, row)
+            table.add_row(
+                *(
+                    f"[{colour}]{text}[/]" if colour else text
+                    for text, colour in (
+                        (cell.text("\n"), cell.colour) for cell in cells
+                    )
+                )
+            )
+        console.print(table)
+    for line in failures(report):
+        console.print(line, markup=False, highlight=False)
 
 
-def header(peers: Sequence[str]) -> list[str]:
-    """Return the titles of the columns."""
-    return [
-        "work",
-        "daskdl",
-        *(f"by {peer}" for peer in peers),
-        "of the limit",
-        "others",
-    ]
+def markdown(report: Report) -> Iterator[str]:
+    """Yield the lines of the same in Markdown."""
+    for line in report.heading():
+        yield from (line, "")
+    for title, rows in _sections(report.rows):
+        header = _header(report.peers, rows)
+        yield from (f"### {title}", "")
+        yield f"| {' | '.join(header)} |"
+        yield "|" + "---|" * len(header)
+        for row in rows:
+            cells = [cell.text("<br>") for cell in _cells(report.peers, rows, row)]
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+    for line in failures(report):
+        yield f"- {line}"
 
 
-def cells(row: Row, peers: Sequence[str], *, coloured: bool = False) -> list[str]:
-    """Return a row of the table."""
+def failures(report: Report) -> Iterator[str]:
+    """Yield a line for each thing that was not measured."""
+    for failure in report.failures:
+        work = f"{failure.case} {failure.what}".strip()
+        where = f"{work}, " if work else ""
+        yield f"Not measured: {where}{PEERS[failure.peer].title}: {failure.reason}"
+
+
+class _Cell:
+    """Lines, and whether a goal is reached; None without a goal."""
+
+    def __init__(self, *lines: str, reached: bool | None = None) -> None:
+        self._lines = [line for line in lines if line]
+        self.colour = _COLOURS[reached]
+
+    def text(self, separator: str) -> str:
+        return separator.join(self._lines) or "-"
+
+
+def _sections(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    titles = {_SECTIONS.get(row.case, _STEPS): None for row in rows}
+    for title in titles:
+        yield title, [row for row in rows if _SECTIONS.get(row.case, _STEPS) == title]
+
+
+def _peers(peers: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    present = {ratio.peer for row in rows for ratio in row.ratios}
+    return [peer for peer in peers if peer in present]
+
+
+def _header(peers: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    against = [f"/ {PEERS[peer].title}" for peer in _peers(peers, rows)]
+    limit = ["of the limit"] if any(row.share for row in rows) else []
+    return ["work", PEERS[OURS].title, *against, *limit]
+
+
+def _cells(peers: Sequence[str], rows: Sequence[Row], row: Row) -> list[_Cell]:
     by_peer = {ratio.peer: ratio for ratio in row.ratios}
-    own = f"{figure(row.ours.median)} {row.unit}"
-    own = _judged(
-        own, row.goal, row.goal is None or row.ours.median <= row.goal, coloured
-    )
-    return [
-        f"{row.case} {row.what}",
-        own,
-        *(_ratio_cell(by_peer.get(peer), coloured) for peer in peers),
-        _share_cell(row.share, coloured),
-        f"{row.others:.2f}",
+    name = row.what if row.case in _SECTIONS else f"{row.case} {row.what}"
+    cells = [_Cell(name), _own(row)]
+    cells += [
+        _ratio(by_peer[peer], row.unit) if peer in by_peer else _Cell()
+        for peer in _peers(peers, rows)
     ]
+    if any(other.share for other in rows):
+        cells.append(_Cell() if row.share is None else _share(row.share))
+    return cells
+
+
+def _own(row: Row) -> _Cell:
+    amount = f"{figure(row.ours.median)} {row.unit}"
+    others = f"others {row.others:.1f} cores" if row.others >= 0.1 else ""
+    reached = None if row.goal is None else row.ours.median <= row.goal
+    return _Cell(amount, _goal("<=", row.goal, reached), others, reached=reached)
+
+
+def _ratio(ratio: Ratio, unit: str) -> _Cell:
+    reached = None if ratio.goal is None else ratio.ratio.median <= ratio.goal
+    wall = f"wall {ratio.wall.median:.2f}" if ratio.wall else ""
+    theirs = f"{figure(ratio.theirs.median)} {unit} {ratio.variant}".rstrip()
+    goal = _goal("<=", ratio.goal, reached)
+    return _Cell(_range(ratio.ratio), goal, theirs, wall, reached=reached)
+
+
+def _share(share: Share) -> _Cell:
+    reached = None if share.goal is None else share.share.median >= share.goal
+    rate = f"of {figure(share.rate)} {share.of}"
+    return _Cell(
+        _range(share.share), _goal(">=", share.goal, reached), rate, reached=reached
+    )
+
+
+def _range(spread: Spread) -> str:
+    if spread.low == spread.high:
+        return f"{spread.median:.2f}"
+    return f"{spread.median:.2f} ({spread.low:.2f}-{spread.high:.2f})"
+
+
+def _goal(sign: str, goal: float | None, reached: bool | None) -> str:
+    if goal is None:
+        return ""
+    return f"{'reached' if reached else 'missed'}: {sign} {goal:g}"
 
 
 def figure(value: float) -> str:
     """Return a number with three digits that count."""
-    digits = 2 if value < 10 else 1 if value < 100 else 0
-    return f"{value:.{digits}f}"
-
-
-def _ratio_cell(ratio: Ratio | None, coloured: bool) -> str:
-    if ratio is None:
-        return "-"
-    text = (
-        f"{ratio.ratio.low:.2f} / {ratio.ratio.median:.2f} / {ratio.ratio.high:.2f}"
-        f"{f', wall {ratio.wall.median:.2f}' if ratio.wall else ''}"
-        f"; {figure(ratio.theirs.median)}"
-        f"{f' {ratio.variant}' if ratio.variant else ''}"
-    )
-    reached = ratio.goal is None or ratio.ratio.median <= ratio.goal
-    return _judged(text, ratio.goal, reached, coloured, "<=")
-
-
-def _share_cell(share: Share | None, coloured: bool) -> str:
-    if share is None:
-        return "-"
-    text = f"{share.share.median:.0%} of {share.rate:.0f} {share.of}"
-    reached = share.goal is None or share.share.median >= share.goal
-    return _judged(text, share.goal, reached, coloured, ">=")
-
-
-def _judged(
-    text: str, goal: float | None, reached: bool, coloured: bool, sign: str = "<="
-) -> str:
-    if goal is None:
-        return text
-    judged = f"{text} (goal {sign} {goal:g})"
-    if not coloured:
-        return judged
-    colour = _GOOD if reached else _MISSED
-    return f"[{colour}]{judged}[/{colour}]"
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"

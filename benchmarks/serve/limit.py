@@ -8,7 +8,7 @@ import platform
 import numpy as np
 
 from benchmarks.serve.loop import Offers, Work, serve
-from benchmarks.serve.shapes import Product
+from benchmarks.serve.shapes import LENGTHS, Product
 
 # Square, and two that BLAS likes no less: which is best differs between machines.
 PRODUCTS = {
@@ -19,7 +19,6 @@ PRODUCTS = {
         Product(2048, 256, 1024),
     )
 }
-LENGTHS = {"1M": 1_000_000, "10M": 10_000_000}
 
 
 def main() -> None:

@@ -10,6 +10,13 @@ NCHW = "nchw"
 CHANNELS_LAST = "channels_last"
 FIT = "fit"
 OUTPUT = "output"
+ENCODE = "encode"
+DECODE = "decode"
+
+# Elements of the vectors that messages are made of, and the threshold that a
+# thousandth of them reach: the quantile of |x| for a normal x.
+LENGTHS = {"1M": 1_000_000, "10M": 10_000_000}
+TAU = 3.2905267
 
 
 @dataclass(frozen=True)

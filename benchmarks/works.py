@@ -1,0 +1,73 @@
+"""The works: what each name of the command line stands for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks.results import Limit
+from benchmarks.serve.limit import PRODUCTS
+from benchmarks.serve.shapes import DECODE, ENCODE, FIT, LENGTHS, NETS, OUTPUT
+
+THRESHOLD = "threshold"
+START = "start"
+MEMORY = "memory"
+
+# Read both, write one: float32.
+_BYTES_AN_ELEMENT = 12
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A work that peers take turns in.
+
+    Parameters
+    ----------
+    case, what : str
+        What a peer is asked for.
+    limits : tuple of (case, what, variant)
+        What the machine is asked for meanwhile.
+    limit : Limit or None
+        What the work is of that.
+    """
+
+    case: str
+    what: str
+    limits: tuple[tuple[str, str, str], ...] = ()
+    limit: Limit | None = None
+
+
+# Each asks for processes of its own.
+ALONE = (START, MEMORY)
+
+
+def names() -> list[str]:
+    """Return the names of all works, in the order of the tables."""
+    return [*NETS, THRESHOLD, *ALONE]
+
+
+def timings(name: str) -> list[Timing]:
+    """Return what peers take turns in for a name; nothing for those of `ALONE`."""
+    if name in NETS:
+        return list(_steps(name))
+    if name == THRESHOLD:
+        return list(_messages())
+    return []
+
+
+def _steps(name: str) -> Iterator[Timing]:
+    limits = tuple(("sgemm", "best", product) for product in PRODUCTS)
+    rates = {
+        f"sgemm {shape}": float(product.flops(OUTPUT))
+        for shape, product in PRODUCTS.items()
+    }
+    for what in (FIT, OUTPUT):
+        limit = Limit("Gflop/s", float(NETS[name].flops(what)), rates)
+        yield Timing(name, what, limits, limit)
+
+
+def _messages() -> Iterator[Timing]:
+    for length, n in LENGTHS.items():
+        n_bytes = float(n * _BYTES_AN_ELEMENT)
+        limit = Limit("GB/s", n_bytes, {f"memory {length}": n_bytes})
+        limits = (("memory", "add", length),)
+        yield Timing(f"{THRESHOLD}-{length}", ENCODE, limits, limit)
+        yield Timing(f"{THRESHOLD}-{length}", DECODE)
