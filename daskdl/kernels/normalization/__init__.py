@@ -1,7 +1,10 @@
 """Normalization of rows: one statistic a feature (batch), or one a row (layer)."""
 
+import numpy as np
+
 from daskdl.arrays.namespace import FloatArray
-from daskdl.kernels.normalization import reference
+from daskdl.kernels.dispatch import is_compiled_for
+from daskdl.kernels.normalization import cpu, reference
 
 
 def batch_norm_forward(
@@ -12,7 +15,6 @@ def batch_norm_forward(
     *,
     mean: FloatArray,
     variance: FloatArray,
-    normalized: FloatArray,
     out: FloatArray,
 ) -> FloatArray:
     """Compute ``out = gamma * (x - mean) / sqrt(variance + eps) + beta`` of a batch.
@@ -27,8 +29,6 @@ def batch_norm_forward(
         Keeps the root away from 0.
     mean, variance : ndarray of shape (features,), same dtype
         Overwritten with the statistics of the rows; the variance is the biased one.
-    normalized : ndarray of shape (rows, features), same dtype
-        Overwritten with the values before scale and shift: the backward pass's.
     out : ndarray of shape (rows, features), same dtype
         Overwritten.
 
@@ -41,9 +41,10 @@ def batch_norm_forward(
     ----------
     Ioffe and Szegedy, *Batch Normalization*, 2015, algorithm 1.
     """
-    return reference.batch_norm_forward(
-        x, gamma, beta, eps, mean, variance, normalized, out
-    )
+    if not is_compiled_for(x, mean, variance, out) or not x.size:
+        return reference.batch_norm_forward(x, gamma, beta, eps, mean, variance, out)
+    cpu.moments(x, mean, variance)
+    return _shift_and_scale(x, gamma, beta, eps, mean, variance, out)
 
 
 def batch_norm_inference(
@@ -72,16 +73,19 @@ def batch_norm_inference(
     out : ndarray
         The array that was given.
     """
-    return reference.batch_norm_inference(x, gamma, beta, eps, mean, variance, out)
+    if not is_compiled_for(x, mean, variance, out) or not x.size:
+        return reference.batch_norm_inference(x, gamma, beta, eps, mean, variance, out)
+    return _shift_and_scale(x, gamma, beta, eps, mean, variance, out)
 
 
 def batch_norm_backward(
     grad_out: FloatArray,
-    normalized: FloatArray,
+    x: FloatArray,
     gamma: FloatArray | float,
-    variance: FloatArray,
     eps: float,
     *,
+    mean: FloatArray,
+    variance: FloatArray,
     grad_gamma: FloatArray,
     grad_beta: FloatArray,
     grad_x: FloatArray,
@@ -90,9 +94,9 @@ def batch_norm_backward(
 
     Parameters
     ----------
-    grad_out : ndarray of shape (rows, features)
-        Gradient of the loss in the output. Not changed.
-    normalized, gamma, variance, eps
+    grad_out, x : ndarray of shape (rows, features)
+        Gradient of the loss in the output, and what the forward pass saw. Not changed.
+    gamma, eps, mean, variance
         As the forward pass left them.
     grad_gamma, grad_beta : ndarray of shape (features,), same dtype
         Overwritten with the sums over the rows; scratch where they are no parameters.
@@ -104,9 +108,26 @@ def batch_norm_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.batch_norm_backward(
-        grad_out, normalized, gamma, variance, eps, grad_gamma, grad_beta, grad_x
+    arrays = (grad_out, x, mean, variance, grad_gamma, grad_beta, grad_x)
+    if not is_compiled_for(*arrays) or not x.size:
+        return reference.batch_norm_backward(
+            grad_out, x, gamma, eps, mean, variance, grad_gamma, grad_beta, grad_x
+        )
+    deviation = np.sqrt(variance + eps)
+    cpu.gradient_sums(grad_out, x, mean, grad_gamma, grad_beta)
+    grad_gamma /= deviation
+    slope = gamma / deviation
+    share = slope / -len(x)
+    cpu.combine(
+        grad_out,
+        x,
+        mean,
+        slope,
+        grad_gamma * share / deviation,
+        grad_beta * share,
+        grad_x,
     )
+    return grad_x
 
 
 def batch_norm_inference_backward(
@@ -137,9 +158,17 @@ def batch_norm_inference_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.batch_norm_inference_backward(
-        grad_out, x, gamma, eps, mean, variance, grad_gamma, grad_beta, grad_x
-    )
+    arrays = (grad_out, x, mean, variance, grad_gamma, grad_beta, grad_x)
+    if not is_compiled_for(*arrays) or not x.size:
+        return reference.batch_norm_inference_backward(
+            grad_out, x, gamma, eps, mean, variance, grad_gamma, grad_beta, grad_x
+        )
+    deviation = np.sqrt(variance + eps)
+    cpu.gradient_sums(grad_out, x, mean, grad_gamma, grad_beta)
+    grad_gamma /= deviation
+    slope, nothing = gamma / deviation, np.zeros_like(mean)
+    cpu.shift_and_scale(grad_out, nothing, slope, nothing, grad_x)
+    return grad_x
 
 
 def layer_norm_forward(
@@ -209,3 +238,18 @@ def layer_norm_backward(
     return reference.layer_norm_backward(
         grad_out, normalized, deviation, gain, grad_gain, grad_x
     )
+
+
+def _shift_and_scale(
+    x: FloatArray,
+    gamma: FloatArray | float,
+    beta: FloatArray | float,
+    eps: float,
+    mean: FloatArray,
+    variance: FloatArray,
+    out: FloatArray,
+) -> FloatArray:
+    scale = gamma / np.sqrt(variance + eps)
+    shift = np.full_like(mean, beta)
+    cpu.shift_and_scale(x, mean, scale, shift, out)
+    return out

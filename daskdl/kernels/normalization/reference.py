@@ -10,18 +10,15 @@ def batch_norm_forward(
     eps: float,
     mean: FloatArray,
     variance: FloatArray,
-    normalized: FloatArray,
     out: FloatArray,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.normalization.batch_norm_forward` says."""
     xp = array_namespace(x)
     xp.mean(x, axis=0, out=mean)
-    xp.subtract(x, mean, out=normalized)
+    xp.subtract(x, mean, out=out)
     # Two passes: E[x^2] - E[x]^2 in float32 loses the variance of a large mean.
-    xp.multiply(normalized, normalized, out=out)
-    xp.mean(out, axis=0, out=variance)
-    normalized /= xp.sqrt(variance + eps)
-    xp.multiply(normalized, gamma, out=out)
+    xp.mean(out * out, axis=0, out=variance)
+    out *= gamma / xp.sqrt(variance + eps)
     out += beta
     return out
 
@@ -45,10 +42,11 @@ def batch_norm_inference(
 
 def batch_norm_backward(
     grad_out: FloatArray,
-    normalized: FloatArray,
+    x: FloatArray,
     gamma: FloatArray | float,
-    variance: FloatArray,
     eps: float,
+    mean: FloatArray,
+    variance: FloatArray,
     grad_gamma: FloatArray,
     grad_beta: FloatArray,
     grad_x: FloatArray,
@@ -56,13 +54,13 @@ def batch_norm_backward(
     """Compute what :func:`daskdl.kernels.normalization.batch_norm_backward` says."""
     xp = array_namespace(grad_out)
     rows = grad_out.shape[0]
-    xp.sum(grad_out, axis=0, out=grad_beta)
-    xp.multiply(grad_out, normalized, out=grad_x)
-    xp.sum(grad_x, axis=0, out=grad_gamma)
-    xp.multiply(normalized, grad_gamma / -rows, out=grad_x)
+    deviation = xp.sqrt(variance + eps)
+    _sum_gradients(grad_out, x, mean, deviation, grad_gamma, grad_beta, grad_x)
+    xp.subtract(x, mean, out=grad_x)
+    grad_x *= grad_gamma / (-rows * deviation)
     grad_x += grad_out
     grad_x -= grad_beta / rows
-    grad_x *= gamma / xp.sqrt(variance + eps)
+    grad_x *= gamma / deviation
     return grad_x
 
 
@@ -79,12 +77,8 @@ def batch_norm_inference_backward(
 ) -> FloatArray:
     """Compute what ``normalization.batch_norm_inference_backward`` says."""
     xp = array_namespace(grad_out)
-    xp.sum(grad_out, axis=0, out=grad_beta)
     deviation = xp.sqrt(variance + eps)
-    xp.subtract(x, mean, out=grad_x)
-    grad_x *= grad_out
-    xp.sum(grad_x, axis=0, out=grad_gamma)
-    grad_gamma /= deviation
+    _sum_gradients(grad_out, x, mean, deviation, grad_gamma, grad_beta, grad_x)
     xp.multiply(grad_out, gamma / deviation, out=grad_x)
     return grad_x
 
@@ -128,6 +122,23 @@ def layer_norm_backward(
     grad_x -= along
     grad_x /= _or_infinity(deviation)
     return grad_x
+
+
+def _sum_gradients(
+    grad_out: FloatArray,
+    x: FloatArray,
+    mean: FloatArray,
+    deviation: FloatArray,
+    grad_gamma: FloatArray,
+    grad_beta: FloatArray,
+    scratch: FloatArray,
+) -> None:
+    xp = array_namespace(grad_out)
+    xp.sum(grad_out, axis=0, out=grad_beta)
+    xp.subtract(x, mean, out=scratch)
+    scratch *= grad_out
+    xp.sum(scratch, axis=0, out=grad_gamma)
+    grad_gamma /= deviation
 
 
 def _or_infinity(deviation: FloatArray) -> FloatArray:

@@ -114,7 +114,6 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         n = (rows.shape[1],)
         self._mean = self._buffer("mean", n, x.dtype)
         self._variance = self._buffer("variance", n, x.dtype)
-        self._normalized = self._buffer("normalized", rows.shape, x.dtype)
         batch_norm_forward(
             rows,
             gamma,
@@ -122,7 +121,6 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
             self.conf.eps,
             mean=self._mean,
             variance=self._variance,
-            normalized=self._normalized,
             out=out,
         )
         return output
@@ -143,11 +141,12 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     def _backward_training(self, grad_out: FloatArray, grad_x: FloatArray) -> None:
         batch_norm_backward(
             self._rows(grad_out),
-            self._normalized,
+            self._rows(self._x),
             # DL4J's gradient has the locked scale even where its output has not.
             self.params.get("gamma", self.conf.gamma),
-            self._variance,
             self.conf.eps,
+            mean=self._mean,
+            variance=self._variance,
             grad_gamma=self._gradient("gamma"),
             grad_beta=self._gradient("beta"),
             grad_x=self._rows(grad_x),

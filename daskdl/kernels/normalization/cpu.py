@@ -1,0 +1,167 @@
+"""Batch normalization compiled for the CPU.
+
+A row of few channels is too short for a loop of vectors. So several rows are taken as
+one long row, a strip, and what belongs to a channel is repeated to that length. Mean
+and variance come from one read of the memory::
+
+    for block of _STRIPS strips:                      # fits the first-level cache
+        for strip, for i over the strip: sum          # from memory
+        for strip, for i over the strip: squares about the block's mean    # cached
+        for i over the strip: join with the blocks before, in float64
+    join the repeats of each channel
+
+References
+----------
+T. Chan, G. Golub, R. LeVeque, "Algorithms for computing the sample variance", The
+American Statistician 37, 1983, equation 1.5: how sums and squares of groups join.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+import numpy as np
+
+from daskdl.kernels.jit import jit
+
+# Numbers: entering a loop costs little beside 16 vectors of 16 floats.
+_STRIP = 256
+# Of 256 floats they are 16 KiB, half of a small first-level cache; and so few numbers
+# lose nothing to speak of when they are added in float32.
+_STRIPS = 16
+
+
+@jit
+def moments(x, mean, variance):
+    """Write mean and biased variance of the columns of `x`, (rows, features)."""
+    rows, n = x.shape
+    width = _width(rows, n)
+    sums, squares = np.zeros(width), np.zeros(width)
+    flat = x.reshape(-1)
+    strips = flat.size // width
+    _read(flat[: strips * width], 0, sums, squares)
+    # The repeats of a feature, and then the rows that were too few for a strip.
+    for start in range(n, width, n):
+        count = float(strips * (start // n))
+        for i in range(n):
+            total, other = sums[i], sums[start + i]
+            squares[i] += squares[start + i]
+            squares[i] += _between(total, count, other, float(strips))
+            sums[i] = total + other
+    _read(flat[strips * width :], strips * width // n, sums[:n], squares[:n])
+    for i in range(n):
+        mean[i] = sums[i] / rows
+        variance[i] = squares[i] / rows
+
+
+@jit
+def _read(flat, before, sums, squares):
+    """Join rows of the length of `sums` with the `before` rows that made it."""
+    width = sums.size
+    part, middle = np.empty(width, flat.dtype), np.empty(width, flat.dtype)
+    about = np.empty(width, flat.dtype)
+    zero = flat.dtype.type(0)
+    for start in range(0, flat.size, width * _STRIPS):
+        block = flat[start : start + width * _STRIPS]
+        strips = block.size // width
+        count, seen = float(strips), float(before + start // width)
+        for i in range(width):
+            part[i] = zero
+            about[i] = zero
+        for s in range(strips):
+            strip = block[s * width : s * width + width]
+            for i in range(width):
+                part[i] += strip[i]
+        divisor = flat.dtype.type(strips)
+        for i in range(width):
+            middle[i] = part[i] / divisor
+        for s in range(strips):
+            strip = block[s * width : s * width + width]
+            for i in range(width):
+                deviation = strip[i] - middle[i]
+                about[i] += deviation * deviation
+        for i in range(width):
+            squares[i] += about[i] + _between(sums[i], seen, part[i], count)
+            sums[i] += part[i]
+
+
+@jit
+def _between(sum_of_some, some, sum_of_others, others):
+    """Return what squares about one mean have more than those about two."""
+    difference = sum_of_some * (1 / max(some, 1.0)) - sum_of_others / others
+    return difference * difference * (some * others / (some + others))
+
+
+@jit
+def shift_and_scale(x, mean, scale, shift, out):
+    """Write ``(x - mean) * scale + shift`` of each column."""
+    width = _width(*x.shape)
+    means, scales, shifts = (
+        _tiled(mean, width),
+        _tiled(scale, width),
+        _tiled(shift, width),
+    )
+    values, results = x.reshape(-1), out.reshape(-1)
+    for start in range(0, values.size, width):
+        value, result = values[start : start + width], results[start : start + width]
+        for i in range(value.size):
+            result[i] = (value[i] - means[i]) * scales[i] + shifts[i]
+
+
+@jit
+def gradient_sums(grad_out, x, mean, along, total):
+    """Write the sums of ``grad_out * (x - mean)`` and of `grad_out` in each column."""
+    rows, n = x.shape
+    width = _width(rows, n)
+    means = _tiled(mean, width)
+    some_along, some = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
+    all_along, everything = np.zeros(width), np.zeros(width)
+    values, grads = x.reshape(-1), grad_out.reshape(-1)
+    zero = x.dtype.type(0)
+    for block in range(0, values.size, width * _STRIPS):
+        for start in range(block, min(block + width * _STRIPS, values.size), width):
+            value, grad = values[start : start + width], grads[start : start + width]
+            for i in range(value.size):
+                share = grad[i]
+                some[i] += share
+                some_along[i] += share * (value[i] - means[i])
+        for i in range(width):
+            everything[i] += some[i]
+            all_along[i] += some_along[i]
+            some[i] = zero
+            some_along[i] = zero
+    for start in range(n, width, n):
+        for i in range(n):
+            everything[i] += everything[start + i]
+            all_along[i] += all_along[start + i]
+    for i in range(n):
+        total[i] = everything[i]
+        along[i] = all_along[i]
+
+
+@jit
+def combine(grad_out, x, mean, of_grad, of_x, shift, out):
+    """Write ``grad_out * of_grad + (x - mean) * of_x + shift`` of each column."""
+    width = _width(*x.shape)
+    means, shifts = _tiled(mean, width), _tiled(shift, width)
+    grad_factors, factors = _tiled(of_grad, width), _tiled(of_x, width)
+    values, grads, results = x.reshape(-1), grad_out.reshape(-1), out.reshape(-1)
+    for start in range(0, values.size, width):
+        value, grad = values[start : start + width], grads[start : start + width]
+        result = results[start : start + width]
+        for i in range(value.size):
+            along = (value[i] - means[i]) * factors[i]
+            result[i] = grad[i] * grad_factors[i] + along + shifts[i]
+
+
+@jit
+def _width(rows, n):
+    """Return the numbers in a strip: of one row or several, not more than there are."""
+    return n * max(1, min(rows, -(-_STRIP // max(1, n))))
+
+
+@jit
+def _tiled(vector, width):
+    """Return a vector repeated to `width` numbers."""
+    tiled = np.empty(width, vector.dtype)
+    for i in range(width):
+        tiled[i] = vector[i % vector.size]
+    return tiled

@@ -1,0 +1,171 @@
+"""Compiled batch normalization against its NumPy twin, in rounding."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from daskdl.kernels.normalization import (
+    batch_norm_backward,
+    batch_norm_forward,
+    batch_norm_inference,
+    batch_norm_inference_backward,
+    reference,
+)
+
+EPS = 1e-3
+# Shorter and longer than a strip, than a block of strips, with rows left over.
+SHAPES = [
+    (1, 1),
+    (2, 1),
+    (7, 3),
+    (40, 20),
+    (5000, 1),
+    (4099, 3),
+    (1031, 50),
+    (3, 256),
+    (37, 300),
+    (0, 4),
+]
+shapes = pytest.mark.parametrize("shape", SHAPES)
+# Of the largest number; the twin adds thousands of float32 one by one.
+dtypes = pytest.mark.parametrize(("dtype", "rtol"), [("f4", 3e-5), ("f8", 1e-12)])
+quietly = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def close(actual, expected, rtol):
+    largest = np.abs(expected).max(initial=1.0)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=rtol * largest)
+
+
+def drawn(rng, shape, dtype):
+    x, grad = rng.standard_normal((2, *shape)).astype(dtype)
+    gamma, beta = rng.random((2, shape[1])).astype(dtype)
+    return x * 2 + 3, grad, gamma, beta
+
+
+@quietly
+@pytest.mark.parametrize("is_locked", [False, True])
+@dtypes
+@shapes
+def test_forward_in_training_is_that_of_the_twin(rng, shape, dtype, rtol, is_locked):
+    x, _, gamma, beta = drawn(rng, shape, dtype)
+    gamma, beta = (1.5, 0.5) if is_locked else (gamma, beta)
+    out, expected = np.full((2, *shape), np.nan, dtype)
+    kept, expected_kept = np.full((2, 2, shape[1]), np.nan, dtype)
+    batch_norm_forward(x, gamma, beta, EPS, mean=kept[0], variance=kept[1], out=out)
+    reference.batch_norm_forward(x, gamma, beta, EPS, *expected_kept, expected)
+    close(kept, expected_kept, rtol)
+    close(out, expected, rtol)
+
+
+@quietly
+@pytest.mark.parametrize("is_locked", [False, True])
+@dtypes
+@shapes
+def test_gradients_in_training_are_those_of_the_twin(
+    rng, shape, dtype, rtol, is_locked
+):
+    x, grad, gamma, _ = drawn(rng, shape, dtype)
+    gamma = 1.5 if is_locked else gamma
+    mean, variance = x.mean(axis=0), x.var(axis=0)
+    grad_x, expected = np.full((2, *shape), np.nan, dtype)
+    sums, expected_sums = np.full((2, 2, shape[1]), np.nan, dtype)
+    batch_norm_backward(
+        grad,
+        x,
+        gamma,
+        EPS,
+        mean=mean,
+        variance=variance,
+        grad_gamma=sums[0],
+        grad_beta=sums[1],
+        grad_x=grad_x,
+    )
+    reference.batch_norm_backward(
+        grad, x, gamma, EPS, mean, variance, *expected_sums, expected
+    )
+    close(sums, expected_sums, rtol)
+    close(grad_x, expected, rtol)
+
+
+@dtypes
+@shapes
+def test_inference_and_its_gradients_are_those_of_the_twin(rng, shape, dtype, rtol):
+    x, grad, gamma, beta = drawn(rng, shape, dtype)
+    mean, variance = rng.random((2, shape[1])).astype(dtype)
+    out, expected = np.full((2, *shape), np.nan, dtype)
+    batch_norm_inference(x, gamma, beta, EPS, mean=mean, variance=variance, out=out)
+    reference.batch_norm_inference(x, gamma, beta, EPS, mean, variance, expected)
+    close(out, expected, rtol)
+    sums, expected_sums = np.full((2, 2, shape[1]), np.nan, dtype)
+    batch_norm_inference_backward(
+        grad,
+        x,
+        gamma,
+        EPS,
+        mean=mean,
+        variance=variance,
+        grad_gamma=sums[0],
+        grad_beta=sums[1],
+        grad_x=out,
+    )
+    reference.batch_norm_inference_backward(
+        grad, x, gamma, EPS, mean, variance, *expected_sums, expected
+    )
+    close(sums, expected_sums, rtol)
+    close(out, expected, rtol)
+
+
+@quietly
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("row", [0, 150, 5002])
+def test_what_is_not_finite_stays_in_its_column(rng, value, row):
+    x = rng.standard_normal((5003, 7))
+    x[row, 2] = value
+    out, expected = np.full((2, *x.shape), 7.0)
+    kept, expected_kept = np.full((2, 2, 7), 7.0)
+    batch_norm_forward(x, 1.5, 0.5, EPS, mean=kept[0], variance=kept[1], out=out)
+    reference.batch_norm_forward(x, 1.5, 0.5, EPS, *expected_kept, expected)
+    np.testing.assert_allclose(kept, expected_kept, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("mean", [1e3, 1e5])
+def test_statistics_are_no_worse_than_the_twin_s(rng, mean):
+    x = (rng.standard_normal((40_000, 5)) + mean).astype("f4")
+    kept, twin = np.empty((2, 2, 5), "f4")
+    out = np.empty_like(x)
+    batch_norm_forward(x, 1.0, 0.0, EPS, mean=kept[0], variance=kept[1], out=out)
+    reference.batch_norm_forward(x, 1.0, 0.0, EPS, *twin, out)
+    exact = np.array([x.mean(axis=0, dtype="f8"), x.var(axis=0, dtype="f8")])
+    assert np.abs(kept - exact).max() <= np.abs(twin - exact).max()
+
+
+def test_nothing_of_the_size_of_the_batch_is_allocated(rng):
+    x, grad = rng.standard_normal((2, 4000, 16))
+    out, grad_x = np.empty_like(x), np.empty_like(x)
+    gamma, beta, mean, variance, grad_gamma, grad_beta = np.ones((6, 16))
+    kept = {"mean": mean, "variance": variance}
+
+    def iterate():
+        batch_norm_forward(x, gamma, beta, EPS, out=out, **kept)
+        batch_norm_backward(
+            grad,
+            x,
+            gamma,
+            EPS,
+            grad_gamma=grad_gamma,
+            grad_beta=grad_beta,
+            grad_x=grad_x,
+            **kept,
+        )
+
+    iterate()
+    tracemalloc.start()
+    try:
+        iterate()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < x.nbytes / 16
