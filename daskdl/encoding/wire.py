@@ -18,7 +18,7 @@ it is 32 bytes of header and a body, little-endian::
 The rule: Rice where it saves at least 8 bits an entry. That is 8 ns of a worker's share
 of 1 Gbit/s, about what packing and unpacking an entry take. Threshold messages are
 practically always below, as a plain entry takes 32 bits and a coded one 13 at 1e-3;
-bitmaps, where less than about an eighth of the codes are set.
+bitmaps, where fewer than one in eight elements has a code.
 
 See design note 0008 for the figures.
 """
@@ -56,10 +56,10 @@ _FRONT = struct.Struct("<4sBBBB4iI")
 _CHECKSUM = struct.Struct("<I")
 HEADER_BYTES = _FRONT.size + _CHECKSUM.size
 
-# What an entry must save for its coding to be worth the time, and the least that an
-# entry of a bitmap takes coded: a symbol, and the end of its gap.
+# What an entry must save for its coding to be worth the time.
 _SAVED_BITS = 8
-_LEAST_BITS = 3
+# Of so many elements of a bitmap at most one may have a code, or it is not tried.
+_BITMAP_ELEMENTS = 8
 _SYMBOL_BITS = {False: 1, True: 2}
 
 
@@ -171,7 +171,7 @@ def _threshold_entries(message: NDArray[np.int32]) -> Entries:
 def _bitmap_entries(message: NDArray[np.int32]) -> Entries | None:
     words = message[HEADER_INTS:].view(np.uint32)
     count = count_codes(words)
-    if (_LEAST_BITS + _SAVED_BITS) * count > 32 * words.size:
+    if _BITMAP_ELEMENTS * count > message[1]:
         return None
     positions, codes = bitmap_codes(words, count)
     if count and positions[-1] > message[1]:
@@ -269,9 +269,8 @@ def _threshold_message(
     positions: NDArray[np.int32], is_negative: NDArray[np.uint8]
 ) -> NDArray[np.int32]:
     message = np.empty(HEADER_INTS + positions.size, np.int32)
-    entries = message[HEADER_INTS:]
-    np.negative(positions, out=positions, where=is_negative.view(np.bool_))
-    entries[:] = positions
+    signs = np.int8(1) - np.int8(2) * is_negative.view(np.int8)
+    np.multiply(positions, signs, out=message[HEADER_INTS:])
     return message
 
 

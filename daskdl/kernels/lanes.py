@@ -12,8 +12,10 @@ only modules of compiled kernels may import it.
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
 
+import functools
+
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 LANES = 16
@@ -34,7 +36,7 @@ def add_and_find(_, values, changes, start, changes_start, tau):
         values, changes, start, changes_start, tau = arguments
         above = _spread(builder, tau)
         below = builder.fneg(above)
-        found = _LONG(0)
+        reaches = []
         for k in range(0, BLOCK, LANES):
             here = _vector(context, builder, signature.args[0], values, start, k)
             there = _vector(
@@ -42,13 +44,20 @@ def add_and_find(_, values, changes, start, changes_start, tau):
             )
             sums = builder.fadd(_load(builder, here), _load(builder, there))
             _store(builder, sums, here)
-            reach = builder.or_(
-                builder.fcmp_ordered(">=", sums, above),
-                builder.fcmp_ordered("<=", sums, below),
+            reaches.append(
+                builder.or_(
+                    builder.fcmp_ordered(">=", sums, above),
+                    builder.fcmp_ordered("<=", sums, below),
+                )
             )
-            bits = builder.zext(builder.bitcast(reach, _HALF), _LONG)
-            found = builder.or_(found, builder.shl(bits, _LONG(k)))
-        return found
+        # Where masks are vectors, to see that there is none is cheaper than the bits.
+        any_reaches = functools.reduce(builder.or_, reaches)
+        found = cgutils.alloca_once_value(builder, _LONG(0))
+        with builder.if_then(_any(builder, any_reaches), likely=False):
+            bits = [builder.zext(builder.bitcast(r, _HALF), _LONG) for r in reaches]
+            shifted = [builder.shl(b, _LONG(LANES * k)) for k, b in enumerate(bits)]
+            builder.store(functools.reduce(builder.or_, shifted), found)
+        return builder.load(found)
 
     return signature, generate
 
@@ -132,6 +141,15 @@ def count_bits(_, bits):
         return builder.ctpop(arguments[0])
 
     return signature, generate
+
+
+def _any(builder, mask):
+    reduction = cgutils.get_or_insert_function(
+        builder.module,
+        ir.FunctionType(_BIT, [mask.type]),
+        "llvm.vector.reduce.or.v16i1",
+    )
+    return builder.call(reduction, [mask])
 
 
 def _vector(context, builder, array_type, array, start, offset):

@@ -230,8 +230,7 @@ def write_bitmap(
 
 def count_codes(words: NDArray[np.uint32]) -> int:
     """Return how many codes of a bitmap are not zero."""
-    either = (words | (words >> np.uint32(16))) & np.uint32(0xFFFF)
-    return int(np.bitwise_count(either).sum(dtype=np.int64))
+    return int(_kernels().count_codes(words))
 
 
 def _kernels() -> ModuleType:

@@ -5,7 +5,7 @@
 import numpy as np
 
 from daskdl.kernels.jit import jit
-from daskdl.kernels.lanes import trailing_zeros
+from daskdl.kernels.lanes import count_bits, trailing_zeros
 
 _BLOCK = 128
 _ONE = np.uint64(1)
@@ -116,6 +116,16 @@ def rice_decode(
             symbols[i] = field & symbol_mask
         word += (bit + 63) >> 6
     return rests == 0 and rest_word == words.size - 1
+
+
+@jit
+def count_codes(words):
+    """Return how many codes of a bitmap are not zero."""
+    count = 0
+    for i in range(words.size):
+        word = np.uint64(words[i])
+        count += count_bits((word | word >> np.uint64(16)) & np.uint64(0xFFFF))
+    return count
 
 
 @jit

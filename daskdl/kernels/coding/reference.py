@@ -92,6 +92,12 @@ def rice_decode(
     return True
 
 
+def count_codes(words: NDArray[np.uint32]) -> int:
+    """Return how many codes of a bitmap are not zero."""
+    either = (words | (words >> np.uint32(16))) & np.uint32(0xFFFF)
+    return int(np.bitwise_count(either).sum(dtype=np.int64))
+
+
 def bitmap_codes(
     words: NDArray[np.uint32], positions: NDArray[np.int32], codes: NDArray[np.uint8]
 ) -> None:
