@@ -23,6 +23,7 @@ from daskdl.encoding.residual import (
     ResidualClippingPostProcessor,
     ResidualPostProcessor,
 )
+from daskdl.encoding.wire import opened
 from daskdl.errors import ShapeError
 from daskdl.kernels.threshold import (
     HEADER_INTS,
@@ -205,17 +206,19 @@ def decode_add(message: NDArray[Any], target: FloatArray) -> None:
     Parameters
     ----------
     message : ndarray
-        An int32 message, or a dense float update of the shape of `target`.
+        An int32 message, one that was packed (uint8), or a dense float update of the
+        shape of `target`.
     target : ndarray of shape (n,), float32 or float64, contiguous
         Changed; not at all if the message is refused.
 
     Raises
     ------
     ShapeError
-        When the message is neither of the two kinds of array.
+        When the message is none of these kinds of array.
     StaleMessageError
         When it is damaged or was made for another length.
     """
+    message = opened(message, target.size)
     if message.dtype.kind == "f":
         check_dense(message, target.size)
         target += message.astype(target.dtype, copy=False)
@@ -234,7 +237,7 @@ def merge(messages: Iterable[NDArray[Any]], size: int) -> NDArray[np.float32]:
     Parameters
     ----------
     messages : iterable of ndarray
-        int32 messages or dense updates, in the order in which they were sent.
+        As for :func:`decode_add`, in the order in which they were sent.
     size : int
         Length of the vector.
 

@@ -25,7 +25,7 @@ See design note 0008 for the figures.
 
 import struct
 import zlib
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +133,24 @@ def unpack(packed: Packed, size: int | None = None) -> NDArray[np.int32]:
     except StaleMessageError as error:
         raise DamagedMessageError(str(error)) from error
     return message
+
+
+def opened(message: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return a message as it is in memory, whether it was packed or not.
+
+    Parameters
+    ----------
+    message : ndarray
+        Packed, an int32 message or a dense float update.
+    size : int
+        Length of the vector.
+
+    Raises
+    ------
+    DamagedMessageError, StaleMessageError
+        As :func:`unpack`. Other arrays are returned as they came.
+    """
+    return unpack(message, size) if message.dtype == np.uint8 else message
 
 
 def _pack_plain(message: NDArray[np.int32]) -> Packed:

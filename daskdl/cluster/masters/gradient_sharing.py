@@ -17,7 +17,9 @@ from daskdl.arrays.flat import Slot
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
-from daskdl.encoding.handler import EncodingHandler, decode_add, merge
+from daskdl.encoding.handler import EncodingHandler
+from daskdl.encoding.total import MessageTotal, fold
+from daskdl.encoding.wire import pack
 from daskdl.errors import StaleMessageError
 
 
@@ -34,7 +36,7 @@ class SharedUpdate:
     ends : bool
         Whether this is the sender's last message of the phase.
     data : ndarray or None
-        An encoded message (int32) or a dense update (float) of the size of the
+        A packed message (uint8) or a dense update (float) of the size of the
         parameters; ``None`` when there is nothing but the position to tell.
     statistics : ndarray or None
         The sender's running statistics, with its last message of a phase.
@@ -61,11 +63,11 @@ def merge_waiting(size: int) -> Any:
     what the residual has already given up.
     """
 
-    def fold(waiting: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def merged(waiting: Sequence[dict[str, Any]]) -> dict[str, Any]:
         updates = [item["data"] for item in waiting if item["data"] is not None]
-        return {**waiting[-1], "data": merge(updates, size) if updates else None}
+        return {**waiting[-1], "data": fold(updates, size) if updates else None}
 
-    return fold
+    return merged
 
 
 class GradientSharingPeer:
@@ -95,8 +97,7 @@ class GradientSharingPeer:
             post_processor=master.residual_post_processor,
             dtype=params.dtype,
         )
-        self._incoming = array_namespace(params).zeros_like(params)
-        self._anything = False
+        self._incoming = MessageTotal(params)
         self._phase = -1
         self._is_last_phase = False
         self._waiting_for: set[int] = set()
@@ -156,10 +157,9 @@ class GradientSharingPeer:
         message = self._handler.encode(update, iteration, epoch)
         if message is None:
             return None
-        decode_add(message, self._incoming)
-        self._anything = True
+        self._incoming.add(message)
         return SharedUpdate(
-            phase=self._phase, position=position, ends=False, data=message
+            phase=self._phase, position=position, ends=False, data=pack(message)
         )
 
     def receive(self, rank: int, message: SharedUpdate) -> None:
@@ -167,12 +167,12 @@ class GradientSharingPeer:
 
         Raises
         ------
-        StaleMessageError
-            When the message is damaged or has another length.
+        DamagedMessageError, StaleMessageError
+            When the message is damaged, or has another length; nothing of it was taken
+            in then.
         """
         if message.data is not None:
-            decode_add(np.asarray(message.data), self._incoming)
-            self._anything = True
+            self._incoming.add(np.asarray(message.data))
         if message.updater_state is not None:
             self._updater_states[rank] = np.asarray(message.updater_state)
         if message.phase == self._phase and rank in self.positions:
@@ -189,10 +189,7 @@ class GradientSharingPeer:
 
     def settle(self) -> None:
         """Subtract from the parameters all that was taken in."""
-        if self._anything:
-            self._params -= self._incoming
-            self._incoming.fill(0)
-            self._anything = False
+        self._incoming.subtract_from(self._params)
 
     def left(self, rank: int) -> None:
         """Go on without a peer; the last one to go leaves the residual to us.
@@ -226,8 +223,7 @@ class GradientSharingPeer:
         quanta = array_namespace(whole).trunc(whole, out=whole)
         quanta *= self.threshold
         self.residual[...] -= quanta
-        decode_add(quanta, self._incoming)
-        self._anything = True
+        self._incoming.add(quanta)
         return SharedUpdate(
             phase=self._phase,
             position=0,

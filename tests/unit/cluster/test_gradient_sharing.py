@@ -11,7 +11,8 @@ from daskdl.cluster.masters.gradient_sharing import (
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.residual import NoOpResidualPostProcessor
-from daskdl.errors import StaleMessageError
+from daskdl.encoding.wire import pack, unpack
+from daskdl.errors import DamagedMessageError, StaleMessageError
 
 N = 200
 
@@ -151,6 +152,46 @@ def test_merged_messages_have_the_sum_of_their_parts(master, rng):
     peers[0].receive(1, SharedUpdate(**merge_waiting(N)(waiting)))
     peers[0].settle()
     np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
+
+
+def sparse_messages(peer, count):
+    """Return what a peer sends after its first message, which is a bitmap."""
+    updates = np.zeros((count + 1, N), np.float32)
+    updates[1:, 7::50] = 0.01
+    messages = [
+        peer.share(update, iteration=position, epoch=0, position=position)
+        for position, update in enumerate(updates)
+    ]
+    return messages[1:]
+
+
+def test_updates_travel_packed(master):
+    peers, _ = make_peers(master, 2)
+    (message,) = sparse_messages(peers[1], 1)
+    assert message.data.dtype == np.uint8
+    assert message.data.nbytes == pack(unpack(message.data)).nbytes
+
+
+def test_merged_messages_of_one_threshold_are_a_message_again(master):
+    peers, vectors = make_peers(master, 2)
+    waiting = [message.to_wire() for message in sparse_messages(peers[1], 3)]
+    peers[1].settle()
+    merged = merge_waiting(N)(waiting)
+    assert merged["data"].nbytes < sum(item["data"].nbytes for item in waiting)
+    peers[0].receive(1, SharedUpdate(**merged))
+    peers[0].settle()
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+
+
+def test_a_message_that_was_damaged_on_its_way_changes_nothing(master):
+    peers, vectors = make_peers(master, 2)
+    (message,) = sparse_messages(peers[1], 1)
+    message.data[-1] ^= 1
+    with pytest.raises(DamagedMessageError, match="must hold checksum"):
+        peers[0].receive(1, message)
+    peers[0].settle()
+    assert not vectors[0].any()
+    assert peers[0].positions == {1: 0}
 
 
 def test_a_merged_message_has_the_position_of_its_last_part(master):
