@@ -2,7 +2,7 @@
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.recurrent import reference
+from daskdl.kernels.recurrent import cpu, reference
 from daskdl.kernels.recurrent.trace import ActivationPair, LstmTrace
 from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
 
@@ -69,6 +69,8 @@ def lstm_forward(
     *Supervised Sequence Labelling with Recurrent Neural Networks*, 2012, section 4.6.
     The column order is that of DL4J 1.0.0-M2.1.
     """
+    if cpu.is_plain(weights, activation, gate_activation, trace, mask):
+        return cpu.lstm_forward(x, weights, trace, workspace, out, state)
     return reference.lstm_forward(
         x,
         weights,
@@ -125,6 +127,8 @@ def lstm_backward(
     `masks_gradient` that of the output does, too. Both are the same where the dropped
     steps are the last ones and no gradient arrives at them.
     """
+    if cpu.is_plain(weights, activation, gate_activation, trace, mask):
+        return cpu.lstm_backward(grad_out, weights, trace, workspace, gradients, grad_x)
     return reference.lstm_backward(
         grad_out,
         weights,

@@ -13,6 +13,10 @@ from daskdl.arrays.workspace import Workspace
 class ActivationPair(Protocol):
     """An element-wise function and its gradient; see :mod:`daskdl.nn.activations`."""
 
+    @property
+    def name(self) -> str:
+        """DL4J's name in lower case."""
+
     def forward(
         self, preout: FloatArray, *, out: FloatArray | None = None
     ) -> FloatArray:

@@ -60,7 +60,7 @@ def native(program: Program, unit: VectorUnit | None = None) -> Native:
 def _load(program: Program, unit: VectorUnit) -> Native:
     from llvmlite import binding
 
-    from daskdl.kernels.tiles.emit import FUNCTION
+    from daskdl.kernels.tiles.writer import FUNCTION
 
     code = _kept_code(program, unit)
     engine = binding.create_mcjit_compiler(
@@ -134,8 +134,8 @@ def _platform() -> str:
     from llvmlite import binding
 
     digest = hashlib.sha256()
-    for part in ("emit.py", "blocking.py"):
-        digest.update((Path(__file__).parent / part).read_bytes())
+    for part in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(part.read_bytes())
     return repr(
         (
             digest.hexdigest(),

@@ -95,6 +95,38 @@ class Copy:
 
 
 @dataclass(frozen=True)
+class Field:
+    """An argument that is read or written row by row, and its stride between rows."""
+
+    argument: Argument
+    row: int = 0
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """Numbers computed from numbers at the same place of other arrays.
+
+    Parameters
+    ----------
+    function : str
+        Name in :data:`daskdl.kernels.tiles.pointwise.FUNCTIONS`.
+    reads, writes : tuple of Field
+        Its arguments and results, in its order. What is written may be what was read.
+    rows, columns : int
+        How many numbers there are; those of a row lie side by side.
+    """
+
+    function: str
+    reads: tuple[Field, ...]
+    writes: tuple[Field, ...]
+    rows: int
+    columns: int
+
+
+Statement: TypeAlias = Contraction | Copy | Pointwise
+
+
+@dataclass(frozen=True)
 class Program:
     """What is done for each example, one statement after the other.
 
@@ -104,12 +136,12 @@ class Program:
         ``"float32"`` or ``"float64"``.
     n_arguments : int
         Arrays that the function takes, in front of the number of examples.
-    statements : tuple of Contraction and Copy
+    statements : tuple of Statement
     """
 
     dtype: str
     n_arguments: int
-    statements: tuple[Contraction | Copy, ...]
+    statements: tuple[Statement, ...]
 
 
 def joined(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:

@@ -250,6 +250,11 @@ class EachGate:
         self._function = function
         self._n_out = n_out
 
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return self._function.name
+
     def forward(
         self, preout: FloatArray, *, out: FloatArray | None = None
     ) -> FloatArray:

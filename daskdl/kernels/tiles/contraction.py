@@ -1,0 +1,169 @@
+"""A contraction in register tiles."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from daskdl.kernels.tiles.blocking import Stripe, Vector, stripes
+from daskdl.kernels.tiles.nest import Axis, Contraction
+from daskdl.kernels.tiles.writer import Writer
+
+# Sums this short are written out in full; longer ones so many products at a time.
+_UNROLLED = 8
+_AT_A_TIME = 4
+
+
+def write_contraction(writer: Writer, nest: Contraction, example: Any) -> None:
+    """Write the loops over blocks of columns, lines of rows and tiles."""
+    a, b, c = (writer.start(item, example) for item in (nest.a, nest.b, nest.c))
+    bias = [] if nest.bias is None else [writer.start(nest.bias, example)]
+    products = int(np.prod([axis.size for axis in nest.sums]))
+    sizes = (nest.rows[0].size, nest.rows[1].size)
+    for stripe in stripes(writer.unit, writer.lanes, sizes, nest.columns, products):
+        first, width = stripe.vectors[0].start, _columns_of(stripe)
+
+        def block(
+            _: Any, carried: Sequence[Any], stripe: Stripe = stripe, by: int = width
+        ) -> Sequence[Any]:
+            b, c, *bias = carried
+            writer.nest_loops(
+                nest.loops,
+                (a, b, c),
+                lambda a, b, c: _write_tiles(writer, nest, stripe, a, b, c, *bias),
+            )
+            return [writer.moved(address, by) for address in carried]
+
+        moving = [writer.moved(address, first) for address in (b, c, *bias)]
+        writer.loop(stripe.count, moving, block)
+
+
+def _write_tiles(
+    writer: Writer,
+    nest: Contraction,
+    stripe: Stripe,
+    a: Any,
+    b: Any,
+    c: Any,
+    *bias: Any,
+) -> None:
+    """Write the loops over the rectangles of rows of a stripe."""
+    down, across = nest.rows
+    for height, n_down, first_down in _runs(stripe.heights):
+        for width, n_across, first_across in _runs(stripe.widths):
+            a_first = first_down * down.a + first_across * across.a
+            c_first = first_down * down.c + first_across * across.c
+            loops = (
+                Axis(n_down, height * down.a, 0, height * down.c),
+                Axis(n_across, width * across.a, 0, width * across.c),
+            )
+
+            def tile(
+                a: Any, b: Any, c: Any, shape: tuple[int, int] = (height, width)
+            ) -> None:
+                _write_tile(writer, nest, stripe.vectors, shape, a, b, c, *bias)
+
+            first = (writer.moved(a, a_first), b, writer.moved(c, c_first))
+            writer.nest_loops(loops, first, tile)
+
+
+def _write_tile(
+    writer: Writer,
+    nest: Contraction,
+    vectors: Sequence[Vector],
+    shape: tuple[int, int],
+    a: Any,
+    b: Any,
+    c: Any,
+    *bias: Any,
+) -> None:
+    """Write one tile: start, sum up, store."""
+    down, across = nest.rows
+    places = [(y, x) for y in range(shape[0]) for x in range(shape[1])]
+    a_rows = [y * down.a + x * across.a for y, x in places]
+    c_rows = [y * down.c + x * across.c for y, x in places]
+    first = vectors[0].start
+    columns = [Vector(vector.start - first, vector.lanes) for vector in vectors]
+    row = [
+        writer.load(bias[0], column.start, column.lanes)
+        if nest.start == "bias"
+        else writer.number(0, column.lanes)
+        for column in columns
+    ]
+    sums = _summed(writer, nest.sums, a, b, row * len(places), a_rows, columns)
+    for index, place in enumerate(c_rows):
+        of_row = sums[index * len(columns) : (index + 1) * len(columns)]
+        for column, total in zip(columns, of_row, strict=True):
+            at = place + column.start
+            if nest.start == "sum":
+                total = writer.builder.fadd(writer.load(c, at, column.lanes), total)
+            writer.store(total, c, at, column.lanes)
+
+
+def _summed(
+    writer: Writer,
+    axes: Sequence[Axis],
+    a: Any,
+    b: Any,
+    sums: Sequence[Any],
+    a_rows: Sequence[int],
+    columns: Sequence[Vector],
+) -> Sequence[Any]:
+    """Write the loops of a sum; return what the registers hold behind them."""
+    if not axes:
+        return _products(writer, a, b, sums, a_rows, columns)
+    axis, *rest = axes
+    at_a_time = 1 if rest else _AT_A_TIME
+    if not rest and axis.size <= _UNROLLED:
+        at_a_time = axis.size
+
+    def some(count: int, a: Any, b: Any, sums: Sequence[Any]) -> Sequence[Any]:
+        for k in range(count):
+            of_k = writer.moved(a, k * axis.a), writer.moved(b, k * axis.b)
+            sums = _summed(writer, rest, *of_k, sums, a_rows, columns)
+        return sums
+
+    def turn(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
+        a, b, *sums = carried
+        sums = list(some(at_a_time, a, b, sums))
+        steps = (at_a_time * axis.a, at_a_time * axis.b)
+        return [writer.moved(a, steps[0]), writer.moved(b, steps[1]), *sums]
+
+    turns, left = divmod(axis.size, at_a_time)
+    a, b, *sums = writer.loop(turns, [a, b, *sums], turn)
+    return some(left, a, b, sums)
+
+
+def _products(
+    writer: Writer,
+    a: Any,
+    b: Any,
+    sums: Sequence[Any],
+    a_rows: Sequence[int],
+    columns: Sequence[Vector],
+) -> Sequence[Any]:
+    """Write the products of one number of each row and one row of B."""
+    row_of_b = [writer.load(b, column.start, column.lanes) for column in columns]
+    found = []
+    for index, place in enumerate(a_rows):
+        number = writer.load_number(a, place)
+        for v, column in enumerate(columns):
+            spread = writer.spread(number, column.lanes)
+            total = sums[index * len(columns) + v]
+            found.append(writer.fused(spread, row_of_b[v], total))
+    return found
+
+
+def _columns_of(stripe: Stripe) -> int:
+    return sum(vector.lanes for vector in stripe.vectors)
+
+
+def _runs(parts: Iterable[int]) -> list[tuple[int, int, int]]:
+    """Return size, number and first row of each run of equal parts."""
+    found, first = [], 0
+    for size, group in groupby(parts):
+        n = len(list(group))
+        found.append((size, n, first))
+        first += n * size
+    return found
