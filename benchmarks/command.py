@@ -12,8 +12,9 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import table
-from benchmarks.alone import memory_rows, start_rows
+from benchmarks.alone import Alone
 from benchmarks.child import Child, PeerError
+from benchmarks.coder import coder_rows
 from benchmarks.machine import quiet_cores
 from benchmarks.page import with_table
 from benchmarks.peers import JAX, LIMIT, OTHER, OURS, PEERS, TORCH, Setting, start
@@ -22,6 +23,7 @@ from benchmarks.ratios import Clock
 from benchmarks.report import Failure, Report, command_line
 from benchmarks.results import row
 from benchmarks.rounds import Pace, measure
+from benchmarks.serve.shapes import CODER
 from benchmarks.works import MEMORY, START, Timing, names, timings
 
 
@@ -84,25 +86,20 @@ def measured(
     clock: Clock = "cpu" if setting.threads == 1 else "wall"
     report = Report(command, compared, setting.threads, clock, pace)
 
-    def failed(case: str, what: str, peer: str, reason: str) -> None:
-        report.failures.append(Failure(peer, reason, case, what))
-        tell(f"{case} {what}: {peer}: {reason}")
-
     taken = [timing for work in works for timing in timings(work)]
     if taken:
         with ExitStack() as stack:
             children = _started(stack, [*peers, LIMIT], setting, report, tell)
             for timing in taken:
                 _take_turns(report, children, timing, tell)
-    absent = {failure.peer for failure in report.failures if not failure.case}
-    compared = [peer for peer in compared if peer not in absent]
     # With nobody else in memory.
+    alone = Alone(report, setting)
     if START in works:
         tell(START)
-        report.rows += start_rows(compared, setting, failed)
+        report.rows += alone.start_rows()
     if MEMORY in works:
         tell(MEMORY)
-        report.rows += memory_rows(compared, setting, pace.warm_up_s, failed)
+        report.rows += alone.memory_rows(pace.warm_up_s)
     return report
 
 
@@ -133,11 +130,19 @@ def _take_turns(
     tell: Callable[[str], None],
 ) -> None:
     result = measure(
-        children, timing.case, timing.what, report.pace, timing.limits, tell
+        children,
+        timing.case,
+        timing.what,
+        report.pace.times(timing.share_of_turn),
+        timing.limits,
+        tell,
     )
     for peer, reason in result.failures.items():
         report.failures.append(Failure(peer, reason, timing.case, timing.what))
     report.measurements.append(result)
+    if timing.case == CODER:
+        report.rows += coder_rows(result, report.clock)
+        return
     figures = row(result, report.peers, report.clock, timing.limit)
     if figures is not None:
         report.rows.append(figures)

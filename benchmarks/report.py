@@ -55,6 +55,11 @@ class Report:
     failures: list[Failure] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
 
+    @property
+    def absent(self) -> set[str]:
+        """The peers that did not start."""
+        return {failure.peer for failure in self.failures if not failure.case}
+
     def to_dict(self) -> dict[str, Any]:
         """Return what goes into a file: dicts, lists, numbers and text."""
         return {

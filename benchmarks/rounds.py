@@ -42,12 +42,13 @@ class Turn:
 
 @dataclass
 class Measurement:
-    """The turns of all contenders in one work, by round."""
+    """The turns of all contenders in one work, by round, and figures besides times."""
 
     case: str
     what: str
     turns: dict[Contender, list[Turn]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    facts: dict[Contender, dict[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,10 @@ class Pace:
     rounds: int
     turn_s: float
     warm_up_s: float
+
+    def times(self, share: float) -> "Pace":
+        """Return the same with shorter turns, and as many."""
+        return Pace(self.rounds, self.turn_s * share, self.warm_up_s * share)
 
 
 def measure(
@@ -150,6 +155,7 @@ def _turn(
     except (PeerError, OSError) as error:
         result.failures[contender.peer] = str(error)
         return None
+    result.facts[contender] = answer.get("facts", {})
     return Turn(
         answer["wall_ms"],
         answer["cpu_ms"],

@@ -13,10 +13,15 @@ from benchmarks.peers import OURS, PEERS
 from benchmarks.ratios import Spread
 from benchmarks.report import Report
 from benchmarks.results import Ratio, Row, Share
+from benchmarks.serve.layer_shapes import LAYER
 from benchmarks.works import MEMORY, START
 
 _COLOURS = {True: "green", False: "red", None: ""}
-_SECTIONS = {START: "Start", MEMORY: "Peak memory", "layer": "Layers"}
+_SECTIONS = {
+    START: "Start",
+    MEMORY: "Peak memory",
+    LAYER: "Layers, forward and backward",
+}
 _STEPS = "Steps, inference, messages"
 
 

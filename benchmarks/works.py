@@ -4,12 +4,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.results import Limit
+from benchmarks.serve.layer_shapes import LAYER, LAYER_CASES
 from benchmarks.serve.limit import PRODUCTS
-from benchmarks.serve.shapes import DECODE, ENCODE, FIT, LENGTHS, NETS, OUTPUT
+from benchmarks.serve.shapes import (
+    CODER,
+    DECODE,
+    ENCODE,
+    FIT,
+    LENGTHS,
+    NETS,
+    OUTPUT,
+    PACK,
+    THRESHOLD,
+    UNPACK,
+)
 
-THRESHOLD = "threshold"
 START = "start"
 MEMORY = "memory"
+LAYERS = "layers"
 
 # Read both, write one: float32.
 _BYTES_AN_ELEMENT = 12
@@ -27,12 +39,15 @@ class Timing:
         What the machine is asked for meanwhile.
     limit : Limit or None
         What the work is of that.
+    share_of_turn : float
+        How long its turns are, of what others take.
     """
 
     case: str
     what: str
     limits: tuple[tuple[str, str, str], ...] = ()
     limit: Limit | None = None
+    share_of_turn: float = 1.0
 
 
 # Each asks for processes of its own.
@@ -41,7 +56,7 @@ ALONE = (START, MEMORY)
 
 def names() -> list[str]:
     """Return the names of all works, in the order of the tables."""
-    return [*NETS, THRESHOLD, *ALONE]
+    return [*NETS, THRESHOLD, CODER, *ALONE, LAYERS]
 
 
 def timings(name: str) -> list[Timing]:
@@ -50,6 +65,13 @@ def timings(name: str) -> list[Timing]:
         return list(_steps(name))
     if name == THRESHOLD:
         return list(_messages())
+    if name == CODER:
+        return [
+            Timing(CODER, f"{what}-{n}") for n in LENGTHS for what in (PACK, UNPACK)
+        ]
+    if name == LAYERS:
+        # There are many, and a call is short.
+        return [Timing(LAYER, kind, share_of_turn=0.25) for kind in LAYER_CASES]
     return []
 
 
@@ -69,5 +91,5 @@ def _messages() -> Iterator[Timing]:
         n_bytes = float(n * _BYTES_AN_ELEMENT)
         limit = Limit("GB/s", n_bytes, {f"memory {length}": n_bytes})
         limits = (("memory", "add", length),)
-        yield Timing(f"{THRESHOLD}-{length}", ENCODE, limits, limit)
-        yield Timing(f"{THRESHOLD}-{length}", DECODE)
+        yield Timing(THRESHOLD, f"{ENCODE}-{length}", limits, limit)
+        yield Timing(THRESHOLD, f"{DECODE}-{length}")

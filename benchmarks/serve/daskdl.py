@@ -9,9 +9,12 @@ import importlib.metadata
 import os
 import platform
 import sys
+from typing import Any
 
-from benchmarks.serve import daskdl_nets, daskdl_vectors
+from benchmarks.serve import daskdl_layers, daskdl_nets, daskdl_vectors
 from benchmarks.serve.loop import Work, serve
+
+_MODULES: list[Any] = [daskdl_nets, daskdl_vectors, daskdl_layers]
 
 
 def main() -> None:
@@ -22,14 +25,15 @@ def main() -> None:
     if checkout is not None:
         # In front of where this package was found, which is imported by now.
         sys.path.insert(0, os.path.abspath(checkout))
-    serve(_versions(), [*daskdl_nets.OFFERS, *daskdl_vectors.OFFERS], make)
+    offers = [offer for module in _MODULES for offer in module.OFFERS]
+    serve(_versions(), offers, make)
 
 
 def make(case: str, what: str, variant: str) -> Work:
     """Return what is to be timed."""
-    if (case, what, variant) in daskdl_nets.OFFERS:
-        return daskdl_nets.make(case, what, variant)
-    return daskdl_vectors.make(case, what, variant)
+    (module,) = (part for part in _MODULES if (case, what, variant) in part.OFFERS)
+    work: Work = module.make(case, what, variant)
+    return work
 
 
 def _versions() -> dict[str, str]:

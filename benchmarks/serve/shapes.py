@@ -10,8 +10,12 @@ NCHW = "nchw"
 CHANNELS_LAST = "channels_last"
 FIT = "fit"
 OUTPUT = "output"
+THRESHOLD = "threshold"
 ENCODE = "encode"
 DECODE = "decode"
+CODER = "coder"
+PACK = "pack"
+UNPACK = "unpack"
 
 # Elements of the vectors that messages are made of, and the threshold that a
 # thousandth of them reach: the quantile of |x| for a normal x.

@@ -1,27 +1,20 @@
-"""PyTorch at work on the same networks: the process of the peer of that name."""
+"""PyTorch at work: the process of the peer of that name."""
 
 import os
 import platform
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
-from torch.nn import functional
 
+from benchmarks.serve import torch_nets
+from benchmarks.serve.layer_shapes import LAYER, LAYER_CASES, N_NUMBERS, LayerCase
 from benchmarks.serve.loop import Offers, Work, serve
-from benchmarks.serve.shapes import CHANNELS_LAST, FIT, NCHW, NETS, OUTPUT
+from benchmarks.serve.shapes import CHANNELS_LAST, NCHW
+from benchmarks.serve.torch_layers import EXPRESSIONS, Expression
+from benchmarks.serve.torch_series import CAPSULE_EXPRESSIONS, SERIES_EXPRESSIONS
 
-_TIME_FIRST = "time_first"
-_BATCH_FIRST = "batch_first"
-_VARIANTS = {
-    "lenet": (NCHW, CHANNELS_LAST),
-    "mlp": ("",),
-    "lstm": (_BATCH_FIRST, _TIME_FIRST),
-    "resnet": (NCHW, CHANNELS_LAST),
-}
-
-Forward = Callable[[Any], Any]
+_ALL: dict[str, Expression] = EXPRESSIONS | SERIES_EXPRESSIONS | CAPSULE_EXPRESSIONS
+_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
 def main() -> None:
@@ -30,118 +23,51 @@ def main() -> None:
     torch.manual_seed(0)
     versions = {"python": platform.python_version(), "torch": torch.__version__}
     offers: Offers = [
-        (net, what, variant)
-        for net in NETS
-        for what in (FIT, OUTPUT)
-        for variant in _VARIANTS[net]
+        (LAYER, kind, variant)
+        for kind, case in LAYER_CASES.items()
+        if kind in _ALL
+        for variant in ((NCHW, CHANNELS_LAST) if len(case.shape) > 2 else ("",))
     ]
-    serve(versions, offers, make)
+    serve(versions, [*torch_nets.OFFERS, *offers], make)
 
 
 def make(case: str, what: str, variant: str) -> Work:
-    """Return a training step or a forward pass of a network."""
-    net = NETS[case]
-    parts, forward = _NETWORKS[case](variant)
-    features = torch.randn(net.features)
-    labels = torch.randint(0, net.n_classes, net.label_axes)
+    """Return what is to be timed."""
+    if case == LAYER:
+        return _layer(LAYER_CASES[what], variant)
+    return torch_nets.make(case, what, variant)
+
+
+def _layer(case: LayerCase, variant: str) -> Work:
+    """Return forward and backward of a layer, into its input too."""
+    x = _features(case)
+    forward, parameters = _ALL[case.kind](case, x)
     if variant == CHANNELS_LAST:
-        parts = parts.to(memory_format=torch.channels_last)
-        features = features.to(memory_format=torch.channels_last)
-    if case == "lstm":
-        # (batch, classes, time), as elsewhere, to what torch's layer wants.
-        order = (2, 0, 1) if variant == _TIME_FIRST else (0, 2, 1)
-        features = features.permute(order).contiguous()
-    if what == OUTPUT:
-        parts.eval()
-        return Work(lambda: _inference(forward, features))
-    updater = torch.optim.SGD(
-        parts.parameters(), lr=0.001, momentum=0.9, nesterov=True, fused=True
-    )
-
-    def step() -> None:
-        updater.zero_grad()
-        functional.cross_entropy(forward(features), labels.reshape(-1)).backward()
-        updater.step()
-
-    return Work(step)
+        x = x.contiguous(memory_format=_FORMATS[x.dim()])
+        for parameter in parameters:
+            if parameter.dim() == x.dim():
+                parameter.data = parameter.contiguous(
+                    memory_format=_FORMATS[x.dim()]
+                ).detach()
+    if case.kind == "frozen":
+        # Nothing below learns either: nobody asks for a gradient.
+        return Work(lambda: forward(x))
+    wanted = list(parameters)
+    if not case.is_numbers:
+        wanted.insert(0, x.requires_grad_())
+    output = forward(x)
+    grad_out = torch.randn_like(output) if output.dim() else None
+    return Work(lambda: torch.autograd.grad(forward(x), wanted, grad_out))
 
 
-def _inference(forward: Forward, features: Any) -> Any:
-    with torch.inference_mode():
-        return functional.softmax(forward(features), dim=-1)
+def _features(case: LayerCase) -> Any:
+    if case.is_numbers:
+        return torch.randint(0, N_NUMBERS, (case.batch, *case.shape))
+    x = torch.randn(case.batch, *case.shape)
+    if case.kind in SERIES_EXPRESSIONS:
+        return x.transpose(1, 2).contiguous()
+    return x
 
-
-def lenet(variant: str) -> tuple[Any, Forward]:
-    """Return DL4J's LeNet example: conv 20, pool, conv 50, pool, dense 500."""
-    model = nn.Sequential(
-        nn.Conv2d(1, 20, 5),
-        nn.MaxPool2d(2),
-        nn.Conv2d(20, 50, 5),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Linear(800, 500),
-        nn.ReLU(),
-        nn.Linear(500, 10),
-    )
-    return model, model
-
-
-def mlp(variant: str) -> tuple[Any, Forward]:
-    """Return 784-1000-1000-10."""
-    model = nn.Sequential(
-        nn.Linear(784, 1000),
-        nn.ReLU(),
-        nn.Linear(1000, 1000),
-        nn.ReLU(),
-        nn.Linear(1000, 10),
-    )
-    return model, model
-
-
-def lstm(variant: str) -> tuple[Any, Forward]:
-    """Return two LSTM layers of 200 on time series of 77 features."""
-    recurrent = nn.LSTM(77, 200, 2, batch_first=variant == _BATCH_FIRST)
-    classes = nn.Linear(200, 77)
-    parts = nn.ModuleList([recurrent, classes])
-    return parts, lambda x: classes(recurrent(x)[0]).reshape(-1, 77)
-
-
-def resnet(variant: str) -> tuple[Any, Forward]:
-    """Return three residual blocks of 16, 32 and 64 channels on 32 x 32 images."""
-    stem = nn.Sequential(_normalised(3, 16, 1), nn.ReLU())
-    blocks = [_block(16, 16, 1), _block(16, 32, 2), _block(32, 64, 2)]
-    classes = nn.Linear(64, 10)
-    parts = nn.ModuleList([stem, *(part for part, _ in blocks), classes])
-
-    def forward(x: Any) -> Any:
-        x = stem(x)
-        for _, through in blocks:
-            x = through(x)
-        return classes(x.mean((2, 3)))
-
-    return parts, forward
-
-
-def _block(n_in: int, n_out: int, stride: int) -> tuple[Any, Forward]:
-    first = _normalised(n_in, n_out, stride)
-    second = _normalised(n_out, n_out, 1)
-    shortcut = nn.Identity() if stride == 1 else _normalised(n_in, n_out, stride, 1)
-
-    def forward(x: Any) -> Any:
-        y = second(functional.relu(first(x), inplace=True))
-        return functional.relu(y + shortcut(x), inplace=True)
-
-    return nn.ModuleList([first, second, shortcut]), forward
-
-
-def _normalised(n_in: int, n_out: int, stride: int, kernel_size: int = 3) -> Any:
-    return nn.Sequential(
-        nn.Conv2d(n_in, n_out, kernel_size, stride, kernel_size // 2, bias=False),
-        nn.BatchNorm2d(n_out),
-    )
-
-
-_NETWORKS = {"lenet": lenet, "mlp": mlp, "lstm": lstm, "resnet": resnet}
 
 if __name__ == "__main__":
     main()

@@ -63,7 +63,7 @@ public final class Server {
                 offers.append(String.format("[\"%s\", \"%s\", \"\"], ", net, what));
         for (String length : Threshold.LENGTHS.keySet())
             for (String what : new String[] {"encode", "decode"})
-                offers.append(String.format("[\"threshold-%s\", \"%s\", \"\"], ", length, what));
+                offers.append(String.format("[\"threshold\", \"%s-%s\", \"\"], ", what, length));
         offers.setLength(offers.length() - 2);
         return String.format(
                 "{\"versions\": {\"java\": \"%s\", \"dl4j\": \"%s\"}, \"offers\": [%s]}",
@@ -72,7 +72,7 @@ public final class Server {
 
     private static Work make(String name) {
         String[] words = name.split(" ");
-        if (words[0].startsWith("threshold-")) return Threshold.make(words[0].substring("threshold-".length()), words[1]);
+        if (words[0].equals("threshold")) return Threshold.make(words[1]);
         return Networks.make(words[0], words[1]);
     }
 

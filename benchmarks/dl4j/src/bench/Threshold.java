@@ -15,10 +15,11 @@ final class Threshold {
 
     private Threshold() {}
 
-    static Server.Work make(String length, String what) {
-        INDArray update = Nd4j.randn(DataType.FLOAT, LENGTHS.get(length));
+    static Server.Work make(String what) {
+        String[] words = what.split("-");
+        INDArray update = Nd4j.randn(DataType.FLOAT, LENGTHS.get(words[1]));
         INDArray residual = update.dup();
-        if (what.equals("decode")) {
+        if (words[0].equals("decode")) {
             INDArray message = Nd4j.getExecutioner().thresholdEncode(residual, TAU);
             return new Server.Work(() -> Nd4j.getExecutioner().thresholdDecode(message, residual), () -> {});
         }
