@@ -49,19 +49,8 @@ class StepNetwork(NetworkStructure[Conf]):
         ShapeError, DataError
             If the minibatch does not fit; see :meth:`check_batch`.
         """
-        arrays = self._checked(batch)
-        rng = None
-        if any(node.conf.draws_random_numbers for node in self._nodes):
-            now = (self.iteration_count, self.epoch_count)
-            drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
-            rng = IterationStream(drawn, *now)
-        self._forward(*self._border.features(arrays), training=True, rng=rng)
-        labels, masks = self._border.labels(arrays)
-        loss = self._loss(labels, masks)
-        self._backward(labels, masks)
-        if self.conf.mini_batch:
-            self._plan.average(self._gradients, arrays.num_examples)
-        self.score = loss + self._regularization_score()
+        n_examples = self._sum_gradients(batch, rng_stream)
+        self._plan.average(self._gradients, n_examples)
         return self.score
 
     def compute_update(self) -> FloatArray:
@@ -125,10 +114,40 @@ class StepNetwork(NetworkStructure[Conf]):
                 if self._solver is not None:
                     score = self._solver.fit(self, segment, rng_stream=rng_stream)
                     continue
-                score = self.compute_gradients(segment, rng_stream=rng_stream)
-                self.apply_update(self.compute_update())
+                n_examples = self._sum_gradients(segment, rng_stream)
+                score = self.score
+                self._plan.step(
+                    self._gradients,
+                    self._params,
+                    self._updater_state,
+                    n_examples=n_examples,
+                    iteration=self.iteration_count,
+                    epoch=self.epoch_count,
+                    workspace=self._workspace,
+                )
                 self.finish_iteration()
         return score
+
+    def _sum_gradients(self, batch: Batch, rng_stream: int) -> int:
+        """Leave the summed gradient in `gradients` and the score in `score`.
+
+        Returns
+        -------
+        n_examples : int
+            By what the sums are to be divided, 1 where they stay sums.
+        """
+        arrays = self._checked(batch)
+        rng = None
+        if any(node.conf.draws_random_numbers for node in self._nodes):
+            now = (self.iteration_count, self.epoch_count)
+            drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
+            rng = IterationStream(drawn, *now)
+        self._forward(*self._border.features(arrays), training=True, rng=rng)
+        labels, masks = self._border.labels(arrays)
+        loss = self._loss(labels, masks)
+        self._backward(labels, masks)
+        self.score = loss + self._regularization_score()
+        return arrays.num_examples if self.conf.mini_batch else 1
 
     @abstractmethod
     def _forward(

@@ -12,18 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.flat import ParamLayout
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.updater import PIECE
 from daskdl.nn.constraints import apply_constraint
 from daskdl.nn.gradient_normalization import normalize_gradient
 from daskdl.nn.param_roles import LayerStretch, ParamRole, Share, deal
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update, score_term
-from daskdl.nn.updaters.block import (
-    PIECE,
-    UpdaterBlock,
-    apply_updater,
-    initialize_state,
-)
+from daskdl.nn.update_segments import cut_segments, step_segment
+from daskdl.nn.updaters.block import UpdaterBlock, apply_updater, initialize_state
 from daskdl.nn.updaters.table import learning_rate
 
 
@@ -70,6 +67,10 @@ class UpdatePlan:
             if share.role.penalty != Penalty()
             and not _is_still(share.role, pretraining)
         ]
+        self._segments = cut_segments(
+            self._active_blocks, self._averaged, self._penalized
+        )
+        self._normalizes = any(item.normalization != "none" for item in stretches)
 
     @property
     def state_size(self) -> int:
@@ -83,6 +84,8 @@ class UpdatePlan:
 
     def average(self, gradients: FloatArray, n_examples: int) -> None:
         """Divide sums over examples by their number; running statistics stay."""
+        if n_examples == 1:
+            return
         for stretch in self._averaged:
             gradients[stretch] /= n_examples
 
@@ -132,6 +135,62 @@ class UpdatePlan:
         for share in self._penalized:
             if share.role.penalty.acts_on_update:
                 _penalize(share, gradients, params, workspace, now, is_decay=True)
+
+    def step(
+        self,
+        gradients: FloatArray,
+        params: FloatArray,
+        updater_state: FloatArray,
+        *,
+        n_examples: int,
+        iteration: int,
+        workspace: Workspace,
+        epoch: int = 0,
+    ) -> None:
+        """Do :meth:`average` and :meth:`update`, and subtract the update.
+
+        Parameters
+        ----------
+        gradients : ndarray of shape (n_params,)
+            Sums over the examples; overwritten by the update.
+        params : ndarray of shape (n_params,)
+            The update is subtracted.
+        updater_state, iteration, epoch, workspace
+            As for :meth:`update`.
+        n_examples : int
+            What the sums are divided by.
+
+        Notes
+        -----
+        One pass over memory unless gradients are normalised, and the same numbers bit
+        for bit.
+        """
+        # On a GPU many small launches cost more than passes over memory.
+        if self._normalizes or array_namespace(gradients) is not np:
+            self.average(gradients, n_examples)
+            self.update(
+                gradients,
+                params,
+                updater_state,
+                iteration=iteration,
+                epoch=epoch,
+                workspace=workspace,
+            )
+            params -= gradients
+            return
+        for role in self._still:
+            role.part(gradients)[...] = 0
+        for segment in self._segments:
+            step_segment(
+                segment,
+                gradients,
+                params,
+                updater_state,
+                n_examples=n_examples,
+                iteration=iteration,
+                epoch=epoch,
+                workspace=workspace,
+            )
 
     def constrain(self, params: FloatArray) -> None:
         """Make the parameters satisfy their constraints, after an update.

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.updater import Rule
 from daskdl.nn.conf.updaters import AdaBelief, Adam, AdaMax, AMSGrad, Nadam
-from daskdl.nn.updaters.moment import Moment, Number, Rule
+from daskdl.nn.updaters.moment import Moment, Number
 
 # What DL4J adds to AdaMax's norm, so that a gradient of 0 is not divided by 0.
 _NORM_FLOOR = 1e-32
@@ -24,14 +24,7 @@ def adam(conf: Adam, moment: Moment) -> Rule:
     """
     beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
     epsilon, rate = moment.number(conf.epsilon), _corrected_rate(conf, moment)
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        m, v = state
-        _follow(g, m, beta1, scratch)
-        _follow_squares(g, v, beta2)
-        _step(g, m, v, rate, epsilon, scratch)
-
-    return apply
+    return Rule("adam", (beta1, beta2, rate, epsilon))
 
 
 def amsgrad(conf: AMSGrad, moment: Moment) -> Rule:
@@ -45,15 +38,7 @@ def amsgrad(conf: AMSGrad, moment: Moment) -> Rule:
     """
     beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
     epsilon, rate = moment.number(conf.epsilon), _corrected_rate(conf, moment)
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        m, v, largest = state
-        _follow(g, m, beta1, scratch)
-        _follow_squares(g, v, beta2)
-        array_namespace(g).maximum(largest, v, out=largest)
-        _step(g, m, largest, rate, epsilon, scratch)
-
-    return apply
+    return Rule("amsgrad", (beta1, beta2, rate, epsilon))
 
 
 def nadam(conf: Nadam, moment: Moment) -> Rule:
@@ -68,22 +53,7 @@ def nadam(conf: Nadam, moment: Moment) -> Rule:
     beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
     epsilon, rate = moment.number(conf.epsilon), moment.value(conf.learning_rate)
     correction = moment.number(1 - float(beta1**moment.t))
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        xp = array_namespace(g)
-        m, v = state
-        _follow(g, m, beta1, scratch)
-        _follow_squares(g, v, beta2)
-        xp.multiply(m, beta1, out=g)
-        # What _follow left in scratch is (1 - beta1) g.
-        g += scratch
-        g /= correction
-        g *= rate
-        xp.sqrt(v, out=scratch)
-        scratch += epsilon
-        g /= scratch
-
-    return apply
+    return Rule("nadam", (beta1, beta2, rate, correction, epsilon))
 
 
 def adamax(conf: AdaMax, moment: Moment) -> Rule:
@@ -102,19 +72,7 @@ def adamax(conf: AdaMax, moment: Moment) -> Rule:
         conf.epsilon,
         moment,
     )
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        xp = array_namespace(g)
-        m, s = state
-        _follow(g, m, beta1, scratch)
-        s *= beta2
-        xp.absolute(g, out=g)
-        xp.maximum(s, g, out=s)
-        s += floor
-        xp.multiply(m, rate, out=g)
-        g /= s
-
-    return apply
+    return Rule("adamax", (beta1, beta2, rate, floor))
 
 
 def adabelief(conf: AdaBelief, moment: Moment) -> Rule:
@@ -128,16 +86,7 @@ def adabelief(conf: AdaBelief, moment: Moment) -> Rule:
     """
     beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
     epsilon, rate = moment.number(conf.epsilon), _corrected_rate(conf, moment)
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        m, s = state
-        _follow(g, m, beta1, scratch)
-        g -= m
-        _follow_squares(g, s, beta2)
-        s += epsilon
-        _step(g, m, s, rate, epsilon, scratch)
-
-    return apply
+    return Rule("adabelief", (beta1, beta2, rate, epsilon))
 
 
 def _corrected_rate(conf: Adam | AMSGrad | AdaBelief, moment: Moment) -> Number:
@@ -160,34 +109,3 @@ def _unless_useless(
     quotient = moment.number(rate / correction if correction else 0.0)
     usable = quotient != 0 and np.isfinite(quotient)
     return quotient if usable else moment.number(epsilon)
-
-
-def _follow(g: FloatArray, m: FloatArray, beta: Number, scratch: FloatArray) -> None:
-    """Compute ``m = beta m + (1 - beta) g``; scratch becomes ``(1 - beta) g``."""
-    m *= beta
-    array_namespace(g).multiply(g, 1 - beta, out=scratch)
-    m += scratch
-
-
-def _follow_squares(g: FloatArray, v: FloatArray, beta: Number) -> None:
-    """Compute ``v = beta v + (1 - beta) g^2``; g becomes ``(1 - beta) g^2``."""
-    v *= beta
-    g *= g
-    g *= 1 - beta
-    v += g
-
-
-def _step(
-    g: FloatArray,
-    m: FloatArray,
-    squares: FloatArray,
-    rate: Number,
-    epsilon: Number,
-    scratch: FloatArray,
-) -> None:
-    """Compute ``g = rate m / (sqrt(squares) + epsilon)``."""
-    xp = array_namespace(g)
-    xp.sqrt(squares, out=g)
-    g += epsilon
-    xp.multiply(m, rate, out=scratch)
-    xp.divide(scratch, g, out=g)

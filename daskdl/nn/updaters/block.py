@@ -1,20 +1,13 @@
-"""Stretches of the flat vectors that share an updater, worked off in place.
-
-All rules are elementwise, so a stretch is worked off in pieces that stay in the cache:
-one pass over memory, and one small scratch buffer, whatever the size of the network.
-"""
+"""Stretches of the flat vectors that share an updater, worked off in place."""
 
 from dataclasses import dataclass
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.updater import update
 from daskdl.nn.conf.updaters import Updater
 from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.table import initial_state, rule_of, state_parts
-
-# Gradient, two states and scratch of 16384 float64 are 512 KiB: they fit a level-2
-# cache, and the calls of NumPy cost nothing beside the work.
-PIECE = 16_384
 
 
 @dataclass(frozen=True)
@@ -88,16 +81,8 @@ def apply_updater(
     iteration, epoch : int
         Iterations and epochs done before this one; Adam's t is one more.
     workspace : Workspace
-        Gives the scratch buffer, at most :data:`PIECE` numbers.
+        Gives a small scratch buffer.
     """
     gradient = gradients[block.start : block.stop]
-    state = block.parts(updater_state)
     rule = rule_of(block.updater, Moment(iteration, epoch, gradient.dtype))
-    # On a GPU one launch over everything is the fast way.
-    on_host = array_namespace(gradient).__name__ == "numpy"
-    piece = min(PIECE, block.size) if on_host else block.size
-    for start in range(0, block.size, piece):
-        part = slice(start, start + piece)
-        g = gradient[part]
-        scratch = workspace.take("updater", g.shape, g.dtype)
-        rule(g, state[:, part], scratch)
+    update(rule, gradient, block.parts(updater_state), workspace)

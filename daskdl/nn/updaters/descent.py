@@ -1,27 +1,19 @@
 """Gradient descent, plain and with momentum."""
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.updater import Rule
 from daskdl.nn.conf.updaters import Nesterovs, NoOp, Sgd
-from daskdl.nn.updaters.moment import Moment, Rule
+from daskdl.nn.updaters.moment import Moment
 
 
 def noop(conf: NoOp, moment: Moment) -> Rule:
     """Return the rule that hands the gradient on."""
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        return
-
-    return apply
+    return Rule("noop")
 
 
 def sgd(conf: Sgd, moment: Moment) -> Rule:
     """Return ``u = learning_rate * g``."""
     rate = moment.value(conf.learning_rate)
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        g *= rate
-
-    return apply
+    return Rule("sgd", (rate,))
 
 
 def nesterovs(conf: Nesterovs, moment: Moment) -> Rule:
@@ -33,16 +25,4 @@ def nesterovs(conf: Nesterovs, moment: Moment) -> Rule:
     "Advances in optimizing recurrent networks", section 3.5, eq. 7.
     """
     rate, mu = moment.value(conf.learning_rate), moment.value(conf.momentum)
-    both = mu + moment.number(1)
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        xp = array_namespace(g)
-        (v,) = state
-        v *= mu
-        scratch[...] = v
-        g *= rate
-        v -= g
-        xp.multiply(v, both, out=g)
-        xp.subtract(scratch, g, out=g)
-
-    return apply
+    return Rule("nesterovs", (rate, mu))

@@ -1,17 +1,12 @@
 """When an update happens, and in which precision its numbers are computed."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.schedules import Schedule, value_at
 
-# Turns a gradient into its update in place, given (gradient, state, scratch) of shapes
-# (n,), (n_parts, n) and (n,); the state is brought forward, scratch is overwritten.
-Rule: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], None]
 Number: TypeAlias = np.floating[Any]
 
 

@@ -1,8 +1,8 @@
 """Updaters that divide by the root of squared gradients."""
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.updater import Rule
 from daskdl.nn.conf.updaters import AdaDelta, AdaGrad, RmsProp
-from daskdl.nn.updaters.moment import Moment, Number, Rule
+from daskdl.nn.updaters.moment import Moment
 
 
 def adagrad(conf: AdaGrad, moment: Moment) -> Rule:
@@ -14,15 +14,7 @@ def adagrad(conf: AdaGrad, moment: Moment) -> Rule:
     ``org.nd4j.linalg.learning.AdaGradUpdater``.
     """
     rate, epsilon = moment.value(conf.learning_rate), moment.number(conf.epsilon)
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        (h,) = state
-        array_namespace(g).multiply(g, g, out=scratch)
-        h += scratch
-        g *= rate
-        _divide_by_root(g, h, epsilon, scratch)
-
-    return apply
+    return Rule("adagrad", (rate, epsilon))
 
 
 def rmsprop(conf: RmsProp, moment: Moment) -> Rule:
@@ -35,14 +27,7 @@ def rmsprop(conf: RmsProp, moment: Moment) -> Rule:
     """
     rate, epsilon = moment.value(conf.learning_rate), moment.number(conf.epsilon)
     decay = moment.number(conf.decay)
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        (s,) = state
-        _follow_squares(g, s, decay, scratch)
-        g *= rate
-        _divide_by_root(g, s, epsilon, scratch)
-
-    return apply
+    return Rule("rmsprop", (decay, rate, epsilon))
 
 
 def adadelta(conf: AdaDelta, moment: Moment) -> Rule:
@@ -56,35 +41,4 @@ def adadelta(conf: AdaDelta, moment: Moment) -> Rule:
     ``org.nd4j.linalg.learning.AdaDeltaUpdater``.
     """
     rho, epsilon = moment.number(conf.rho), moment.number(conf.epsilon)
-
-    def apply(g: FloatArray, state: FloatArray, scratch: FloatArray) -> None:
-        xp = array_namespace(g)
-        s, d = state
-        _follow_squares(g, s, rho, scratch)
-        xp.add(s, epsilon, out=scratch)
-        xp.sqrt(scratch, out=scratch)
-        g /= scratch
-        xp.add(d, epsilon, out=scratch)
-        xp.sqrt(scratch, out=scratch)
-        g *= scratch
-        _follow_squares(g, d, rho, scratch)
-
-    return apply
-
-
-def _follow_squares(
-    g: FloatArray, squares: FloatArray, decay: Number, scratch: FloatArray
-) -> None:
-    """Compute ``squares = decay squares + (1 - decay) g^2``."""
-    squares *= decay
-    array_namespace(g).multiply(g, g, out=scratch)
-    scratch *= 1 - decay
-    squares += scratch
-
-
-def _divide_by_root(
-    g: FloatArray, squares: FloatArray, epsilon: Number, scratch: FloatArray
-) -> None:
-    array_namespace(g).sqrt(squares, out=scratch)
-    scratch += epsilon
-    g /= scratch
+    return Rule("adadelta", (rho, epsilon))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from daskdl.kernels.updater import Rule
 from daskdl.nn.conf.schedules import value_at
 from daskdl.nn.conf.updaters import (
     AdaBelief,
@@ -21,7 +22,7 @@ from daskdl.nn.conf.updaters import (
 )
 from daskdl.nn.updaters.adam import adabelief, adam, adamax, amsgrad, nadam
 from daskdl.nn.updaters.descent import nesterovs, noop, sgd
-from daskdl.nn.updaters.moment import Moment, Rule
+from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.squares import adadelta, adagrad, rmsprop
 
 # DL4J begins with its default whatever epsilon is configured.

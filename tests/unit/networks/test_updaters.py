@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.updater import PIECE
 from daskdl.nn.conf import updaters as conf
 from daskdl.nn.conf.schedules import FixedSchedule
 from daskdl.nn.conf.updaters import AdaDelta, AdaGrad, Adam, NoOp, RmsProp, Sgd
-from daskdl.nn.updaters.block import (
-    PIECE,
-    UpdaterBlock,
-    apply_updater,
-    initialize_state,
-)
+from daskdl.nn.updaters.block import UpdaterBlock, apply_updater, initialize_state
 from daskdl.nn.updaters.table import learning_rate
 
 UPDATERS = [kind() for kind in conf.UPDATERS]

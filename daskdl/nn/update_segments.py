@@ -1,0 +1,147 @@
+"""A whole step of learning in one pass over the flat vectors.
+
+What a number of the vectors goes through, division, penalties, updater, subtraction,
+depends on its neighbours only where gradients are normalised. Everywhere else the
+vectors can be cut where the treatment changes, and each segment be brought through all
+of it while it is in the cache.
+"""
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.updater import PIECE, update
+from daskdl.nn.param_roles import Share
+from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update
+from daskdl.nn.updaters.block import UpdaterBlock
+from daskdl.nn.updaters.moment import Moment
+from daskdl.nn.updaters.table import learning_rate, rule_of
+
+_NO_PENALTY = Penalty()
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Neighbours in the flat vectors that are treated alike.
+
+    Parameters
+    ----------
+    start, stop : int
+        Where they lie.
+    block : UpdaterBlock
+        Whose updater they have; it may be longer.
+    is_averaged : bool
+        Whether their gradients are divided by the number of examples.
+    penalty : Penalty
+        What is added to their gradients and updates.
+    """
+
+    start: int
+    stop: int
+    block: UpdaterBlock
+    is_averaged: bool
+    penalty: Penalty
+
+
+def cut_segments(
+    blocks: Iterable[UpdaterBlock],
+    averaged: Sequence[slice],
+    penalized: Sequence[Share],
+) -> tuple[Segment, ...]:
+    """Cut the blocks wherever something else begins.
+
+    Parameters
+    ----------
+    blocks : iterable of UpdaterBlock
+        Those at work.
+    averaged : sequence of slice
+        Where gradients are divided by the number of examples.
+    penalized : sequence of Share
+        Where something is added.
+    """
+    borders = {border for part in averaged for border in (part.start, part.stop)}
+    borders |= {border for share in penalized for border in (share.start, share.stop)}
+    segments = []
+    for block in blocks:
+        inside = sorted(b for b in borders if block.start < b < block.stop)
+        cuts = [block.start, *inside, block.stop]
+        for start, stop in itertools.pairwise(cuts):
+            is_averaged = any(part.start <= start < part.stop for part in averaged)
+            penalty = _penalty_at(start, penalized)
+            segments.append(Segment(start, stop, block, is_averaged, penalty))
+    return tuple(segments)
+
+
+def _penalty_at(place: int, penalized: Sequence[Share]) -> Penalty:
+    for share in penalized:
+        if share.start <= place < share.stop:
+            return share.role.penalty
+    return _NO_PENALTY
+
+
+def step_segment(
+    segment: Segment,
+    gradients: FloatArray,
+    params: FloatArray,
+    updater_state: FloatArray,
+    *,
+    n_examples: int,
+    iteration: int,
+    epoch: int,
+    workspace: Workspace,
+) -> None:
+    """Bring a segment from the summed gradient to the parameters after the update.
+
+    Parameters
+    ----------
+    segment : Segment
+        Which one.
+    gradients : ndarray of shape (n_params,)
+        The segment's sums over the examples; overwritten by the update.
+    params : ndarray of shape (n_params,)
+        The update is subtracted from the segment's.
+    updater_state : ndarray of shape (n_state,)
+        The segment's part is brought forward.
+    n_examples : int
+        What averaged gradients are divided by.
+    iteration, epoch : int
+        Iterations and epochs done before this one.
+    workspace : Workspace
+        Gives a small scratch buffer.
+    """
+    block, penalty = segment.block, segment.penalty
+    rule = rule_of(block.updater, Moment(iteration, epoch, gradients.dtype))
+    state = block.parts(updater_state)
+    rate = learning_rate(block.updater, iteration, epoch)
+    adds = penalty.acts_on_gradient or penalty.acts_on_update
+    piece = PIECE if adds else segment.stop - segment.start
+    for start in range(segment.start, segment.stop, piece):
+        stop = min(start + piece, segment.stop)
+        g, w = gradients[start:stop], params[start:stop]
+        divisor = n_examples if segment.is_averaged else 1
+        scratch = workspace.take("updater", g.shape, g.dtype) if adds else g
+        if penalty.acts_on_gradient:
+            g /= divisor
+            divisor = 1
+            add_to_gradient(penalty, g, w, scratch, iteration=iteration, epoch=epoch)
+        update(
+            rule,
+            g,
+            state[:, start - block.start : stop - block.start],
+            workspace,
+            divisor=divisor,
+            params=None if penalty.acts_on_update else w,
+        )
+        if penalty.acts_on_update:
+            add_to_update(
+                penalty,
+                g,
+                w,
+                scratch,
+                learning_rate=rate,
+                iteration=iteration,
+                epoch=epoch,
+            )
+            w -= g

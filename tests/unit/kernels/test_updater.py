@@ -1,0 +1,113 @@
+"""Compiled updaters against their twins, bit for bit."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.updater import PIECE, Rule, update
+from daskdl.nn.conf.updaters import UPDATERS, AdaBelief, Adam
+from daskdl.nn.updaters.moment import Moment
+from daskdl.nn.updaters.table import rule_of, state_parts
+
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, 1e30])
+
+every_updater = pytest.mark.parametrize(
+    "updater", [kind() for kind in UPDATERS], ids=[kind.__name__ for kind in UPDATERS]
+)
+dtypes = pytest.mark.parametrize("dtype", ["f4", "f8"])
+quietly = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+@pytest.fixture
+def twin(monkeypatch):
+    """Return `update` by the twins."""
+
+    def by_the_twin(*args, **options):
+        with monkeypatch.context() as patch:
+            patch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
+            update(*args, **options)
+
+    return by_the_twin
+
+
+def vectors(rng, updater, size, dtype):
+    """Return gradient, state and parameters; squares in the state are not negative."""
+    gradient, params = rng.standard_normal((2, size)).astype(dtype)
+    state = rng.random((len(state_parts(updater)), size)).astype(dtype)
+    return gradient, state, params
+
+
+def rule(updater, dtype):
+    return rule_of(updater, Moment(6, 1, np.dtype(dtype)))
+
+
+@quietly
+@dtypes
+@pytest.mark.parametrize("size", [0, 1, 7, 1024, 1025, 2 * PIECE + 3])
+@every_updater
+def test_every_number_is_that_of_the_twin(rng, workspace, twin, updater, size, dtype):
+    ours = vectors(rng, updater, size, dtype)
+    if size > len(SPECIAL):
+        ours[0][: len(SPECIAL)] = SPECIAL
+        ours[1][:, 3 : 3 + len(SPECIAL)] = SPECIAL
+    theirs = [array.copy() for array in ours]
+    for call, (gradient, state, params) in ((update, ours), (twin, theirs)):
+        call(
+            rule(updater, dtype), gradient, state, workspace, divisor=37, params=params
+        )
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@dtypes
+@every_updater
+def test_division_and_subtraction_along_the_way_change_no_bit(
+    rng, workspace, updater, dtype
+):
+    gradient, state, params = vectors(rng, updater, 3000, dtype)
+    joint = [array.copy() for array in (gradient, state, params)]
+    update(rule(updater, dtype), *joint[:2], workspace, divisor=37, params=joint[2])
+    gradient /= 37
+    update(rule(updater, dtype), gradient, state, workspace)
+    params -= gradient
+    for one, other in zip(joint, (gradient, state, params), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("updater", [Adam(), AdaBelief()])
+def test_a_part_of_a_longer_state_is_brought_forward(rng, workspace, updater):
+    gradient, state, _ = vectors(rng, updater, 50, "f8")
+    whole, whole_state = gradient.copy(), state.copy()
+    update(rule(updater, "f8"), whole, whole_state, workspace)
+    for part in (slice(0, 20), slice(20, 50)):
+        update(rule(updater, "f8"), gradient[part], state[:, part], workspace)
+    np.testing.assert_array_equal(gradient, whole)
+    np.testing.assert_array_equal(state, whole_state)
+
+
+@every_updater
+def test_nothing_is_allocated_once_it_runs(rng, updater):
+    workspace = Workspace()
+    gradient, state, params = vectors(rng, updater, 50_000, "f4")
+
+    def iterate():
+        update(
+            rule(updater, "f4"), gradient, state, workspace, divisor=2, params=params
+        )
+
+    iterate()
+    tracemalloc.start()
+    try:
+        iterate()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < gradient.nbytes / 16
+
+
+def test_a_rule_without_numbers_hands_the_gradient_on(workspace):
+    gradient, params = np.array([2.0, 4.0]), np.array([1.0, 1.0])
+    update(Rule("noop"), gradient, np.empty((0, 2)), workspace, params=params)
+    np.testing.assert_array_equal(params, [-1.0, -3.0])
