@@ -104,7 +104,7 @@ def _cells(peers: Sequence[str], rows: Sequence[Row], row: Row) -> list[_Cell]:
     name = row.what if row.case in _SECTIONS else f"{row.case} {row.what}"
     cells = [_Cell(name), _own(row)]
     cells += [
-        _ratio(by_peer[peer], row.unit) if peer in by_peer else _Cell()
+        _ratio(by_peer[peer], row) if peer in by_peer else _Cell()
         for peer in _peers(peers, rows)
     ]
     if any(other.share for other in rows):
@@ -119,10 +119,12 @@ def _own(row: Row) -> _Cell:
     return _Cell(amount, _goal("<=", row.goal, reached), others, reached=reached)
 
 
-def _ratio(ratio: Ratio, unit: str) -> _Cell:
+def _ratio(ratio: Ratio, row: Row) -> _Cell:
     reached = None if ratio.goal is None else ratio.ratio.median <= ratio.goal
-    wall = f"wall {ratio.wall.median:.2f}" if ratio.wall else ""
-    theirs = f"{figure(ratio.theirs.median)} {unit} {ratio.variant}".rstrip()
+    # A call of one layer is short, and on one thread both clocks agree.
+    shown = None if row.case == LAYER else ratio.wall
+    wall = f"wall {shown.median:.2f}" if shown else ""
+    theirs = f"{figure(ratio.theirs.median)} {row.unit} {ratio.variant}".rstrip()
     goal = _goal("<=", ratio.goal, reached)
     return _Cell(_range(ratio.ratio), goal, theirs, wall, reached=reached)
 
@@ -144,7 +146,7 @@ def _range(spread: Spread) -> str:
 def _goal(sign: str, goal: float | None, reached: bool | None) -> str:
     if goal is None:
         return ""
-    return f"{'reached' if reached else 'missed'}: {sign} {goal:g}"
+    return f"{'reached' if reached else 'missed'}: {sign} {goal:.3g}"
 
 
 def figure(value: float) -> str:

@@ -1,0 +1,74 @@
+"""The command runs; what it finds is nobody's test."""
+
+import json
+
+import pytest
+
+from benchmarks.command import main
+from benchmarks.peers import ROOT
+from benchmarks.serve.shapes import NETS
+
+SHORT = ["--rounds", "1", "--seconds", "0.01", "--warm-up", "0"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Run networks and messages, with a peer that is not there and one that is."""
+    made = tmp_path_factory.mktemp("benchmarks")
+    (made / "page.md").write_text("<!-- table -->\n<!-- end of table -->\n")
+    works = [*NETS, "threshold", "coder"]
+    peers = ["--peers", "daskdl,torch", "--python-torch", str(made / "python")]
+    results = ["--json", str(made / "figures.json")]
+    results += ["--picture", str(made / "bars.svg"), "--update", str(made / "page.md")]
+    main([*works, *peers, "--against", str(ROOT), *SHORT, *results])
+    return made
+
+
+@pytest.fixture(scope="module")
+def figures(folder):
+    return json.loads((folder / "figures.json").read_text())
+
+
+@pytest.mark.parametrize("what", ["fit", "output"])
+@pytest.mark.parametrize("net", NETS)
+def test_a_network_is_measured(figures, net, what):
+    (row,) = (
+        row for row in figures["rows"] if (row["case"], row["what"]) == (net, what)
+    )
+    assert row["ours"]["median"] > 0
+    assert row["share"]["share"]["median"] > 0
+
+
+def test_messages_are_measured(figures):
+    units = {row["unit"] for row in figures["rows"] if row["case"] not in NETS}
+    assert units == {"ms", "ns an index", "bits an index"}
+
+
+def test_figures_say_what_it_takes_to_repeat_them(figures):
+    assert figures["schema"] == 1
+    assert {"date", "command", "machine", "threads", "clock", "pace"} <= set(figures)
+    assert "numpy" in figures["versions"]["daskdl"]
+
+
+def test_another_checkout_is_a_peer(figures):
+    assert [ratio["peer"] for ratio in figures["rows"][0]["ratios"]] == ["other"]
+
+
+def test_a_peer_that_is_not_there_is_told(figures):
+    (failure,) = figures["failures"]
+    assert failure["peer"] == "torch"
+    assert "cannot be started" in failure["reason"]
+
+
+def test_the_page_gets_the_table(folder):
+    assert "| mlp fit |" in (folder / "page.md").read_text()
+
+
+def test_there_is_a_picture(folder):
+    assert (folder / "bars.svg").read_text().startswith("<svg")
+
+
+def test_every_kind_of_layer_runs(tmp_path):
+    written = tmp_path / "figures.json"
+    main(["layers", "--peers", "daskdl", *SHORT, "--json", str(written)])
+    assert json.loads(written.read_text())["failures"] == []
