@@ -79,6 +79,106 @@ def relu_backward_and_sum(grad, output, out, grad_bias):
 
 
 @jit
+def leaky_relu(x, alpha, out):
+    """Multiply what is below 0, or above if alpha is more than 1."""
+    if out is None:
+        out = x
+    is_steep = alpha > x.dtype.type(1)
+    for i in range(x.size):
+        value = x[i]
+        other = alpha * value
+        smaller, larger = (value, other) if value < other else (other, value)
+        out[i] = smaller if is_steep else larger
+
+
+@jit
+def leaky_relu_backward(grad, sign, alpha, out):
+    """Multiply the gradient by alpha where `sign` is below 0."""
+    if out is None:
+        out = grad
+    zero, one = grad.dtype.type(0), grad.dtype.type(1)
+    for i in range(grad.size):
+        value = grad[i]
+        out[i] = value * (one if sign[i] >= zero else alpha)
+
+
+@jit
+def sigmoid_backward(grad, output, out):
+    """Multiply the gradient by ``y (1 - y)``."""
+    if out is None:
+        out = grad
+    one = grad.dtype.type(1)
+    for i in range(grad.size):
+        y = output[i]
+        out[i] = grad[i] * ((one - y) * y)
+
+
+@jit
+def tanh_backward(grad, output, out):
+    """Multiply the gradient by ``1 - y^2``."""
+    if out is None:
+        out = grad
+    one = grad.dtype.type(1)
+    for i in range(grad.size):
+        y = output[i]
+        out[i] = grad[i] * (one - y * y)
+
+
+@jit
+def subtract_maximum(x, out):
+    """Subtract from each row its largest number.
+
+    It may miss a NaN, which the sum of the row then meets.
+    """
+    if out is None:
+        out = x
+    n = x.shape[1]
+    for r in range(x.shape[0]):
+        row, result = x[r], out[r]
+        # Four at a time: one comparison need not wait for the one before.
+        first = second = third = fourth = row[0]
+        for k in range(n // 4):
+            part = row[4 * k : 4 * k + 4]
+            first = part[0] if part[0] > first else first
+            second = part[1] if part[1] > second else second
+            third = part[2] if part[2] > third else third
+            fourth = part[3] if part[3] > fourth else fourth
+        for i in range(n - n % 4, n):
+            first = row[i] if row[i] > first else first
+        first = second if second > first else first
+        third = fourth if fourth > third else third
+        most = third if third > first else first
+        for i in range(n):
+            result[i] = row[i] - most
+
+
+@jit(reorders=True)
+def divide_by_sum(x):
+    """Divide each row by its sum."""
+    for r in range(x.shape[0]):
+        row = x[r]
+        total = x.dtype.type(0)
+        for i in range(row.size):
+            total += row[i]
+        for i in range(row.size):
+            row[i] /= total
+
+
+@jit(reorders=True)
+def softmax_backward(grad, output, out):
+    """Write ``(grad - sum(grad y)) y`` of each row."""
+    if out is None:
+        out = grad
+    for r in range(grad.shape[0]):
+        g, y, result = grad[r], output[r], out[r]
+        mean = grad.dtype.type(0)
+        for i in range(g.size):
+            mean += g[i] * y[i]
+        for i in range(g.size):
+            result[i] = (g[i] - mean) * y[i]
+
+
+@jit
 def _strip_length(rows, n):
     """Return the numbers in a strip of one row or several, at least 1."""
     return max(1, n * max(1, min(rows, -(-_STRIP // max(1, n)))))

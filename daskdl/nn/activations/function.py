@@ -100,25 +100,6 @@ class ActivationFunction:
         return out
 
 
-def room_beside(grad: FloatArray, out: FloatArray) -> FloatArray:
-    """Return where a slope can be worked out: `out`, unless the gradient lies there.
-
-    Parameters
-    ----------
-    grad, out : ndarray
-        What a backward pass reads, and what it overwrites in the end.
-
-    Returns
-    -------
-    ndarray like out
-        Uninitialised. A new array only where both share memory.
-    """
-    xp = array_namespace(out)
-    shared = xp.may_share_memory(grad, out)
-    room: FloatArray = xp.empty_like(out) if shared else out
-    return room
-
-
 def as_float32(constant: float) -> float:
     """Return `constant` rounded to float32, as DL4J's kernels hold some of theirs."""
     return float(np.float32(constant))

@@ -3,7 +3,8 @@
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
-from daskdl.kernels.activation import relu_backward
+from daskdl.kernels.activation import leaky_relu as leaky_relu_forward
+from daskdl.kernels.activation import leaky_relu_backward, relu_backward
 from daskdl.nn.activations.function import ActivationFunction, as_float32, either
 
 
@@ -88,16 +89,13 @@ def leaky_relu(alpha: float) -> ActivationFunction:
     reads_preout = alpha <= 0
 
     def forward(x: FloatArray, out: FloatArray) -> None:
-        xp = array_namespace(x)
-        choose = xp.maximum if alpha <= 1 else xp.minimum
-        choose(x, alpha * x, out=out)
+        leaky_relu_forward(x, alpha, out=out)
 
     def backward(
         grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
     ) -> None:
         sign = x if reads_preout else y
-        slope = either(sign >= 0, 1, alpha_backward, like=y)
-        array_namespace(y).multiply(grad, slope, out=out)
+        leaky_relu_backward(grad, sign, alpha_backward, out=out)
 
     return ActivationFunction("leakyrelu", forward, backward, reads_preout=reads_preout)
 

@@ -1,12 +1,8 @@
 """The functions that run from 0 to 1."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.activations.function import (
-    ActivationFunction,
-    as_float32,
-    either,
-    room_beside,
-)
+from daskdl.kernels.activation import sigmoid_backward
+from daskdl.nn.activations.function import ActivationFunction, as_float32, either
 
 # DL4J rounds this to float32, also in float64 networks.
 _HARD_SLOPE = as_float32(0.2)
@@ -34,11 +30,7 @@ def _sigmoid(x: FloatArray, out: FloatArray) -> None:
 def _sigmoid_backward(
     grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
 ) -> None:
-    xp = array_namespace(y)
-    slope = room_beside(grad, out)
-    xp.subtract(1, y, out=slope)
-    slope *= y
-    xp.multiply(grad, slope, out=out)
+    sigmoid_backward(grad, y, out=out)
 
 
 def _hard_sigmoid(x: FloatArray, out: FloatArray) -> None:

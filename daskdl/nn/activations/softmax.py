@@ -1,24 +1,18 @@
 """Softmax along the last axis."""
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.activations.function import ActivationFunction, room_beside
+from daskdl.arrays.namespace import FloatArray
+from daskdl.kernels.activation import softmax, softmax_backward
+from daskdl.nn.activations.function import ActivationFunction
 
 
 def _softmax(x: FloatArray, out: FloatArray) -> None:
-    xp = array_namespace(x)
-    xp.subtract(x, xp.max(x, axis=-1, keepdims=True), out=out)
-    xp.exp(out, out=out)
-    out /= xp.sum(out, axis=-1, keepdims=True)
+    softmax(x, out=out)
 
 
 def _softmax_backward(
     grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
 ) -> None:
-    xp = array_namespace(y)
-    products = xp.multiply(grad, y, out=room_beside(grad, out))
-    mean = xp.sum(products, axis=-1, keepdims=True)
-    xp.subtract(grad, mean, out=out)
-    out *= y
+    softmax_backward(grad, y, out=out)
 
 
 SOFTMAX = ActivationFunction("softmax", _softmax, _softmax_backward)

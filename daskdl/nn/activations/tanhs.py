@@ -1,7 +1,8 @@
 """The functions that run from -1 to 1, and the positive half of one."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.activations.function import ActivationFunction, as_float32, room_beside
+from daskdl.kernels.activation import tanh_backward
+from daskdl.nn.activations.function import ActivationFunction, as_float32
 
 # DL4J rounds these to float32, also in float64 networks.
 _RATIONAL_SCALE = as_float32(1.7159)
@@ -16,11 +17,7 @@ def _tanh(x: FloatArray, out: FloatArray) -> None:
 def _tanh_backward(
     grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
 ) -> None:
-    xp = array_namespace(y)
-    slope = room_beside(grad, out)
-    xp.multiply(y, y, out=slope)
-    xp.subtract(1, slope, out=slope)
-    xp.multiply(grad, slope, out=out)
+    tanh_backward(grad, y, out=out)
 
 
 def _rectified_tanh(x: FloatArray, out: FloatArray) -> None:

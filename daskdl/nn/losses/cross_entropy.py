@@ -4,6 +4,7 @@ from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import DataError, OptionError
+from daskdl.kernels.cross_entropy import cross_entropy_rows
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.losses import (
     BinaryCrossEntropy,
@@ -37,13 +38,20 @@ class CrossEntropyLoss(LossFunction):
         activation: ActivationFunction,
         factor: FloatArray | None,
     ) -> FloatArray:
-        scores = self._log(output, activation)
-        scores *= labels
-        self._weigh(scores)
-        if factor is not None:
-            drop(scores, factor)
-        rows: FloatArray = -array_namespace(output).sum(scores, axis=-1)
-        return rows
+        if self._weights is not None:
+            labels = labels * array_namespace(labels).asarray(
+                self._weights, labels.dtype
+            )
+        low, high = self._limits(output, activation)
+        if factor is None or factor.shape[1] == 1:
+            rows = cross_entropy_rows(labels, output, low, high)
+            if factor is not None:
+                drop(rows, factor[:, 0])
+            return rows
+        scores = -labels * array_namespace(output).log(output.clip(low, high))
+        drop(scores, factor)
+        total: FloatArray = scores.sum(axis=-1)
+        return total
 
     def _write_gradient(
         self,
@@ -77,15 +85,15 @@ class CrossEntropyLoss(LossFunction):
         xp.multiply(output, xp.sum(weighted, axis=-1, keepdims=True), out=out)
         out -= weighted
 
-    def _log(self, output: FloatArray, activation: ActivationFunction) -> Any:
-        """Return the logarithm of the output, a new array."""
-        xp = array_namespace(output)
+    def _limits(
+        self, output: FloatArray, activation: ActivationFunction
+    ) -> tuple[float, float]:
+        """Return between which numbers outputs are for the logarithm."""
         # DL4J clips in the score only, and only a softmax.
         if activation.name == "softmax" and self._clip > 0:
-            p = xp.clip(output, self._clip, 1 - self._clip)
-        else:
-            p = above_zero(output)
-        return xp.log(p, out=p)
+            return self._clip, 1 - self._clip
+        limits = array_namespace(output).finfo(output.dtype)
+        return float(limits.tiny), float("inf")
 
     def _refuse_masked_outputs(self, factor: FloatArray | None) -> None:
         # A masked output of a softmax still takes its share of the sum.

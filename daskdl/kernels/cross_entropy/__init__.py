@@ -1,0 +1,37 @@
+"""The cross entropy of rows of probabilities."""
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.kernels.cross_entropy import cpu, reference
+from daskdl.kernels.dispatch import is_compiled_for
+
+
+def cross_entropy_rows(
+    labels: FloatArray, output: FloatArray, low: float, high: float
+) -> FloatArray:
+    """Compute ``-sum(labels * log(clip(output, low, high)))`` of each row.
+
+    Parameters
+    ----------
+    labels, output : ndarray of shape (rows, n_out)
+        Targets and probabilities. Not changed. A NaN makes its row NaN.
+    low, high : float
+        Above 0, so that there is a logarithm.
+
+    Returns
+    -------
+    rows : ndarray of shape (rows,), same dtype
+        Newly allocated.
+
+    Notes
+    -----
+    The compiled kernel takes logarithms only where a label is not 0: of one in each
+    row, where labels are classes.
+    """
+    if not is_compiled_for(labels, output):
+        return reference.cross_entropy_rows(labels, output, low, high)
+    rows: FloatArray = np.empty(len(output), output.dtype)
+    number = output.dtype.type
+    cpu.cross_entropy_rows(labels, output, number(low), number(high), rows)
+    return rows
