@@ -126,7 +126,9 @@ class Pointwise:
 Statement: TypeAlias = Contraction | Copy | Pointwise
 
 
-@dataclass(frozen=True)
+# Looked up in every step: by identity, since to compare nests costs more than to run
+# a small one. Who makes a program keeps it.
+@dataclass(frozen=True, eq=False)
 class Program:
     """What is done for each example, one statement after the other.
 

@@ -9,13 +9,11 @@ from daskdl.kernels.tiles.native import native
 from daskdl.kernels.tiles.nest import Program
 from daskdl.kernels.window import Window
 from daskdl.kernels.window_products import programs
-from daskdl.kernels.window_products.programs import (
-    BIAS,
-    MATRIX,
-    PLACES,
-    UNDER,
-    Geometry,
-)
+from daskdl.kernels.window_products.geometry import Geometry
+from daskdl.kernels.window_products.programs import WHERE
+
+# NumPy takes microseconds to spell the name of a type.
+_NAMES = {4: "float32", 8: "float64"}
 
 # Weights up to this size stay in a level-2 cache from image to image.
 _NEAR_BYTES = 2**20
@@ -40,7 +38,7 @@ def windows_to_places(
         if columns < geometry.n_place:
             block = _packed(matrix[:, first : first + columns], workspace)
         addresses = _addresses(x, block, out, bias, room)
-        _run(program, len(x), addresses, first * x.itemsize, (PLACES, BIAS))
+        _run(program, len(x), addresses, first * x.itemsize, (WHERE.places, WHERE.bias))
     return out
 
 
@@ -68,7 +66,7 @@ def places_to_windows(
         program = programs.turned_to_windows(geometry, columns)
         block = _packed(turned[..., first : first + columns], workspace)
         addresses = _addresses(out, block, places, None, room)
-        _run(program, len(places), addresses, first * out.itemsize, (UNDER,))
+        _run(program, len(places), addresses, first * out.itemsize, (WHERE.under,))
     return out
 
 
@@ -86,13 +84,15 @@ def windows_by_places(
     for first, columns in _blocks(out):
         program = programs.windows_by_places(geometry, columns)
         addresses = _addresses(x, out, places, None, room)
-        _run(program, len(x), addresses, first * x.itemsize, (MATRIX, PLACES))
+        _run(
+            program, len(x), addresses, first * x.itemsize, (WHERE.matrix, WHERE.places)
+        )
     return out
 
 
 def _geometry(window: Window, matrix: FloatArray) -> Geometry:
     n_under = matrix.shape[0] // window.n_cells
-    return Geometry(window, n_under, matrix.shape[1], matrix.dtype.name)
+    return Geometry(window, n_under, matrix.shape[1], _NAMES[matrix.itemsize])
 
 
 def _packed(source: FloatArray, workspace: Workspace) -> FloatArray:

@@ -1,0 +1,73 @@
+"""A window with the channels of both sides: sizes and strides, without any array."""
+
+import math
+from dataclasses import dataclass
+
+from daskdl.kernels.window import Window
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A window with the channels of both sides.
+
+    Parameters
+    ----------
+    window : Window
+        Sizes, padding, strides.
+    n_under, n_place : int
+        Channels under the window, and of a place.
+    dtype : str
+        ``"float32"`` or ``"float64"``.
+    """
+
+    window: Window
+    n_under: int
+    n_place: int
+    dtype: str
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        """Cells of the kernel along each axis."""
+        return tuple(axis.kernel for axis in self.window.axes)
+
+    @property
+    def image(self) -> tuple[int, ...]:
+        """Sizes of an image."""
+        return tuple(axis.size for axis in self.window.axes)
+
+    @property
+    def room(self) -> tuple[int, ...]:
+        """Sizes of what the windows slide over: the image, or it with its padding."""
+        if self.window.is_padded:
+            return tuple(axis.span for axis in self.window.axes)
+        return self.image
+
+    @property
+    def under_strides(self) -> tuple[int, ...]:
+        """Strides along the axes of what the windows slide over."""
+        return strides(self.room, self.n_under)
+
+    @property
+    def place_strides(self) -> tuple[int, ...]:
+        """Strides along the axes of the places."""
+        return strides(self.window.out, self.n_place)
+
+    @property
+    def image_size(self) -> int:
+        """Numbers of an image."""
+        return math.prod(self.image) * self.n_under
+
+    @property
+    def places_size(self) -> int:
+        """Numbers of the places of an image."""
+        return math.prod(self.window.out) * self.n_place
+
+    @property
+    def room_size(self) -> int:
+        """Numbers of scratch for one padded image; 0 where there is no padding."""
+        return math.prod(self.room) * self.n_under if self.window.is_padded else 0
+
+
+def strides(sizes: tuple[int, ...], inner: int) -> tuple[int, ...]:
+    """Return the strides of C-contiguous axes in front of `inner` numbers."""
+    return tuple(math.prod(sizes[index + 1 :]) * inner for index in range(len(sizes)))
