@@ -129,6 +129,8 @@ def row(
         return None
     case, what = measurement.case, measurement.what
     ours = measurement.turns[own]
+    # Goals are of one thread, where CPU time counts.
+    has_goals = clock == "cpu"
     ratios = []
     for peer in peers:
         form = best(measurement, peer, clock)
@@ -142,7 +144,7 @@ def row(
                 spread(theirs, clock),
                 ratio(ours, theirs, clock),
                 ratio(ours, theirs, "wall") if clock == "cpu" else None,
-                goal(case, what, peer),
+                goal(case, what, peer) if has_goals else None,
             )
         )
     every = [turn.others for turns in measurement.turns.values() for turn in turns]
@@ -177,5 +179,5 @@ def _share(
         limit.of,
         statistics.median(rates) / 1e6,
         Spread.of(shares),
-        goal(measurement.case, measurement.what, "limit"),
+        goal(measurement.case, measurement.what, "limit") if clock == "cpu" else None,
     )

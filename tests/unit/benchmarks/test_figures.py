@@ -46,6 +46,11 @@ def test_by_the_wall_alone_there_is_one_ratio():
     assert against_torch.wall is None
 
 
+def test_goals_are_of_one_thread():
+    (against_torch,) = row(lenet(), ["torch"], "wall").ratios
+    assert against_torch.goal is None
+
+
 def test_the_share_of_the_limit_is_of_the_rate_of_the_same_round():
     # 100 a ms, 100, 50; ours 50, 33, 25.
     limit = Limit("Gflop/s", 100.0, {"sgemm 10x10x10": 100.0})
