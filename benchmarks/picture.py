@@ -6,6 +6,7 @@ from html import escape
 from benchmarks.peers import PEERS
 from benchmarks.report import Report
 from benchmarks.results import Ratio, Row
+from benchmarks.serve.layer_shapes import LAYER
 
 _LEFT, _WIDTH, _RIGHT = 260, 480, 90
 _BAR, _STEP, _TOP = 14, 20, 50
@@ -17,9 +18,11 @@ _REACHED, _MISSED, _OPEN = "#2a9d5c", "#d1495b", "#8d99ae"
 def svg(report: Report) -> str:
     """Return a picture with a bar for each ratio: the shorter, the faster daskdl is.
 
-    A black mark is the goal; the grey line is where both need the same.
+    A black mark is the goal; the grey line is where both need the same. Single layers
+    are left out: there are too many.
     """
-    bars = [(row, ratio) for row in report.rows for ratio in row.ratios]
+    rows = [row for row in report.rows if row.case != LAYER]
+    bars = [(row, ratio) for row in rows for ratio in row.ratios]
     height = _TOP + _STEP * len(bars) + 20
     width = _LEFT + _WIDTH + _RIGHT
     lines = [
