@@ -6,9 +6,9 @@ cache; the order of the candidates is what counts.
 """
 
 import functools
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
 from daskdl.kernels.tiles.machine import VectorUnit
 
@@ -89,18 +89,17 @@ def _joined(
     sizes: list[int],
     products: int,
 ) -> Iterator[Stripe]:
-    """Yield stripes of equal blocks; one with a narrower vector is for itself."""
-    first = 0
-    for size, group in groupby(sizes):
-        _, heights, widths = _best_rows(unit, rows, size, products)
-        n = len(list(group))
-        last = vectors[first + n * size - 1]
-        whole = n if last.lanes == vectors[0].lanes else n - 1
-        for count in (whole, n - whole):
-            if count:
-                block = vectors[first : first + size]
-                yield Stripe(count, block, heights, widths)
-                first += count * size
+    """Yield stripes of equal blocks; those with narrower vectors come last."""
+    ends = [0, *itertools.accumulate(sizes)]
+    blocks = [vectors[first:last] for first, last in itertools.pairwise(ends)]
+    for lanes, group in itertools.groupby(blocks, _lanes):
+        first, *others = group
+        _, heights, widths = _best_rows(unit, rows, len(lanes), products)
+        yield Stripe(1 + len(others), first, heights, widths)
+
+
+def _lanes(block: tuple[Vector, ...]) -> tuple[int, ...]:
+    return tuple(vector.lanes for vector in block)
 
 
 def contraction_cost(
