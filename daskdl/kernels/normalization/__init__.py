@@ -16,6 +16,7 @@ def batch_norm_forward(
     mean: FloatArray,
     variance: FloatArray,
     out: FloatArray,
+    rectifies: bool = False,
 ) -> FloatArray:
     """Compute ``out = gamma * (x - mean) / sqrt(variance + eps) + beta`` of a batch.
 
@@ -31,6 +32,8 @@ def batch_norm_forward(
         Overwritten with the statistics of the rows; the variance is the biased one.
     out : ndarray of shape (rows, features), same dtype
         Overwritten.
+    rectifies : bool
+        Whether the larger of that and 0 is computed instead; NaN stays NaN.
 
     Returns
     -------
@@ -42,9 +45,11 @@ def batch_norm_forward(
     Ioffe and Szegedy, *Batch Normalization*, 2015, algorithm 1.
     """
     if not is_compiled_for(x, mean, variance, out) or not x.size:
-        return reference.batch_norm_forward(x, gamma, beta, eps, mean, variance, out)
+        return reference.batch_norm_forward(
+            x, gamma, beta, eps, mean, variance, out, rectifies=rectifies
+        )
     cpu.moments(x, mean, variance)
-    return _shift_and_scale(x, gamma, beta, eps, mean, variance, out)
+    return _shift_and_scale(x, gamma, beta, eps, mean, variance, out, rectifies)
 
 
 def batch_norm_inference(
@@ -56,6 +61,7 @@ def batch_norm_inference(
     mean: FloatArray,
     variance: FloatArray,
     out: FloatArray,
+    rectifies: bool = False,
 ) -> FloatArray:
     """Compute the formula of :func:`batch_norm_forward` with given statistics.
 
@@ -67,6 +73,8 @@ def batch_norm_inference(
         The running statistics. Not changed.
     out : ndarray of shape (rows, features), same dtype
         Overwritten.
+    rectifies : bool
+        As in :func:`batch_norm_forward`.
 
     Returns
     -------
@@ -74,8 +82,10 @@ def batch_norm_inference(
         The array that was given.
     """
     if not is_compiled_for(x, mean, variance, out) or not x.size:
-        return reference.batch_norm_inference(x, gamma, beta, eps, mean, variance, out)
-    return _shift_and_scale(x, gamma, beta, eps, mean, variance, out)
+        return reference.batch_norm_inference(
+            x, gamma, beta, eps, mean, variance, out, rectifies=rectifies
+        )
+    return _shift_and_scale(x, gamma, beta, eps, mean, variance, out, rectifies)
 
 
 def batch_norm_backward(
@@ -89,6 +99,7 @@ def batch_norm_backward(
     grad_gamma: FloatArray,
     grad_beta: FloatArray,
     grad_x: FloatArray,
+    rectified_beta: FloatArray | float | None = None,
 ) -> FloatArray:
     """Compute the gradients of :func:`batch_norm_forward`, through the statistics too.
 
@@ -102,6 +113,9 @@ def batch_norm_backward(
         Overwritten with the sums over the rows; scratch where they are no parameters.
     grad_x : ndarray of shape (rows, features), same dtype
         Overwritten.
+    rectified_beta : ndarray of shape (features,), same dtype, or float, optional
+        The `beta` of a forward pass that rectified. The gradient counts, times 1,
+        where its output is above 0, and times 0 elsewhere.
 
     Returns
     -------
@@ -111,12 +125,14 @@ def batch_norm_backward(
     arrays = (grad_out, x, mean, variance, grad_gamma, grad_beta, grad_x)
     if not is_compiled_for(*arrays) or not x.size:
         return reference.batch_norm_backward(
-            grad_out, x, gamma, eps, mean, variance, grad_gamma, grad_beta, grad_x
+            *(grad_out, x, gamma, eps, mean, variance, grad_gamma, grad_beta, grad_x),
+            rectified_beta=rectified_beta,
         )
     deviation = np.sqrt(variance + eps)
-    cpu.gradient_sums(grad_out, x, mean, grad_gamma, grad_beta)
-    grad_gamma /= deviation
     slope = gamma / deviation
+    shift = None if rectified_beta is None else np.full_like(mean, rectified_beta)
+    cpu.gradient_sums(grad_out, x, mean, slope, shift, grad_gamma, grad_beta)
+    grad_gamma /= deviation
     share = slope / -len(x)
     cpu.combine(
         grad_out,
@@ -125,6 +141,7 @@ def batch_norm_backward(
         slope,
         grad_gamma * share / deviation,
         grad_beta * share,
+        shift,
         grad_x,
     )
     return grad_x
@@ -164,10 +181,12 @@ def batch_norm_inference_backward(
             grad_out, x, gamma, eps, mean, variance, grad_gamma, grad_beta, grad_x
         )
     deviation = np.sqrt(variance + eps)
-    cpu.gradient_sums(grad_out, x, mean, grad_gamma, grad_beta)
-    grad_gamma /= deviation
     slope, nothing = gamma / deviation, np.zeros_like(mean)
-    cpu.shift_and_scale(grad_out, nothing, slope, nothing, grad_x)
+    cpu.gradient_sums(grad_out, x, mean, slope, None, grad_gamma, grad_beta)
+    grad_gamma /= deviation
+    cpu.shift_and_scale(
+        grad_out, nothing, slope, nothing, x.dtype.type(-np.inf), grad_x
+    )
     return grad_x
 
 
@@ -248,8 +267,10 @@ def _shift_and_scale(
     mean: FloatArray,
     variance: FloatArray,
     out: FloatArray,
+    rectifies: bool,
 ) -> FloatArray:
     scale = gamma / np.sqrt(variance + eps)
     shift = np.full_like(mean, beta)
-    cpu.shift_and_scale(x, mean, scale, shift, out)
+    least = x.dtype.type(0 if rectifies else -np.inf)
+    cpu.shift_and_scale(x, mean, scale, shift, least, out)
     return out

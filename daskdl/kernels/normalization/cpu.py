@@ -91,8 +91,8 @@ def _between(sum_of_some, some, sum_of_others, others):
 
 
 @jit
-def shift_and_scale(x, mean, scale, shift, out):
-    """Write ``(x - mean) * scale + shift`` of each column."""
+def shift_and_scale(x, mean, scale, shift, least, out):
+    """Write ``(x - mean) * scale + shift`` of each column, or `least` if it is more."""
     width = _width(*x.shape)
     means, scales, shifts = (
         _tiled(mean, width),
@@ -103,26 +103,37 @@ def shift_and_scale(x, mean, scale, shift, out):
     for start in range(0, values.size, width):
         value, result = values[start : start + width], results[start : start + width]
         for i in range(value.size):
-            result[i] = (value[i] - means[i]) * scales[i] + shifts[i]
+            moved = (value[i] - means[i]) * scales[i] + shifts[i]
+            # Not max(): a NaN stays.
+            result[i] = least if moved < least else moved
 
 
 @jit
-def gradient_sums(grad_out, x, mean, along, total):
-    """Write the sums of ``grad_out * (x - mean)`` and of `grad_out` in each column."""
+def gradient_sums(grad_out, x, mean, scale, shift, along, total):
+    """Write the sums of ``grad_out * (x - mean)`` and of `grad_out` in each column.
+
+    With a `shift` the gradient is that behind a rectifier, see :func:`combine`; with
+    None there is none.
+    """
     rows, n = x.shape
     width = _width(rows, n)
     means = _tiled(mean, width)
+    if shift is not None:
+        scales, shifts = _tiled(scale, width), _tiled(shift, width)
     some_along, some = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
     all_along, everything = np.zeros(width), np.zeros(width)
     values, grads = x.reshape(-1), grad_out.reshape(-1)
-    zero = x.dtype.type(0)
+    zero, one = x.dtype.type(0), x.dtype.type(1)
     for block in range(0, values.size, width * _STRIPS):
         for start in range(block, min(block + width * _STRIPS, values.size), width):
             value, grad = values[start : start + width], grads[start : start + width]
             for i in range(value.size):
-                share = grad[i]
+                share, centred = grad[i], value[i] - means[i]
+                if shift is not None:
+                    moved = centred * scales[i] + shifts[i]
+                    share *= one if moved > zero else zero
                 some[i] += share
-                some_along[i] += share * (value[i] - means[i])
+                some_along[i] += share * centred
         for i in range(width):
             everything[i] += some[i]
             all_along[i] += some_along[i]
@@ -138,18 +149,30 @@ def gradient_sums(grad_out, x, mean, along, total):
 
 
 @jit
-def combine(grad_out, x, mean, of_grad, of_x, shift, out):
-    """Write ``grad_out * of_grad + (x - mean) * of_x + shift`` of each column."""
+def combine(grad_out, x, mean, of_grad, of_x, constant, shift, out):
+    """Write ``grad_out * of_grad + (x - mean) * of_x + constant`` of each column.
+
+    With a `shift` the gradient is that behind a rectifier, and counts only where
+    ``(x - mean) * of_grad + shift`` was above 0. To compute that again, as
+    :func:`shift_and_scale` did to the last bit, costs less than to read it.
+    """
     width = _width(*x.shape)
-    means, shifts = _tiled(mean, width), _tiled(shift, width)
+    means, constants = _tiled(mean, width), _tiled(constant, width)
+    if shift is not None:
+        shifts = _tiled(shift, width)
     grad_factors, factors = _tiled(of_grad, width), _tiled(of_x, width)
     values, grads, results = x.reshape(-1), grad_out.reshape(-1), out.reshape(-1)
+    zero, one = x.dtype.type(0), x.dtype.type(1)
     for start in range(0, values.size, width):
         value, grad = values[start : start + width], grads[start : start + width]
         result = results[start : start + width]
         for i in range(value.size):
-            along = (value[i] - means[i]) * factors[i]
-            result[i] = grad[i] * grad_factors[i] + along + shifts[i]
+            share, centred = grad[i], value[i] - means[i]
+            if shift is not None:
+                moved = centred * grad_factors[i] + shifts[i]
+                share *= one if moved > zero else zero
+            along = centred * factors[i]
+            result[i] = share * grad_factors[i] + along + constants[i]
 
 
 @jit

@@ -11,6 +11,8 @@ def batch_norm_forward(
     mean: FloatArray,
     variance: FloatArray,
     out: FloatArray,
+    *,
+    rectifies: bool = False,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.normalization.batch_norm_forward` says."""
     xp = array_namespace(x)
@@ -18,9 +20,7 @@ def batch_norm_forward(
     xp.subtract(x, mean, out=out)
     # Two passes: E[x^2] - E[x]^2 in float32 loses the variance of a large mean.
     xp.mean(out * out, axis=0, out=variance)
-    out *= gamma / xp.sqrt(variance + eps)
-    out += beta
-    return out
+    return _scale_and_shift(gamma, beta, eps, variance, out, rectifies=rectifies)
 
 
 def batch_norm_inference(
@@ -31,13 +31,13 @@ def batch_norm_inference(
     mean: FloatArray,
     variance: FloatArray,
     out: FloatArray,
+    *,
+    rectifies: bool = False,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.normalization.batch_norm_inference` says."""
     xp = array_namespace(x)
     xp.subtract(x, mean, out=out)
-    out *= gamma / xp.sqrt(variance + eps)
-    out += beta
-    return out
+    return _scale_and_shift(gamma, beta, eps, variance, out, rectifies=rectifies)
 
 
 def batch_norm_backward(
@@ -50,9 +50,15 @@ def batch_norm_backward(
     grad_gamma: FloatArray,
     grad_beta: FloatArray,
     grad_x: FloatArray,
+    *,
+    rectified_beta: FloatArray | float | None = None,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.normalization.batch_norm_backward` says."""
     xp = array_namespace(grad_out)
+    if rectified_beta is not None:
+        xp.subtract(x, mean, out=grad_x)
+        moved = _scale_and_shift(gamma, rectified_beta, eps, variance, grad_x)
+        grad_out = grad_out * (moved > 0)
     rows = grad_out.shape[0]
     deviation = xp.sqrt(variance + eps)
     _sum_gradients(grad_out, x, mean, deviation, grad_gamma, grad_beta, grad_x)
@@ -122,6 +128,23 @@ def layer_norm_backward(
     grad_x -= along
     grad_x /= _or_infinity(deviation)
     return grad_x
+
+
+def _scale_and_shift(
+    gamma: FloatArray | float,
+    beta: FloatArray | float,
+    eps: float,
+    variance: FloatArray,
+    out: FloatArray,
+    *,
+    rectifies: bool = False,
+) -> FloatArray:
+    xp = array_namespace(out)
+    out *= gamma / xp.sqrt(variance + eps)
+    out += beta
+    if rectifies:
+        xp.maximum(out, 0, out=out)
+    return out
 
 
 def _sum_gradients(

@@ -6,6 +6,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
+from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.input_type import InputType
@@ -31,7 +32,11 @@ class Activation(LayerConf):
 
 
 class ActivationLayer(Layer[Activation]):
-    """``activation(x)``; softmax as :func:`~softmax_axis.as_activated` says."""
+    """``activation(x)``; softmax as :func:`~softmax_axis.as_activated` says.
+
+    Where the layer in front does it already, see :mod:`daskdl.nn.fusion`, arrays are
+    handed through.
+    """
 
     def __init__(
         self, conf: Activation, input_type: InputType, name: str, workspace: Workspace
@@ -39,6 +44,16 @@ class ActivationLayer(Layer[Activation]):
         super().__init__(conf, input_type, name, workspace)
         activation: AnyActivation = self._given("activation", conf.activation)
         self._activation = activation_function(activation)
+        self._is_done_before = False
+
+    @property
+    def is_relu(self) -> bool:
+        """Whether this is a rectifier without options."""
+        return self._activation is RELU
+
+    def leave_to_source(self) -> None:
+        """Hand arrays through from now on."""
+        self._is_done_before = True
 
     def forward(
         self,
@@ -50,6 +65,8 @@ class ActivationLayer(Layer[Activation]):
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`."""
         self._check_input(x)
+        if self._is_done_before:
+            return x
         self._x = x
         self._output: FloatArray = self._like("output", x)
         self._activation.forward(
@@ -61,6 +78,8 @@ class ActivationLayer(Layer[Activation]):
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Compute the gradient; see :meth:`Layer.backward`."""
+        if self._is_done_before:
+            return grad_out
         grad_x: FloatArray = self._like("grad_x", grad_out)
         arrays = (grad_out, self._x, self._output)
         self._activation.backward(

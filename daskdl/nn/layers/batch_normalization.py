@@ -6,6 +6,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.activation import relu_backward
 from daskdl.kernels.normalization import (
     batch_norm_backward,
     batch_norm_forward,
@@ -80,6 +82,25 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     running + (1 - decay) * batch``.
     """
 
+    def __init__(
+        self,
+        conf: BatchNormalization,
+        input_type: InputType,
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._rectifies = False
+
+    def rectify(self) -> bool:
+        """Rectify the output from now on, unless scale and shift are locked.
+
+        Their gradient in training is not that of the output, which says where a
+        rectifier lets it through.
+        """
+        self._rectifies = not self.conf.lock_gamma_beta
+        return self._rectifies
+
     def initialize(self, rng: np.random.Generator) -> None:
         """Set scale and shift to the configured values, mean to 0 and variance to 1."""
         initial = {"gamma": self.conf.gamma, "beta": self.conf.beta, "var": 1.0}
@@ -109,7 +130,9 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
                 mean=self.params["mean"],
                 variance=self._running_variance(),
                 out=out,
+                rectifies=self._rectifies,
             )
+            self._output = output
             return output
         n = (rows.shape[1],)
         self._mean = self._buffer("mean", n, x.dtype)
@@ -122,6 +145,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
             mean=self._mean,
             variance=self._variance,
             out=out,
+            rectifies=self._rectifies,
         )
         return output
 
@@ -150,6 +174,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
             grad_gamma=self._gradient("gamma"),
             grad_beta=self._gradient("beta"),
             grad_x=self._rows(grad_x),
+            rectified_beta=self.params["beta"] if self._rectifies else None,
         )
         decay = self.conf.decay
         self.gradients["mean"][...] = (1 - decay) * (self.params["mean"] - self._mean)
@@ -163,6 +188,9 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         self.gradients["log10stdev"][...] = xp.log(before / after) / math.log(100)
 
     def _backward_inference(self, grad_out: FloatArray, grad_x: FloatArray) -> None:
+        if self._rectifies:
+            masked = self._like("grad_rectified", grad_out)
+            grad_out = relu_backward(grad_out, self._output, out=masked)
         batch_norm_inference_backward(
             self._rows(grad_out),
             self._rows(self._x),

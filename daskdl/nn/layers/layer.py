@@ -149,6 +149,16 @@ class Layer(ABC, Generic[C]):
         """Return the mask that the steps of the last output obey: `mask` arrived."""
         return mask
 
+    def rectify(self) -> bool:
+        """Rectify the output from now on, which only a rectifier reads.
+
+        Returns
+        -------
+        bool
+            Whether the layer can: by itself none does.
+        """
+        return False
+
     @property
     def who(self) -> str:
         """Class and name, for messages."""

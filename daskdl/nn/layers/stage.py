@@ -144,6 +144,13 @@ class Stage:
         return self._leave(self.output_layer.backward_loss(labels, mask))
 
     @property
+    def has_entrance(self) -> bool:
+        """Whether a preprocessor or dropout changes what the layer gets."""
+        return (
+            self._preprocessor is not None or self.layer.conf.input_dropout is not None
+        )
+
+    @property
     def output_layer(self) -> OutputLayer[Any]:
         """The layer, which must have a loss.
 

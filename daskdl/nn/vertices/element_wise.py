@@ -1,12 +1,15 @@
 """The vertex that combines inputs number by number."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
+from daskdl.kernels.activation import relu_backward
+from daskdl.kernels.shortcut import add_relu
 from daskdl.nn.conf.axes import known, same_kind, with_shape
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
@@ -60,6 +63,21 @@ class ElementWise(Vertex[ElementWiseVertex]):
     In a tie of the maximum the first input gets the gradient, as in DL4J.
     """
 
+    def __init__(
+        self,
+        conf: ElementWiseVertex,
+        input_types: Sequence[InputType],
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_types, name, workspace)
+        self._rectifies = False
+
+    def rectify(self) -> bool:
+        """Rectify the output from now on, if it is the sum of two arrays."""
+        self._rectifies = self.conf.op == "add" and len(self.input_types) == 2
+        return self._rectifies
+
     def forward(
         self,
         inputs: Sequence[FloatArray],
@@ -72,6 +90,10 @@ class ElementWise(Vertex[ElementWiseVertex]):
         """Combine the inputs; see :meth:`Vertex.forward`."""
         self._inputs = list(inputs)
         first, rest = inputs[0], inputs[1:]
+        shape = self._common_shape(inputs)
+        self._output: FloatArray = self._buffer("output", shape, first.dtype)
+        if self._rectifies:
+            return add_relu(first, rest[0], out=self._output)
         xp = array_namespace(first)
         combine = {
             "add": xp.add,
@@ -80,27 +102,25 @@ class ElementWise(Vertex[ElementWiseVertex]):
             "product": xp.multiply,
             "max": xp.maximum,
         }[self.conf.op]
-        shape = self._common_shape(inputs)
-        self._output: FloatArray = self._buffer("output", shape, first.dtype)
-        xp.copyto(self._output, first)
+        total = first
         for other in rest:
-            combine(self._output, other, out=self._output)
+            total = combine(total, other, out=self._output)
+        if not rest:
+            xp.copyto(self._output, first)
         if self.conf.op == "average":
             self._output /= len(inputs)
         return self._output
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:
         """Compute a gradient for each input; see :meth:`Vertex.backward`."""
-        grads = [
-            self._buffer(("grad", index), grad_out.shape, grad_out.dtype)
-            for index in range(len(self._inputs))
-        ]
-        if self.conf.op == "product":
-            self._product_backward(grad_out, grads)
-        elif self.conf.op == "max":
-            self._max_backward(grad_out, grads)
-        else:
-            self._sum_backward(grad_out, grads)
+        backward = {
+            "add": self._add_backward,
+            "average": self._average_backward,
+            "subtract": self._subtract_backward,
+            "product": self._product_backward,
+            "max": self._max_backward,
+        }[self.conf.op]
+        grads = backward(grad_out)
         return [self._summed(index, grad) for index, grad in enumerate(grads)]
 
     def feed_forward_mask(
@@ -142,24 +162,45 @@ class ElementWise(Vertex[ElementWiseVertex]):
         array_namespace(grad).sum(grad, axis=repeated, keepdims=True, out=total)
         return total
 
-    def _sum_backward(self, grad_out: FloatArray, grads: list[FloatArray]) -> None:
-        xp = array_namespace(grad_out)
-        divisor = len(grads) if self.conf.op == "average" else 1
-        for index, grad in enumerate(grads):
-            sign = -1 if self.conf.op == "subtract" and index else 1
-            xp.multiply(grad_out, sign / divisor, out=grad)
+    def _add_backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        if self._rectifies:
+            masked = self._like("grad", grad_out)
+            grad_out = relu_backward(grad_out, self._output, out=masked)
+        return [grad_out] * len(self._inputs)
 
-    def _product_backward(self, grad_out: FloatArray, grads: list[FloatArray]) -> None:
-        for index, grad in enumerate(grads):
+    def _average_backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        n, grad = len(self._inputs), self._like("grad", grad_out)
+        array_namespace(grad_out).multiply(grad_out, 1 / n, out=grad)
+        return [grad] * n
+
+    def _subtract_backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        negative = self._like("grad", grad_out)
+        array_namespace(grad_out).negative(grad_out, out=negative)
+        return [grad_out, negative]
+
+    def _product_backward(self, grad_out: FloatArray) -> list[FloatArray]:
+        grads = []
+        for index in range(len(self._inputs)):
+            grad = self._like(("grad", index), grad_out)
             grad[...] = grad_out
             for other, array in enumerate(self._inputs):
                 if other != index:
                     grad *= array
+            grads.append(grad)
+        return grads
 
-    def _max_backward(self, grad_out: FloatArray, grads: list[FloatArray]) -> None:
+    def _max_backward(self, grad_out: FloatArray) -> list[FloatArray]:
         xp = array_namespace(grad_out)
         is_open = xp.ones(grad_out.shape, dtype=bool)
-        for grad, array in zip(grads, self._inputs, strict=True):
+        grads = []
+        for index, array in enumerate(self._inputs):
+            grad = self._like(("grad", index), grad_out)
             wins = is_open & (array == self._output)
             xp.multiply(grad_out, wins, out=grad)
             is_open &= ~wins
+            grads.append(grad)
+        return grads
+
+    def _like(self, what: Hashable, array: FloatArray) -> FloatArray:
+        buffer: FloatArray = self._buffer(what, array.shape, array.dtype)
+        return buffer

@@ -110,14 +110,13 @@ class Vertex(ABC, Generic[C]):
         Parameters
         ----------
         grad_out : ndarray like the output
-            Gradient of the loss in the output. Not changed, but one of the results
-            may be this very array.
+            Gradient of the loss in the output. Not changed.
 
         Returns
         -------
         grads : list of ndarray
-            One for each input. No two share memory; valid until the next backward
-            pass.
+            One for each input. Not to be changed: several may be one array, or
+            `grad_out` itself. Valid until the next backward pass.
         """
 
     def feed_forward_mask(
@@ -132,6 +131,10 @@ class Vertex(ABC, Generic[C]):
     def batch_size(self, sizes: Sequence[int]) -> int:
         """Return how many examples come out where `sizes` arrive with the inputs."""
         return sizes[0]
+
+    def rectify(self) -> bool:
+        """Rectify the output from now on; see :meth:`Layer.rectify`."""
+        return False
 
     @property
     def who(self) -> str:

@@ -1,0 +1,34 @@
+"""Where a shortcut meets the block it goes around: a sum and its rectifier at once."""
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.kernels.dispatch import is_compiled_for
+from daskdl.kernels.shortcut import cpu, reference
+
+
+def add_relu(first: FloatArray, second: FloatArray, *, out: FloatArray) -> FloatArray:
+    """Compute ``out = max(first + second, 0)``; NaN stays NaN.
+
+    The gradient is that of :func:`daskdl.kernels.activation.relu_backward`, the same
+    for both.
+
+    Parameters
+    ----------
+    first, second : ndarray of one dtype
+        Of one shape, or 1 where the other is longer. Not changed.
+    out : ndarray of the shape of the sum, same dtype
+        Overwritten; shares no memory with the others.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+
+    References
+    ----------
+    He et al., *Deep Residual Learning for Image Recognition*, 2015, figure 2.
+    """
+    of_one_shape = first.shape == second.shape == out.shape
+    if not of_one_shape or not is_compiled_for(first, second, out):
+        return reference.add_relu(first, second, out)
+    cpu.add_relu(first.reshape(-1), second.reshape(-1), out.reshape(-1))
+    return out
