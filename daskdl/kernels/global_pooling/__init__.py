@@ -2,11 +2,13 @@
 
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.global_pooling import reference
+from daskdl.kernels.dispatch import is_compiled_for
+from daskdl.kernels.global_pooling import cpu, reference
 
 SumKind = Literal["sum", "avg", "pnorm"]
 
@@ -39,7 +41,10 @@ def global_max_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.global_max_forward(x, mask, workspace, out, winner)
+    if not _is_compiled_for(x, mask, out):
+        return reference.global_max_forward(x, mask, workspace, out, winner)
+    cpu.max_forward(x, mask, out, winner)
+    return out
 
 
 def global_max_backward(
@@ -65,7 +70,10 @@ def global_max_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.global_max_backward(grad_out, winner, mask, grad_x)
+    if not _is_compiled_for(grad_out, mask, grad_x):
+        return reference.global_max_backward(grad_out, winner, mask, grad_x)
+    cpu.max_backward(grad_out, winner, mask, grad_x)
+    return grad_x
 
 
 def global_sum_forward(
@@ -100,7 +108,10 @@ def global_sum_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.global_sum_forward(x, kind, exponent, mask, workspace, out)
+    if kind == "pnorm" or not _is_compiled_for(x, mask, out):
+        return reference.global_sum_forward(x, kind, exponent, mask, workspace, out)
+    cpu.mean_forward(x, mask, _divisors(x, kind, mask), out)
+    return out
 
 
 def global_sum_backward(
@@ -132,6 +143,25 @@ def global_sum_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.global_sum_backward(
-        grad_out, x, output, kind, exponent, mask, workspace, grad_x
-    )
+    if kind == "pnorm" or not _is_compiled_for(grad_out, mask, grad_x):
+        return reference.global_sum_backward(
+            grad_out, x, output, kind, exponent, mask, workspace, grad_x
+        )
+    cpu.mean_backward(grad_out, mask, _divisors(x, kind, mask), grad_x)
+    return grad_x
+
+
+def _is_compiled_for(
+    first: FloatArray, mask: FloatArray | None, other: FloatArray
+) -> bool:
+    arrays = (first, other) if mask is None else (first, other, mask)
+    # Without cells the twin has something to say.
+    return bool(first.size and other.size) and is_compiled_for(*arrays)
+
+
+def _divisors(x: FloatArray, kind: SumKind, mask: FloatArray | None) -> FloatArray:
+    """Return by what the sums are divided, (batch,)."""
+    if kind == "avg" and mask is not None:
+        counts: FloatArray = np.maximum(mask.sum(axis=1, dtype=x.dtype), 1)
+        return counts
+    return np.full(len(x), x.shape[1] if kind == "avg" else 1, x.dtype)
