@@ -57,14 +57,14 @@ def lstm_forward(sizes: LstmSizes) -> Program:
         (Axis(n, a=1, b=4 * n),),
         start="sum",
     )
-    gates = tuple(Field(Argument(4, k * n, wide), 4 * n) for k in range(4))
-    biases = tuple(Field(Argument(bias, k * n)) for k in range(4))
-    written = tuple(Field(Argument(number, step=narrow), n) for number in (5, 6, 7))
+    gates = tuple(Field(Argument(4, k * n, wide), (4 * n,)) for k in range(4))
+    biases = tuple(Field(Argument(bias, k * n), (0,)) for k in range(4))
+    written = tuple(Field(Argument(number, step=narrow), (n,)) for number in (5, 6, 7))
     step = Pointwise(
         "lstm_forward",
-        (*gates, *biases, Field(cell_before, n)),
+        (*gates, *biases, Field(cell_before, (n,))),
         (*gates, *written),
-        batch,
+        (batch,),
         n,
     )
     return Program(sizes.dtype, 8, (product, step))
@@ -94,15 +94,15 @@ def lstm_backward(sizes: LstmSizes) -> Program:
         (Axis(4 * n, a=1, b=n),),
         start="sum",
     )
-    gates = tuple(Field(Argument(2, k * n, -wide), 4 * n) for k in range(4))
-    active, cell_before = (Field(Argument(k, step=-narrow), n) for k in (3, 4))
-    sums = tuple(Field(Argument(6, k * n, -wide), 4 * n) for k in range(4))
-    grad_cell = Field(Argument(7), n)
+    gates = tuple(Field(Argument(2, k * n, -wide), (4 * n,)) for k in range(4))
+    active, cell_before = (Field(Argument(k, step=-narrow), (n,)) for k in (3, 4))
+    sums = tuple(Field(Argument(6, k * n, -wide), (4 * n,)) for k in range(4))
+    grad_cell = Field(Argument(7), (n,))
     step = Pointwise(
         "lstm_backward",
-        (*gates, active, cell_before, Field(room, n), grad_cell),
+        (*gates, active, cell_before, Field(room, (n,)), grad_cell),
         (*sums, grad_cell),
-        batch,
+        (batch,),
         n,
     )
     return Program(sizes.dtype, 9, (arriving, product, step))

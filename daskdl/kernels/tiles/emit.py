@@ -52,24 +52,30 @@ def _write_copy(writer: Writer, copy: Copy, example: Any) -> None:
 
 def _write_pointwise(writer: Writer, statement: Pointwise, example: Any) -> None:
     function = FUNCTIONS[statement.function]
-    n_read = len(statement.reads)
+    n_read, n_written = len(statement.reads), len(statement.writes)
     fields = (*statement.reads, *statement.writes)
-    addresses = [writer.start(field.argument, example) for field in fields]
 
-    def row(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
-        def some(at: Sequence[Any], lanes: int) -> None:
-            read = [writer.load(address, 0, lanes) for address in at[:n_read]]
-            written = function(writer, lanes, *read)
-            for value, address in zip(written, at[n_read:], strict=True):
-                writer.store(value, address, 0, lanes)
+    def some(at: Sequence[Any], lanes: int) -> None:
+        read = [writer.load(address, 0, lanes) for address in at[:n_read]]
+        written = function(writer, lanes, read, n_written)
+        for value, address in zip(written, at[n_read:], strict=True):
+            writer.store(value, address, 0, lanes)
 
-        _along(writer, statement.columns, carried, some)
-        return [
-            writer.moved(address, field.row)
-            for address, field in zip(carried, fields, strict=True)
-        ]
+    def loops(addresses: Sequence[Any], depth: int) -> None:
+        if depth == len(statement.sizes):
+            _along(writer, statement.run, addresses, some)
+            return
 
-    writer.loop(statement.rows, addresses, row)
+        def turn(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
+            loops(carried, depth + 1)
+            return [
+                writer.moved(address, field.strides[depth])
+                for address, field in zip(carried, fields, strict=True)
+            ]
+
+        writer.loop(statement.sizes[depth], addresses, turn)
+
+    loops([writer.start(field.argument, example) for field in fields], 0)
 
 
 def _along(writer: Writer, size: int, addresses: Sequence[Any], some: Any) -> None:

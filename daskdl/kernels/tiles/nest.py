@@ -96,10 +96,10 @@ class Copy:
 
 @dataclass(frozen=True)
 class Field:
-    """An argument that is read or written row by row, and its stride between rows."""
+    """An argument that is read or written run by run, and its strides between runs."""
 
     argument: Argument
-    row: int = 0
+    strides: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -112,15 +112,17 @@ class Pointwise:
         Name in :data:`daskdl.kernels.tiles.pointwise.FUNCTIONS`.
     reads, writes : tuple of Field
         Its arguments and results, in its order. What is written may be what was read.
-    rows, columns : int
-        How many numbers there are; those of a row lie side by side.
+    sizes : tuple of int
+        Loops around the runs; a field has a stride for each.
+    run : int
+        How many numbers lie side by side.
     """
 
     function: str
     reads: tuple[Field, ...]
     writes: tuple[Field, ...]
-    rows: int
-    columns: int
+    sizes: tuple[int, ...]
+    run: int
 
 
 Statement: TypeAlias = Contraction | Copy | Pointwise

@@ -1,7 +1,7 @@
 """Functions of numbers at one place, written for registers of them.
 
-Each takes the writer, the live lanes and the registers it reads, and returns the
-registers that it writes.
+Each takes the writer, the live lanes, the registers it reads and the number of those it
+writes, and returns these.
 """
 
 import math
@@ -13,10 +13,12 @@ from llvmlite import ir
 
 from daskdl.kernels.tiles.writer import Writer
 
-Function = Callable[..., Sequence[Any]]
+Function = Callable[[Writer, int, Sequence[Any], int], Sequence[Any]]
 
 
-def lstm_forward(writer: Writer, lanes: int, *registers: Any) -> Sequence[Any]:
+def lstm_forward(
+    writer: Writer, lanes: int, registers: Sequence[Any], n_written: int
+) -> Sequence[Any]:
     """Open the gates of an LSTM and bring its cell one step forward.
 
     Reads the weighted sums of block input, forget, output and input gate, their biases
@@ -38,7 +40,9 @@ def lstm_forward(writer: Writer, lanes: int, *registers: Any) -> Sequence[Any]:
     return block, forget, output, entry, cell, active, hidden
 
 
-def lstm_backward(writer: Writer, lanes: int, *registers: Any) -> Sequence[Any]:
+def lstm_backward(
+    writer: Writer, lanes: int, registers: Sequence[Any], n_written: int
+) -> Sequence[Any]:
     """Compute the gradients of :func:`lstm_forward` and bring the cell's a step back.
 
     Reads the activations of block input, forget, output and input gate, the tanh of the
@@ -68,9 +72,62 @@ def lstm_backward(writer: Writer, lanes: int, *registers: Any) -> Sequence[Any]:
     return builder.fmul(grad_block, of_block), *gates, before
 
 
+def maximum(
+    writer: Writer, lanes: int, registers: Sequence[Any], n_written: int
+) -> Sequence[Any]:
+    """Return the largest number, NaN if there is one, and which of them it is.
+
+    Among equals the first one wins. With :func:`rectified_maximum` what is below 0
+    becomes 0.
+    """
+    builder = writer.builder
+    best, winner = registers[0], writer.number(0, lanes)
+    for number, candidate in enumerate(registers[1:], start=1):
+        better = builder.fcmp_ordered(">", candidate, best)
+        best = builder.select(better, candidate, best)
+        best = builder.select(_is_nan(writer, candidate), candidate, best)
+        winner = builder.select(better, writer.number(number, lanes), winner)
+    return best, winner
+
+
+def rectified_maximum(
+    writer: Writer, lanes: int, registers: Sequence[Any], n_written: int
+) -> Sequence[Any]:
+    """Return :func:`maximum` behind a rectifier."""
+    best, winner = maximum(writer, lanes, registers, n_written)
+    zero = writer.number(0, lanes)
+    is_below = writer.builder.fcmp_ordered("<", best, zero)
+    return writer.builder.select(is_below, zero, best), winner
+
+
+def to_winner(
+    writer: Writer, lanes: int, registers: Sequence[Any], n_written: int
+) -> Sequence[Any]:
+    """Return the gradient at the place of the winner, and 0 at the others.
+
+    Reads the gradient, the winner's number and, behind a rectifier, its output: where
+    that is not above 0 the gradient is 0.
+    """
+    builder = writer.builder
+    grad, winner, *outputs = registers
+    zero = writer.number(0, lanes)
+    for output in outputs:
+        is_open = builder.fcmp_ordered(">", output, zero)
+        grad = builder.select(is_open, grad, zero)
+    return [
+        builder.select(
+            builder.fcmp_ordered("==", winner, writer.number(number, lanes)), grad, zero
+        )
+        for number in range(n_written)
+    ]
+
+
 FUNCTIONS: dict[str, Function] = {
     "lstm_forward": lstm_forward,
     "lstm_backward": lstm_backward,
+    "maximum": maximum,
+    "rectified_maximum": rectified_maximum,
+    "to_winner": to_winner,
 }
 
 
@@ -114,7 +171,7 @@ def _exponential(writer: Writer, lanes: int, x: Any, *, less_one: bool = False) 
     power = _power_of_two(writer, lanes, shifted, format.mantissa)
     start = builder.fsub(power, writer.number(1, lanes)) if less_one else power
     result = writer.fused(power, series, start)
-    return builder.select(builder.fcmp_unordered("uno", x, x), x, result)
+    return builder.select(_is_nan(writer, x), x, result)
 
 
 def _power_of_two(writer: Writer, lanes: int, shifted: Any, mantissa: int) -> Any:
@@ -136,6 +193,10 @@ def _within(writer: Writer, lanes: int, x: Any, most: float) -> Any:
         bound = writer.number(limit, lanes)
         x = builder.select(builder.fcmp_ordered(compare, x, bound), bound, x)
     return x
+
+
+def _is_nan(writer: Writer, x: Any) -> Any:
+    return writer.builder.fcmp_unordered("uno", x, x)
 
 
 @dataclass(frozen=True)

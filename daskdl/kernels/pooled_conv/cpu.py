@@ -1,0 +1,95 @@
+"""The pair in register tiles; see :mod:`daskdl.kernels.pooled_conv.programs`."""
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.pooled_conv import programs
+from daskdl.kernels.pooled_conv.programs import Pooled
+from daskdl.kernels.tiles.native import native
+from daskdl.kernels.tiles.usable import tiles_take
+from daskdl.kernels.window import Window
+from daskdl.kernels.window_products.arrays import (
+    NEAR_BYTES,
+    addresses_of,
+    contiguous,
+    geometry_of,
+    packing_order,
+    zeroed_room,
+)
+from daskdl.kernels.window_products.programs import turned_room, turns_kernel
+
+
+def takes(x: FloatArray, weight: FloatArray, *others: FloatArray) -> bool:
+    """Return whether the functions here work on these arrays."""
+    return tiles_take(x, weight, *others) and weight.nbytes <= NEAR_BYTES
+
+
+def forward(
+    x: FloatArray,
+    weight: FloatArray,
+    bias: FloatArray | None,
+    window: Window,
+    pool: Window,
+    workspace: Workspace,
+    rectifies: bool,
+    out: FloatArray,
+    winner: FloatArray,
+) -> None:
+    """Compute what ``pooled_conv.pooled_convolution_forward`` says."""
+    pooled = _pooled(weight, window, pool, rectifies)
+    geometry = pooled.geometry
+    places = zeroed_room(workspace, geometry.places_size, x, "places")
+    padded = zeroed_room(workspace, geometry.room_size, x)
+    program = programs.forward(pooled, has_bias=bias is not None)
+    arrays = (x, weight, places, bias, padded, out, winner)
+    nothing = (None,) * (programs.N_ARGUMENTS - len(arrays))
+    native(program)(*addresses_of(*arrays, *nothing), len(x))
+
+
+def backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    weight: FloatArray,
+    window: Window,
+    pool: Window,
+    workspace: Workspace,
+    rectifies: bool,
+    output: FloatArray,
+    winner: FloatArray,
+    grad_weight: FloatArray,
+    grad_bias: FloatArray | None,
+    grad_x: FloatArray | None,
+) -> None:
+    """Compute what ``pooled_conv.pooled_convolution_backward`` says."""
+    pooled = _pooled(weight, window, pool, rectifies)
+    geometry = pooled.geometry
+    program = programs.backward(
+        pooled, has_bias=grad_bias is not None, needs_grad_x=grad_x is not None
+    )
+    # What no pooling window covers stays 0 here.
+    places = zeroed_room(workspace, geometry.places_size, x, "places")
+    padded = zeroed_room(workspace, geometry.room_size, x)
+    packed = grad_room = None
+    if grad_x is not None:
+        size = geometry.room_size
+        if turns_kernel(geometry):
+            size = turned_room(geometry)
+        grad_room = zeroed_room(workspace, size, x, "grad_room")
+        matrix = weight.reshape(-1, geometry.n_place)
+        packed = contiguous(packing_order(geometry, matrix), workspace)
+    grad_weight.fill(0)
+    if grad_bias is not None:
+        grad_bias.fill(0)
+    one = workspace.take("pooled_conv.one", (1,), x.dtype)
+    one.fill(1)
+    arrays = (x, grad_weight, places, grad_bias, padded, output, winner, grad_out, one)
+    addresses = addresses_of(*arrays, packed, grad_x, grad_room)
+    native(program)(*addresses, len(x))
+
+
+def _pooled(
+    weight: FloatArray, window: Window, pool: Window, rectifies: bool
+) -> Pooled:
+    matrix = weight.reshape(-1, weight.shape[-1])
+    height, width = pool.axes
+    cells = (height.kernel, width.kernel)
+    return Pooled(geometry_of(window, matrix), cells, rectifies)

@@ -1,0 +1,138 @@
+"""A convolution and the maximum of its windows as one program.
+
+::
+
+    forward, for each image                  backward, for each image
+      x -> places of the image                 gradient to the winners -> places
+      places -> maxima, winners                places -> bias, weights, x
+
+The places of one image stay in a near cache; those of a whole minibatch, the largest
+array of many networks, never exist.
+"""
+
+import functools
+from dataclasses import dataclass
+
+from daskdl.kernels.tiles.nest import (
+    Argument,
+    Axis,
+    Contraction,
+    Field,
+    Pointwise,
+    Program,
+)
+from daskdl.kernels.window_products import statements
+from daskdl.kernels.window_products.geometry import Geometry, strides
+from daskdl.kernels.window_products.programs import turns_kernel
+from daskdl.kernels.window_products.statements import Where
+
+# The order of the arguments. The first five are those of the products.
+UNDER, MATRIX, PLACES, BIAS, ROOM, MAXIMA, WINNER, GRAD, ONE = range(9)
+PACKED, GRAD_UNDER, GRAD_ROOM = range(9, 12)
+N_ARGUMENTS = 12
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """A convolution with a pooling behind it whose windows do not overlap.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        The convolution.
+    cells : (int, int)
+        Height and width of a pooling window, and its stride.
+    rectifies : bool
+        Whether a rectifier is between the two.
+    """
+
+    geometry: Geometry
+    cells: tuple[int, int]
+    rectifies: bool
+
+    @property
+    def out(self) -> tuple[int, int]:
+        """Windows along both axes; what is left over at the end is dropped."""
+        height, width = self.geometry.window.out
+        return height // self.cells[0], width // self.cells[1]
+
+    @property
+    def out_size(self) -> int:
+        """Numbers of an image behind the pooling."""
+        return self.out[0] * self.out[1] * self.geometry.n_place
+
+
+@functools.lru_cache(maxsize=256)
+def forward(pooled: Pooled, *, has_bias: bool) -> Program:
+    """Return the program that reads UNDER, MATRIX, BIAS and writes MAXIMA, WINNER."""
+    geometry = pooled.geometry
+    where = Where(passing=True)
+    product = statements.windows_to_places(
+        geometry, where, geometry.n_place, has_bias=has_bias
+    )
+    pool = Pointwise(
+        "rectified_maximum" if pooled.rectifies else "maximum",
+        _cells(pooled),
+        (_pooled_field(pooled, MAXIMA), _pooled_field(pooled, WINNER)),
+        pooled.out,
+        geometry.n_place,
+    )
+    return Program(geometry.dtype, N_ARGUMENTS, (*product, pool))
+
+
+@functools.lru_cache(maxsize=256)
+def backward(pooled: Pooled, *, has_bias: bool, needs_grad_x: bool) -> Program:
+    """Return the program that reads GRAD, WINNER, UNDER, PACKED and, rectified, MAXIMA.
+
+    It adds to MATRIX and BIAS and writes GRAD_UNDER.
+    """
+    geometry = pooled.geometry
+    where = Where(passing=True)
+    read = (GRAD, WINNER, MAXIMA) if pooled.rectifies else (GRAD, WINNER)
+    unpool = Pointwise(
+        "to_winner",
+        tuple(_pooled_field(pooled, number) for number in read),
+        _cells(pooled),
+        pooled.out,
+        geometry.n_place,
+    )
+    sums = (_sum_of_places(geometry),) if has_bias else ()
+    weights = statements.windows_by_places(geometry, where, geometry.n_place)
+    grad_where = Where(GRAD_UNDER, PACKED, PLACES, BIAS, GRAD_ROOM, passing=True)
+    grads = statements.places_to_windows(geometry, grad_where)
+    if turns_kernel(geometry):
+        grads = statements.turned_to_windows(geometry, grad_where, geometry.n_under)
+    inputs = grads if needs_grad_x else ()
+    return Program(geometry.dtype, N_ARGUMENTS, (unpool, *sums, *weights, *inputs))
+
+
+def _cells(pooled: Pooled) -> tuple[Field, ...]:
+    """Return the places under each cell of the pooling windows, row by row."""
+    down, across = strides(pooled.geometry.window.out, pooled.geometry.n_place)
+    height, width = pooled.cells
+    return tuple(
+        Field(Argument(PLACES, y * down + x * across), (height * down, width * across))
+        for y in range(height)
+        for x in range(width)
+    )
+
+
+def _pooled_field(pooled: Pooled, number: int) -> Field:
+    return Field(
+        Argument(number, step=pooled.out_size),
+        strides(pooled.out, pooled.geometry.n_place),
+    )
+
+
+def _sum_of_places(geometry: Geometry) -> Contraction:
+    """Return the sum over all places, as a product with 1."""
+    n = geometry.n_place
+    return Contraction(
+        Argument(ONE),
+        Argument(PLACES),
+        Argument(BIAS),
+        (Axis(1), Axis(1)),
+        n,
+        (Axis(geometry.places_size // n, b=n),),
+        start="sum",
+    )
