@@ -10,6 +10,8 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.conv import convolution_backward, convolution_forward
 from daskdl.kernels.window import Window
+from daskdl.nn.activations.identity import IDENTITY
+from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.axes import with_shape
@@ -147,6 +149,13 @@ class ConvolvingLayer(Layer[K]):
         if mask is None or mask.ndim < self.conf.n_axes + 1:
             return mask
         return window_mask(mask, self.conf, self.name, self._workspace)
+
+    def rectify(self) -> bool:
+        """Take a rectifier for the activation, if there is none."""
+        if self._activation is not IDENTITY:
+            return False
+        self._activation = RELU
+        return True
 
     def _activation_taken(self) -> AnyActivation:
         """Return the activation of the configuration."""

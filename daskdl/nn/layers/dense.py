@@ -6,6 +6,8 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.normalization import layer_norm_backward, layer_norm_forward
+from daskdl.nn.activations.identity import IDENTITY
+from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.conf.parameters import Parameter
@@ -83,6 +85,13 @@ class DenseLayer(AffineLayer[Dense]):
         if self.conf.has_layer_norm:
             self._normalize_backward(grad_preout)
         return self._affine_backward(grad_preout, bias=not self.conf.has_layer_norm)
+
+    def rectify(self) -> bool:
+        """Take a rectifier for the activation, if there is none."""
+        if self._activation is not IDENTITY:
+            return False
+        self._activation = RELU
+        return True
 
     def _normalize(self, preout: FloatArray) -> None:
         """Turn ``x @ W`` into ``norm(x @ W) * g + b``, in place."""

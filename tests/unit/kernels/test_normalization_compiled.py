@@ -117,6 +117,93 @@ def test_inference_and_its_gradients_are_those_of_the_twin(rng, shape, dtype, rt
     close(out, expected, rtol)
 
 
+def backward(arrays, gamma, beta, kept, grad_x, sums):
+    batch_norm_backward(
+        *arrays,
+        gamma,
+        EPS,
+        mean=kept[0],
+        variance=kept[1],
+        grad_gamma=sums[0],
+        grad_beta=sums[1],
+        grad_x=grad_x,
+        rectified_beta=beta,
+    )
+
+
+@quietly
+@pytest.mark.parametrize("is_scalar", [False, True])
+@dtypes
+@shapes
+def test_what_is_rectified_is_that_of_the_twin(rng, shape, dtype, rtol, is_scalar):
+    x, grad, gamma, beta = drawn(rng, shape, dtype)
+    gamma, beta = (-1.5, 0.5) if is_scalar else (gamma - 0.5, beta - 0.5)
+    out, grad_x, expected = np.full((3, *shape), np.nan, dtype)
+    kept, sums, expected_sums = np.full((3, 2, shape[1]), np.nan, dtype)
+    options = {"mean": kept[0], "variance": kept[1], "rectifies": True}
+    batch_norm_forward(x, gamma, beta, EPS, out=out, **options)
+    # With the same statistics, so that both agree on what is above 0.
+    reference.batch_norm_inference(x, gamma, beta, EPS, *kept, expected, rectifies=True)
+    np.testing.assert_array_equal(out, expected)
+    backward((grad, x), gamma, beta, kept, grad_x, sums)
+    reference.batch_norm_backward(
+        *(grad, x, gamma, EPS, *kept, *expected_sums, expected), rectified_beta=beta
+    )
+    close(sums, expected_sums, rtol)
+    close(grad_x, expected, rtol)
+
+
+@quietly
+@dtypes
+@shapes
+def test_a_rectified_gradient_counts_where_the_output_is_above_0(
+    rng, shape, dtype, rtol
+):
+    x, grad, gamma, beta = drawn(rng, shape, dtype)
+    out, grad_x, expected = np.full((3, *shape), np.nan, dtype)
+    kept, sums, expected_sums = np.full((3, 2, shape[1]), np.nan, dtype)
+    options = {"mean": kept[0], "variance": kept[1], "rectifies": True}
+    batch_norm_forward(x, gamma, beta - 0.5, EPS, out=out, **options)
+    backward((grad, x), gamma, beta - 0.5, kept, grad_x, sums)
+    backward((grad * (out > 0), x), gamma, None, kept, expected, expected_sums)
+    # To the last bit: what is above 0 is computed again, and must be the same.
+    np.testing.assert_array_equal(sums, expected_sums)
+    np.testing.assert_array_equal(grad_x, expected)
+
+
+@dtypes
+@shapes
+def test_rectified_inference_is_that_of_the_twin(rng, shape, dtype, rtol):
+    x, _, gamma, beta = drawn(rng, shape, dtype)
+    kept = rng.random((2, shape[1])).astype(dtype)
+    out, expected = np.full((2, *shape), np.nan, dtype)
+    options = {"mean": kept[0], "variance": kept[1], "rectifies": True}
+    batch_norm_inference(x, gamma, beta - 3, EPS, out=out, **options)
+    reference.batch_norm_inference(
+        x, gamma, beta - 3, EPS, *kept, expected, rectifies=True
+    )
+    close(out, expected, rtol)
+
+
+@quietly
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rectified_columns_that_are_not_finite_are_those_of_the_twin(rng, value):
+    x, grad = rng.standard_normal((2, 503, 7))
+    x[150, 2], grad[400, 4] = value, value
+    out, grad_x, expected = np.full((3, *x.shape), 7.0)
+    kept, sums, expected_sums = np.full((3, 2, 7), 7.0)
+    options = {"mean": kept[0], "variance": kept[1], "rectifies": True}
+    batch_norm_forward(x, 1.5, 0.5, EPS, out=out, **options)
+    reference.batch_norm_inference(x, 1.5, 0.5, EPS, *kept, expected, rectifies=True)
+    np.testing.assert_array_equal(out, expected)
+    backward((grad, x), 1.5, 0.5, kept, grad_x, sums)
+    reference.batch_norm_backward(
+        *(grad, x, 1.5, EPS, *kept, *expected_sums, expected), rectified_beta=0.5
+    )
+    np.testing.assert_allclose(sums, expected_sums, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(grad_x, expected, rtol=1e-9, atol=1e-12)
+
+
 @quietly
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("row", [0, 150, 5002])
@@ -142,14 +229,15 @@ def test_statistics_are_no_worse_than_the_twin_s(rng, mean):
     assert np.abs(kept - exact).max() <= np.abs(twin - exact).max()
 
 
-def test_nothing_of_the_size_of_the_batch_is_allocated(rng):
+@pytest.mark.parametrize("rectifies", [False, True])
+def test_nothing_of_the_size_of_the_batch_is_allocated(rng, rectifies):
     x, grad = rng.standard_normal((2, 4000, 16))
     out, grad_x = np.empty_like(x), np.empty_like(x)
     gamma, beta, mean, variance, grad_gamma, grad_beta = np.ones((6, 16))
     kept = {"mean": mean, "variance": variance}
 
     def iterate():
-        batch_norm_forward(x, gamma, beta, EPS, out=out, **kept)
+        batch_norm_forward(x, gamma, beta, EPS, out=out, rectifies=rectifies, **kept)
         batch_norm_backward(
             grad,
             x,
@@ -158,6 +246,7 @@ def test_nothing_of_the_size_of_the_batch_is_allocated(rng):
             grad_gamma=grad_gamma,
             grad_beta=grad_beta,
             grad_x=grad_x,
+            rectified_beta=beta if rectifies else None,
             **kept,
         )
 
