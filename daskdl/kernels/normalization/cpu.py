@@ -36,50 +36,58 @@ def moments(x, mean, variance):
     width = _width(rows, n)
     sums, squares = np.zeros(width), np.zeros(width)
     flat = x.reshape(-1)
+    _read_strips(flat, sums, squares)
+    # The rows that are too few for a strip.
     strips = flat.size // width
-    _read(flat[: strips * width], 0, sums, squares)
-    # The repeats of a feature, and then the rows that were too few for a strip.
+    rest = flat[strips * width :]
+    for i in range(rest.size):
+        value = rest[i]
+        # Its own square about itself is 0, or NaN.
+        squares[i] += value - value
+        squares[i] += _between(sums[i], float(strips), value, 1.0)
+        sums[i] += value
+    # The repeats of a feature.
+    some = float(strips + (rest.size > 0))
     for start in range(n, width, n):
-        count = float(strips * (start // n))
+        others = float(strips + (rest.size > start))
         for i in range(n):
-            total, other = sums[i], sums[start + i]
             squares[i] += squares[start + i]
-            squares[i] += _between(total, count, other, float(strips))
-            sums[i] = total + other
-    _read(flat[strips * width :], strips * width // n, sums[:n], squares[:n])
+            squares[i] += _between(sums[i], some, sums[start + i], others)
+            sums[i] += sums[start + i]
+        some += others
     for i in range(n):
         mean[i] = sums[i] / rows
         variance[i] = squares[i] / rows
 
 
 @jit
-def _read(flat, before, sums, squares):
-    """Join rows of the length of `sums` with the `before` rows that made it."""
+def _read_strips(flat, sums, squares):
+    """Sum the strips of a matrix, and their squares about the means."""
     width = sums.size
     part, middle = np.empty(width, flat.dtype), np.empty(width, flat.dtype)
     about = np.empty(width, flat.dtype)
     zero = flat.dtype.type(0)
-    for start in range(0, flat.size, width * _STRIPS):
-        block = flat[start : start + width * _STRIPS]
-        strips = block.size // width
-        count, seen = float(strips), float(before + start // width)
+    all_strips = flat.size // width
+    for first in range(0, all_strips, _STRIPS):
+        strips = min(_STRIPS, all_strips - first)
         for i in range(width):
             part[i] = zero
             about[i] = zero
-        for s in range(strips):
-            strip = block[s * width : s * width + width]
+        for s in range(first, first + strips):
+            strip = flat[s * width : s * width + width]
             for i in range(width):
                 part[i] += strip[i]
         divisor = flat.dtype.type(strips)
         for i in range(width):
             middle[i] = part[i] / divisor
-        for s in range(strips):
-            strip = block[s * width : s * width + width]
+        for s in range(first, first + strips):
+            strip = flat[s * width : s * width + width]
             for i in range(width):
                 deviation = strip[i] - middle[i]
                 about[i] += deviation * deviation
+        before, count = float(first), float(strips)
         for i in range(width):
-            squares[i] += about[i] + _between(sums[i], seen, part[i], count)
+            squares[i] += about[i] + _between(sums[i], before, part[i], count)
             sums[i] += part[i]
 
 
