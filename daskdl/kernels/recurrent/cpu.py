@@ -77,7 +77,7 @@ def lstm_backward(
     """Compute what :func:`daskdl.kernels.recurrent.lstm_backward` says."""
     sizes = _sizes(trace)
     dtype = trace.x.dtype
-    grad_out = np.ascontiguousarray(grad_out)
+    grad_out = np.ascontiguousarray(grad_out, dtype)
     recurrent = weights.recurrent_weight
     backwards = workspace.take("lstm.backwards", recurrent.shape[::-1], dtype)
     np.copyto(backwards, recurrent.T)

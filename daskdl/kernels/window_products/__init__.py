@@ -44,7 +44,8 @@ def windows_to_places(
     -------
     out : ndarray
     """
-    _kernels(x, matrix, out).windows_to_places(x, matrix, bias, window, workspace, out)
+    arrays = (x, matrix, out) if bias is None else (x, matrix, out, bias)
+    _kernels(*arrays).windows_to_places(x, matrix, bias, window, workspace, out)
     return out
 
 

@@ -10,7 +10,7 @@ from tests.unit.kernels.tiles.units import HOST_UNITS, name_of
 every_unit = pytest.mark.parametrize("unit", HOST_UNITS, ids=name_of)
 dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
 # Each one is compiled.
-few = settings(max_examples=15, derandomize=True)
+few = settings(max_examples=12, derandomize=True)
 
 
 @every_unit

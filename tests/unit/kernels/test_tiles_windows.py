@@ -1,0 +1,323 @@
+"""The products of windows in register tiles against their NumPy twins."""
+
+import tracemalloc
+from functools import partial
+
+import numpy as np
+import pytest
+
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.tiles.usable import tiles_take
+from daskdl.kernels.window import Window, window_axis
+from daskdl.kernels.window_products import (
+    cpu,
+    places_to_windows,
+    reference,
+    windows_by_places,
+    windows_to_places,
+)
+from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
+from tests.unit.layers.pretend_cupy import pretend
+
+
+def window_of(sizes, kernel, stride=1, padding=0, dilation=1, mode="truncate"):
+    return Window(
+        *(
+            window_axis(size, cells, stride, padding, dilation, mode)
+            for size, cells in zip(sizes, kernel, strict=True)
+        )
+    )
+
+
+TABLE = {name: make_window(name) for name in [*WINDOWS, *OTHER_AXES]}
+TABLE |= {
+    "series, causal": window_of((9,), (3,), dilation=2, mode="causal"),
+    "series, causal, stride": window_of((9,), (2,), stride=2, mode="causal"),
+    "padding larger than the kernel": window_of((4, 3), (2, 2), padding=4),
+    "padding larger, stride": window_of((4, 5), (2, 1), stride=3, padding=3),
+    "one cell, stride": window_of((7, 6), (1, 1), stride=2),
+    "one cell, one place": window_of((1, 1), (1, 1)),
+    "kernel larger than the image": window_of((2, 3), (5, 5), padding=2),
+}
+# Channels under the window and of a place, and a window. Registers of every width have
+# a rest in these, and some nests are turned and some are not.
+CHANNELS = {
+    "1 to 1": (1, 1, window_of((8, 7), (3, 3))),
+    "1 to 20": (1, 20, window_of((12, 11), (5, 5))),
+    "17 to 33": (17, 33, window_of((6, 5), (3, 3), padding=1)),
+    "40 to 70": (40, 70, window_of((5, 4), (3, 3), mode="same")),
+    "70 to 3": (70, 3, window_of((5, 4), (2, 2))),
+    "16 to 32, stride": (16, 32, window_of((9, 8), (3, 3), stride=2, mode="same")),
+    "5 to 24, many places": (5, 24, window_of((40, 31), (1, 2))),
+    # Above 1 MiB: blocks of columns.
+    "1100 to 250": (1100, 250, window_of((2, 3), (1, 1))),
+    "60 to 530": (60, 530, window_of((4, 3), (3, 3), padding=1)),
+}
+PRODUCTS = ["to places", "to windows", "by places"]
+
+windows = pytest.mark.parametrize("window", TABLE.values(), ids=TABLE)
+channels = pytest.mark.parametrize("case", CHANNELS.values(), ids=CHANNELS)
+products = pytest.mark.parametrize("product", PRODUCTS)
+# What the twin multiplies by infinity may be 0.
+meets_nan = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+
+
+class Case:
+    """Arrays of one window, and the three products as functions of a module."""
+
+    def __init__(self, rng, window, n_under=3, n_place=5, batch=2, dtype="f8"):
+        sizes = (axis.size for axis in window.axes)
+        self.window = window
+        self.x = rng.standard_normal((batch, *sizes, n_under)).astype(dtype)
+        self.places = rng.standard_normal((batch, *window.out, n_place)).astype(dtype)
+        self.matrix = rng.standard_normal((window.n_cells * n_under, n_place)).astype(
+            dtype
+        )
+        self.bias = rng.standard_normal(n_place).astype(dtype)
+        self.workspace = Workspace()
+
+    def products_of(self, module, product):
+        """Return a function that computes a product into a new or given array."""
+        window, workspace = self.window, self.workspace
+        return {
+            "to places": (
+                partial(
+                    module.windows_to_places,
+                    self.x,
+                    self.matrix,
+                    self.bias,
+                    window,
+                    workspace,
+                ),
+                self.places,
+            ),
+            "to windows": (
+                partial(
+                    module.places_to_windows,
+                    self.places,
+                    self.matrix,
+                    window,
+                    workspace,
+                ),
+                self.x,
+            ),
+            "by places": (
+                partial(
+                    module.windows_by_places, self.x, self.places, window, workspace
+                ),
+                self.matrix,
+            ),
+        }[product]
+
+    def computed(self, module, product):
+        """Return the product; what lies around it in memory must stay as it is."""
+        function, like = self.products_of(module, product)
+        room = np.full(like.size + 128, np.nan, like.dtype)
+        out = room[64:-64].reshape(like.shape)
+        function(out=out)
+        assert np.isnan(room[:64]).all()
+        assert np.isnan(room[-64:]).all()
+        return out
+
+    def n_products(self, product):
+        """Return how many products are summed up in a number of the result."""
+        n_images = len(self.x)
+        n_windows = self.places[..., 0].size
+        return {
+            "to places": len(self.matrix),
+            "to windows": self.window.n_cells * self.places.shape[-1],
+            "by places": n_windows if n_images else 1,
+        }[product]
+
+
+def assert_near(case, product, found, expected):
+    """Compare to the largest number: single precision loses digits in long sums."""
+    tolerance = 1e-12
+    if found.dtype == np.float32:
+        tolerance = 2e-6 * np.sqrt(case.n_products(product) / 100 + 1)
+    atol = tolerance * np.abs(expected).max(initial=0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+
+
+@windows
+@products
+def test_double_precision_is_the_twins(rng, window, product):
+    case = Case(rng, window)
+    expected = case.computed(reference, product)
+    assert_near(case, product, case.computed(cpu, product), expected)
+
+
+@channels
+@products
+def test_single_precision_is_the_twins_to_rounding(rng, case, product):
+    n_under, n_place, window = case
+    case = Case(rng, window, n_under, n_place, dtype="f4")
+    expected = case.computed(reference, product)
+    assert_near(case, product, case.computed(cpu, product), expected)
+
+
+@products
+def test_nothing_that_is_read_is_changed(rng, product):
+    case = Case(rng, TABLE["same"])
+    before = [array.copy() for array in (case.x, case.places, case.matrix, case.bias)]
+    case.computed(cpu, product)
+    after = [case.x, case.places, case.matrix, case.bias]
+    for array, copy in zip(after, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_no_bias_adds_nothing(rng):
+    case = Case(rng, TABLE["same"])
+    case.bias = None
+    expected = case.computed(reference, "to places")
+    assert_near(case, "to places", case.computed(cpu, "to places"), expected)
+
+
+@products
+@pytest.mark.parametrize("name", ["same", "plain", "same, stride"])
+def test_a_short_minibatch_finds_nothing_of_the_one_before(rng, product, name):
+    whole = Case(rng, TABLE[name], batch=3)
+    whole.computed(cpu, product)
+    short = Case(rng, TABLE[name], batch=2)
+    short.workspace = whole.workspace
+    expected = short.computed(reference, product)
+    assert_near(short, product, short.computed(cpu, product), expected)
+
+
+@meets_nan
+@products
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["same", "plain", "same, stride", "dilation"])
+def test_nan_and_infinity_go_where_they_do_in_the_twin(rng, product, special, name):
+    case = Case(rng, TABLE[name])
+    case.x.flat[7] = case.places.flat[11] = special
+    expected = case.computed(reference, product)
+    found = case.computed(cpu, product)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@meets_nan
+@products
+@pytest.mark.parametrize("special", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["same", "plain"])
+def test_weights_that_are_not_finite_are_seen(rng, product, special, name):
+    """Beside what the twin makes of them, padding may become NaN times 0."""
+    case = Case(rng, TABLE[name])
+    case.matrix[4] = special
+    expected = np.isfinite(case.computed(reference, product))
+    assert not (np.isfinite(case.computed(cpu, product)) & ~expected).any()
+
+
+class Public:
+    """The pair of modules as callers see it."""
+
+    windows_to_places = staticmethod(windows_to_places)
+    places_to_windows = staticmethod(places_to_windows)
+    windows_by_places = staticmethod(windows_by_places)
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """Return the names of the compiled functions that are called."""
+    names = []
+
+    def noted(function):
+        def call(*args, **options):
+            names.append(function.__name__)
+            return function(*args, **options)
+
+        return call
+
+    for name in ("windows_to_places", "places_to_windows", "windows_by_places"):
+        monkeypatch.setattr(cpu, name, noted(getattr(cpu, name)))
+    return names
+
+
+@products
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_contiguous_arrays_go_through_tiles(rng, called, product, dtype):
+    case = Case(rng, TABLE["plain"], dtype=dtype)
+    case.computed(Public, product)
+    assert len(called) == 1
+
+
+@products
+def test_numpy_is_used_where_it_is_asked_for(rng, called, monkeypatch, product):
+    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
+    case = Case(rng, TABLE["plain"])
+    case.computed(Public, product)
+    assert called == []
+
+
+@products
+@pytest.mark.parametrize("name", ["x", "matrix", "bias"])
+def test_views_are_read_as_they_are(rng, product, name):
+    case = Case(rng, TABLE["same"])
+    expected = case.computed(reference, product)
+    array = getattr(case, name)
+    setattr(case, name, np.repeat(array, 2, axis=-1)[..., ::2])
+    assert_near(case, product, case.computed(Public, product), expected)
+
+
+def test_the_gradient_of_images_may_be_written_to_a_view(rng):
+    case = Case(rng, TABLE["same"])
+    expected = case.computed(reference, "to windows")
+    out = np.full((*case.x.shape[:-1], 2 * case.x.shape[-1]), np.nan)[..., ::2]
+    function, _ = case.products_of(Public, "to windows")
+    function(out=out)
+    assert_near(case, "to windows", out, expected)
+
+
+@products
+def test_half_precision_is_left_to_the_twin(rng, called, product):
+    case = Case(rng, TABLE["same"], dtype="f2")
+    expected = case.computed(reference, product)
+    np.testing.assert_array_equal(case.computed(Public, product), expected)
+    assert called == []
+
+
+@products
+@pytest.mark.parametrize("name", ["same", "plain"])
+def test_an_empty_minibatch_gives_what_the_twin_gives(rng, called, product, name):
+    case = Case(rng, TABLE[name], batch=0)
+    expected = case.computed(reference, product)
+    np.testing.assert_array_equal(case.computed(Public, product), expected)
+    assert called == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pretend,
+        lambda array: array.astype("f2"),
+        lambda array: array.astype("i4"),
+        lambda array: array.astype(">f4"),
+        lambda array: array.astype("f8"),
+        lambda array: array[:, ::2],
+        lambda array: array.T,
+        lambda array: array[:0],
+        lambda array: array.view(np.matrix),
+    ],
+    ids=["CuPy", "half", "int", "swapped", "mixed", "gaps", "turned", "none", "matrix"],
+)
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_tiles_leave_other_arrays_to_the_twin(change):
+    plain = np.zeros((4, 6), np.float32)
+    assert not tiles_take(plain, change(plain))
+
+
+@products
+@pytest.mark.parametrize("name", ["same", "plain", "same, stride"])
+def test_nothing_is_allocated_once_it_runs(rng, product, name):
+    case = Case(rng, TABLE[name], n_under=16, n_place=24, batch=20)
+    function, like = case.products_of(Public, product)
+    out = np.empty_like(like)
+    function(out=out)
+    tracemalloc.start()
+    try:
+        function(out=out)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Views of the arrays, none of their numbers.
+    assert peak < 6000

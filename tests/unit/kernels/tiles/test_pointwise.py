@@ -1,0 +1,177 @@
+"""Functions of single numbers against their formulas in more digits."""
+
+import numpy as np
+import pytest
+
+from daskdl.kernels.tiles import pointwise
+from daskdl.kernels.tiles.native import native
+from daskdl.kernels.tiles.nest import Argument, Field, Pointwise, Program
+from tests.unit.kernels.tiles.units import HOST_UNITS, name_of
+
+every_unit = pytest.mark.parametrize("unit", HOST_UNITS, ids=name_of)
+dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
+# A sigmoid is at least this: 1 / (1 + the largest power of e that is a normal number).
+LEAST = {"float32": np.exp(-87.0), "float64": np.exp(-708.0)}
+
+
+@pytest.fixture
+def single(monkeypatch):
+    """Make programs of functions that are only parts of others."""
+    for name in ("sigmoid", "tanh"):
+        part = getattr(pointwise, name)
+        monkeypatch.setitem(
+            pointwise.FUNCTIONS,
+            name,
+            lambda writer, lanes, x, _, part=part: (part(writer, lanes, *x),),
+        )
+
+    def call(name, unit, x):
+        y = np.full_like(x, np.nan)
+        # Registers and, with every unit, a rest.
+        rows, run = x.reshape(-1, 21).shape
+        read, written = (Field(Argument(number), (run,)) for number in (0, 1))
+        statement = Pointwise(name, (read,), (written,), (rows,), run)
+        function = native(Program(x.dtype.name, 2, (statement,)), unit)
+        function(x.ctypes.data, y.ctypes.data, 1)
+        return y
+
+    return call
+
+
+def ascending(dtype):
+    """Return numbers of either sign from subnormal ones to 1e30, dense up to 100."""
+    tiny = float(np.finfo(dtype).smallest_subnormal)
+    positive = np.concatenate(
+        [np.linspace(0, 100, 4200), np.geomspace(tiny, 1e30, 4200)]
+    )
+    return np.sort(np.concatenate([-positive, positive])).astype(dtype)
+
+
+def sigmoid(x):
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x.astype(np.longdouble)))
+
+
+@every_unit
+@dtypes
+def test_tanh_is_right_to_two_units_in_the_last_place(single, unit, dtype):
+    x = ascending(dtype)
+    expected = np.tanh(x.astype(np.longdouble))
+    rtol = 2 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(single("tanh", unit, x), expected, rtol=rtol)
+
+
+@every_unit
+@dtypes
+def test_sigmoid_is_right_to_two_units_in_the_last_place(single, unit, dtype):
+    """Below the logarithm of the smallest number it stays at that number."""
+    x = ascending(dtype)
+    expected = np.maximum(sigmoid(x), LEAST[dtype])
+    rtol = 2 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(single("sigmoid", unit, x), expected, rtol=rtol)
+
+
+@every_unit
+@dtypes
+@pytest.mark.parametrize("name", ["sigmoid", "tanh"])
+def test_a_larger_number_is_no_less_but_for_a_rounding(single, unit, dtype, name):
+    y = single(name, unit, ascending(dtype)).astype(np.float64)
+    slack = 1.01 * np.finfo(dtype).eps * np.abs(y[1:])
+    assert (np.diff(y) >= -slack).all()
+
+
+@every_unit
+@dtypes
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("sigmoid", [0.5, 0.5, 1, 0, np.nan]), ("tanh", [0, 0, 1, -1, np.nan])],
+)
+def test_zeros_infinities_and_nan(single, unit, dtype, name, expected):
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
+    y = single(name, unit, np.resize(special, 21))
+    atol = float(np.finfo(dtype).tiny) * 2
+    np.testing.assert_allclose(y, np.resize(expected, 21), rtol=0, atol=atol)
+
+
+@every_unit
+@dtypes
+@pytest.mark.parametrize("name", ["sigmoid", "tanh"])
+def test_nothing_leaves_the_range(single, unit, dtype, name):
+    y = single(name, unit, ascending(dtype))
+    assert (y.min(), y.max()) >= ({"sigmoid": 0, "tanh": -1}[name], 1)
+    assert np.abs(y).max() <= 1
+
+
+def forward(a, f, o, g, bias_a, bias_f, bias_o, bias_g, cell):
+    a, f = np.tanh(a + bias_a), sigmoid(f + bias_f)
+    o, g = sigmoid(o + bias_o), sigmoid(g + bias_g)
+    cell = f * cell + g * a
+    return a, f, o, g, cell, np.tanh(cell), o * np.tanh(cell)
+
+
+def backward(a, f, o, g, active, cell_before, grad, grad_cell):
+    grad_cell = grad_cell + grad * o * (1 - active**2)
+    return (
+        grad_cell * g * (1 - a**2),
+        grad_cell * cell_before * f * (1 - f),
+        grad * active * o * (1 - o),
+        grad_cell * a * g * (1 - g),
+        grad_cell * f,
+    )
+
+
+class Rows:
+    """Rows of numbers, further apart than they are long, with NaN between them."""
+
+    def __init__(self, rng, dtype, rows, columns, apart):
+        self.apart = apart
+        self.all = np.full((rows + 2) * apart, np.nan, dtype)
+        self.values = self.all[apart:-apart].reshape(rows, apart)[:, :columns]
+        self.values[...] = rng.standard_normal((rows, columns))
+
+    def field(self, number):
+        return Field(Argument(number, self.apart), (self.apart,))
+
+    @property
+    def is_alone(self):
+        """Whether there are no other numbers."""
+        return np.isfinite(self.all).sum() == self.values.size
+
+
+@every_unit
+@dtypes
+@pytest.mark.parametrize(
+    ("name", "formula", "n_reads", "n_writes"),
+    [("lstm_forward", forward, 9, 7), ("lstm_backward", backward, 8, 5)],
+)
+def test_an_lstm_is_its_formulas(rng, unit, dtype, name, formula, n_reads, n_writes):
+    rows, columns = 3, 37
+    fields = [
+        Rows(rng, dtype, rows, columns, columns + k) for k in range(n_reads + n_writes)
+    ]
+    reads, writes = fields[:n_reads], fields[n_reads:]
+    of_program = tuple(rows.field(number) for number, rows in enumerate(fields))
+    statement = Pointwise(
+        name, of_program[:n_reads], of_program[n_reads:], (rows,), columns
+    )
+    expected = formula(*(rows.values.copy() for rows in reads))
+    function = native(Program(dtype, len(fields), (statement,)), unit)
+    function(*(rows.all.ctypes.data for rows in fields), 1)
+    rtol = 16 * float(np.finfo(dtype).eps)
+    for written, values in zip(writes, expected, strict=True):
+        np.testing.assert_allclose(written.values, values, rtol=rtol, atol=rtol)
+    assert all(rows.is_alone for rows in fields)
+
+
+def test_what_is_written_may_be_what_was_read(rng):
+    """A cell is brought forward in place, for each example anew."""
+    fields = [Rows(rng, "float64", 2, 5, 8) for _ in range(9)]
+    of_program = [rows.field(number) for number, rows in enumerate(fields)]
+    written = (*of_program[:4], of_program[8], of_program[6], of_program[7])
+    statement = Pointwise("lstm_forward", tuple(of_program), written, (2,), 5)
+    read = [rows.values.copy() for rows in fields]
+    expected = forward(*read)
+    native(Program("float64", 9, (statement,)))(
+        *(rows.all.ctypes.data for rows in fields), 1
+    )
+    np.testing.assert_allclose(fields[8].values, expected[4], rtol=1e-14)
