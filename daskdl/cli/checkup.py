@@ -130,7 +130,7 @@ def _error_on_loading(entry_point: importlib.metadata.EntryPoint) -> str:
 
 
 def _kernel_cache() -> Finding:
-    from daskdl.kernels.jit import cache_directory
+    from daskdl.kernels.machine_code import cache_directory
 
     folder = cache_directory()
     return Finding(

@@ -1,16 +1,18 @@
 """The one way into numba: compile on the first call, keep the result on disk.
 
-Nobody else calls ``numba.njit``. Importing a module of kernels must stay cheap (numba
-alone takes most of a second), so numba is imported when a kernel is first called.
-Every kernel has a NumPy twin, and :func:`numba_is_used` says which of the two runs.
+Nobody else calls ``numba.njit``. Importing a module of kernels must stay cheap, and so
+must a process that finds all its kernels compiled: numba is imported when something
+must be compiled, and what it compiles runs without it afterwards
+(:mod:`~daskdl.kernels.entry`). Every kernel has a NumPy twin, and
+:func:`numba_is_used` says which of the two runs.
 """
 
-import atexit
 import functools
+import hashlib
 import importlib.metadata
+import importlib.util
 import os
-import shutil
-import tempfile
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -18,12 +20,26 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, overload
 
+import numpy as np
+
 from daskdl.checks import check_one_of
 from daskdl.errors import MissingExtraError
+from daskdl.kernels.entry import Kind, Native, can_enter, entry_code, kinds_of, loaded
+from daskdl.kernels.machine_code import (
+    cache_directory,
+    digest_of_sources,
+    host,
+    read_code,
+    write_code,
+)
 
 _PRIORITY_VARIABLE = "DASKDL_BACKEND_PRIORITY_CPU"
 # LLVM's names. Not "nnan" and "ninf": a network that diverges must be seen to.
 _REORDERING = {"reassoc", "contract", "nsz", "arcp"}
+# Of numba's settings these alone do not change what it compiles.
+_HARMLESS = frozenset({"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"})
+# What stands in a file in place of code that runs inside numba only.
+_NUMBAS = b""
 _compile_lock = threading.RLock()
 
 
@@ -73,6 +89,7 @@ class Kernel:
         self._function = function
         self._reorders = reorders
         self._compiled: Any = None
+        self._natives: dict[tuple[Kind, ...], Native] = {}
 
     def __call__(self, *args: Any) -> Any:
         """Call the compiled function.
@@ -80,12 +97,14 @@ class Kernel:
         Raises
         ------
         MissingExtraError
-            When numba cannot be imported; callers ask :func:`numba_is_used` first.
+            When it must be compiled and numba cannot be imported; callers ask
+            :func:`numba_is_used` first.
         """
-        compiled = self._compiled
-        if compiled is None:
-            compiled = self._compile()
-        return compiled(*args)
+        kinds = kinds_of(args)
+        native = self._natives.get(kinds)
+        if native is None:
+            native = self._load(kinds, args)
+        return native(*args)
 
     def __reduce__(self) -> str:
         return self._function.__qualname__
@@ -95,10 +114,48 @@ class Kernel:
         # What numba asks of a global that a kernel calls.
         return self._compile()._numba_type_
 
+    def _load(self, kinds: tuple[Kind, ...], args: tuple[Any, ...]) -> Native:
+        with _compile_lock:
+            if kinds not in self._natives:
+                self._natives[kinds] = self._native(kinds, args)
+            return self._natives[kinds]
+
+    def _native(self, kinds: tuple[Kind, ...], args: tuple[Any, ...]) -> Native:
+        """Return what runs without numba, or else numba's function."""
+        # A function inside another one may use what that one knows.
+        if "<locals>" in self._function.__qualname__ or not can_enter(kinds):
+            return self._numbas()
+        directory = cache_directory()
+        name = _name_of(self._function, self._reorders, kinds)
+        path = None if directory is None else directory / f"{name}.o"
+        code = None if path is None else read_code(path)
+        if code is None:
+            code = self._entry_code(kinds, args)
+            if path is not None:
+                write_code(path, code)
+        return self._numbas() if code == _NUMBAS else loaded(code, kinds)
+
+    def _entry_code(self, kinds: tuple[Kind, ...], args: tuple[Any, ...]) -> bytes:
+        compiled = self._compile()
+        if not hasattr(compiled, "compile"):
+            # NUMBA_DISABLE_JIT: there is Python only.
+            return _NUMBAS
+        types = tuple(map(_imported_numba().typeof, args))
+        compiled.compile(types)
+        if compiled.stats.cache_hits[types]:
+            # Its LLVM code is not in numba's own cache.
+            compiled = _njit(self._function, self._reorders, cache=False)
+            compiled.compile(types)
+        return entry_code(compiled.overloads[types], kinds) or _NUMBAS
+
+    def _numbas(self) -> Native:
+        compiled: Native = self._compile()
+        return compiled
+
     def _compile(self) -> Any:
         with _compile_lock:
             if self._compiled is None:
-                self._compiled = _njit(self._function, self._reorders)
+                self._compiled = _njit(self._function, self._reorders, cache=True)
             return self._compiled
 
 
@@ -107,7 +164,7 @@ def numba_is_used() -> bool:
 
     They do wherever they are wanted and numba can be imported.
     """
-    return compiled_is_wanted() and _numba() is not None
+    return compiled_is_wanted() and _numba_works()
 
 
 def compiled_is_wanted() -> bool:
@@ -121,9 +178,29 @@ def compiled_is_wanted() -> bool:
     OptionError
         When the variable has another value.
     """
-    first = os.environ.get(_PRIORITY_VARIABLE, "numba")
+    return _is_numba(os.environ.get(_PRIORITY_VARIABLE, "numba"))
+
+
+# Asked by every call of every kernel.
+@functools.cache
+def _is_numba(first: str) -> bool:
     check_one_of("environment", _PRIORITY_VARIABLE, first, ("numba", "numpy"))
     return first == "numba"
+
+
+@functools.cache
+def _numba_works() -> bool:
+    """Return whether numba can be imported, if possible without doing so."""
+    directory = cache_directory()
+    if directory is None or importlib.util.find_spec("numba") is None:
+        return _numba() is not None
+    path = directory / f"{hashlib.sha256(_platform().encode()).hexdigest()}.imports"
+    if read_code(path) is not None:
+        return True
+    works = _numba() is not None
+    if works:
+        write_code(path, b"")
+    return works
 
 
 @functools.cache
@@ -143,13 +220,18 @@ def _numba() -> ModuleType | None:
     return module
 
 
-def _njit(function: Callable[..., Any], reorders: bool) -> Any:
+def _imported_numba() -> Any:
     numba = _numba()
     if numba is None:
         raise MissingExtraError(
-            f"{function.__qualname__}: numba must be importable to compile it. "
-            f"Install it with pip install numba."
+            "kernel: numba must be importable to compile it. Install it with pip "
+            "install numba."
         )
+    return numba
+
+
+def _njit(function: Callable[..., Any], reorders: bool, *, cache: bool) -> Any:
+    numba = _imported_numba()
     directory = cache_directory()
     # numba reads this when it decorates. Put back, so that functions of others that
     # are compiled in this process keep the cache they have.
@@ -157,7 +239,7 @@ def _njit(function: Callable[..., Any], reorders: bool) -> Any:
     numba.config.CACHE_DIR = str(directory or before)
     try:
         return numba.njit(
-            cache=directory is not None,
+            cache=cache and directory is not None,
             nogil=True,
             error_model="numpy",
             fastmath=_REORDERING if reorders else False,
@@ -166,53 +248,34 @@ def _njit(function: Callable[..., Any], reorders: bool) -> Any:
         numba.config.CACHE_DIR = before
 
 
+def _name_of(
+    function: Callable[..., Any], reorders: bool, kinds: tuple[Kind, ...]
+) -> str:
+    """Return a digest of what the code of a kernel depends on."""
+    source = function.__code__.co_filename
+    which = (function.__qualname__, function.__code__.co_firstlineno, reorders)
+    what = (_platform(), _source(source), which, kinds)
+    return hashlib.sha256(repr(what).encode()).hexdigest()
+
+
 @functools.cache
-def cache_directory() -> Path | None:
-    """Return the folder that compiled kernels are kept in.
-
-    Returns
-    -------
-    path or None
-        Below ``NUMBA_CACHE_DIR`` if that is set, else below the user's cache folder;
-        a private temporary folder, removed at exit, if that is not writable; ``None``,
-        with a warning, if there is none either. The name contains daskdl's version:
-        numba looks at the file of a function only, not at what it calls.
-    """
-    name = f"daskdl-{importlib.metadata.version('daskdl')}"
-    for parent in _cache_parents():
-        directory = parent / name
-        if _is_writable(directory):
-            return directory
-    try:
-        temporary = tempfile.mkdtemp(prefix=f"{name}-")
-    except OSError as error:
-        warnings.warn(
-            f"daskdl: no folder is writable for compiled kernels ({error}), so every "
-            f"process compiles them again. Set NUMBA_CACHE_DIR to one that is.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
-    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return Path(temporary)
+def _source(file: str) -> str:
+    return digest_of_sources([Path(file)])
 
 
-def _cache_parents() -> list[Path]:
-    named = (os.environ.get(name) for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"))
-    parents = [Path(folder) for folder in named if folder]
-    try:
-        parents.append(Path.home() / ".cache")
-    except RuntimeError:
-        # A user without an entry in the password database has no home.
-        return parents
-    return parents
-
-
-def _is_writable(directory: Path) -> bool:
-    try:
-        # Nobody else may put code here: what lies in the cache is run.
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            return True
-    except OSError:
-        return False
+@functools.cache
+def _platform() -> str:
+    """Return what compiled code depends on beside its source and types."""
+    settings = sorted(
+        item
+        for item in os.environ.items()
+        if item[0].startswith("NUMBA_") and item[0] not in _HARMLESS
+    )
+    # The compiler's own text, and what its kernels share.
+    generator = digest_of_sources(Path(__file__).parent.glob("*.py"))
+    versions = (
+        sys.implementation.cache_tag,
+        np.__version__,
+        importlib.metadata.version("numba"),
+    )
+    return repr((generator, host(), versions, settings))

@@ -4,13 +4,15 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.kernels import jit as jit_module
-from daskdl.kernels.jit import cache_directory, jit, numba_is_used
+from daskdl.kernels.jit import jit, numba_is_used
+from daskdl.kernels.machine_code import cache_directory
 
 
 @jit
@@ -28,11 +30,12 @@ def one():
 @pytest.fixture
 def fresh(monkeypatch):
     """Nothing of what the module remembers, before and after."""
-    jit_module.cache_directory.cache_clear()
-    jit_module._numba.cache_clear()
+    remembered = (cache_directory, jit_module._numba, jit_module._numba_works)
+    for function in remembered:
+        function.cache_clear()
     yield monkeypatch
-    jit_module.cache_directory.cache_clear()
-    jit_module._numba.cache_clear()
+    for function in remembered:
+        function.cache_clear()
 
 
 @pytest.fixture
@@ -116,7 +119,7 @@ def test_a_user_without_a_home_gets_another_folder(fresh, tmp_path):
 
     for variable in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         fresh.delenv(variable, raising=False)
-    fresh.setattr(jit_module.Path, "home", no_home)
+    fresh.setattr(Path, "home", no_home)
     fresh.setattr(tempfile, "tempdir", str(tmp_path))
     assert cache_directory().parent == tmp_path
 
