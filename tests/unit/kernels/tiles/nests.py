@@ -11,7 +11,15 @@ import numpy as np
 from hypothesis import strategies as st
 
 from daskdl.kernels.tiles.native import native
-from daskdl.kernels.tiles.nest import Argument, Axis, Contraction, Copy, Program
+from daskdl.kernels.tiles.nest import (
+    Argument,
+    Axis,
+    Contraction,
+    Copy,
+    Field,
+    Pointwise,
+    Program,
+)
 
 GUARD = 40
 MOST_PRODUCTS = 20_000
@@ -27,7 +35,7 @@ class Case:
     The number of an array is that of the program's argument.
     """
 
-    statement: Contraction | Copy
+    statement: Contraction | Copy | Pointwise
     n_examples: int
     before: list[np.ndarray]
     after: list[np.ndarray]
@@ -151,6 +159,42 @@ def copy_case(numbers, outer, run, is_read):
         Argument(numbers[0], a_first, example.a) if is_read else None,
     )
     return Case(statement, example.size, before, ordered(numbers, a, c))
+
+
+@st.composite
+def maxima(draw):
+    """Draw the largest of 1 to 4 numbers, and its number, under loops."""
+    run, *counts = draw(sizes(1 + draw(n_loops), most=40))
+    counts = [draw(st.integers(0, 3)), *counts]
+    of_reads = [[draw(strides) for _ in counts] for _ in range(draw(st.integers(1, 4)))]
+    of_writes = [draw(strides_apart(counts, run)) for _ in range(2)]
+    numbers = draw(st.permutations(range(len(of_reads) + 2)))
+    return maximum_case(numbers, counts, run, of_reads, of_writes)
+
+
+def maximum_case(numbers, counts, run, of_reads, of_writes):
+    """Return the case; `counts` are the examples and the loops."""
+    rng = np.random.default_rng(20260101)
+    found, arrays, fields = [], [], []
+    for number, steps in zip(numbers, [*of_reads, *of_writes], strict=True):
+        at = places(*zip(counts, steps, strict=True), (run, 1))
+        array, first = filled(rng, at)
+        fields.append(Field(Argument(number, first, steps[0]), tuple(steps[1:])))
+        arrays.append(array)
+        found.append(at + first)
+    n = len(of_reads)
+    for array in arrays[n:]:
+        array.fill(np.nan)
+    before = ordered(numbers, *(array.copy() for array in arrays))
+    values = np.stack(
+        [array[at] for array, at in zip(arrays[:n], found[:n], strict=True)]
+    )
+    arrays[n][found[n]] = values.max(axis=0)
+    arrays[n + 1][found[n + 1]] = values.argmax(axis=0)
+    statement = Pointwise(
+        "maximum", tuple(fields[:n]), tuple(fields[n:]), tuple(counts[1:]), run
+    )
+    return Case(statement, counts[0], before, ordered(numbers, *arrays))
 
 
 def ordered(numbers, *arrays):

@@ -175,3 +175,73 @@ def test_what_is_written_may_be_what_was_read(rng):
         *(rows.all.ctypes.data for rows in fields), 1
     )
     np.testing.assert_allclose(fields[8].values, expected[4], rtol=1e-14)
+
+
+@pytest.fixture
+def computed():
+    """Compute a function of rows of numbers, into rows of NaN."""
+
+    def call(name, reads, n_writes, unit):
+        n, run = reads.shape
+        fields = [Field(Argument(number), ()) for number in range(n + n_writes)]
+        statement = Pointwise(name, tuple(fields[:n]), tuple(fields[n:]), (), run)
+        written = np.full((n_writes, run), np.nan, reads.dtype)
+        function = native(Program(reads.dtype.name, len(fields), (statement,)), unit)
+        function(*(row.ctypes.data for row in (*reads, *written)), 1)
+        return written
+
+    return call
+
+
+def numbers_with_special_ones(rng, dtype, n):
+    """Return rows of numbers in which equal and special ones are frequent."""
+    special = [-2, -1, -0.0, 0.0, 1, 2, np.inf, -np.inf, np.nan]
+    return rng.choice(special, (n, 999), p=[0.12] * 8 + [0.04]).astype(dtype)
+
+
+def first_of_the_largest(rows):
+    """Return numbers of the winners: NaN neither beats nor is beaten."""
+    best, winner = rows[0].copy(), np.zeros(rows.shape[1])
+    for number, row in enumerate(rows):
+        winner[row > best] = number
+        best = np.maximum(best, row)
+    return winner
+
+
+@every_unit
+@dtypes
+def test_the_largest_number_is_numpys(rng, computed, unit, dtype):
+    rows = numbers_with_special_ones(rng, dtype, 4)
+    largest, winner = computed("maximum", rows, 2, unit)
+    np.testing.assert_array_equal(largest, rows.max(axis=0))
+    np.testing.assert_array_equal(winner, first_of_the_largest(rows))
+
+
+@every_unit
+@dtypes
+def test_behind_a_rectifier_nothing_is_below_zero_but_nan_stays(
+    rng, computed, unit, dtype
+):
+    rows = numbers_with_special_ones(rng, dtype, 4)
+    largest, winner = computed("rectified_maximum", rows, 2, unit)
+    np.testing.assert_array_equal(largest, np.maximum(rows.max(axis=0), 0))
+    np.testing.assert_array_equal(winner, first_of_the_largest(rows))
+
+
+@every_unit
+@dtypes
+def test_a_gradient_goes_to_the_winner(rng, computed, unit, dtype):
+    grad = numbers_with_special_ones(rng, dtype, 1)[0]
+    winner = rng.integers(0, 4, grad.shape)
+    written = computed("to_winner", np.stack([grad, winner.astype(dtype)]), 4, unit)
+    expected = np.where(winner == np.arange(4)[:, None], grad, 0)
+    np.testing.assert_array_equal(written, expected)
+
+
+@every_unit
+@dtypes
+def test_a_gradient_goes_through_a_rectifier_that_is_open(rng, computed, unit, dtype):
+    grad, output = numbers_with_special_ones(rng, dtype, 2)
+    reads = np.stack([grad, np.zeros_like(grad), output])
+    (written,) = computed("to_winner", reads, 1, unit)
+    np.testing.assert_array_equal(written, np.where(output > 0, grad, 0))
