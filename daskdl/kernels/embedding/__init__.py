@@ -5,7 +5,32 @@ from typing import Any
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.kernels.embedding import reference
+from daskdl.kernels.dispatch import is_compiled_for
+from daskdl.kernels.embedding import cpu, reference
+
+
+def row_numbers(x: FloatArray, n_in: int, *, out: NDArray[Any]) -> int:
+    """Turn numbers of rows into indices, and find the first that is none.
+
+    Parameters
+    ----------
+    x : ndarray of shape (rows,), float
+        Whole numbers from 0 to below `n_in`, hopefully. Not changed.
+    n_in : int
+        Number of rows of the weights.
+    out : ndarray of shape (rows,), int
+        Overwritten; of no use if a number is refused.
+
+    Returns
+    -------
+    position : int
+        Of the first number in `x` that is not whole or out of range, NaN included; -1
+        if there is none.
+    """
+    if not is_compiled_for(x):
+        return reference.row_numbers(x, n_in, out)
+    position: int = cpu.row_numbers(x, x.dtype.type(n_in), out)
+    return position
 
 
 def embedding_forward(
@@ -27,7 +52,10 @@ def embedding_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.embedding_forward(indices, weight, out)
+    if not is_compiled_for(weight, out):
+        return reference.embedding_forward(indices, weight, out)
+    cpu.gather(indices, weight, out)
+    return out
 
 
 def embedding_backward(
@@ -44,4 +72,7 @@ def embedding_backward(
     grad_weight : ndarray of shape (n_in, n_out), same dtype
         Overwritten with the sums, in the order of the rows.
     """
-    reference.embedding_backward(grad_out, indices, grad_weight)
+    if not is_compiled_for(grad_out, grad_weight):
+        reference.embedding_backward(grad_out, indices, grad_weight)
+        return
+    cpu.scatter_add(grad_out, indices, grad_weight)

@@ -7,6 +7,16 @@ from numpy.typing import NDArray
 from daskdl.arrays.namespace import FloatArray, array_namespace
 
 
+def row_numbers(x: FloatArray, n_in: int, out: NDArray[Any]) -> int:
+    """Compute what :func:`daskdl.kernels.embedding.row_numbers` says."""
+    xp = array_namespace(x)
+    is_number = (x >= 0) & (x < n_in) & (x % 1 == 0)
+    if not bool(xp.all(is_number)):
+        return int(xp.argmin(is_number))
+    out[...] = x
+    return -1
+
+
 def embedding_forward(
     indices: NDArray[Any], weight: FloatArray, out: FloatArray
 ) -> FloatArray:

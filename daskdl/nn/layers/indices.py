@@ -4,8 +4,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import DataError
+from daskdl.kernels.embedding import row_numbers
 
 
 def as_indices(
@@ -33,14 +34,11 @@ def as_indices(
     DataError
         If a number is not whole, or there is no such row.
     """
-    xp = array_namespace(x)
     flat = x.reshape(-1)
-    is_index = (flat >= 0) & (flat < n_in) & (flat % 1 == 0)
-    if not bool(xp.all(is_index)):
-        wrong = flat[~is_index][0]
+    wrong = row_numbers(flat, n_in, out=out)
+    if wrong >= 0:
         raise DataError(
             f"{who}: features must be whole numbers from 0 to {n_in - 1}, the rows of "
-            f"its weights, got {float(wrong):g}."
+            f"its weights, got {float(flat[wrong]):g}."
         )
-    out[...] = flat
     return out

@@ -6,6 +6,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.embedding import embedding_backward, embedding_forward
+from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
@@ -95,7 +96,7 @@ class LookupLayer(RowLayer[L]):
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; that in the features, which are numbers, is 0."""
         xp = array_namespace(grad_out)
-        grad_preout = self._preout_gradient(grad_out)
+        grad_preout = self._preout_gradient_or_view(grad_out)
         embedding_backward(grad_preout, self._indices, grad_weight=self.gradients["W"])
         if "b" in self.gradients:
             xp.sum(grad_preout, axis=0, out=self.gradients["b"])
@@ -104,6 +105,12 @@ class LookupLayer(RowLayer[L]):
         grad_x = self._like("grad_x", self._x)
         grad_x.fill(0)
         return grad_x
+
+    def _preout_gradient_or_view(self, grad_out: FloatArray) -> FloatArray:
+        """Return the gradient in the pre-activations, which is only read."""
+        if self._activation is IDENTITY and self._column is None:
+            return grad_out.reshape(self._output.shape)
+        return self._preout_gradient(grad_out)
 
     def _leading(self, x: FloatArray) -> tuple[int, ...]:
         """Return the axes of the output in front of the features."""
