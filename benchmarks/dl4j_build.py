@@ -47,6 +47,17 @@ def command(*, is_repaired: bool) -> list[str]:
     return ["java", *options, "-cp", ":".join(parts), "bench.Server", VERSION]
 
 
+def repairs() -> dict[str, str]:
+    """Return variables without which DL4J would not use what the processor has.
+
+    Its OpenBLAS, of 2021, takes newer processors with AVX-512 for old ones without any
+    wide vectors: a step of the MLP takes three times as long then.
+    """
+    if description()["vectors"] != "avx512f" or "OPENBLAS_CORETYPE" in os.environ:
+        return {}
+    return {"OPENBLAS_CORETYPE": "SkylakeX"}
+
+
 def _built() -> Path:
     """Return the folder of the classes, which is made at once or not at all."""
     _check_platform()

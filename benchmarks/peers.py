@@ -60,11 +60,14 @@ class Peer:
         Returns what starts its process.
     warm_ups : int
         How many times as long as others it needs until it runs at full speed.
+    variables : callable
+        Returns what its environment has besides.
     """
 
     title: str
     command: Callable[[Setting], list[str]]
     warm_ups: int = 1
+    variables: Callable[[], Mapping[str, str]] = dict
 
 
 def start(peer: str, setting: Setting, environ: Mapping[str, str]) -> Child:
@@ -86,7 +89,7 @@ def start(peer: str, setting: Setting, environ: Mapping[str, str]) -> Child:
     """
     return Child(
         PEERS[peer].command(setting),
-        env=environment(environ, setting.threads),
+        env={**environment(environ, setting.threads), **PEERS[peer].variables()},
         cores=set(setting.cores),
     )
 
@@ -128,7 +131,10 @@ PEERS = {
     TORCH: Peer("PyTorch", _python(TORCH)),
     JAX: Peer("JAX", _python(JAX)),
     DL4J_REPAIRED: Peer(
-        "DL4J repaired", lambda _: dl4j_build.command(is_repaired=True), warm_ups=8
+        "DL4J repaired",
+        lambda _: dl4j_build.command(is_repaired=True),
+        warm_ups=8,
+        variables=dl4j_build.repairs,
     ),
     DL4J: Peer(
         "DL4J as released", lambda _: dl4j_build.command(is_repaired=False), warm_ups=8
