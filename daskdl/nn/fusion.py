@@ -1,9 +1,10 @@
-"""Which layers and vertices do the rectifier behind them, found once for a network.
+"""Which layers and vertices do the work of the layer behind them, found once.
 
 A rectifier in an :class:`~daskdl.nn.layers.activation.Activation` layer of its own
 reads and writes again, forward and backward, what the part in front of it has just
 written. Where nobody else reads that, the part in front rectifies as it writes, and
-the layer hands arrays through. What comes out is the same.
+the layer hands arrays through. So it is with the maximum pooling behind a convolution,
+whose places then exist for one image at a time only. What comes out is the same.
 """
 
 from collections import Counter
@@ -12,16 +13,16 @@ from typing import Any, TypeAlias
 
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.layers.activation import ActivationLayer
+from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.stage import Stage
+from daskdl.nn.layers.subsampling import SubsamplingLayer
 from daskdl.nn.vertices.vertex import Vertex
 
 _Part: TypeAlias = Stage | Vertex[Any]
 
 
-def join_rectifiers(
-    parts: Sequence[tuple[Node, _Part]], outputs: Iterable[str]
-) -> None:
-    """Let each part that can do it take over the rectifier that alone reads it.
+def join_parts(parts: Sequence[tuple[Node, _Part]], outputs: Iterable[str]) -> None:
+    """Let each part that can do it take over the layer that alone reads it.
 
     Parameters
     ----------
@@ -34,17 +35,22 @@ def join_rectifiers(
     readers.update(outputs)
     by_name = {node.name: part for node, part in parts}
     for node, part in parts:
-        relu, source = _relu(part), by_name.get(node.inputs[0])
-        if relu is None or source is None or readers[node.inputs[0]] > 1:
+        source = by_name.get(node.inputs[0])
+        if source is None or readers[node.inputs[0]] > 1:
             continue
-        worker = source.layer if isinstance(source, Stage) else source
-        if worker.rectify():
-            relu.leave_to_source()
+        if isinstance(part, Stage) and not part.has_entrance:
+            _join(part.layer, source)
 
 
-def _relu(part: _Part) -> ActivationLayer | None:
-    """Return the layer of a part that rectifies what arrives, and nothing else."""
-    if not isinstance(part, Stage) or part.has_entrance:
-        return None
-    layer = part.layer
-    return layer if isinstance(layer, ActivationLayer) and layer.is_relu else None
+def _join(layer: Layer[Any], source: _Part) -> None:
+    """Let the source do the work of a layer, if both can."""
+    worker = source.layer if isinstance(source, Stage) else source
+    if isinstance(layer, ActivationLayer) and layer.is_relu and worker.rectify():
+        layer.leave_to_source()
+    if (
+        isinstance(layer, SubsamplingLayer)
+        and layer.is_plain_maximum
+        and isinstance(worker, Layer)
+        and worker.pool(layer.window_on)
+    ):
+        layer.leave_to_source()

@@ -21,7 +21,7 @@ from daskdl.nn.conf.network import (
 )
 from daskdl.nn.conf.topology import Node, learning_nodes
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.fusion import join_rectifiers
+from daskdl.nn.fusion import join_parts
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.lengths import output_steps
@@ -91,7 +91,7 @@ class NetworkStructure(ABC, Generic[Conf]):
             if isinstance(part, Stage)
             for layer in part.layer.walk()
         ]
-        join_rectifiers(self._parts, [node.name for node in self._output_nodes()])
+        join_parts(self._parts, [node.name for node in self._output_nodes()])
         self._learning = learning_nodes(self._nodes)
         for node, part in self._parts:
             if isinstance(part, Stage):

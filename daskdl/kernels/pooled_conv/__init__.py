@@ -5,7 +5,7 @@ What is between the two, often the largest array of a network, is never kept.
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.pooled_conv import cpu, reference
+from daskdl.kernels.pooled_conv import cpu, in_turn
 from daskdl.kernels.window import Window
 
 
@@ -50,7 +50,7 @@ def pooled_convolution_forward(
     out : ndarray
         The array that was given.
     """
-    forward = reference.forward
+    forward = in_turn.forward
     if cpu.takes(x, weight, out):
         forward = cpu.forward
     forward(x, weight, bias, window, pool, workspace, rectifies, out, winner)
@@ -94,7 +94,7 @@ def pooled_convolution_backward(
     grad_x : ndarray or None
         What was given.
     """
-    backward = reference.backward
+    backward = in_turn.backward
     if cpu.takes(x, weight, grad_out, output, grad_weight):
         backward = cpu.backward
     backward(

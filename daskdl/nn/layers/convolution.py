@@ -2,9 +2,21 @@
 
 from typing import Literal
 
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.pooled_conv import (
+    pooled_convolution_backward,
+    pooled_convolution_forward,
+)
+from daskdl.nn.activations.identity import IDENTITY
+from daskdl.nn.activations.rectifiers import RELU
+from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.values import CountPair, IndexPair
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+from daskdl.nn.layers.layer import PoolOn
 
 
 class Convolution2D(ConvolvingConf):
@@ -36,4 +48,73 @@ class Convolution2D(ConvolvingConf):
 
 
 class ConvolutionLayer(ConvolvingLayer[Convolution2D]):
-    """``activation(cross-correlation of x with W, plus b)`` of images."""
+    """``activation(cross-correlation of x with W, plus b)`` of images.
+
+    It can take over the maximum pooling behind it, see :mod:`daskdl.nn.fusion`.
+    """
+
+    def __init__(
+        self,
+        conf: Convolution2D,
+        input_type: InputType,
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._pool_on: PoolOn | None = None
+
+    def pool(self, window_of: PoolOn) -> bool:
+        """Take over the pooling, if there is at most a rectifier in front of it."""
+        if self._activation not in (IDENTITY, RELU):
+            return False
+        self._pool_on = window_of
+        return True
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        if self._pool_on is None:
+            return super().forward(x, training=training, mask=mask, rng=rng)
+        self._check_input(x)
+        self._x = x
+        self._window = self._window_on(x.shape[1:-1])
+        self._pool = self._pool_on(self._window.out)
+        shape = (x.shape[0], *self._pool.out, self.conf.n_out)
+        self._output = self._buffer("output", shape, x.dtype)
+        self._winner = self._buffer("winner", shape, x.dtype)
+        return pooled_convolution_forward(
+            x,
+            self.params["W"],
+            self.params.get("b"),
+            self._window,
+            self._pool,
+            self._workspace,
+            rectifies=self._activation is RELU,
+            out=self._output,
+            winner=self._winner,
+        )
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; see :meth:`Layer.backward`."""
+        if self._pool_on is None:
+            return super().backward(grad_out)
+        return pooled_convolution_backward(
+            grad_out,
+            self._x,
+            self.params["W"],
+            self._window,
+            self._pool,
+            self._workspace,
+            rectifies=self._activation is RELU,
+            output=self._output,
+            winner=self._winner,
+            grad_weight=self.gradients["W"],
+            grad_bias=self.gradients.get("b"),
+            grad_x=self._like("grad_x", self._x) if self.needs_grad_x else None,
+        )

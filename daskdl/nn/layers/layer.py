@@ -1,8 +1,8 @@
 """What every layer can do, and what an output layer can do besides."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
+from daskdl.kernels.window import Window
 from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
@@ -18,6 +19,9 @@ from daskdl.nn.initializers import draw_weights
 
 C = TypeVar("C", bound=LayerConf)
 T = TypeVar("T")
+
+# Where a pooling lies on images of some sizes.
+PoolOn: TypeAlias = Callable[[tuple[int, ...]], Window]
 
 
 class Layer(ABC, Generic[C]):
@@ -151,6 +155,22 @@ class Layer(ABC, Generic[C]):
 
     def rectify(self) -> bool:
         """Rectify the output from now on, which only a rectifier reads.
+
+        Returns
+        -------
+        bool
+            Whether the layer can: by itself none does.
+        """
+        return False
+
+    def pool(self, window_of: PoolOn) -> bool:
+        """Return the maxima of the output from now on, which only a pooling reads.
+
+        Parameters
+        ----------
+        window_of : function of sizes
+            Returns the pooling's window on images of these sizes: without padding,
+            dilation and overlap.
 
         Returns
         -------

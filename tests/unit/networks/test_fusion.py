@@ -23,6 +23,7 @@ from daskdl import (
     Output,
     Reshape,
     RnnOutput,
+    Subsampling,
 )
 from daskdl.nn import structure
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
@@ -113,8 +114,23 @@ def series(**options):
     )
 
 
+def pooled(**options):
+    same = {"convolution_mode": "same", "kernel_size": (3, 2)}
+    return sequence(
+        Convolutional(height=5, width=4, channels=2),
+        Convolution2D(n_out=3, activation="relu", **same),
+        Subsampling(),
+        Convolution2D(n_out=4, has_bias=False, **IDENTITY, **same),
+        Subsampling(kernel_size=(1, 2), stride=(1, 2)),
+        Output(n_out=2),
+        updater=SGD,
+        **options,
+    )
+
+
 NETWORKS = {
     "residual block": residual,
+    "pooled": pooled,
     "dense": dense_rows,
     "convolution": convolution,
     "series": series,
@@ -139,7 +155,7 @@ def unfused(monkeypatch):
 
     def make(network):
         with monkeypatch.context() as patch:
-            patch.setattr(structure, "join_rectifiers", lambda parts, outputs: None)
+            patch.setattr(structure, "join_parts", lambda parts, outputs: None)
             return network.clone()
 
     return make
@@ -215,11 +231,14 @@ def test_the_gradient_is_that_of_the_score(rng, name):
 
 
 @every_network
-def test_each_rectifier_is_left_to_what_is_in_front(name):
+def test_rectifiers_and_poolings_are_left_to_what_is_in_front(name):
     network = NETWORKS[name]()
-    confs = {node.name: node.conf for node in network.nodes}
-    rectifiers = [key for key, conf in confs.items() if isinstance(conf, Activation)]
-    assert handed_through(network) == rectifiers
+    left = [
+        node.name
+        for node in network.nodes
+        if isinstance(node.conf, (Activation, Subsampling))
+    ]
+    assert handed_through(network) == left
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -310,6 +329,38 @@ SEPARATE = {
 @pytest.mark.parametrize("why", SEPARATE)
 def test_a_rectifier_works_for_itself_where_it_must(why):
     assert handed_through(graph(*SEPARATE[why])) == []
+
+
+OTHER_POOLINGS = {
+    "windows that overlap": {"kernel_size": 3},
+    "windows with gaps": {"kernel_size": 1},
+    "averages": {"pooling_type": "avg"},
+    "padding": {"padding": 1},
+    "padding by mode": {"convolution_mode": "same"},
+    "dilation": {"dilation": 2},
+    "dropout": {"keep_probability": 0.5},
+}
+
+
+@pytest.mark.parametrize("why", OTHER_POOLINGS)
+def test_a_pooling_works_for_itself_where_it_must(why):
+    network = sequence(
+        Convolutional(height=9, width=9, channels=2),
+        Convolution2D(n_out=3, kernel_size=2, **IDENTITY),
+        Subsampling(**OTHER_POOLINGS[why]),
+        Output(n_out=2),
+    )
+    assert handed_through(network) == []
+
+
+def test_a_pooling_behind_another_activation_works_for_itself():
+    network = sequence(
+        Convolutional(height=9, width=9, channels=2),
+        Convolution2D(n_out=3, kernel_size=2, activation="tanh"),
+        Subsampling(),
+        Output(n_out=2),
+    )
+    assert handed_through(network) == []
 
 
 @pytest.mark.parametrize("why", ["another reader", "a frozen layer", "a locked scale"])

@@ -2,8 +2,8 @@
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.conv import reference as convolution
-from daskdl.kernels.pooling import reference as pooling
+from daskdl.kernels.conv import convolution_backward, convolution_forward
+from daskdl.kernels.pooling import max_pool_backward, max_pool_forward
 from daskdl.kernels.window import Window
 
 
@@ -21,9 +21,9 @@ def forward(
     """Compute what ``pooled_conv.pooled_convolution_forward`` says."""
     xp = array_namespace(x)
     places = _places(x, weight, window, workspace)
-    convolution.convolution_forward(x, weight, bias, window, workspace, places)
+    convolution_forward(x, weight, bias, window, workspace, out=places)
     number = workspace.take("pooled_conv.winner", out.shape, xp.uint32)
-    pooling.max_pool_forward(places, pool, workspace, out, number)
+    max_pool_forward(places, pool, workspace, out=out, winner=number)
     xp.copyto(winner, number)
     if rectifies:
         xp.maximum(out, 0, out=out)
@@ -52,9 +52,16 @@ def backward(
     number = workspace.take("pooled_conv.winner", output.shape, xp.uint32)
     xp.copyto(number, winner, casting="unsafe")
     places = _places(x, weight, window, workspace)
-    pooling.max_pool_backward(grad, number, pool, workspace, places)
-    convolution.convolution_backward(
-        places, x, weight, window, workspace, grad_weight, grad_bias, grad_x
+    max_pool_backward(grad, number, pool, workspace, grad_x=places)
+    convolution_backward(
+        places,
+        x,
+        weight,
+        window,
+        workspace,
+        grad_weight=grad_weight,
+        grad_bias=grad_bias,
+        grad_x=grad_x,
     )
 
 
