@@ -338,7 +338,6 @@ OTHER_POOLINGS = {
     "padding": {"padding": 1},
     "padding by mode": {"convolution_mode": "same"},
     "dilation": {"dilation": 2},
-    "dropout": {"keep_probability": 0.5},
 }
 
 
