@@ -17,7 +17,7 @@ from tests.unit.kernels.tiles.units import EVERY_UNIT, name_of
 
 every_unit = pytest.mark.parametrize("unit", EVERY_UNIT, ids=name_of)
 dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
-many = settings(max_examples=20, derandomize=True)
+many = settings(max_examples=12, derandomize=True)
 
 row_sizes = st.tuples(st.integers(1, 30), st.integers(1, 30))
 column_counts = st.integers(1, 200)

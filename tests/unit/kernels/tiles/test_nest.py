@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from daskdl.kernels.tiles.nest import Axis, joined
 from tests.unit.kernels.tiles.nests import places
 
-many = settings(max_examples=200, derandomize=True)
+many = settings(max_examples=60, derandomize=True)
 few_strides = st.integers(-3, 3)
 
 

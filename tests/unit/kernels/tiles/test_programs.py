@@ -10,7 +10,8 @@ from tests.unit.kernels.tiles.units import HOST_UNITS, name_of
 every_unit = pytest.mark.parametrize("unit", HOST_UNITS, ids=name_of)
 dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
 # Each one is compiled.
-few = settings(max_examples=12, derandomize=True)
+few = settings(max_examples=10, derandomize=True)
+fewer = settings(max_examples=6, derandomize=True)
 
 
 @every_unit
@@ -26,7 +27,7 @@ def test_a_contraction_is_the_sum_of_products_and_touches_nothing_else(
 
 @every_unit
 @dtypes
-@few
+@fewer
 @given(case=copies())
 def test_a_copy_is_the_runs_and_touches_nothing_else(unit, dtype, case):
     for array, expected in zip(case.run(unit, dtype), case.after, strict=True):
@@ -35,7 +36,7 @@ def test_a_copy_is_the_runs_and_touches_nothing_else(unit, dtype, case):
 
 @every_unit
 @dtypes
-@few
+@fewer
 @given(case=maxima())
 def test_a_function_is_computed_at_its_places_and_touches_nothing_else(
     unit, dtype, case
