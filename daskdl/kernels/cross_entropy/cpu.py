@@ -3,7 +3,8 @@
 Labels are mostly one class a row. A branch for each would cost more than reading them,
 and a logarithm for each much more. So a first loop of vectors finds how many labels are
 not 0, their sum, and the sum of their outputs: for one class that is all there is to
-know. Other rows are gone through number by number.
+know. Where every row is of one class or none, the logarithms are left to NumPy, whose
+run in vectors. Other rows are gone through number by number.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -14,26 +15,53 @@ from daskdl.kernels.jit import jit
 
 
 @jit(reorders=True)
+def picked_outputs(labels, output, low, high, rows):
+    """Write the output of the class of each row, and 1 where it has none.
+
+    Return whether all labels are 0, or 1 and alone in their row, and all outputs
+    finite; `rows` is of no use if not.
+    """
+    one = output.dtype.type(1)
+    for r in range(output.shape[0]):
+        count, total, picked = _counted(labels[r], output[r])
+        if (total != count) | (count > one) | (picked != picked):
+            return False
+        picked = low if picked < low else picked
+        picked = high if picked > high else picked
+        rows[r] = picked if count == one else one
+    return True
+
+
+@jit(reorders=True)
 def cross_entropy_rows(labels, output, low, high, rows):
     """Write the cross entropy of each row."""
     zero, one = output.dtype.type(0), output.dtype.type(1)
     for r in range(output.shape[0]):
         label, p = labels[r], output[r]
-        count = total = picked = zero
-        for i in range(p.size):
-            is_counted = one if label[i] != zero else zero
-            count += is_counted
-            total += label[i]
-            # A product, so that a NaN of any output is in the sum.
-            picked += is_counted * p[i]
-        if count == one:
+        count, total, picked = _counted(label, p)
+        if (count == one) & (picked == picked):
             rows[r] = -total * _logarithm(picked, low, high)
             continue
         score = 0.0
         for i in range(p.size):
-            if (label[i] != zero) | (p[i] != p[i]):
+            # Where an output is not finite, 0 times its logarithm may be NaN.
+            if (label[i] != zero) | (p[i] - p[i] != zero):
                 score += label[i] * _logarithm(p[i], low, high)
         rows[r] = -score
+
+
+@jit(reorders=True)
+def _counted(label, p):
+    """Return how many labels are not 0, their sum, and the sum of their outputs."""
+    zero, one = p.dtype.type(0), p.dtype.type(1)
+    count = total = picked = zero
+    for i in range(p.size):
+        is_counted = one if label[i] != zero else zero
+        count += is_counted
+        total += label[i]
+        # A product: the sum is NaN if any output is infinite or NaN.
+        picked += is_counted * p[i]
+    return count, total, picked
 
 
 @jit

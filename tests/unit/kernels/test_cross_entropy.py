@@ -45,6 +45,19 @@ def test_one_nan_makes_its_row_nan(rng, kind, column):
     np.testing.assert_array_equal(np.isnan(rows), [False, True, False])
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("high", [HIGH, np.inf])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("column", [0, 1, 18])
+def test_infinite_outputs_count_as_in_the_twin(rng, kind, column, value, high):
+    labels, output = LABELS[kind](rng, 3, 19), outputs(rng, (3, 19), "f8")
+    output[1, column] = value
+    expected = reference.cross_entropy_rows(labels, output, LOW, high)
+    rows = cross_entropy_rows(labels.astype("f8"), output, LOW, high)
+    np.testing.assert_allclose(rows, expected, rtol=1e-14)
+
+
 def test_without_an_upper_limit_nothing_above_is_clipped():
     rows = cross_entropy_rows(np.array([[1.0]]), np.array([[np.e]]), 1e-300, np.inf)
     np.testing.assert_allclose(rows, [-1.0])
