@@ -1,5 +1,7 @@
 """``daskdl doctor``: what works here, what is missing, and how to get it."""
 
+from typing import Any
+
 import click
 
 from daskdl.cli.exits import debug_option, json_option
@@ -9,15 +11,43 @@ __all__ = ["command"]
 
 @click.command("doctor")
 @click.option("--scheduler", metavar="ADDRESS", help="Also ask this scheduler.")
+@click.option(
+    "--warm",
+    is_flag=True,
+    help="Compile ahead what training needs, instead of checking.",
+)
+@click.option(
+    "--network",
+    "networks",
+    metavar="FILE",
+    multiple=True,
+    help="With --warm: for this job, saved network, run or configuration.",
+)
 @json_option
 @debug_option
 @click.pass_context
-def command(ctx: click.Context, scheduler: str | None, as_json: bool) -> None:
+def command(
+    ctx: click.Context,
+    scheduler: str | None,
+    warm: bool,
+    networks: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Check this installation, and a cluster with --scheduler.
+
+    With --warm, compile: code is kept in a folder of the user's, by kind of CPU, and
+    processes that find it there start at once. Run it once on a machine, or once on
+    each kind of machine that shares a home directory. Convolutions and LSTM layers are
+    compiled for their sizes: name the networks with --network, once for each.
 
     Exit code 0: all that training needs works; 1: something does not. What is only
     optional (HDFS, a JVM, a GPU) does not change the exit code.
     """
+    if warm:
+        _warm(networks, as_json=as_json)
+        return
+    if networks:
+        raise click.UsageError("--network needs --warm.")
     import json
 
     from rich.console import Console
@@ -43,3 +73,36 @@ def command(ctx: click.Context, scheduler: str | None, as_json: bool) -> None:
         checks = {f.what: {"ok": f.is_ok, "found": f.found} for f in findings}
         click.echo(json.dumps({"healthy": healthy, "checks": checks}))
     ctx.exit(0 if healthy else 1)
+
+
+def _warm(networks: tuple[str, ...], *, as_json: bool) -> None:
+    import json
+
+    from rich.console import Console
+
+    from daskdl.cli.warming import warm
+    from daskdl.kernels.jit import numba_is_used
+    from daskdl.kernels.machine_code import cache_directory
+
+    console = Console(stderr=as_json)
+    if not numba_is_used():
+        console.print("Nothing is compiled: NumPy's kernels are used.")
+    facts: list[dict[str, Any]] = []
+    for done in warm(networks):
+        console.print(
+            f"{done.name}: {done.compiled} compiled, {done.seconds:.1f} s",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+        facts.append(
+            {
+                "network": done.name,
+                "compiled": done.compiled,
+                "seconds": round(done.seconds, 3),
+            }
+        )
+    folder = str(cache_directory())
+    console.print(f"folder: {folder}", highlight=False, markup=False, soft_wrap=True)
+    if as_json:
+        click.echo(json.dumps({"folder": folder, "warmed": facts}))

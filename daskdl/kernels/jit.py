@@ -24,7 +24,8 @@ import numpy as np
 
 from daskdl.checks import check_one_of
 from daskdl.errors import MissingExtraError
-from daskdl.kernels.entry import Kind, Native, can_enter, entry_code, kinds_of, loaded
+from daskdl.kernels.entry import Native, can_enter, entry_code, loaded
+from daskdl.kernels.kinds import Kind, kinds_of
 from daskdl.kernels.machine_code import (
     cache_directory,
     digest_of_sources,
@@ -90,6 +91,8 @@ class Kernel:
         self._reorders = reorders
         self._compiled: Any = None
         self._natives: dict[tuple[Kind, ...], Native] = {}
+        # The one that ran last; it hands over what it is not for.
+        self._native: Native = self._run
 
     def __call__(self, *args: Any) -> Any:
         """Call the compiled function.
@@ -100,11 +103,7 @@ class Kernel:
             When it must be compiled and numba cannot be imported; callers ask
             :func:`numba_is_used` first.
         """
-        kinds = kinds_of(args)
-        native = self._natives.get(kinds)
-        if native is None:
-            native = self._load(kinds, args)
-        return native(*args)
+        return self._native(*args)
 
     def __reduce__(self) -> str:
         return self._function.__qualname__
@@ -114,17 +113,30 @@ class Kernel:
         # What numba asks of a global that a kernel calls.
         return self._compile()._numba_type_
 
-    def _load(self, kinds: tuple[Kind, ...], args: tuple[Any, ...]) -> Native:
-        with _compile_lock:
-            if kinds not in self._natives:
-                self._natives[kinds] = self._native(kinds, args)
-            return self._natives[kinds]
+    def _run(self, *args: Any) -> Any:
+        """Run the code that is for these arguments, compiling it if need be."""
+        kinds = kinds_of(args)
+        native = self._natives.get(kinds)
+        if native is None:
+            with _compile_lock:
+                if kinds not in self._natives:
+                    self._natives[kinds] = self._native_for(kinds, args)
+                native = self._natives[kinds]
+        self._native = native
+        return native(*args)
 
-    def _native(self, kinds: tuple[Kind, ...], args: tuple[Any, ...]) -> Native:
-        """Return what runs without numba, or else numba's function."""
+    def _run_other(self, kinds: tuple[Kind, ...], *args: Any) -> Any:
+        """Run what an entry for `kinds` handed over."""
+        if kinds_of(args) == kinds:
+            # An equal type of elements that is another object, as unpickling makes.
+            return self._inside()(*args)
+        return self._run(*args)
+
+    def _native_for(self, kinds: tuple[Kind, ...], args: tuple[Any, ...]) -> Native:
+        """Return what runs without numba, or else what runs inside it."""
         # A function inside another one may use what that one knows.
         if "<locals>" in self._function.__qualname__ or not can_enter(kinds):
-            return self._numbas()
+            return self._inside()
         directory = cache_directory()
         name = _name_of(self._function, self._reorders, kinds)
         path = None if directory is None else directory / f"{name}.o"
@@ -133,7 +145,9 @@ class Kernel:
             code = self._entry_code(kinds, args)
             if path is not None:
                 write_code(path, code)
-        return self._numbas() if code == _NUMBAS else loaded(code, kinds)
+        if code == _NUMBAS:
+            return self._inside()
+        return loaded(code, kinds, functools.partial(self._run_other, kinds))
 
     def _entry_code(self, kinds: tuple[Kind, ...], args: tuple[Any, ...]) -> bytes:
         compiled = self._compile()
@@ -148,7 +162,8 @@ class Kernel:
             compiled.compile(types)
         return entry_code(compiled.overloads[types], kinds) or _NUMBAS
 
-    def _numbas(self) -> Native:
+    def _inside(self) -> Native:
+        """Return what takes arguments of all kinds, inside numba."""
         compiled: Native = self._compile()
         return compiled
 

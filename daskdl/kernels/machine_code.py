@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +101,8 @@ def binding_version() -> str:
     return version
 
 
-def address_of(function: str, code: bytes) -> int:
-    """Load object code, which stays loaded, and return where a function of it lies."""
+def addresses_of(names: Sequence[str], code: bytes) -> list[int]:
+    """Load object code, which stays loaded, and return where its parts lie."""
     from llvmlite import binding
 
     with _lock:
@@ -112,8 +112,7 @@ def address_of(function: str, code: bytes) -> int:
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
         _engines.append(engine)
-        address: int = engine.get_function_address(function)
-    return address
+        return [engine.get_function_address(name) for name in names]
 
 
 def read_code(path: Path) -> bytes | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from daskdl.kernels.machine_code import (
-    address_of,
+    addresses_of,
     cache_directory,
     digest_of_sources,
     host,
@@ -64,7 +64,8 @@ def _load(program: Program, unit: VectorUnit) -> Native:
 
     arguments = [ctypes.c_int64] * (program.n_arguments + 1)
     kind = ctypes.CFUNCTYPE(None, *arguments)
-    return kind(address_of(FUNCTION, _kept_code(program, unit)))
+    (address,) = addresses_of([FUNCTION], _kept_code(program, unit))
+    return kind(address)
 
 
 def _kept_code(program: Program, unit: VectorUnit) -> bytes:

@@ -1,0 +1,86 @@
+"""Compile what a network needs before there are data."""
+
+import logging
+import threading
+from typing import Any
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.errors import DaskdlError, OptionError
+from daskdl.nn.batches import Port
+from daskdl.nn.conf.input_type import Recurrent
+from daskdl.nn.network import Network
+
+_LOGGER = logging.getLogger(__name__)
+# Code is for any number of time steps; two run all of it.
+_TIME_STEPS = 2
+
+
+def compile_for(network: Network[Any], batch_size: int) -> None:
+    """Train one minibatch of zeros, which compiles all that training needs.
+
+    Parameters
+    ----------
+    network : Network
+        Changed: it is of no more use afterwards.
+    batch_size : int
+        Examples of the minibatches to come.
+
+    Raises
+    ------
+    OptionError
+        If the network leaves sizes open that only data tell.
+    """
+    features = [_zeros(port, batch_size) for port in network.inputs]
+    labels = [_zeros(port, batch_size) for port in network.labels]
+    if len(features) == len(labels) == 1:
+        network.fit_minibatch(DataSet(features[0], labels[0]))
+    else:
+        network.fit_minibatch(MultiDataSet(features, labels))
+
+
+def start_compiling(network: Network[Any], batch_size: int) -> threading.Thread:
+    """Compile in the background what training `network` will need.
+
+    Nothing of the network is touched: a copy of its configuration is trained.
+
+    Parameters
+    ----------
+    network : Network
+        What will be trained.
+    batch_size : int
+        Examples of its minibatches.
+
+    Returns
+    -------
+    thread
+        A daemon: a process may end before it does. What fails in it is logged, and
+        will fail again, and be told, where it matters.
+    """
+    kind, conf, n_params = type(network), network.conf, network.n_params
+
+    def work() -> None:
+        try:
+            # Parameters are given, since to draw them takes longest.
+            compile_for(kind(conf, np.zeros(n_params, network.dtype)), batch_size)
+        except (DaskdlError, RuntimeError, ValueError, FloatingPointError) as error:
+            _LOGGER.debug("nothing was compiled ahead: %s", error)
+
+    thread = threading.Thread(target=work, name="daskdl-compile", daemon=True)
+    thread.start()
+    return thread
+
+
+def _zeros(port: Port, batch_size: int) -> FloatArray:
+    kind = port.type
+    if isinstance(kind, Recurrent) and kind.time_steps is None:
+        kind = kind.replaced(time_steps=_TIME_STEPS)
+    shape = kind.border_shape
+    if None in shape:
+        raise OptionError(
+            f"{port.who}: sizes must be known before there are data, got {kind}."
+        )
+    return np.zeros((batch_size, *(n for n in shape if n is not None)), np.float32)
