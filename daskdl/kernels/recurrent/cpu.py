@@ -59,8 +59,8 @@ def lstm_forward(
     made = (trace.gates, trace.cells, trace.active_cells, trace.hidden)
     first, later = ([array[step:] for array in made] for step in (0, 1))
     _run(program, 1, *fixed, hidden, cell, *first)
-    if sizes.time > 1:
-        _run(program, sizes.time - 1, *fixed, trace.hidden, trace.cells, *later)
+    if len(trace.x) > 1:
+        _run(program, len(trace.x) - 1, *fixed, trace.hidden, trace.cells, *later)
     if out is not None:
         np.copyto(out, trace.hidden.transpose(1, 0, 2))
     return out
@@ -77,31 +77,30 @@ def lstm_backward(
     """Compute what :func:`daskdl.kernels.recurrent.lstm_backward` says."""
     sizes = _sizes(trace)
     dtype = trace.x.dtype
-    grad_out = np.ascontiguousarray(grad_out, dtype)
+    grad_hidden = workspace.take("lstm.grad_hidden", trace.hidden.shape, dtype)
+    np.copyto(grad_hidden, grad_out.transpose(1, 0, 2))
     recurrent = weights.recurrent_weight
     backwards = workspace.take("lstm.backwards", recurrent.shape[::-1], dtype)
     np.copyto(backwards, recurrent.T)
     grads = workspace.take("lstm.grad_preout", trace.gates.shape, dtype)
     grad_cell = workspace.take("lstm.grad_cell", trace.cells.shape[1:], dtype)
     grad_cell.fill(0)
-    room = workspace.take("lstm.grad_hidden", trace.cells.shape[1:], dtype)
     nothing = _zeros(workspace, trace.gates[0])
     program = programs.lstm_backward(sizes)
     # From the last step back. Nothing comes to it from behind, and nothing was in
     # front of the first one.
-    for first, last in _stretches(sizes.time):
+    for first, last in _stretches(len(trace.x)):
         _run(
             program,
             first - last + 1,
             backwards,
-            grad_out[:, first:],
+            grad_hidden[first],
             trace.gates[first],
             trace.active_cells[first],
             trace.cells[first - 1] if first else nothing,
-            grads[first + 1] if first + 1 < sizes.time else nothing,
+            grads[first + 1] if first + 1 < len(trace.x) else nothing,
             grads[first],
             grad_cell,
-            room,
         )
     sum_gradients(grads, trace, gradients)
     if grad_x is None:
@@ -125,8 +124,8 @@ def _stretches(time: int) -> list[tuple[int, int]]:
 
 
 def _sizes(trace: LstmTrace) -> LstmSizes:
-    time, batch, n_out = trace.hidden.shape
-    return LstmSizes(batch, time, n_out, trace.x.dtype.name)
+    _, batch, n_out = trace.hidden.shape
+    return LstmSizes(batch, n_out, trace.x.dtype.name)
 
 
 def _zeros(workspace: Workspace, like: FloatArray) -> FloatArray:

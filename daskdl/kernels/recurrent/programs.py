@@ -3,9 +3,8 @@
 ::
 
     forward, from the first step on        backward, from the last step on
-      z[t] += h[t-1] @ R                     dh = gradient of the output
-      gates, cell, output                    dh += dz[t+1] @ R^T
-                                             dz[t], gradient of the cell
+      z[t] += h[t-1] @ R                     dh[t] += dz[t+1] @ R^T
+      gates, cell, output                    dz[t], gradient of the cell
 
 In ``@`` the rows of a tile are examples of the minibatch. R stays in a level-2 cache
 from step to step; the sums of a tile, the gates and the cells never leave the core.
@@ -18,7 +17,6 @@ from daskdl.kernels.tiles.nest import (
     Argument,
     Axis,
     Contraction,
-    Copy,
     Field,
     Pointwise,
     Program,
@@ -27,10 +25,9 @@ from daskdl.kernels.tiles.nest import (
 
 @dataclass(frozen=True)
 class LstmSizes:
-    """Examples, time steps and width of an LSTM, and the type of its numbers."""
+    """Examples and width of an LSTM, and the type of its numbers."""
 
     batch: int
-    time: int
     n_out: int
     dtype: str
 
@@ -75,20 +72,17 @@ def lstm_backward(sizes: LstmSizes) -> Program:
     """Return the program of time steps, from the last one back.
 
     Its arguments, at the last step: transposed recurrent weights (4 n, n), gradient of
-    the output (batch, time, n), gates, tanh of the cell, cell before, gradient in the
-    sums of the step behind, that of this step, the gradient in the cell (one step, kept
-    up to date), and scratch of one step.
+    the output, which is added to, gates, tanh of the cell, cell before, gradient in the
+    sums of the step behind, that of this step, and the gradient in the cell (one step,
+    kept up to date).
     """
     batch, n = sizes.batch, sizes.n_out
     wide, narrow = 4 * batch * n, batch * n
-    room = Argument(8)
-    arriving = Copy(
-        room, n, (Axis(batch, a=sizes.time * n, c=n),), Argument(1, step=-n)
-    )
+    grad_hidden = Argument(1, step=-narrow)
     product = Contraction(
         Argument(5, step=-wide),
         Argument(0),
-        room,
+        grad_hidden,
         (Axis(1), Axis(batch, a=4 * n, c=n)),
         n,
         (Axis(4 * n, a=1, b=n),),
@@ -100,9 +94,9 @@ def lstm_backward(sizes: LstmSizes) -> Program:
     grad_cell = Field(Argument(7), (n,))
     step = Pointwise(
         "lstm_backward",
-        (*gates, active, cell_before, Field(room, (n,)), grad_cell),
+        (*gates, active, cell_before, Field(grad_hidden, (n,)), grad_cell),
         (*sums, grad_cell),
         (batch,),
         n,
     )
-    return Program(sizes.dtype, 9, (arriving, product, step))
+    return Program(sizes.dtype, 8, (product, step))

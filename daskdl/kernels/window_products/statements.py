@@ -129,9 +129,8 @@ def windows_by_places(
         loops,
         "sum",
     )
-    stretches, near = _split(product, geometry.dtype)
-    product = replace(product, sums=near, loops=(stretches, *product.loops))
-    return (*_filled_room(geometry, where), product)
+    stretches = _in_stretches(product, geometry.dtype)
+    return (*_filled_room(geometry, where), *stretches)
 
 
 def places_to_windows(
@@ -237,15 +236,32 @@ def turned_sizes(geometry: Geometry) -> tuple[int, ...]:
     )
 
 
-def _split(product: Contraction, dtype: str) -> tuple[Axis, tuple[Axis, ...]]:
-    """Cut the slowest sum into stretches whose rows of B stay near; return both."""
+def _in_stretches(product: Contraction, dtype: str) -> tuple[Contraction, ...]:
+    """Cut the slowest sum so that rows of B stay near while all tiles of C go by."""
     slowest, *rest = product.sums
     width = min(product.columns * np.dtype(dtype).itemsize, 2 * vector_unit().width)
     others = math.prod(axis.size for axis in rest)
-    most = min(slowest.size, max(1, _NEAR_BYTES // (others * width)))
-    size = max(n for n in range(1, most + 1) if slowest.size % n == 0)
-    stretches = Axis(slowest.size // size, a=slowest.a * size, b=slowest.b * size)
-    return stretches, _joined_or_one(replace(slowest, size=size), *rest)
+    size = min(slowest.size, max(1, _NEAR_BYTES // (others * width)))
+    n, left = divmod(slowest.size, size)
+    stretch = Axis(n, a=slowest.a * size, b=slowest.b * size)
+    whole = replace(
+        product,
+        sums=_joined_or_one(replace(slowest, size=size), *rest),
+        loops=(stretch, *product.loops),
+    )
+    if not left:
+        return (whole,)
+    last = replace(
+        product,
+        a=_shifted(product.a, n * stretch.a),
+        b=_shifted(product.b, n * stretch.b),
+        sums=_joined_or_one(replace(slowest, size=left), *rest),
+    )
+    return (whole, last)
+
+
+def _shifted(argument: Argument, by: int) -> Argument:
+    return replace(argument, offset=argument.offset + by)
 
 
 def _rows_of(axes: list[Axis]) -> tuple[tuple[Axis, Axis], tuple[Axis, ...]]:
