@@ -16,6 +16,8 @@ from tests.unit.layers.vertex_cases import Alone as AloneVertex
 @pytest.fixture(autouse=True)
 def _cupy(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", Namespace)
+    # Bit for bit only where both run NumPy's kernels.
+    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
 
 
 class OnDevice(AloneLayer):
@@ -36,9 +38,7 @@ class OnDevice(AloneLayer):
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("name", CASES)
-def test_layers_compute_the_same(rng, monkeypatch, name, training):
-    # Bit for bit only where both run NumPy's kernels.
-    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
+def test_layers_compute_the_same(rng, name, training):
     host, device = AloneLayer(name), OnDevice(name)
     x, grad_out = host.x(rng), rng.standard_normal(host.out_shape())
     output = device.forward(pretend(x), training=training)
