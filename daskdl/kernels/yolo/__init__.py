@@ -4,8 +4,11 @@ Everything is in units of grid cells. A box is ``(x, y, width, height, confidenc
 classes...)``, x and y counted from the corner of its cell.
 """
 
+import numpy as np
+
 from daskdl.arrays.namespace import FloatArray
-from daskdl.kernels.yolo import reference
+from daskdl.kernels.dispatch import is_compiled_for
+from daskdl.kernels.yolo import cpu, reference
 
 
 def boxes_forward(x: FloatArray, priors: FloatArray, *, out: FloatArray) -> FloatArray:
@@ -30,7 +33,13 @@ def boxes_forward(x: FloatArray, priors: FloatArray, *, out: FloatArray) -> Floa
     ----------
     Redmon and Farhadi, *YOLO9000: Better, Faster, Stronger*, 2016, section 2.
     """
-    return reference.boxes_forward(x, priors, out)
+    if not is_compiled_for(x, priors, out):
+        return reference.boxes_forward(x, priors, out)
+    numbers, boxes = (array.reshape(-1, x.shape[-1]) for array in (x, out))
+    cpu.exponents(numbers, x.dtype.type(reference.exponent_limit(x)), boxes)
+    np.exp(boxes, out=boxes)
+    cpu.boxes_of_exponentials(priors, boxes)
+    return out
 
 
 def boxes_backward(
@@ -54,28 +63,34 @@ def boxes_backward(
 
 
 def overlap_forward(
-    boxes: FloatArray, top_left: FloatArray, bottom_right: FloatArray
+    boxes: FloatArray,
+    cells: FloatArray,
+    top_left: FloatArray,
+    bottom_right: FloatArray,
 ) -> FloatArray:
     """Compute the intersection over union of predicted boxes with one of each cell.
 
     Parameters
     ----------
-    boxes : ndarray of shape (batch, height, width, boxes, at least 4)
-        What :func:`boxes_forward` returned.
-    top_left, bottom_right : ndarray of shape (batch, height, width, 2), same dtype
+    boxes : ndarray of shape (cells, boxes, at least 4)
+        What :func:`boxes_forward` returned, of any cells.
+    cells : ndarray of shape (cells, 2), same dtype
+        Their corners (x, y), counted from the corner of the grid.
+    top_left, bottom_right : ndarray of shape (cells, 2), same dtype
         Corners (x, y) of the cell's box, counted from the corner of the grid.
 
     Returns
     -------
-    overlap : ndarray of shape (batch, height, width, boxes)
+    overlap : ndarray of shape (cells, boxes)
         From 0 to 1. Newly allocated.
     """
-    return reference.overlap_forward(boxes, top_left, bottom_right)
+    return reference.overlap_forward(boxes, cells, top_left, bottom_right)
 
 
 def overlap_backward(
     grad_out: FloatArray,
     boxes: FloatArray,
+    cells: FloatArray,
     top_left: FloatArray,
     bottom_right: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
@@ -83,14 +98,14 @@ def overlap_backward(
 
     Parameters
     ----------
-    grad_out : ndarray of shape (batch, height, width, boxes)
+    grad_out : ndarray of shape (cells, boxes)
         Gradient of the loss in the overlap. Not changed.
-    boxes, top_left, bottom_right
+    boxes, cells, top_left, bottom_right
         What the forward pass saw. Not changed.
 
     Returns
     -------
-    grad_center, grad_size : ndarray of shape (batch, height, width, boxes, 2)
+    grad_center, grad_size : ndarray of shape (cells, boxes, 2)
         Newly allocated. 0 where the boxes do not meet.
     """
-    return reference.overlap_backward(grad_out, boxes, top_left, bottom_right)
+    return reference.overlap_backward(grad_out, boxes, cells, top_left, bottom_right)

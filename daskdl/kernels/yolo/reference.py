@@ -1,4 +1,4 @@
-"""Boxes by whole-array expressions; grids are small."""
+"""Boxes by whole-array expressions; cells with an object are few."""
 
 from typing import Any, NamedTuple
 
@@ -38,10 +38,13 @@ def boxes_backward(
 
 
 def overlap_forward(
-    boxes: FloatArray, top_left: FloatArray, bottom_right: FloatArray
+    boxes: FloatArray,
+    cells: FloatArray,
+    top_left: FloatArray,
+    bottom_right: FloatArray,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.yolo.overlap_forward` says."""
-    meeting = _meet(boxes, top_left, bottom_right)
+    meeting = _meet(boxes, cells, top_left, bottom_right)
     overlap: FloatArray = meeting.intersection / meeting.union
     return overlap
 
@@ -49,11 +52,12 @@ def overlap_forward(
 def overlap_backward(
     grad_out: FloatArray,
     boxes: FloatArray,
+    cells: FloatArray,
     top_left: FloatArray,
     bottom_right: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Compute what :func:`daskdl.kernels.yolo.overlap_backward` says."""
-    meeting = _meet(boxes, top_left, bottom_right)
+    meeting = _meet(boxes, cells, top_left, bottom_right)
     # An edge that cuts the other box moves the intersection by the length it has there,
     # which is what the intersection measures along the other axis.
     moved = meeting.sides[..., ::-1] * meeting.meets[..., None]
@@ -68,11 +72,15 @@ def overlap_backward(
     return grad_center, grad_size
 
 
+def exponent_limit(x: FloatArray) -> float:
+    """Return up to where sigmoids take the exponential, which more overflows."""
+    # The sigmoid is 0 to all digits there.
+    return 88.0 if x.dtype.itemsize == 4 else 709.0
+
+
 def _sigmoid(x: FloatArray) -> Any:
     xp = array_namespace(x)
-    # exp of more than this overflows; the result is 0 to all digits there.
-    limit = 88.0 if x.dtype.itemsize == 4 else 709.0
-    return 1 / (1 + xp.exp(xp.minimum(-x, limit)))
+    return 1 / (1 + xp.exp(xp.minimum(-x, exponent_limit(x))))
 
 
 class _Meeting(NamedTuple):
@@ -87,12 +95,15 @@ class _Meeting(NamedTuple):
 
 
 def _meet(
-    boxes: FloatArray, top_left: FloatArray, bottom_right: FloatArray
+    boxes: FloatArray,
+    cells: FloatArray,
+    top_left: FloatArray,
+    bottom_right: FloatArray,
 ) -> _Meeting:
     xp = array_namespace(boxes)
     dtype = boxes.dtype
     size = boxes[..., _SIZE]
-    center = boxes[..., _CENTER] + _corners(boxes)
+    center = boxes[..., _CENTER] + cells[..., None, :]
     first, last = center - size / 2, center + size / 2
     from_, to = top_left[..., None, :], bottom_right[..., None, :]
     sides = xp.minimum(last, to) - xp.maximum(first, from_)
@@ -109,13 +120,3 @@ def _meet(
         (first > from_).astype(dtype),
         (last < to).astype(dtype),
     )
-
-
-def _corners(boxes: FloatArray) -> FloatArray:
-    """Return the corner (x, y) of each cell, of shape (height, width, 1, 2)."""
-    xp = array_namespace(boxes)
-    height, width = boxes.shape[1:3]
-    corners: FloatArray = xp.empty((height, width, 1, 2), boxes.dtype)
-    corners[..., 0] = xp.arange(width)[None, :, None]
-    corners[..., 1] = xp.arange(height)[:, None, None]
-    return corners

@@ -34,6 +34,9 @@ class BoxLoss:
     the first of equals: place, size and classes are measured of this one alone, and its
     confidence against its overlap. All others should have the confidence 0.
 
+    Few cells have an object, so the responsible boxes are taken out and measured by
+    themselves, and the others by their confidence alone.
+
     Arrays are labels (batch, height, width, 4 + classes), and `x` and `boxes` of shape
     (batch, height, width, boxes, 5 + classes), before and behind the activations.
     """
@@ -49,26 +52,26 @@ class BoxLoss:
         """Compute the loss of each example, shape (batch,)."""
         target = _target(labels, boxes)
         place, size, classes = (
-            _by_example(terms.loss.score_examples(*terms.arguments), labels)
-            for terms in self._terms(target, x, boxes)
+            term.loss.score_examples(*term.arguments) for term in self._terms(target, x)
         )
-        responsible, idle = (
-            _by_example(errors, labels) for errors in _confidence_errors(target, boxes)
-        )
-        scores: FloatArray = self.lambda_coord * (place + size) + responsible + classes
+        confidence = (target.boxes[:, 4] - target.overlap) ** 2
+        responsible = self.lambda_coord * (place + size) + confidence + classes
+        xp = array_namespace(boxes)
+        idle = _idle_confidence(target, boxes).reshape(len(labels), -1)
         # DL4J weighs twice where it scores example by example, and once elsewhere.
-        scores += self.lambda_no_obj**2 * idle
+        scores: FloatArray = self.lambda_no_obj**2 * xp.sum(idle * idle, axis=1)
+        xp.add.at(scores, target.numbers // idle.shape[1], responsible)
         return scores
 
     def score(self, labels: FloatArray, x: FloatArray, boxes: FloatArray) -> float:
         """Compute the loss of the minibatch."""
         target = _target(labels, boxes)
         place, size, classes = (
-            terms.loss.score(*terms.arguments)
-            for terms in self._terms(target, x, boxes)
+            term.loss.score(*term.arguments) for term in self._terms(target, x)
         )
-        responsible, idle = _confidence_errors(target, boxes)
-        confidence = float(responsible.sum() + self.lambda_no_obj * idle.sum())
+        responsible = ((target.boxes[:, 4] - target.overlap) ** 2).sum()
+        idle = (_idle_confidence(target, boxes) ** 2).sum()
+        confidence = float(responsible + self.lambda_no_obj * idle)
         return self.lambda_coord * (place + size) + confidence + classes
 
     def gradient(
@@ -76,29 +79,39 @@ class BoxLoss:
     ) -> FloatArray:
         """Write the gradient of :meth:`score` in `x` to `out`, and return it."""
         target = _target(labels, boxes)
-        place, size, classes = (
-            terms.loss.gradient(*terms.arguments).reshape(*out.shape[:-1], -1)
-            for terms in self._terms(target, x, boxes)
-        )
+        out.fill(0)
         confidence = boxes[..., 4]
-        # The confidence is measured against the overlap, which moves the box as well.
-        grad_overlap = 2 * (target.overlap - confidence) * target.responsible
-        grad_center, grad_size = overlap_backward(
-            grad_overlap, boxes, target.top_left, target.bottom_right
-        )
-        root = array_namespace(x).sqrt(boxes[..., 2:4])
-        out[..., 0:2] = self.lambda_coord * place + grad_center
-        out[..., 2:4] = self.lambda_coord * size / (2 * root) + grad_size
-        weight = target.responsible + self.lambda_no_obj * (1 - target.responsible)
-        wanted = target.overlap * target.responsible
-        out[..., 4] = 2 * (confidence - wanted) * weight
-        out[..., N_GEOMETRY:] = 0
-        boxes_backward(out, boxes, grad_x=out)
-        out[..., N_GEOMETRY:] = classes
+        grad_idle = 2 * self.lambda_no_obj * confidence
+        out[..., 4] = grad_idle * confidence * (1 - confidence)
+        out.reshape(-1, out.shape[-1])[target.numbers] = self._gradient(target, x)
         return out
 
+    def _gradient(self, target: "_Target", x: FloatArray) -> FloatArray:
+        """Return the gradient in the responsible boxes."""
+        place, size, classes = (
+            term.loss.gradient(*term.arguments) for term in self._terms(target, x)
+        )
+        boxes, xp = target.boxes, array_namespace(x)
+        # The confidence is measured against the overlap, which moves the box as well.
+        grad_overlap = 2 * (target.overlap - boxes[:, 4])
+        grad_center, grad_size = overlap_backward(
+            grad_overlap[:, None],
+            boxes[:, None],
+            target.cells,
+            target.top_left,
+            target.bottom_right,
+        )
+        root = xp.sqrt(boxes[:, 2:4])
+        grad: FloatArray = xp.zeros_like(boxes)
+        grad[:, 0:2] = self.lambda_coord * place + grad_center[:, 0]
+        grad[:, 2:4] = self.lambda_coord * size / (2 * root) + grad_size[:, 0]
+        grad[:, 4] = -grad_overlap
+        boxes_backward(grad, boxes, grad_x=grad)
+        grad[:, N_GEOMETRY:] = classes
+        return grad
+
     def _terms(
-        self, target: "_Target", x: FloatArray, boxes: FloatArray
+        self, target: "_Target", x: FloatArray
     ) -> tuple["_Term", "_Term", "_Term"]:
         """Return what the losses compare: centers, roots of sizes, and classes."""
         xp = array_namespace(x)
@@ -106,72 +119,69 @@ class BoxLoss:
             activation_function("identity"),
             activation_function("softmax"),
         )
-        roots = xp.sqrt(boxes[..., 2:4])
-        mask = target.responsible.reshape(-1)
-
-        def term(
-            loss: LossFunction, wanted: Any, came: Any, activation: ActivationFunction
-        ) -> _Term:
-            every = xp.broadcast_to(wanted[..., None, :], came.shape)
-            n = came.shape[-1]
-            return _Term(
-                loss, (every.reshape(-1, n), came.reshape(-1, n), activation, mask)
-            )
-
+        center = (target.top_left + target.bottom_right) / 2
+        classes = x.reshape(-1, x.shape[-1])[target.numbers, N_GEOMETRY:]
+        wanted = xp.sqrt(target.bottom_right - target.top_left)
+        came = xp.sqrt(target.boxes[:, 2:4])
         return (
-            term(self.place, target.center, boxes[..., 0:2], identity),
-            term(self.place, target.root, roots, identity),
-            term(self.classes, target.classes, x[..., N_GEOMETRY:], softmax),
+            _Term(
+                self.place,
+                (center - xp.floor(center), target.boxes[:, 0:2], identity),
+            ),
+            _Term(self.place, (wanted, came, identity)),
+            _Term(self.classes, (target.classes, classes, softmax)),
         )
 
 
 class _Target(NamedTuple):
-    """What labels want of boxes; `responsible` and `overlap` are of each box."""
+    """The cells with an object, and the box of each that is responsible for it.
 
+    `numbers` count the responsible boxes among all, `cells` are the corners of the
+    cells, `boxes` what is predicted; the rest is what labels want of it.
+    """
+
+    numbers: Any
+    cells: Any
+    boxes: Any
+    overlap: Any
     top_left: Any
     bottom_right: Any
     classes: Any
-    center: Any
-    root: Any
-    overlap: Any
-    responsible: Any
 
 
 class _Term(NamedTuple):
-    """A loss and its arguments: labels and numbers as rows, activation, mask."""
+    """A loss and its arguments: labels and numbers as rows, and the activation."""
 
     loss: LossFunction
-    arguments: tuple[FloatArray, FloatArray, ActivationFunction, FloatArray]
+    arguments: tuple[FloatArray, FloatArray, ActivationFunction]
 
 
 def _target(labels: FloatArray, boxes: FloatArray) -> _Target:
     xp = array_namespace(boxes)
-    top_left, bottom_right = labels[..., 0:2], labels[..., 2:4]
-    classes = labels[..., N_CORNERS:]
-    has_object = (xp.sum(classes, axis=-1) > 0)[..., None]
-    overlap = overlap_forward(boxes, top_left, bottom_right) * has_object
-    is_best = xp.argmax(overlap, axis=-1)[..., None] == xp.arange(boxes.shape[3])
-    center = (top_left + bottom_right) / 2
+    height, width, n_boxes, per_box = boxes.shape[1:]
+    rows = labels.reshape(-1, labels.shape[-1])
+    found = xp.flatnonzero(xp.sum(rows[:, N_CORNERS:], axis=1) > 0)
+    wanted = rows[found]
+    top_left, bottom_right = wanted[:, 0:2], wanted[:, 2:4]
+    cells = xp.stack([found % width, found // width % height], axis=1)
+    cells = cells.astype(boxes.dtype)
+    choice = boxes.reshape(-1, n_boxes, per_box)[found]
+    overlap = overlap_forward(choice, cells, top_left, bottom_right)
+    best = xp.argmax(overlap, axis=1)
+    each = xp.arange(len(found))
     return _Target(
+        found * n_boxes + best,
+        cells,
+        choice[each, best],
+        overlap[each, best],
         top_left,
         bottom_right,
-        classes,
-        center - xp.floor(center),
-        xp.sqrt(bottom_right - top_left),
-        overlap,
-        (is_best & has_object).astype(boxes.dtype),
+        wanted[:, N_CORNERS:],
     )
 
 
-def _confidence_errors(
-    target: _Target, boxes: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the squared errors of responsible boxes, and those of the others."""
-    wanted = target.overlap * target.responsible
-    errors = (boxes[..., 4] - wanted) ** 2
-    return errors * target.responsible, errors * (1 - target.responsible)
-
-
-def _by_example(values: FloatArray, labels: FloatArray) -> FloatArray:
-    sums: FloatArray = values.reshape(len(labels), -1).sum(axis=1)
-    return sums
+def _idle_confidence(target: _Target, boxes: FloatArray) -> FloatArray:
+    """Return the confidences of all boxes, 0 for those that are responsible."""
+    confidence: FloatArray = boxes[..., 4].copy().reshape(-1)
+    confidence[target.numbers] = 0
+    return confidence

@@ -6,6 +6,7 @@ from daskdl.kernels.yolo import (
     boxes_forward,
     overlap_backward,
     overlap_forward,
+    reference,
 )
 from tests.gradients import check_gradient
 
@@ -38,6 +39,29 @@ def test_numbers_far_from_zero_do_not_overflow(dtype):
     assert np.isfinite(out).all()
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize(("dtype", "rtol"), [("f4", 2e-6), ("f8", 1e-14)])
+@pytest.mark.parametrize(
+    "shape", [SHAPE, (1, 1, 1, 1, 6), (3, 5, 7, 3, 25), (0, 2, 2, 2, 8)]
+)
+def test_boxes_are_those_of_the_twin(rng, shape, dtype, rtol):
+    x = 3 * rng.standard_normal(shape).astype(dtype)
+    priors = rng.uniform(0.5, 2, (shape[3], 2)).astype(dtype)
+    expected = reference.boxes_forward(x, priors, np.empty_like(x))
+    out = boxes_forward(x, priors, out=np.full_like(x, np.nan))
+    np.testing.assert_allclose(out, expected, rtol=rtol)
+
+
+@pytest.mark.filterwarnings("ignore:(invalid value|overflow):RuntimeWarning")
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("column", range(SHAPE[-1]))
+def test_what_is_not_finite_is_that_of_the_twin(rng, column, value):
+    x = rng.standard_normal(SHAPE)
+    x[0, 1, 2, 0, column] = value
+    expected = reference.boxes_forward(x, PRIORS, np.empty_like(x))
+    np.testing.assert_allclose(boxes_of(x), expected, rtol=1e-14)
+
+
 def test_gradient_of_boxes(rng):
     target = rng.standard_normal(SHAPE)
 
@@ -51,11 +75,9 @@ def test_gradient_of_boxes(rng):
 
 def overlap(box, corners):
     """Return the overlap in the cell of row 1 and column 2 of a grid."""
-    boxes = np.zeros((1, 2, 3, 1, 4))
-    boxes[0, 1, 2, 0] = box
-    x1, y1, x2, y2 = (np.full((1, 2, 3), value) for value in corners)
-    first, last = np.stack([x1, y1], axis=-1), np.stack([x2, y2], axis=-1)
-    return overlap_forward(boxes, first, last)[0, 1, 2, 0]
+    first, last = np.array([corners[:2]], float), np.array([corners[2:]], float)
+    boxes, cells = np.array([[box]], float), np.array([[2.0, 1.0]])
+    return overlap_forward(boxes, cells, first, last)[0, 0]
 
 
 # The center (0.5, 0.5) of that cell lies at (2.5, 1.5).
@@ -77,17 +99,16 @@ def test_overlap_is_intersection_over_union(box, corners, expected):
 
 
 def test_gradient_of_the_overlap(rng):
-    height, width = 3, 2
-    top_left = rng.uniform(0, 1, (2, height, width, 2))
-    bottom_right = top_left + rng.uniform(0.5, 1.5, top_left.shape)
-    target = rng.standard_normal((2, height, width, 2))
-    shape = (2, height, width, 2, 4)
+    cells = rng.integers(0, 3, (12, 2)).astype(float)
+    top_left = cells / 2 + rng.uniform(0, 1, (12, 2))
+    bottom_right = top_left + rng.uniform(0.5, 1.5, (12, 2))
+    corners = cells, top_left, bottom_right
+    target = rng.standard_normal((12, 2))
 
     def loss_and_grad(vector):
-        boxes = vector.reshape(shape)
-        found = overlap_forward(boxes, top_left, bottom_right)
-        center, size = overlap_backward(target, boxes, top_left, bottom_right)
-        grad = np.concatenate([center, size], axis=-1)
+        boxes = vector.reshape(12, 2, 4)
+        found = overlap_forward(boxes, *corners)
+        grad = np.concatenate(overlap_backward(target, boxes, *corners), axis=-1)
         return float((found * target).sum()), grad.ravel()
 
-    check_gradient(loss_and_grad, rng.uniform(0.2, 1.8, shape).ravel())
+    check_gradient(loss_and_grad, rng.uniform(0.2, 1.8, (12, 2, 4)).ravel())
