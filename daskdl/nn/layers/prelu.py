@@ -97,7 +97,9 @@ class PReLULayer(Layer[PReLU]):
         """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
         self._check_input(x)
         self._x = x
-        return prelu_forward(x, self.params["W"], out=self._like("output", x))
+        return prelu_forward(
+            x, self.params["W"], self._workspace, out=self._like("output", x)
+        )
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
@@ -105,6 +107,7 @@ class PReLULayer(Layer[PReLU]):
             grad_out,
             self._x,
             self.params["W"],
+            self._workspace,
             grad_slope=self.gradients["W"],
             grad_x=self._like("grad_x", grad_out),
         )

@@ -124,7 +124,9 @@ class UpsamplingLayer(ResizingLayer[U]):
         return upsample_forward(x, self.conf.size, out=out)
 
     def _resize_back(self, grad_out: FloatArray, grad_x: FloatArray) -> FloatArray:
-        return upsample_backward(grad_out, self.conf.size, grad_x=grad_x)
+        return upsample_backward(
+            grad_out, self.conf.size, self._workspace, grad_x=grad_x
+        )
 
 
 class PaddingConf(ResizingConf):

@@ -1,11 +1,15 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.resize import (
     crop_backward,
     crop_forward,
     pad_backward,
     pad_forward,
+    reference,
     upsample_backward,
     upsample_forward,
 )
@@ -48,10 +52,14 @@ def test_cropping_undoes_padding(rng, n_axes):
     np.testing.assert_array_equal(out, x)
 
 
+def summed(grad_out, size, *, grad_x):
+    return upsample_backward(grad_out, size, Workspace(), grad_x=grad_x)
+
+
 def upsampling(n_axes):
     size = SIZES[n_axes]
     shape = resized(SHAPES[n_axes], lambda k, cells: cells * size[k])
-    return shape, upsample_forward, upsample_backward, size
+    return shape, upsample_forward, summed, size
 
 
 def padding(n_axes):
@@ -77,3 +85,65 @@ def test_gradients_are_those_of_a_linear_map(rng, kind, n_axes):
     grad_x = backward(grad_out, option, grad_x=np.full(change.shape, np.nan))
     np.testing.assert_allclose((grad_x * change).sum(), (grad_out * out).sum())
     np.testing.assert_array_equal(grad_out, before)
+
+
+# Of the input, and copies along each axis.
+TWINS = [
+    ((2, 5, 3), (4,)),
+    ((2, 7, 33), (1,)),
+    ((0, 5, 3), (2,)),
+    ((3, 1, 1, 1), (2, 3)),
+    ((2, 5, 7, 1), (3, 2)),
+    ((2, 4, 3, 17), (1, 5)),
+    ((2, 3, 5, 8), (3, 1)),
+    ((2, 3, 4, 5, 2), (2, 2, 2)),
+    ((1, 1, 3, 2, 9), (3, 1, 4)),
+]
+twins = pytest.mark.parametrize(("shape", "size"), TWINS)
+dtypes = pytest.mark.parametrize("dtype", ["f4", "f8"])
+SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0])
+
+
+@dtypes
+@twins
+def test_copies_are_those_of_the_twin(rng, shape, size, dtype):
+    x = rng.standard_normal(shape).astype(dtype)
+    if x.size:
+        x.flat[rng.integers(0, x.size, len(SPECIAL))] = SPECIAL
+    out, expected = np.full((2, *resized(shape, lambda k, n: n * size[k])), 7.0, dtype)
+    assert upsample_forward(x, size, out=out) is out
+    reference.upsample_forward(x, size, expected)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@dtypes
+@twins
+def test_sums_of_copies_are_those_of_the_twin(rng, workspace, shape, size, dtype):
+    grad = rng.standard_normal(resized(shape, lambda k, n: n * size[k])).astype(dtype)
+    if grad.size:
+        grad.flat[rng.integers(0, grad.size, len(SPECIAL))] = SPECIAL
+    grad_x, expected = np.full((2, *shape), 7.0, dtype)
+    assert upsample_backward(grad, size, workspace, grad_x=grad_x) is grad_x
+    reference.upsample_backward(grad, size, expected)
+    tolerance = 1e-12 if dtype == "f8" else 1e-5
+    np.testing.assert_allclose(grad_x, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_upsampling_allocates_nothing_once_it_runs(rng, workspace):
+    x = rng.standard_normal((20, 8, 9, 16))
+    out, grad_x = np.empty((20, 16, 27, 16)), np.empty_like(x)
+
+    def iterate():
+        upsample_forward(x, (2, 3), out=out)
+        upsample_backward(out, (2, 3), workspace, grad_x=grad_x)
+
+    iterate()
+    tracemalloc.start()
+    try:
+        iterate()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Views of the arrays, none of their numbers.
+    assert peak < 4096
