@@ -23,7 +23,7 @@ from daskdl.kernels.machine_code import addresses_of, target_machine
 
 Native: TypeAlias = Callable[..., Any]
 
-_METH_FASTCALL = 0x80
+_METH_VARARGS = 0x01
 
 
 class _Method(ctypes.Structure):
@@ -71,7 +71,7 @@ def loaded(code: bytes, kinds: tuple[Kind, ...], otherwise: Native) -> Native:
     for kind in kinds:
         known += (np.ndarray, kind[0]) if isinstance(kind, tuple) else (kind, None)
     (ctypes.c_size_t * len(known)).from_address(table)[:] = [id(one) for one in known]
-    method = _Method(b"kernel", function, _METH_FASTCALL, None)
+    method = _Method(b"kernel", function, _METH_VARARGS, None)
     _methods.append(method)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
@@ -147,15 +147,23 @@ def _objects_are_as_expected() -> bool:
         and word.from_address(of_array + places.ELEMENTS).value == id(array.dtype)
         and ctypes.c_int.from_address(of_array + places.LAYOUT).value & 0xFFFF
         == array.flags.num & 0xFFFF
-        and _values_are_as_expected(places.VALUE)
+        and _values_are_as_expected()
     )
 
 
-def _values_are_as_expected(place: int) -> bool:
-    numbers = (1.5, ctypes.c_double), (np.float64(1.5), ctypes.c_double)
-    return all(
-        kind.from_address(id(number) + place).value == number
-        for number, kind in (*numbers, (np.float32(1.5), ctypes.c_float))
+def _values_are_as_expected() -> bool:
+    from daskdl.kernels.entry_writer import ITEMS, LENGTH, VALUE
+
+    word, values = ctypes.c_size_t, (1.5, np.float64(1.5), np.float32(1.5))
+    items = (word * len(values)).from_address(id(values) + ITEMS)
+    kinds = (ctypes.c_double, ctypes.c_double, ctypes.c_float)
+    return (
+        word.from_address(id(values) + LENGTH).value == len(values)
+        and list(items) == [id(value) for value in values]
+        and all(
+            kind.from_address(id(value) + VALUE).value == value
+            for value, kind in zip(values, kinds, strict=True)
+        )
     )
 
 

@@ -2,7 +2,7 @@
 
 It is a function of C's interface to Python, and goes like this::
 
-    entry(kernel, arguments, n)
+    entry(kernel, arguments)
       for each argument                 type, axes, layout: is it what the code is for?
         no -> return kernel(*arguments)
       let go of the GIL
@@ -32,9 +32,10 @@ RESULTS = ("none", "int64", "uint64", "float32", "float64", "bool")
 N_FIXED = 3
 _NONE, _TRUE, _ERROR = range(N_FIXED)
 
-# Where things lie in Python's objects and in NumPy's arrays, behind the head.
+# Where things lie in Python's objects, its tuples, and NumPy's arrays.
 HEAD = object.__basicsize__
 TYPE, VALUE = HEAD - 8, HEAD
+LENGTH, ITEMS = HEAD, tuple.__basicsize__
 DATA, N_AXES, SHAPE, STRIDES, ELEMENTS, LAYOUT = (
     HEAD + offset for offset in (0, 8, 16, 24, 40, 48)
 )
@@ -91,16 +92,19 @@ class _Entry:
             self.module, ir.ArrayType(_WORD, N_FIXED + 2 * len(kinds)), TABLE
         )
         self._table.initializer = ir.Constant(self._table.value_type, None)
-        entry = self._function(ENTRY, _POINTER, [_POINTER, _POINTER, _WORD])
+        entry = self._function(ENTRY, _POINTER, [_POINTER, _POINTER])
         self._builder = ir.IRBuilder(entry.append_basic_block())
         self._other = entry.append_basic_block()
         self._write(entry.args, kinds, returned)
 
     def _write(self, given: Any, kinds: tuple[Kind, ...], returned: str) -> None:
         build = self._builder
-        kernel, arguments, n = given
+        kernel, arguments = given
+        n = self._at(arguments, LENGTH, _WORD)
         self._go_on_if(build.icmp_signed("==", n, _WORD(len(kinds))))
-        objects = [self._pointer_at(arguments, 8 * i) for i in range(len(kinds))]
+        objects = [
+            self._pointer_at(arguments, ITEMS + 8 * i) for i in range(len(kinds))
+        ]
         for i, (value, kind) in enumerate(zip(objects, kinds, strict=True)):
             self._check(value, kind, N_FIXED + 2 * i)
         parts = [
@@ -121,9 +125,7 @@ class _Entry:
             self._raise()
         build.ret(self._result(rooms[0], returned))
         build.position_at_end(self._other)
-        null = _POINTER(None)
-        call = [kernel, arguments, n, null]
-        build.ret(self._call("PyObject_Vectorcall", _POINTER, *call))
+        build.ret(self._call("PyObject_CallObject", _POINTER, kernel, arguments))
 
     def _check(self, value: Any, kind: Kind, place: int) -> None:
         """Go on with the other code unless an argument is of a kind."""
