@@ -138,9 +138,12 @@ def _share(share: Share) -> _Cell:
 
 
 def _range(spread: Spread) -> str:
-    if spread.low == spread.high:
-        return f"{spread.median:.2f}"
-    return f"{spread.median:.2f} ({spread.low:.2f}-{spread.high:.2f})"
+    # A hundredth is too coarse where the peer takes thirty times as long.
+    digits = 2 if spread.median >= 0.1 else 3
+    low, median, high = (
+        f"{value:.{digits}f}" for value in (spread.low, spread.median, spread.high)
+    )
+    return median if spread.low == spread.high else f"{median} ({low}-{high})"
 
 
 def _goal(sign: str, goal: float | None, reached: bool | None) -> str:

@@ -61,6 +61,8 @@ def _stage(case: LayerCase) -> Any:
     params, gradients = (np.zeros(layout.size, np.float32) for _ in range(2))
     stage.layer.bind(layout.views(params), layout.views(gradients))
     stage.layer.initialize(np.random.default_rng(0))
+    # Nothing below a frozen layer learns either: nobody asks for a gradient.
+    stage.layer.needs_grad_x = case.kind != "frozen"
     return stage
 
 
