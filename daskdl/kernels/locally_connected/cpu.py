@@ -1,0 +1,52 @@
+"""Windows as rows, and back, compiled for the CPU.
+
+Both follow a table of the place under each cell of each window, -1 in the padding, so
+that one loop nest does for series, images and volumes.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from daskdl.kernels.jit import jit
+
+
+@jit
+def gather(x, places, rows):
+    """Write windows as rows, channel by channel and cell by cell.
+
+    `x` is (batch, places, channels), `places` (windows, cells), `rows` (windows, batch,
+    channels, cells).
+    """
+    zero = rows.dtype.type(0)
+    windows, cells = places.shape
+    for w in range(windows):
+        for b in range(x.shape[0]):
+            row = rows[w, b]
+            for k in range(cells):
+                place = places[w, k]
+                if place < 0:
+                    for c in range(row.shape[0]):
+                        row[c, k] = zero
+                    continue
+                values = x[b, place]
+                for c in range(values.size):
+                    row[c, k] = values[c]
+
+
+@jit
+def scatter_add(rows, places, x):
+    """Overwrite `x` with the sums of what belongs to each place; see :func:`gather`."""
+    zero = x.dtype.type(0)
+    flat = x.reshape(-1)
+    for i in range(flat.size):
+        flat[i] = zero
+    windows, cells = places.shape
+    for w in range(windows):
+        for b in range(x.shape[0]):
+            row = rows[w, b]
+            for k in range(cells):
+                place = places[w, k]
+                if place < 0:
+                    continue
+                target = x[b, place]
+                for c in range(target.size):
+                    target[c] += row[c, k]

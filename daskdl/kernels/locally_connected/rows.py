@@ -1,0 +1,105 @@
+"""Windows as the rows of one matrix each, and rows added back to their places.
+
+Windows are counted with the first axis running fastest, as DL4J does, and a row holds
+one channel after another, as the weights do.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.columns import add_windows, padded, windows_of
+from daskdl.kernels.dispatch import is_compiled_for
+from daskdl.kernels.locally_connected import cpu
+from daskdl.kernels.window import Window
+
+
+def gathered(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
+    """Return all windows.
+
+    Parameters
+    ----------
+    x : ndarray of shape (batch, *axes, channels)
+        Not changed.
+    window : Window
+        Slides over `x`; the padding is zeros.
+    workspace : Workspace
+        Lends the rows.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_windows, batch, channels * window.n_cells), same dtype
+        A buffer, C-contiguous.
+    """
+    shape = (math.prod(window.out), x.shape[0], x.shape[-1], window.n_cells)
+    rows: FloatArray = workspace.take("local.rows", shape, x.dtype)
+    if is_compiled_for(x):
+        cpu.gather(_flat(x), _places(window), rows)
+    else:
+        _gather(x, window, workspace, rows)
+    return rows.reshape(*shape[:2], shape[2] * shape[3])
+
+
+def add_rows(
+    rows: FloatArray, window: Window, workspace: Workspace, *, out: FloatArray
+) -> FloatArray:
+    """Add up what rows hold for each place.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_windows, batch, channels * window.n_cells)
+        C-contiguous. Not changed.
+    window, workspace
+        As for :func:`gathered`.
+    out : ndarray of shape (batch, *axes, channels), same dtype
+        Overwritten; 0 where no window lies.
+
+    Returns
+    -------
+    out : ndarray
+        The array that was given.
+    """
+    cells = rows.reshape(*rows.shape[:2], out.shape[-1], window.n_cells)
+    if is_compiled_for(rows, out):
+        cpu.scatter_add(cells, _places(window), _flat(out))
+        return out
+    return add_windows(_as_windows(cells, window), window, workspace, out=out)
+
+
+def _gather(
+    x: FloatArray, window: Window, workspace: Workspace, rows: FloatArray
+) -> None:
+    """Do what :func:`daskdl.kernels.locally_connected.cpu.gather` says."""
+    _as_windows(rows, window)[...] = windows_of(padded(x, window, workspace), window)
+
+
+def _as_windows(rows: FloatArray, window: Window) -> FloatArray:
+    """Return a view of rows as (batch, *windows, *kernel, channels)."""
+    n = len(window.axes)
+    kernel = (axis.kernel for axis in window.axes)
+    cells = rows.reshape(*reversed(window.out), *rows.shape[1:3], *kernel)
+    order = (n, *range(n - 1, -1, -1), *range(n + 2, 2 * n + 2), n + 1)
+    windows: FloatArray = cells.transpose(order)
+    return windows
+
+
+def _flat(x: FloatArray) -> FloatArray:
+    """Return (batch, *axes, channels) as (batch, places, channels)."""
+    return x.reshape(x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1])
+
+
+@lru_cache(maxsize=256)
+def _places(window: Window) -> NDArray[np.int64]:
+    """Return the place under each cell of each window, -1 in the padding."""
+    sizes = tuple(axis.size for axis in window.axes)
+    places = np.arange(math.prod(sizes), dtype=np.int64).reshape(1, *sizes, 1)
+    table = np.full((1, *window.out, window.n_cells), -1, np.int64)
+    for cell, (inside, windows) in enumerate(window.positions()):
+        table[..., cell : cell + 1][windows] = places[inside]
+    n = len(sizes)
+    by_window = table[0].transpose(*range(n - 1, -1, -1), n)
+    return np.ascontiguousarray(by_window.reshape(-1, window.n_cells))

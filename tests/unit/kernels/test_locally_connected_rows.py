@@ -1,0 +1,77 @@
+"""Windows as rows, and back, compiled and by views."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from daskdl.kernels.locally_connected.rows import add_rows, gathered
+from daskdl.kernels.window import Window, WindowAxis
+from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
+
+every_window = pytest.mark.parametrize("name", [*WINDOWS, *OTHER_AXES])
+dtypes = pytest.mark.parametrize(("dtype", "rtol"), [("f4", 1e-6), ("f8", 1e-14)])
+batches = pytest.mark.parametrize("batch", [0, 1, 3])
+
+
+@pytest.fixture
+def as_twin(monkeypatch):
+    """Return a function that calls one with the NumPy kernels."""
+
+    def call(function, *args, **options):
+        with monkeypatch.context() as patch:
+            patch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
+            return function(*args, **options)
+
+    return call
+
+
+def drawn(rng, window, batch, dtype):
+    sizes = (axis.size for axis in window.axes)
+    x = rng.standard_normal((batch, *sizes, 5)).astype(dtype)
+    flat = x.reshape(-1)
+    flat[:1], flat[1:2] = np.nan, np.inf
+    return x
+
+
+@batches
+@dtypes
+@every_window
+def test_rows_are_those_of_the_twin(rng, workspace, as_twin, name, dtype, rtol, batch):
+    window = make_window(name)
+    x = drawn(rng, window, batch, dtype)
+    expected = as_twin(gathered, x, window, workspace).copy()
+    np.testing.assert_array_equal(gathered(x, window, workspace), expected)
+
+
+@batches
+@dtypes
+@every_window
+def test_sums_are_those_of_the_twin(rng, workspace, as_twin, name, dtype, rtol, batch):
+    window = make_window(name)
+    x = drawn(rng, window, batch, dtype)
+    n_windows = math.prod(window.out)
+    rows = rng.standard_normal((n_windows, batch, 5 * window.n_cells)).astype(dtype)
+    rows.reshape(-1)[:1] = np.nan
+    expected = as_twin(add_rows, rows, window, workspace, out=np.full_like(x, 7))
+    found = add_rows(rows, window, workspace, out=np.full_like(x, 7))
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=10 * rtol)
+
+
+def test_nothing_of_size_is_allocated(rng, workspace):
+    window = Window(WindowAxis(40, 3, 1, 1, 0, 38))
+    x = rng.standard_normal((20, 40, 16))
+
+    def step():
+        rows = gathered(x, window, workspace)
+        add_rows(rows, window, workspace, out=x)
+
+    step()
+    tracemalloc.start()
+    try:
+        step()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < x.nbytes / 16
