@@ -33,7 +33,7 @@ def dense_backward(
     x: FloatArray,
     weight: FloatArray,
     *,
-    grad_weight: FloatArray,
+    grad_weight: FloatArray | None,
     grad_bias: FloatArray | None,
     grad_x: FloatArray | None,
 ) -> FloatArray | None:
@@ -45,10 +45,11 @@ def dense_backward(
         Gradient of the loss in the output. Not changed.
     x, weight : ndarray of shape (rows, n_in), (n_in, n_out), same dtype
         What the forward pass saw. Not changed.
-    grad_weight : ndarray of shape (n_in, n_out), same dtype
+    grad_weight : ndarray of shape (n_in, n_out), same dtype, or None
         Overwritten with the sum over the rows. Usually a view of the flat gradient.
+        None where nobody reads it: then it is not computed.
     grad_bias : ndarray of shape (n_out,), same dtype, or None
-        Overwritten likewise. None where there is no bias.
+        Overwritten likewise. None where there is no bias, or nobody reads it.
     grad_x : ndarray of shape (rows, n_in), same dtype, or None
         Overwritten. None where nobody reads it: then it is not computed.
 

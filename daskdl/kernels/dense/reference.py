@@ -17,13 +17,14 @@ def dense_backward(
     grad_out: FloatArray,
     x: FloatArray,
     weight: FloatArray,
-    grad_weight: FloatArray,
+    grad_weight: FloatArray | None,
     grad_bias: FloatArray | None,
     grad_x: FloatArray | None,
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.dense.dense_backward` says."""
     xp = array_namespace(x)
-    xp.matmul(x.T, grad_out, out=grad_weight)
+    if grad_weight is not None:
+        xp.matmul(x.T, grad_out, out=grad_weight)
     if grad_bias is not None:
         xp.sum(grad_out, axis=0, out=grad_bias)
     if grad_x is not None:

@@ -52,12 +52,13 @@ class AffineLayer(RowLayer[A]):
         self, grad_preout: FloatArray, *, bias: bool = True
     ) -> FloatArray | None:
         """Write the gradients of :meth:`_affine_forward`; return that in the rows."""
+        wanted = self.gradients if self.needs_gradients else {}
         return dense_backward(
             grad_preout,
             self._rows,
             self.params["W"],
-            grad_weight=self.gradients["W"],
-            grad_bias=self.gradients.get("b") if bias else None,
+            grad_weight=wanted.get("W"),
+            grad_bias=wanted.get("b") if bias else None,
             grad_x=self._like("grad_rows", self._rows) if self.needs_grad_x else None,
         )
 

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
@@ -50,6 +51,16 @@ class FrozenWithBackprop(WrapperConf):
 
 class FrozenWithBackpropLayer(WrapperLayer[FrozenWithBackprop]):
     """The wrapped layer in inference mode; its own gradients are 0."""
+
+    def __init__(
+        self,
+        conf: FrozenWithBackprop,
+        input_type: InputType,
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self.inner.needs_gradients = False
 
     def forward(
         self,

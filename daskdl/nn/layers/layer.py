@@ -48,6 +48,9 @@ class Layer(ABC, Generic[C]):
         Whether anybody reads the gradient in the input. The network says no where
         nothing in front of the layer has parameters; to compute it costs as much there
         as the gradient of the weights.
+    needs_gradients : bool
+        Whether anybody reads the gradients of the parameters. A wrapper that keeps them
+        as they are says no; a layer may write them all the same.
     carries_state : bool
         Whether a recurrent layer begins with `state`, and leaves its last one there.
     state : object
@@ -64,6 +67,7 @@ class Layer(ABC, Generic[C]):
         self.params: dict[str, FloatArray] = {}
         self.gradients: dict[str, FloatArray] = {}
         self.needs_grad_x = True
+        self.needs_gradients = True
         self.carries_state = False
         self.state: Any = None
         self._workspace = workspace

@@ -184,4 +184,5 @@ class WrapperLayer(Layer[W]):
 
     def _inner_backward(self, grad_out: FloatArray) -> FloatArray | None:
         self.inner.needs_grad_x = self.needs_grad_x
+        self.inner.needs_gradients &= self.needs_gradients
         return self._stage.backward(grad_out)

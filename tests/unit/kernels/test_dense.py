@@ -33,3 +33,11 @@ def test_gradients_are_central_differences(rng):
         return float((out * target).sum()), np.concatenate([g.ravel() for g in grads])
 
     check_gradient(loss_and_grad, rng.standard_normal(15 + 12 + 4))
+
+
+def test_the_gradient_of_x_needs_no_other(rng):
+    x, weight, grad = rng.random((5, 3)), rng.random((3, 4)), rng.random((5, 4))
+    found = dense_backward(
+        grad, x, weight, grad_weight=None, grad_bias=None, grad_x=np.empty((5, 3))
+    )
+    np.testing.assert_allclose(found, np.einsum("ro,io->ri", grad, weight))

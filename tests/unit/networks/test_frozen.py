@@ -116,6 +116,17 @@ def test_and_gets_the_gradient_that_it_had(data):
     np.testing.assert_allclose(frozen.gradients[:15], plain.gradients[:15])
 
 
+@pytest.mark.parametrize(
+    "layer", [dense(), dl.PReLU(), dl.FrozenWithBackprop(layer=dense())]
+)
+def test_with_backprop_its_own_gradient_is_0(data, layer):
+    net = network(dl.FrozenWithBackprop(layer=layer))
+    net.gradients[...] = np.nan
+    net.compute_gradients(data)
+    own = [slot for slot in net.layout if slot.name.startswith("0_")]
+    np.testing.assert_array_equal(net.gradients[: own[-1].stop], 0)
+
+
 def test_with_backprop_regularization_goes_on(data):
     """As in DL4J."""
     net = network(dense(), dl.FrozenWithBackprop(layer=dense()), l2=0.1, updater="sgd")
