@@ -8,7 +8,7 @@ from benchmarks.report import Report
 from benchmarks.results import Ratio, Row
 from benchmarks.serve.layer_shapes import LAYER
 
-_LEFT, _WIDTH, _RIGHT = 260, 480, 90
+_LEFT, _WIDTH, _RIGHT = 340, 480, 60
 _BAR, _STEP, _TOP = 14, 20, 50
 # Longer bars are cut off; the number beside them is not.
 _LARGEST = 2.0
