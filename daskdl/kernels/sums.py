@@ -1,5 +1,7 @@
 """Sums over everything but the channels: the gradient of a bias."""
 
+import math
+
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 
@@ -24,7 +26,7 @@ def sum_over_places(
         The array that was given.
     """
     xp = array_namespace(grad)
-    rows = grad.reshape(grad.shape[0], -1)
+    rows = grad.reshape(grad.shape[0], math.prod(grad.shape[1:]))
     of_places = workspace.take("sums.places", rows.shape[1:], rows.dtype)
     # Images first: sums of long rows take a fifth of the time of short ones.
     xp.sum(rows, axis=0, out=of_places)

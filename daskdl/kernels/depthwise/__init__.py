@@ -2,7 +2,8 @@
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.depthwise import reference
+from daskdl.kernels.depthwise import reference, strips
+from daskdl.kernels.dispatch import is_compiled_for
 from daskdl.kernels.window import Window
 
 
@@ -28,7 +29,7 @@ def depthwise_forward(
     window : Window
         Sizes of `x`, the kernel and `out`; the padding is zeros.
     workspace : Workspace
-        Lends scratch of a bounded size.
+        Lends scratch of a bounded size, or that of a few images.
     out : ndarray of shape (batch, *window.out, n_in * depth_multiplier), same dtype
         Overwritten. Channel ``c * depth_multiplier + m`` is kernel m of channel c.
 
@@ -37,6 +38,8 @@ def depthwise_forward(
     out : ndarray
         The array that was given.
     """
+    if is_compiled_for(x, weight, out):
+        return strips.depthwise_forward(x, weight, bias, window, workspace, out)
     return reference.depthwise_forward(x, weight, bias, window, workspace, out)
 
 
@@ -71,6 +74,12 @@ def depthwise_backward(
     grad_x : ndarray or None
         What was given.
     """
+    read = (grad_out, x, weight, grad_weight)
+    arrays = read if grad_x is None else (*read, grad_x)
+    if is_compiled_for(*arrays):
+        return strips.depthwise_backward(
+            grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
+        )
     return reference.depthwise_backward(
         grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
     )

@@ -103,9 +103,9 @@ def _strip(
     """
     first = next((axis for axis, n in enumerate(slope.shape) if n > 1), slope.ndim)
     axes = shape[first + 1 :]
-    n, repeats = math.prod(axes), 1
-    if n < _STRIP:
-        repeats = min(-(-_STRIP // max(n, 1)), max(1, math.prod(shape[: first + 1])))
+    n: int = math.prod(axes)
+    # Not more than there are; none are many enough where there is nothing at all.
+    repeats = max(1, min(_STRIP // max(n, 1), math.prod(shape[: first + 1])))
     strip: FloatArray = workspace.take("prelu.strip", (repeats, *axes), slope.dtype)
     strip[...] = slope.reshape(slope.shape[first:])
     return strip

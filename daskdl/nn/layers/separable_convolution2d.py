@@ -6,8 +6,9 @@ from typing import Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.kernels.dense import dense_backward, dense_forward
+from daskdl.kernels.conv import convolution_backward, convolution_forward
 from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward
+from daskdl.kernels.window import Window, window_axis
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
@@ -84,35 +85,38 @@ class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
         return fan_in, self._fan(self.conf.depth_multiplier) / stride
 
     def _convolve(self, out: FloatArray) -> None:
-        weight, matrix = self._weights()
-        n_between = matrix.shape[0]
-        shape = (*out.shape[:-1], n_between)
+        weight, pointwise = self._weights()
+        shape = (*out.shape[:-1], pointwise.shape[-2])
         self._between = self._buffer("between", shape, out.dtype)
         depthwise_forward(
             self._x, weight, None, self._window, self._workspace, out=self._between
         )
-        dense_forward(
-            self._between.reshape(-1, n_between),
-            matrix,
+        convolution_forward(
+            self._between,
+            pointwise,
             self.params.get("b"),
-            out=out.reshape(-1, out.shape[-1]),
+            self._cell_by_cell(),
+            self._workspace,
+            out=out,
         )
 
     def _convolve_back(
         self, grad_preout: FloatArray, grad_x: FloatArray | None
     ) -> FloatArray | None:
-        weight, matrix = self._weights()
-        grad_matrix = self._like("grad_matrix", matrix)
+        weight, pointwise = self._weights()
+        grad_pointwise = self._like("grad_pointwise", pointwise)
         grad_between = self._like("grad_between", self._between)
-        dense_backward(
-            grad_preout.reshape(-1, grad_preout.shape[-1]),
-            self._between.reshape(-1, matrix.shape[0]),
-            matrix,
-            grad_weight=grad_matrix,
+        convolution_backward(
+            grad_preout,
+            self._between,
+            pointwise,
+            self._cell_by_cell(),
+            self._workspace,
+            grad_weight=grad_pointwise,
             grad_bias=self.gradients.get("b"),
-            grad_x=grad_between.reshape(-1, matrix.shape[0]),
+            grad_x=grad_between,
         )
-        self.gradients["pW"][...] = grad_matrix.T.reshape(self.params["pW"].shape)
+        self.gradients["pW"][...] = grad_pointwise.transpose(3, 2, 0, 1)
         grad_weight = self._like("grad_weight", weight)
         depthwise_backward(
             grad_between,
@@ -127,17 +131,21 @@ class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
         self.gradients["W"][...] = grad_weight.transpose(3, 2, 0, 1)
         return grad_x
 
+    def _cell_by_cell(self) -> Window:
+        """Return the window of the second step."""
+        return Window(
+            *(window_axis(size, 1, 1, 0, 1, "truncate") for size in self._window.out)
+        )
+
     def _weights(self) -> tuple[FloatArray, FloatArray]:
-        """Return copies of W as (*kernel, n_in, multiplier) and pW as (n_in, n_out).
+        """Return copies of W as (*kernel, n_in, multiplier), pW as (1, 1, n_in, n_out).
 
         The vector holds them as DL4J does, because DL4J deals regularization along it.
         """
-        xp = array_namespace(self._x)
-        given, pointwise = self.params["W"], self.params["pW"]
-        depthwise = given.transpose(2, 3, 1, 0)
-        weight = self._like("weight", depthwise)
-        xp.copyto(weight, depthwise)
-        flat = pointwise.reshape(pointwise.shape[:2]).T
-        matrix = self._like("matrix", flat)
-        xp.copyto(matrix, flat)
-        return weight, matrix
+        return self._copied("W"), self._copied("pW")
+
+    def _copied(self, name: str) -> FloatArray:
+        given = self.params[name].transpose(2, 3, 1, 0)
+        copy = self._like(f"copy of {name}", given)
+        array_namespace(copy).copyto(copy, given)
+        return copy

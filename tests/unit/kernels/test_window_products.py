@@ -201,6 +201,7 @@ def test_small_blocks_give_what_one_block_gives(
     out, in_blocks = np.empty_like(target), np.empty_like(target)
     kernel.forward(*parts, window, workspace, out=out)
     grads = backward(kernel, window, workspace, parts, target)
+    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
     monkeypatch.setattr(columns, "COLUMNS_BYTES", n_bytes)
     monkeypatch.setattr(depthwise, "BLOCK_BYTES", n_bytes)
     kernel.forward(*parts, window, workspace, out=in_blocks)
