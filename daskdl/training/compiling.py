@@ -9,7 +9,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.errors import DaskdlError, OptionError
+from daskdl.errors import OptionError
 from daskdl.nn.batches import Port
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.network import Network
@@ -66,7 +66,7 @@ def start_compiling(network: Network[Any], batch_size: int) -> threading.Thread:
         try:
             # Parameters are given, since to draw them takes longest.
             compile_for(kind(conf, np.zeros(n_params, network.dtype)), batch_size)
-        except (DaskdlError, RuntimeError, ValueError, FloatingPointError) as error:
+        except Exception as error:  # noqa: BLE001 - it will be raised where it matters
             _LOGGER.debug("nothing was compiled ahead: %s", error)
 
     thread = threading.Thread(target=work, name="daskdl-compile", daemon=True)

@@ -8,7 +8,9 @@ from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import SourceOptions
+from daskdl.kernels.jit import numba_is_used
 from daskdl.nn.network import Network
+from daskdl.training.compiling import start_compiling
 from daskdl.training.preparation import PreparedData, normalized, prepare
 from daskdl.training.trainer import Minibatch as Batch
 from daskdl.training.trainer import Trainer
@@ -49,6 +51,9 @@ def fit(
         Before anything is trained, when options, data and network do not go together.
     """
     check_count("fit", "epochs", epochs)
+    if batch_size is not None and isinstance(data, str) and numba_is_used():
+        # Stored data are read through first, and the disk leaves time to compile.
+        start_compiling(network, batch_size)
     prepared = prepare(
         network, data, options, batch_size=batch_size, normalizer=normalizer
     )

@@ -4,10 +4,14 @@ import importlib.metadata
 import json
 
 import pytest
+import yaml
 
-from daskdl.cli import checkup
+from daskdl.cli import checkup, warming
 from daskdl.cli.checkup import Finding
 from daskdl.cli.main import main
+from daskdl.kernels.machine_code import cache_directory
+from daskdl.nn.build import build_network
+from daskdl.nn.conf.network import configuration_from_dict
 
 
 @pytest.fixture
@@ -74,3 +78,48 @@ def test_a_scheduler_that_does_not_answer_is_a_failure(doctor, monkeypatch):
     monkeypatch.setattr(checkup, "check_cluster", check_cluster)
     result = doctor(arguments=("--scheduler", "tcp://h:1"))
     assert (asked, result.exit_code) == (["tcp://h:1"], 1)
+
+
+@pytest.fixture
+def network_path(tmp_path, job_values):
+    network = build_network(configuration_from_dict(job_values["network"]))
+    path = str(tmp_path / "network.daskdl")
+    network.save(path)
+    return path
+
+
+def test_warming_compiles_for_a_job_without_its_data(runner, job_values, tmp_path):
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump(job_values))
+    arguments = ["doctor", "--warm", "--network", str(path), "--json"]
+    result = runner.invoke(main, arguments)
+    (line,) = result.stdout.splitlines()
+    (warmed,) = json.loads(line)["warmed"]
+    assert warmed["network"] == str(path)
+
+
+def test_warming_takes_saved_networks(runner, network_path):
+    result = runner.invoke(main, ["doctor", "--warm", "--network", network_path])
+    assert (result.exit_code, network_path in result.stdout) == (0, True)
+
+
+def test_warming_tells_where_code_is_kept(runner, network_path):
+    result = runner.invoke(main, ["doctor", "--warm", "--network", network_path])
+    assert str(cache_directory()) in result.stdout
+
+
+def test_warming_refuses_what_is_no_network(runner, tmp_path):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    path = str(tmp_path / "data.csv")
+    result = runner.invoke(main, ["doctor", "--warm", "--network", path])
+    assert "must be a network or a job, got data" in result.stderr
+
+
+def test_a_network_without_warm_is_refused(runner):
+    result = runner.invoke(main, ["doctor", "--network", "x"])
+    assert "--network needs --warm" in result.stderr
+
+
+def test_warming_without_networks_meets_all_usual_layers():
+    names = [name for name, _ in warming._usual()]
+    assert {name.partition(",")[0] for name in names} == set(warming._LAYERS)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("distributed", "numba", "cupy", "pyspark")
+HEAVY = ("distributed", "numba", "llvmlite", "cupy", "pyspark")
 
 
 def loaded_after(code: str) -> set[str]:
