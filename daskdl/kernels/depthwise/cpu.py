@@ -54,8 +54,8 @@ def sum_products(
 ):
     """Write for each cell the sums of what it read times what came of it.
 
-    `some` is scratch like `total`, (cells + 1, width) in float64: strips whose repeats
-    of a channel are still to be joined, both with zeros. The last one sums `grad_out`.
+    `some` is scratch like `total`, (cells, width) in float64: strips whose repeats of
+    a channel are still to be joined. Both hold zeros.
     """
     width, channels, n = total.shape[1], n_in * multiplier, cells.size
     windows = grad_out.shape[1] * grad_out.shape[2] // channels
@@ -64,7 +64,6 @@ def sum_products(
         _enter(x[b], rows, stretches, n_in, multiplier, room)
         run = grad_out.shape[2]
         for s in range(0, run, width):
-            _add_rows(grad_out[b], s, some[n])
             for k in range(n):
                 shift = cells[k] * channels + s
                 _add_products_of_rows(
@@ -146,14 +145,6 @@ def _add_products(first, second, sums):
     """Add products along the first, the shortest of the three."""
     for i in range(first.size):
         sums[i] += first[i] * second[i]
-
-
-@jit(reorders=True)
-def _add_rows(grads, s, sums):
-    for row in range(grads.shape[0]):
-        grad = grads[row][s : s + sums.size]
-        for i in range(grad.size):
-            sums[i] += grad[i]
 
 
 @jit(reorders=True)

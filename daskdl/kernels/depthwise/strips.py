@@ -8,6 +8,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.depthwise import cpu
 from daskdl.kernels.depthwise.halo import Table, halo
+from daskdl.kernels.sums import sum_over_places
 from daskdl.kernels.window import Window, WindowAxis
 
 # Numbers: entering a loop costs little beside 32 vectors of 8 floats, and the strips of
@@ -44,16 +45,16 @@ def depthwise_backward(
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.depthwise.depthwise_backward` says."""
     cells, width = _strips_shape(weight)
-    some = workspace.take("depthwise.some", (cells + 1, width), x.dtype)
-    total = workspace.take("depthwise.total", (cells + 1, width), np.float64)
+    some = workspace.take("depthwise.some", (cells, width), x.dtype)
+    total = workspace.take("depthwise.total", (cells, width), np.float64)
     some.fill(0)
     total.fill(0)
     geometry = _geometry(window, weight, workspace)
     cpu.sum_products(_in_rows(grad_out), _flat(x), *geometry, some, total)
-    repeats = total.reshape(cells + 1, -1, grad_out.shape[-1])
-    repeats[:-1].sum(axis=1, out=grad_weight.reshape(cells, -1))
+    repeats = total.reshape(cells, -1, grad_out.shape[-1])
+    repeats.sum(axis=1, out=grad_weight.reshape(cells, -1))
     if grad_bias is not None:
-        repeats[-1].sum(axis=0, out=grad_bias)
+        sum_over_places(grad_out, workspace, out=grad_bias)
     if grad_x is not None:
         _grad_x(grad_out, weight, window, workspace, grad_x)
     return grad_x
