@@ -29,14 +29,48 @@ _STRIP = 256
 _STRIPS = 16
 
 
-@jit
 def moments(x, mean, variance):
     """Write mean and biased variance of the columns of `x`, (rows, features)."""
-    rows, n = x.shape
-    width = _width(rows, n)
-    sums, squares = np.zeros(width), np.zeros(width)
-    flat = x.reshape(-1)
-    _read_strips(flat, sums, squares)
+    width = _width(*x.shape)
+    sums, squares = np.zeros((2, width))
+    part, middle, about = np.empty((3, width), x.dtype)
+    _read_strips(x.reshape(-1), sums, squares, part, middle, about)
+    _join_strips(x.reshape(-1), sums, squares, mean, variance)
+
+
+@jit
+def _read_strips(flat, sums, squares, part, middle, about):
+    """Sum the strips of a matrix, and their squares about the means."""
+    width = sums.size
+    zero = part.dtype.type(0)
+    all_strips = flat.size // width
+    for first in range(0, all_strips, _STRIPS):
+        strips = min(_STRIPS, all_strips - first)
+        for i in range(width):
+            part[i] = zero
+            about[i] = zero
+        for s in range(first, first + strips):
+            strip = flat[s * width : s * width + width]
+            for i in range(width):
+                part[i] += strip[i]
+        divisor = part.dtype.type(strips)
+        for i in range(width):
+            middle[i] = part[i] / divisor
+        for s in range(first, first + strips):
+            strip = flat[s * width : s * width + width]
+            for i in range(width):
+                deviation = strip[i] - middle[i]
+                about[i] += deviation * deviation
+        before, count = float(first), float(strips)
+        for i in range(width):
+            squares[i] += about[i] + _between(sums[i], before, part[i], count)
+            sums[i] += part[i]
+
+
+@jit
+def _join_strips(flat, sums, squares, mean, variance):
+    """Write the statistics of the columns from those of the strips."""
+    width, n = sums.size, mean.size
     # The rows that are too few for a strip.
     strips = flat.size // width
     rest = flat[strips * width :]
@@ -55,40 +89,10 @@ def moments(x, mean, variance):
             squares[i] += _between(sums[i], some, sums[start + i], others)
             sums[i] += sums[start + i]
         some += others
+    rows = flat.size // n
     for i in range(n):
         mean[i] = sums[i] / rows
         variance[i] = squares[i] / rows
-
-
-@jit
-def _read_strips(flat, sums, squares):
-    """Sum the strips of a matrix, and their squares about the means."""
-    width = sums.size
-    part, middle = np.empty(width, flat.dtype), np.empty(width, flat.dtype)
-    about = np.empty(width, flat.dtype)
-    zero = flat.dtype.type(0)
-    all_strips = flat.size // width
-    for first in range(0, all_strips, _STRIPS):
-        strips = min(_STRIPS, all_strips - first)
-        for i in range(width):
-            part[i] = zero
-            about[i] = zero
-        for s in range(first, first + strips):
-            strip = flat[s * width : s * width + width]
-            for i in range(width):
-                part[i] += strip[i]
-        divisor = flat.dtype.type(strips)
-        for i in range(width):
-            middle[i] = part[i] / divisor
-        for s in range(first, first + strips):
-            strip = flat[s * width : s * width + width]
-            for i in range(width):
-                deviation = strip[i] - middle[i]
-                about[i] += deviation * deviation
-        before, count = float(first), float(strips)
-        for i in range(width):
-            squares[i] += about[i] + _between(sums[i], before, part[i], count)
-            sums[i] += part[i]
 
 
 @jit
@@ -98,16 +102,16 @@ def _between(sum_of_some, some, sum_of_others, others):
     return difference * difference * (some * others / (some + others))
 
 
-@jit
 def shift_and_scale(x, mean, scale, shift, least, out):
     """Write ``(x - mean) * scale + shift`` of each column, or `least` if it is more."""
-    width = _width(*x.shape)
-    means, scales, shifts = (
-        _tiled(mean, width),
-        _tiled(scale, width),
-        _tiled(shift, width),
+    _shift_and_scale(
+        x.reshape(-1), *_tiled(x, mean, scale, shift), least, out.reshape(-1)
     )
-    values, results = x.reshape(-1), out.reshape(-1)
+
+
+@jit
+def _shift_and_scale(values, means, scales, shifts, least, results):
+    width = means.size
     for start in range(0, values.size, width):
         value, result = values[start : start + width], results[start : start + width]
         for i in range(value.size):
@@ -116,28 +120,34 @@ def shift_and_scale(x, mean, scale, shift, least, out):
             result[i] = least if moved < least else moved
 
 
-@jit
 def gradient_sums(grad_out, x, mean, scale, shift, along, total):
     """Write the sums of ``grad_out * (x - mean)`` and of `grad_out` in each column.
 
     With a `shift` the gradient is that behind a rectifier, see :func:`combine`; with
     None there is none.
     """
-    rows, n = x.shape
-    width = _width(rows, n)
-    means = _tiled(mean, width)
-    if shift is not None:
-        scales, shifts = _tiled(scale, width), _tiled(shift, width)
-    some_along, some = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
-    all_along, everything = np.zeros(width), np.zeros(width)
-    values, grads = x.reshape(-1), grad_out.reshape(-1)
-    zero, one = x.dtype.type(0), x.dtype.type(1)
+    width = _width(*x.shape)
+    some, some_along = np.zeros((2, width), x.dtype)
+    everything, all_along = np.zeros((2, width))
+    vectors = _tiled(x, mean, scale, shift)
+    flat = (grad_out.reshape(-1), x.reshape(-1))
+    _gradient_sums(*flat, *vectors, some, some_along, everything, all_along)
+    total[...] = everything.reshape(-1, total.size).sum(axis=0)
+    along[...] = all_along.reshape(-1, along.size).sum(axis=0)
+
+
+@jit
+def _gradient_sums(
+    grads, values, means, scales, shifts, some, some_along, everything, all_along
+):
+    width = means.size
+    zero, one = some.dtype.type(0), some.dtype.type(1)
     for block in range(0, values.size, width * _STRIPS):
         for start in range(block, min(block + width * _STRIPS, values.size), width):
             value, grad = values[start : start + width], grads[start : start + width]
             for i in range(value.size):
                 share, centred = grad[i], value[i] - means[i]
-                if shift is not None:
+                if shifts is not None:
                     moved = centred * scales[i] + shifts[i]
                     share *= one if moved > zero else zero
                 some[i] += share
@@ -147,16 +157,8 @@ def gradient_sums(grad_out, x, mean, scale, shift, along, total):
             all_along[i] += some_along[i]
             some[i] = zero
             some_along[i] = zero
-    for start in range(n, width, n):
-        for i in range(n):
-            everything[i] += everything[start + i]
-            all_along[i] += all_along[start + i]
-    for i in range(n):
-        total[i] = everything[i]
-        along[i] = all_along[i]
 
 
-@jit
 def combine(grad_out, x, mean, of_grad, of_x, constant, shift, out):
     """Write ``grad_out * of_grad + (x - mean) * of_x + constant`` of each column.
 
@@ -164,35 +166,36 @@ def combine(grad_out, x, mean, of_grad, of_x, constant, shift, out):
     ``(x - mean) * of_grad + shift`` was above 0. To compute that again, as
     :func:`shift_and_scale` did to the last bit, costs less than to read it.
     """
-    width = _width(*x.shape)
-    means, constants = _tiled(mean, width), _tiled(constant, width)
-    if shift is not None:
-        shifts = _tiled(shift, width)
-    grad_factors, factors = _tiled(of_grad, width), _tiled(of_x, width)
-    values, grads, results = x.reshape(-1), grad_out.reshape(-1), out.reshape(-1)
-    zero, one = x.dtype.type(0), x.dtype.type(1)
+    vectors = _tiled(x, mean, of_grad, of_x, constant, shift)
+    _combine(grad_out.reshape(-1), x.reshape(-1), *vectors, out.reshape(-1))
+
+
+@jit
+def _combine(grads, values, means, grad_factors, factors, constants, shifts, results):
+    width = means.size
+    zero, one = means.dtype.type(0), means.dtype.type(1)
     for start in range(0, values.size, width):
         value, grad = values[start : start + width], grads[start : start + width]
         result = results[start : start + width]
         for i in range(value.size):
             share, centred = grad[i], value[i] - means[i]
-            if shift is not None:
+            if shifts is not None:
                 moved = centred * grad_factors[i] + shifts[i]
                 share *= one if moved > zero else zero
             along = centred * factors[i]
             result[i] = share * grad_factors[i] + along + constants[i]
 
 
-@jit
 def _width(rows, n):
     """Return the numbers in a strip: of one row or several, not more than there are."""
     return n * max(1, min(rows, -(-_STRIP // max(1, n))))
 
 
-@jit
-def _tiled(vector, width):
-    """Return a vector repeated to `width` numbers."""
-    tiled = np.empty(width, vector.dtype)
-    for i in range(width):
-        tiled[i] = vector[i % vector.size]
-    return tiled
+def _tiled(x, *vectors):
+    """Return vectors of a number a feature, repeated to the width of a strip."""
+    rows, n = x.shape
+    repeats = _width(rows, n) // n
+    return [
+        None if vector is None else np.tile(vector.astype(x.dtype, copy=False), repeats)
+        for vector in vectors
+    ]

@@ -271,7 +271,7 @@ def _check_names(
             raise PathError("must not have the name of an input.", "vertices", name)
         if isinstance(conf, LayerConf) and conf.name not in (None, name):
             raise PathError(
-                f"must be left out, the key {name!r} is the name, got {conf.name!r}.",
+                f"must be left out: the key {name!r} is the name.",
                 *("vertices", name, "name"),
             )
         if not conf.inputs:
