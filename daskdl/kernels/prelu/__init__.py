@@ -83,10 +83,11 @@ def prelu_backward(
         total.reshape(-1),
         grad_x.reshape(-1),
     )
-    _, *repeated = strip.shape
-    sums = grad_slope.reshape(slope.shape[slope.ndim - len(repeated) :])
-    shared = [axis + 1 for axis, n in enumerate(sums.shape) if n == 1]
-    total.sum(axis=(0, *shared), keepdims=True, out=sums[None])
+    # Without the first axes along which all is shared.
+    of_slope = slope.shape[slope.ndim - (strip.ndim - 1) :]
+    shared = [axis for axis, n in enumerate(of_slope, start=1) if n == 1]
+    sums = grad_slope.reshape((1, *of_slope))
+    total.sum(axis=(0, *shared), keepdims=True, out=sums)
     return grad_x
 
 
@@ -103,7 +104,7 @@ def _strip(
     """
     first = next((axis for axis, n in enumerate(slope.shape) if n > 1), slope.ndim)
     axes = shape[first + 1 :]
-    n: int = math.prod(axes)
+    n = math.prod(axes)
     # Not more than there are; none are many enough where there is nothing at all.
     repeats = max(1, min(_STRIP // max(n, 1), math.prod(shape[: first + 1])))
     strip: FloatArray = workspace.take("prelu.strip", (repeats, *axes), slope.dtype)
