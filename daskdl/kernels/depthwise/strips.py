@@ -51,11 +51,8 @@ def depthwise_backward(
     total.fill(0)
     geometry = _geometry(window, weight, workspace)
     cpu.sum_products(_in_rows(grad_out), _flat(x), *geometry, some, total)
-    joined = workspace.take("depthwise.joined", weight.shape, np.float64)
     repeats = total.reshape(cells, -1, grad_out.shape[-1])
-    # In one type, since a sum in two of them takes buffers.
-    repeats.sum(axis=1, out=joined.reshape(cells, -1))
-    grad_weight[...] = joined
+    repeats.sum(axis=1, out=grad_weight.reshape(cells, -1))
     if grad_bias is not None:
         sum_over_places(grad_out, workspace, out=grad_bias)
     if grad_x is not None:

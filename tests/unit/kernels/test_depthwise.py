@@ -170,7 +170,7 @@ def test_windows_of_a_row_are_neighbours_in_the_halo(window):
 @pytest.mark.parametrize("multiplier", [1, 2])
 def test_nothing_is_allocated_once_it_runs(rng, workspace, name, multiplier):
     window = TABLE[name]
-    x, weight, bias, out = drawn(rng, window, 40, 16, multiplier, "f4")
+    x, weight, bias, out = drawn(rng, window, 800, 16, multiplier, "f4")
     grad = out.copy()
     found = [np.empty_like(weight), np.empty_like(bias), np.empty_like(x)]
 
@@ -185,5 +185,5 @@ def test_nothing_is_allocated_once_it_runs(rng, workspace, name, multiplier):
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # Views of the arrays, none of their numbers.
-    assert peak < 16384
+    # Views of the arrays, none of their numbers; sums of NumPy 2.0 take 32 KiB.
+    assert peak < 40_000 < x.nbytes / 16
