@@ -16,10 +16,13 @@ T. Chan, G. Golub, R. LeVeque, "Algorithms for computing the sample variance", T
 American Statistician 37, 1983, equation 1.5: how sums and squares of groups join.
 """
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from typing import Any
 
 import numpy as np
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.jit import jit
 
 # Numbers: entering a loop costs little beside 16 vectors of 16 floats.
@@ -29,7 +32,7 @@ _STRIP = 256
 _STRIPS = 16
 
 
-def moments(x, mean, variance):
+def moments(x: FloatArray, mean: FloatArray, variance: FloatArray) -> None:
     """Write mean and biased variance of the columns of `x`, (rows, features)."""
     width = _width(*x.shape)
     sums, squares = np.zeros((2, width))
@@ -102,7 +105,14 @@ def _between(sum_of_some, some, sum_of_others, others):
     return difference * difference * (some * others / (some + others))
 
 
-def shift_and_scale(x, mean, scale, shift, least, out):
+def shift_and_scale(
+    x: FloatArray,
+    mean: FloatArray,
+    scale: FloatArray,
+    shift: FloatArray,
+    least: Any,
+    out: FloatArray,
+) -> None:
     """Write ``(x - mean) * scale + shift`` of each column, or `least` if it is more."""
     _shift_and_scale(
         x.reshape(-1), *_tiled(x, mean, scale, shift), least, out.reshape(-1)
@@ -120,7 +130,15 @@ def _shift_and_scale(values, means, scales, shifts, least, results):
             result[i] = least if moved < least else moved
 
 
-def gradient_sums(grad_out, x, mean, scale, shift, along, total):
+def gradient_sums(
+    grad_out: FloatArray,
+    x: FloatArray,
+    mean: FloatArray,
+    scale: FloatArray,
+    shift: FloatArray | None,
+    along: FloatArray,
+    total: FloatArray,
+) -> None:
     """Write the sums of ``grad_out * (x - mean)`` and of `grad_out` in each column.
 
     With a `shift` the gradient is that behind a rectifier, see :func:`combine`; with
@@ -159,7 +177,16 @@ def _gradient_sums(
             some_along[i] = zero
 
 
-def combine(grad_out, x, mean, of_grad, of_x, constant, shift, out):
+def combine(
+    grad_out: FloatArray,
+    x: FloatArray,
+    mean: FloatArray,
+    of_grad: FloatArray,
+    of_x: FloatArray,
+    constant: FloatArray,
+    shift: FloatArray | None,
+    out: FloatArray,
+) -> None:
     """Write ``grad_out * of_grad + (x - mean) * of_x + constant`` of each column.
 
     With a `shift` the gradient is that behind a rectifier, and counts only where
@@ -186,12 +213,12 @@ def _combine(grads, values, means, grad_factors, factors, constants, shifts, res
             result[i] = share * grad_factors[i] + along + constants[i]
 
 
-def _width(rows, n):
+def _width(rows: int, n: int) -> int:
     """Return the numbers in a strip: of one row or several, not more than there are."""
     return n * max(1, min(rows, -(-_STRIP // max(1, n))))
 
 
-def _tiled(x, *vectors):
+def _tiled(x: FloatArray, *vectors: FloatArray | None) -> list[FloatArray | None]:
     """Return vectors of a number a feature, repeated to the width of a strip."""
     rows, n = x.shape
     repeats = _width(rows, n) // n
