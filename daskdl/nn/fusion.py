@@ -4,7 +4,8 @@ A rectifier in an :class:`~daskdl.nn.layers.activation.Activation` layer of its 
 reads and writes again, forward and backward, what the part in front of it has just
 written. Where nobody else reads that, the part in front rectifies as it writes, and
 the layer hands arrays through. So it is with the maximum pooling behind a convolution,
-whose places then exist for one image at a time only. What comes out is the same.
+whose places then exist for one image at a time only; and in inference with batch
+normalization behind one, whose factors go into the weights. What comes out is the same.
 """
 
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Any, TypeAlias
 
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.layers.activation import ActivationLayer
+from daskdl.nn.layers.batch_normalization import BatchNormalizationLayer
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.layers.subsampling import SubsamplingLayer
@@ -47,10 +49,13 @@ def _join(layer: Layer[Any], source: _Part) -> None:
     worker = source.layer if isinstance(source, Stage) else source
     if isinstance(layer, ActivationLayer) and layer.is_relu and worker.rectify():
         layer.leave_to_source()
+    if not isinstance(worker, Layer):
+        return
+    if isinstance(layer, BatchNormalizationLayer) and worker.scale(layer.scaling):
+        layer.leave_inference_to_source()
     if (
         isinstance(layer, SubsamplingLayer)
         and layer.is_plain_maximum
-        and isinstance(worker, Layer)
         and worker.pool(layer.window_on)
     ):
         layer.leave_to_source()

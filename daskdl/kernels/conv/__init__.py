@@ -13,6 +13,7 @@ def convolution_forward(
     window: Window,
     workspace: Workspace,
     *,
+    rectifies: bool = False,
     out: FloatArray,
 ) -> FloatArray:
     """Compute the convolution of series, images or volumes with a bank of kernels.
@@ -29,6 +30,8 @@ def convolution_forward(
         Sizes of `x`, the kernel and `out`; the padding is zeros.
     workspace : Workspace
         Lends scratch of a bounded size (see :mod:`daskdl.kernels.columns`).
+    rectifies : bool
+        Whether what is below 0 becomes 0; NaN stays.
     out : ndarray of shape (batch, *window.out, n_out), same dtype
         C-contiguous. Overwritten.
 
@@ -37,7 +40,9 @@ def convolution_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.convolution_forward(x, weight, bias, window, workspace, out)
+    return reference.convolution_forward(
+        x, weight, bias, window, workspace, rectifies, out
+    )
 
 
 def convolution_backward(

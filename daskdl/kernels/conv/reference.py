@@ -21,11 +21,14 @@ def convolution_forward(
     bias: FloatArray | None,
     window: Window,
     workspace: Workspace,
+    rectifies: bool,
     out: FloatArray,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.conv.convolution_forward` says."""
     matrix = weight.reshape(-1, weight.shape[-1])
-    return windows_to_places(x, matrix, bias, window, workspace, out=out)
+    return windows_to_places(
+        x, matrix, bias, window, workspace, rectifies=rectifies, out=out
+    )
 
 
 def convolution_backward(

@@ -98,6 +98,8 @@ def _write_tile(
             at = place + column.start
             if nest.start == "sum":
                 total = writer.builder.fadd(writer.load(c, at, column.lanes), total)
+            if nest.rectifies:
+                total = writer.rectified(total, column.lanes)
             writer.store(total, c, at, column.lanes)
 
 

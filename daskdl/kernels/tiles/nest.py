@@ -59,6 +59,8 @@ class Contraction:
         ``"sum"`` rows of a tile may lie on each other.
     bias : Argument or None
         Where the row of numbers is.
+    rectifies : bool
+        Whether what is below 0 is written as 0. NaN stays.
     """
 
     a: Argument
@@ -70,6 +72,7 @@ class Contraction:
     loops: tuple[Axis, ...] = ()
     start: Start = "zero"
     bias: Argument | None = None
+    rectifies: bool = False
 
 
 @dataclass(frozen=True)

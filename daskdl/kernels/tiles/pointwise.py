@@ -95,9 +95,7 @@ def rectified_maximum(
 ) -> Sequence[Any]:
     """Return :func:`maximum` behind a rectifier."""
     best, winner = maximum(writer, lanes, registers, n_written)
-    zero = writer.number(0, lanes)
-    is_below = writer.builder.fcmp_ordered("<", best, zero)
-    return writer.builder.select(is_below, zero, best), winner
+    return writer.rectified(best, lanes), winner
 
 
 def to_winner(

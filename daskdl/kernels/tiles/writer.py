@@ -185,6 +185,12 @@ class Writer:
         function = self._declared(name, vector, [vector] * 3)
         return self.builder.call(function, [left, right, total])
 
+    def rectified(self, value: Any, lanes: int) -> Any:
+        """Return a register with 0 for what is below; NaN stays."""
+        zero = self.number(0, lanes)
+        is_below = self.builder.fcmp_ordered("<", value, zero)
+        return self.builder.select(is_below, zero, value)
+
     def vector(self, lanes: int) -> Any:
         """Return the type of the register that holds so many live lanes."""
         return ir.VectorType(self._number, self.lanes if self.unit.masks else lanes)

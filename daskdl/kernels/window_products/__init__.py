@@ -21,6 +21,7 @@ def windows_to_places(
     window: Window,
     workspace: Workspace,
     *,
+    rectifies: bool = False,
     out: FloatArray,
 ) -> FloatArray:
     """Multiply every window of `x` by the weights.
@@ -37,6 +38,8 @@ def windows_to_places(
         Slides over `x`; the padding is zeros.
     workspace : Workspace
         Lends scratch of a bounded size.
+    rectifies : bool
+        Whether what is below 0 becomes 0; NaN stays.
     out : ndarray of shape (batch, *window.out, n_place), same dtype
         C-contiguous. Overwritten.
 
@@ -45,7 +48,9 @@ def windows_to_places(
     out : ndarray
     """
     arrays = (x, matrix, out) if bias is None else (x, matrix, out, bias)
-    _kernels(*arrays).windows_to_places(x, matrix, bias, window, workspace, out)
+    _kernels(*arrays).windows_to_places(
+        x, matrix, bias, window, workspace, rectifies, out
+    )
     return out
 
 

@@ -24,6 +24,7 @@ def windows_to_places(
     bias: FloatArray | None,
     window: Window,
     workspace: Workspace,
+    rectifies: bool,
     out: FloatArray,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.window_products.windows_to_places` says."""
@@ -31,7 +32,7 @@ def windows_to_places(
     room = zeroed_room(workspace, geometry.room_size, x)
     for first, columns in _blocks(matrix):
         program = programs.windows_to_places(
-            geometry, columns, has_bias=bias is not None
+            geometry, columns, has_bias=bias is not None, rectifies=rectifies
         )
         block = matrix
         if columns < geometry.n_place:

@@ -18,9 +18,13 @@ WHERE = Where()
 
 
 @functools.lru_cache(maxsize=1024)
-def windows_to_places(geometry: Geometry, columns: int, *, has_bias: bool) -> Program:
+def windows_to_places(
+    geometry: Geometry, columns: int, *, has_bias: bool, rectifies: bool
+) -> Program:
     """Return the program of :func:`.statements.windows_to_places`."""
-    parts = statements.windows_to_places(geometry, WHERE, columns, has_bias=has_bias)
+    parts = statements.windows_to_places(
+        geometry, WHERE, columns, has_bias=has_bias, rectifies=rectifies
+    )
     return Program(geometry.dtype, N_ARGUMENTS, parts)
 
 

@@ -12,6 +12,7 @@ def windows_to_places(
     bias: FloatArray | None,
     window: Window,
     workspace: Workspace,
+    rectifies: bool,
     out: FloatArray,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.window_products.windows_to_places` says."""
@@ -21,6 +22,8 @@ def windows_to_places(
         xp.matmul(rows, matrix, out=products)
         if bias is not None:
             products += bias
+        if rectifies:
+            xp.maximum(products, 0, out=products)
     return out
 
 

@@ -65,9 +65,14 @@ class Where:
 
 
 def windows_to_places(
-    geometry: Geometry, where: Where, columns: int, *, has_bias: bool
+    geometry: Geometry,
+    where: Where,
+    columns: int,
+    *,
+    has_bias: bool,
+    rectifies: bool = False,
 ) -> tuple[Copy | Contraction, ...]:
-    """Multiply every window by some columns of the weights.
+    """Multiply every window by some columns of the weights, and rectify if asked.
 
     Reads images, weights (window.n_cells * n_under, columns) and, if `has_bias`, the
     bias; writes `columns` of the places.
@@ -96,6 +101,7 @@ def windows_to_places(
         loops,
         "bias" if has_bias else "zero",
         Argument(where.bias) if has_bias else None,
+        rectifies,
     )
     return (*_filled_room(geometry, where), product)
 

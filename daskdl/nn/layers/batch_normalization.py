@@ -19,6 +19,7 @@ from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative, Real, Share
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.scaling import Scaling
 
 _Scale = FloatArray | float
 
@@ -91,6 +92,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         self._rectifies = False
+        self._is_scaled_before = False
 
     def rectify(self) -> bool:
         """Rectify the output from now on, unless scale and shift are locked.
@@ -100,6 +102,20 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         """
         self._rectifies = not self.conf.lock_gamma_beta
         return self._rectifies
+
+    def scaling(self) -> Scaling:
+        """Return what the layer does in inference, with its statistics of now."""
+        gamma, beta = self._scale_and_shift()
+        scale = gamma / np.sqrt(self._running_variance() + self.conf.eps)
+        shift = beta - self.params["mean"] * scale
+        return Scaling(scale, shift, self._rectifies)
+
+    def leave_inference_to_source(self) -> None:
+        """Hand arrays through in inference from now on.
+
+        A network computes no gradients of a forward pass in inference.
+        """
+        self._is_scaled_before = True
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Set scale and shift to the configured values, mean to 0 and variance to 1."""
@@ -117,6 +133,8 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
         self._check_input(x)
+        if self._is_scaled_before and not training:
+            return x
         self._training, self._x = training, x
         output = self._like("output", x)
         rows, out = self._rows(x), self._rows(output)

@@ -4,8 +4,9 @@ from typing import Literal
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.conv import convolution_forward
 from daskdl.kernels.pooled_conv import (
     pooled_convolution_backward,
     pooled_convolution_forward,
@@ -17,6 +18,7 @@ from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.values import CountPair, IndexPair
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
 from daskdl.nn.layers.layer import PoolOn
+from daskdl.nn.layers.scaling import Scaling, ScalingOf
 
 
 class Convolution2D(ConvolvingConf):
@@ -50,7 +52,8 @@ class Convolution2D(ConvolvingConf):
 class ConvolutionLayer(ConvolvingLayer[Convolution2D]):
     """``activation(cross-correlation of x with W, plus b)`` of images.
 
-    It can take over the maximum pooling behind it, see :mod:`daskdl.nn.fusion`.
+    It can take over the maximum pooling behind it, and in inference a normalization,
+    see :mod:`daskdl.nn.fusion`.
     """
 
     def __init__(
@@ -62,6 +65,14 @@ class ConvolutionLayer(ConvolvingLayer[Convolution2D]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         self._pool_on: PoolOn | None = None
+        self._scaling_of: ScalingOf | None = None
+
+    def scale(self, scaling_of: ScalingOf) -> bool:
+        """Take over the scaling in inference, if nothing is in front of it."""
+        if self._activation is not IDENTITY:
+            return False
+        self._scaling_of = scaling_of
+        return True
 
     def pool(self, window_of: PoolOn) -> bool:
         """Take over the pooling, if there is at most a rectifier in front of it."""
@@ -79,6 +90,8 @@ class ConvolutionLayer(ConvolvingLayer[Convolution2D]):
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        if self._scaling_of is not None and not training:
+            return self._forward_scaled(x, self._scaling_of())
         if self._pool_on is None:
             return super().forward(x, training=training, mask=mask, rng=rng)
         self._check_input(x)
@@ -99,6 +112,44 @@ class ConvolutionLayer(ConvolvingLayer[Convolution2D]):
             out=self._output,
             winner=self._winner,
         )
+
+    def _forward_scaled(self, x: FloatArray, scaling: Scaling) -> FloatArray:
+        """Return the normalized output: the weights take the factors."""
+        self._check_input(x)
+        xp = array_namespace(x)
+        window = self._window_on(x.shape[1:-1])
+        weight = self._like("scaled", self.params["W"])
+        xp.multiply(self.params["W"], scaling.scale, out=weight)
+        shift = scaling.shift
+        if "b" in self.params:
+            shift = shift + self.params["b"] * scaling.scale
+        shape = (x.shape[0], *window.out, self.conf.n_out)
+        return convolution_forward(
+            x,
+            weight,
+            shift,
+            window,
+            self._workspace,
+            rectifies=scaling.rectifies,
+            out=self._buffer("preout", shape, x.dtype),
+        )
+
+    def _convolve(self, out: FloatArray) -> None:
+        convolution_forward(
+            self._x,
+            self.params["W"],
+            self.params.get("b"),
+            self._window,
+            self._workspace,
+            rectifies=self._activation is RELU,
+            out=out,
+        )
+
+    def _activate(self, rng: np.random.Generator | None) -> None:
+        if self._activation is RELU:
+            self._output = self._preout
+        else:
+            super()._activate(rng)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""

@@ -121,15 +121,7 @@ class ConvolvingLayer(Layer[K]):
         shape = (x.shape[0], *self._out_sizes(), self.output_type.shape[-1])
         self._preout = self._buffer("preout", shape, x.dtype)
         self._convolve(self._preout)
-        reads_preout = self._activation.reads_preout
-        self._output = (
-            self._like("output", self._preout) if reads_preout else self._preout
-        )
-        self._activation.forward(
-            self._as_activated(self._preout),
-            out=self._as_activated(self._output),
-            rng=rng if training else None,
-        )
+        self._activate(rng if training else None)
         return self._output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
@@ -165,6 +157,18 @@ class ConvolvingLayer(Layer[K]):
     def _as_activated(self, array: FloatArray) -> FloatArray:
         """Return a view of the output with the axis last that a softmax works along."""
         return as_activated(array, self._activation, self.input_type)
+
+    def _activate(self, rng: np.random.Generator | None) -> None:
+        """Make the output of the pre-activations."""
+        reads_preout = self._activation.reads_preout
+        self._output = (
+            self._like("output", self._preout) if reads_preout else self._preout
+        )
+        self._activation.forward(
+            self._as_activated(self._preout),
+            out=self._as_activated(self._output),
+            rng=rng,
+        )
 
     def _fans(self) -> tuple[float, float]:
         n_in = features_of(self.input_type)

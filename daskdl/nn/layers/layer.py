@@ -16,6 +16,7 @@ from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import draw_weights
+from daskdl.nn.layers.scaling import ScalingOf
 
 C = TypeVar("C", bound=LayerConf)
 T = TypeVar("T")
@@ -159,6 +160,21 @@ class Layer(ABC, Generic[C]):
 
     def rectify(self) -> bool:
         """Rectify the output from now on, which only a rectifier reads.
+
+        Returns
+        -------
+        bool
+            Whether the layer can: by itself none does.
+        """
+        return False
+
+    def scale(self, scaling_of: ScalingOf) -> bool:
+        """Scale the output in inference from now on, which only a normalization reads.
+
+        Parameters
+        ----------
+        scaling_of : function without arguments
+            Returns factors and shifts as they are now.
 
         Returns
         -------

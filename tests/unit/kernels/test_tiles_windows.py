@@ -53,7 +53,7 @@ CHANNELS = {
     "1100 to 250": (1100, 250, window_of((2, 3), (1, 1))),
     "60 to 530": (60, 530, window_of((4, 3), (3, 3), padding=1)),
 }
-PRODUCTS = ["to places", "to windows", "by places"]
+PRODUCTS = ["to places", "rectified", "to windows", "by places"]
 
 windows = pytest.mark.parametrize("window", TABLE.values(), ids=TABLE)
 channels = pytest.mark.parametrize("case", CHANNELS.values(), ids=CHANNELS)
@@ -88,6 +88,19 @@ class Case:
                     self.bias,
                     window,
                     workspace,
+                    rectifies=False,
+                ),
+                self.places,
+            ),
+            "rectified": (
+                partial(
+                    module.windows_to_places,
+                    self.x,
+                    self.matrix,
+                    self.bias,
+                    window,
+                    workspace,
+                    rectifies=True,
                 ),
                 self.places,
             ),
@@ -125,6 +138,7 @@ class Case:
         n_windows = self.places[..., 0].size
         return {
             "to places": len(self.matrix),
+            "rectified": len(self.matrix),
             "to windows": self.window.n_cells * self.places.shape[-1],
             "by places": n_windows if n_images else 1,
         }[product]
