@@ -69,8 +69,8 @@ def lstm_forward(
     *Supervised Sequence Labelling with Recurrent Neural Networks*, 2012, section 4.6.
     The column order is that of DL4J 1.0.0-M2.1.
     """
-    if cpu.is_plain(weights, activation, gate_activation, trace, mask):
-        return cpu.lstm_forward(x, weights, trace, workspace, out, state)
+    if cpu.is_plain(weights, activation, gate_activation, trace):
+        return cpu.lstm_forward(x, weights, trace, workspace, out, mask, state)
     return reference.lstm_forward(
         x,
         weights,
@@ -127,8 +127,11 @@ def lstm_backward(
     `masks_gradient` that of the output does, too. Both are the same where the dropped
     steps are the last ones and no gradient arrives at them.
     """
-    if cpu.is_plain(weights, activation, gate_activation, trace, mask):
-        return cpu.lstm_backward(grad_out, weights, trace, workspace, gradients, grad_x)
+    is_plain = cpu.is_plain(weights, activation, gate_activation, trace)
+    if is_plain and (mask is None or not masks_gradient):
+        return cpu.lstm_backward(
+            grad_out, weights, trace, workspace, gradients, grad_x, mask
+        )
     return reference.lstm_backward(
         grad_out,
         weights,

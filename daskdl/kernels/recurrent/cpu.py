@@ -1,6 +1,6 @@
 """The LSTM pair in register tiles: one call for all time steps.
 
-For tanh and sigmoid, without peepholes and masks; see :func:`is_plain`.
+For tanh and sigmoid, without peepholes; see :func:`is_plain`.
 """
 
 import numpy as np
@@ -22,12 +22,10 @@ def is_plain(
     activation: ActivationPair,
     gate_activation: ActivationPair,
     trace: LstmTrace,
-    mask: FloatArray | None,
 ) -> bool:
     """Return whether the functions here compute this LSTM."""
     return (
         weights.peepholes is None
-        and mask is None
         and (activation.name, gate_activation.name) == ("tanh", "sigmoid")
         and trace.preout is trace.gates
         and tiles_take(weights.recurrent_weight, weights.bias, trace.x, trace.gates)
@@ -40,10 +38,11 @@ def lstm_forward(
     trace: LstmTrace,
     workspace: Workspace,
     out: FloatArray | None,
+    mask: FloatArray | None,
     state: LstmState | None,
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_forward` says."""
-    sizes = _sizes(trace)
+    sizes = _sizes(trace, mask)
     np.copyto(trace.x, x.transpose(1, 0, 2))
     rows = trace.x.reshape(-1, trace.x.shape[2])
     np.matmul(rows, weights.weight, out=trace.gates.reshape(len(rows), -1))
@@ -56,7 +55,11 @@ def lstm_forward(
         )
     program = programs.lstm_forward(sizes)
     fixed = (weights.recurrent_weight, weights.bias)
-    made = (trace.gates, trace.cells, trace.active_cells, trace.hidden)
+    # Nobody reads it where there is no mask.
+    kept = trace.hidden[..., 0] if mask is None else mask.T
+    masks = workspace.take("lstm.mask", kept.shape, trace.x.dtype)
+    np.copyto(masks, kept)
+    made = (trace.gates, trace.cells, trace.active_cells, trace.hidden, masks)
     first, later = ([array[step:] for array in made] for step in (0, 1))
     _run(program, 1, *fixed, hidden, cell, *first)
     if len(trace.x) > 1:
@@ -73,9 +76,10 @@ def lstm_backward(
     workspace: Workspace,
     gradients: LstmWeights,
     grad_x: FloatArray | None,
+    mask: FloatArray | None,
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_backward` says."""
-    sizes = _sizes(trace)
+    sizes = _sizes(trace, mask)
     dtype = trace.x.dtype
     grad_hidden = workspace.take("lstm.grad_hidden", trace.hidden.shape, dtype)
     np.copyto(grad_hidden, grad_out.transpose(1, 0, 2))
@@ -101,6 +105,7 @@ def lstm_backward(
             grads[first + 1] if first + 1 < len(trace.x) else nothing,
             grads[first],
             grad_cell,
+            trace.cells[first],
         )
     sum_gradients(grads, trace, gradients)
     if grad_x is None:
@@ -123,9 +128,9 @@ def _stretches(time: int) -> list[tuple[int, int]]:
     return [(time - 1, time - 1), *middle, (0, 0)]
 
 
-def _sizes(trace: LstmTrace) -> LstmSizes:
+def _sizes(trace: LstmTrace, mask: FloatArray | None) -> LstmSizes:
     _, batch, n_out = trace.hidden.shape
-    return LstmSizes(batch, n_out, trace.x.dtype.name)
+    return LstmSizes(batch, n_out, trace.x.dtype.name, mask is not None)
 
 
 def _zeros(workspace: Workspace, like: FloatArray) -> FloatArray:

@@ -25,11 +25,12 @@ from daskdl.kernels.tiles.nest import (
 
 @dataclass(frozen=True)
 class LstmSizes:
-    """Examples and width of an LSTM, and the type of its numbers."""
+    """Examples and width of an LSTM, the type of its numbers, whether it has a mask."""
 
     batch: int
     n_out: int
     dtype: str
+    is_masked: bool
 
 
 @functools.lru_cache(maxsize=256)
@@ -38,7 +39,8 @@ def lstm_forward(sizes: LstmSizes) -> Program:
 
     Its arguments, at the first step: recurrent weights (n, 4 n), bias (4 n), hidden
     before, cell before, gates (sums of the input in, activations out), cell, its tanh,
-    hidden. From step to step each but the weights moves by one time step.
+    hidden, mask (time, batch). From step to step each but the weights moves by one time
+    step.
     """
     batch, n = sizes.batch, sizes.n_out
     wide, narrow = 4 * batch * n, batch * n
@@ -57,14 +59,16 @@ def lstm_forward(sizes: LstmSizes) -> Program:
     gates = tuple(Field(Argument(4, k * n, wide), (4 * n,)) for k in range(4))
     biases = tuple(Field(Argument(bias, k * n), (0,)) for k in range(4))
     written = tuple(Field(Argument(number, step=narrow), (n,)) for number in (5, 6, 7))
+    mask = Field(Argument(8, step=batch), (1,), is_one=True)
+    masks = (mask,) if sizes.is_masked else ()
     step = Pointwise(
         "lstm_forward",
-        (*gates, *biases, Field(cell_before, (n,))),
+        (*gates, *biases, Field(cell_before, (n,)), *masks),
         (*gates, *written),
         (batch,),
         n,
     )
-    return Program(sizes.dtype, 8, (product, step))
+    return Program(sizes.dtype, 9, (product, step))
 
 
 @functools.lru_cache(maxsize=256)
@@ -73,8 +77,8 @@ def lstm_backward(sizes: LstmSizes) -> Program:
 
     Its arguments, at the last step: transposed recurrent weights (4 n, n), gradient of
     the output, which is added to, gates, tanh of the cell, cell before, gradient in the
-    sums of the step behind, that of this step, and the gradient in the cell (one step,
-    kept up to date).
+    sums of the step behind, that of this step, the gradient in the cell (one step, kept
+    up to date), and the cell that a mask left.
     """
     batch, n = sizes.batch, sizes.n_out
     wide, narrow = 4 * batch * n, batch * n
@@ -92,11 +96,13 @@ def lstm_backward(sizes: LstmSizes) -> Program:
     active, cell_before = (Field(Argument(k, step=-narrow), (n,)) for k in (3, 4))
     sums = tuple(Field(Argument(6, k * n, -wide), (4 * n,)) for k in range(4))
     grad_cell = Field(Argument(7), (n,))
+    cell = Field(Argument(8, step=-narrow), (n,))
+    left = (cell,) if sizes.is_masked else ()
     step = Pointwise(
         "lstm_backward",
-        (*gates, active, cell_before, Field(grad_hidden, (n,)), grad_cell),
+        (*gates, active, cell_before, Field(grad_hidden, (n,)), grad_cell, *left),
         (*sums, grad_cell),
         (batch,),
         n,
     )
-    return Program(sizes.dtype, 8, (product, step))
+    return Program(sizes.dtype, 9, (product, step))

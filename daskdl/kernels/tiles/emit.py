@@ -55,15 +55,31 @@ def _write_pointwise(writer: Writer, statement: Pointwise, example: Any) -> None
     n_read, n_written = len(statement.reads), len(statement.writes)
     fields = (*statement.reads, *statement.writes)
 
-    def some(at: Sequence[Any], lanes: int) -> None:
-        read = [writer.load(address, 0, lanes) for address in at[:n_read]]
-        written = function(writer, lanes, read, n_written)
-        for value, address in zip(written, at[n_read:], strict=True):
-            writer.store(value, address, 0, lanes)
+    def run(addresses: Sequence[Any]) -> None:
+        ones = {
+            index: writer.load_number(addresses[index], 0)
+            for index, field in enumerate(fields)
+            if field.is_one
+        }
+        moving = [index for index in range(len(fields)) if index not in ones]
+
+        def some(at: Sequence[Any], lanes: int) -> None:
+            places = dict(zip(moving, at, strict=True))
+            read = [
+                writer.spread(ones[index], lanes)
+                if index in ones
+                else writer.load(places[index], 0, lanes)
+                for index in range(n_read)
+            ]
+            written = function(writer, lanes, read, n_written)
+            for value, index in zip(written, range(n_read, len(fields)), strict=True):
+                writer.store(value, places[index], 0, lanes)
+
+        _along(writer, statement.run, [addresses[index] for index in moving], some)
 
     def loops(addresses: Sequence[Any], depth: int) -> None:
         if depth == len(statement.sizes):
-            _along(writer, statement.run, addresses, some)
+            run(addresses)
             return
 
         def turn(_: Any, carried: Sequence[Any]) -> Sequence[Any]:

@@ -99,10 +99,21 @@ class Copy:
 
 @dataclass(frozen=True)
 class Field:
-    """An argument that is read or written run by run, and its strides between runs."""
+    """An argument that is read or written run by run.
+
+    Parameters
+    ----------
+    argument : Argument
+        The array.
+    strides : tuple of int
+        Between runs, one for each loop around them.
+    is_one : bool
+        Whether one number is read for the whole of a run.
+    """
 
     argument: Argument
     strides: tuple[int, ...]
+    is_one: bool = False
 
 
 @dataclass(frozen=True)

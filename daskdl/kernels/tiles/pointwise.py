@@ -22,11 +22,13 @@ def lstm_forward(
     """Open the gates of an LSTM and bring its cell one step forward.
 
     Reads the weighted sums of block input, forget, output and input gate, their biases
-    in the same order, and the cell before. Writes the activations of the four, the
-    cell, its tanh and the output. See :func:`daskdl.kernels.recurrent.lstm_forward`.
+    in the same order, the cell before and, if there is one, the mask. Writes the
+    activations of the four, the cell, its tanh and the output; the mask multiplies cell
+    and output, not the tanh. See :func:`daskdl.kernels.recurrent.lstm_forward`.
     """
     builder = writer.builder
-    sums, biases, cell_before = registers[:4], registers[4:8], registers[8]
+    sums, biases = registers[:4], registers[4:8]
+    cell_before, *masks = registers[8:]
     block, forget, output, entry = (
         builder.fadd(total, bias) for total, bias in zip(sums, biases, strict=True)
     )
@@ -37,6 +39,8 @@ def lstm_forward(
     cell = writer.fused(forget, cell_before, builder.fmul(entry, block))
     active = tanh(writer, lanes, cell)
     hidden = builder.fmul(output, active)
+    for mask in masks:
+        cell, hidden = builder.fmul(cell, mask), builder.fmul(hidden, mask)
     return block, forget, output, entry, cell, active, hidden
 
 
@@ -46,14 +50,20 @@ def lstm_backward(
     """Compute the gradients of :func:`lstm_forward` and bring the cell's a step back.
 
     Reads the activations of block input, forget, output and input gate, the tanh of the
-    cell, the cell before, and the gradients in the output and in the cell. Writes the
-    gradients in the four weighted sums and in the cell before.
+    cell, the cell before, the gradients in the output and in the cell and, where there
+    was a mask, the cell that it left. Writes the gradients in the four weighted sums
+    and in the cell before.
+
+    DL4J takes the slope at the cell that is left, and the gradient of the output gate
+    from the cell before the mask.
     """
     builder = writer.builder
-    block, forget, output, entry, active, cell_before, grad, grad_cell = registers
+    block, forget, output, entry, active, cell_before, grad, grad_cell = registers[:8]
     one = writer.number(1, lanes)
     grad_output = builder.fmul(grad, active)
     through = builder.fmul(grad, output)
+    for left in registers[8:]:
+        active = tanh(writer, lanes, left)
     slope = builder.fsub(one, builder.fmul(active, active))
     grad_cell = writer.fused(through, slope, grad_cell)
     grad_block = builder.fmul(grad_cell, entry)

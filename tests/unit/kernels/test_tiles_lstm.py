@@ -52,6 +52,7 @@ class Lstm:
         )
         self.grad_out = drawn(batch, time, n_out)
         self.state = LstmState(drawn(batch, n_out), drawn(batch, n_out))
+        self.mask = None
         self.workspace = Workspace()
         self.trace = self.new_trace(self.workspace)
 
@@ -77,7 +78,13 @@ class Lstm:
     def forward(self, *, state=None):
         """Return output and trace, of the compiled pair."""
         out = cpu.lstm_forward(
-            self.x, self.weights, self.trace, self.workspace, self.out(), state
+            self.x,
+            self.weights,
+            self.trace,
+            self.workspace,
+            self.out(),
+            self.mask,
+            state,
         )
         return out, self.trace
 
@@ -85,7 +92,7 @@ class Lstm:
         workspace = Workspace()
         trace = self.new_trace(workspace)
         out = reference.lstm_forward(
-            self.x, self.weights, *PAIR, trace, workspace, self.out(), None, state
+            self.x, self.weights, *PAIR, trace, workspace, self.out(), self.mask, state
         )
         return out, trace
 
@@ -95,7 +102,13 @@ class Lstm:
         grad_x, gradients = self.gradients()
         grad_out = self.grad_out if grad_out is None else grad_out
         cpu.lstm_backward(
-            grad_out, self.weights, self.trace, self.workspace, gradients, grad_x
+            grad_out,
+            self.weights,
+            self.trace,
+            self.workspace,
+            gradients,
+            grad_x,
+            self.mask,
         )
         return SimpleNamespace(x=grad_x, **vars(gradients))
 
@@ -110,7 +123,7 @@ class Lstm:
             Workspace(),
             gradients,
             grad_x,
-            None,
+            self.mask,
             False,
         )
         return SimpleNamespace(x=grad_x, **vars(gradients))
@@ -167,7 +180,9 @@ def test_the_backward_pass_leaves_the_trace(rng):
 
 def test_the_trace_alone_may_be_wanted(rng):
     lstm = Lstm(rng, 3, 4, 5, 6)
-    out = cpu.lstm_forward(lstm.x, lstm.weights, lstm.trace, lstm.workspace, None, None)
+    out = cpu.lstm_forward(
+        lstm.x, lstm.weights, lstm.trace, lstm.workspace, None, None, None
+    )
     assert out is None
     assert_near(lstm.trace.hidden, lstm.expected_forward()[1].hidden)
 
@@ -177,7 +192,13 @@ def test_the_gradient_of_the_input_may_be_unwanted(rng):
     lstm.forward()
     _, gradients = lstm.gradients()
     grad_x = cpu.lstm_backward(
-        lstm.grad_out, lstm.weights, lstm.trace, lstm.workspace, gradients, None
+        lstm.grad_out,
+        lstm.weights,
+        lstm.trace,
+        lstm.workspace,
+        gradients,
+        None,
+        None,
     )
     assert grad_x is None
     assert_near(gradients.weight, lstm.expected_backward().weight)
@@ -249,9 +270,42 @@ def test_saturated_gates_are_the_twins(rng):
         assert_near(getattr(found, name), getattr(expected, name))
 
 
-def is_plain(lstm, activation="tanh", gate="sigmoid", *, mask=None, trace=None):
+@dtypes
+@pytest.mark.parametrize("has_state", [False, True])
+def test_masked_output_and_trace_are_the_twins(rng, dtype, has_state):
+    lstm = Lstm(rng, 5, 6, 3, 17, dtype)
+    lstm.mask = rng.integers(0, 2, (5, 6)).astype("f8")
+    state = lstm.state if has_state else None
+    (out, trace), (expected, expected_trace) = (
+        lstm.forward(state=state),
+        lstm.expected_forward(state=state),
+    )
+    assert_near(out, expected)
+    for name in ("gates", "cells", "active_cells", "hidden"):
+        assert_near(getattr(trace, name), getattr(expected_trace, name))
+
+
+@dtypes
+def test_masked_gradients_are_the_twins(rng, dtype):
+    lstm = Lstm(rng, 5, 6, 3, 17, dtype)
+    lstm.mask = rng.integers(0, 2, (5, 6)).astype("f8")
+    found, expected = lstm.backward(), lstm.expected_backward()
+    for name in OF_GRADIENT:
+        assert_near(getattr(found, name), getattr(expected, name))
+
+
+def test_an_lstm_with_and_one_without_a_mask_share_a_workspace(rng):
+    lstm = Lstm(rng, 5, 6, 3, 17)
+    plain = lstm.forward()[0]
+    lstm.mask = np.zeros((5, 6))
+    np.testing.assert_array_equal(lstm.forward()[0], 0)
+    lstm.mask = None
+    np.testing.assert_array_equal(lstm.forward()[0], plain)
+
+
+def is_plain(lstm, activation="tanh", gate="sigmoid", *, trace=None):
     functions = activation_function(activation), activation_function(gate)
-    return cpu.is_plain(lstm.weights, *functions, trace or lstm.trace, mask)
+    return cpu.is_plain(lstm.weights, *functions, trace or lstm.trace)
 
 
 @dtypes
@@ -266,10 +320,6 @@ def test_tanh_and_sigmoid_alone_are_plain(rng, dtype):
 )
 def test_other_activations_are_not_plain(rng, functions):
     assert not is_plain(Lstm(rng, 2, 3, 4, 5), *functions)
-
-
-def test_a_mask_is_not_plain(rng):
-    assert not is_plain(Lstm(rng, 2, 3, 4, 5), mask=np.ones((2, 3)))
 
 
 def test_peepholes_are_not_plain(rng):
