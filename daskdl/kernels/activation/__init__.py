@@ -1,7 +1,7 @@
-"""Activation functions in one pass, and a rectifier joined with a bias.
+"""Activation functions and their gradients in one pass.
 
-Wherever an array `out` is asked for, it may be the first argument itself; anything else
-that shares memory with it is not allowed.
+Wherever an array `out` is asked for, it is also what is returned. It may be the first
+argument itself; anything else that shares memory with it is not allowed.
 """
 
 import numpy as np
@@ -11,61 +11,23 @@ from daskdl.kernels.activation import cpu, reference
 from daskdl.kernels.dispatch import is_compiled_for
 
 
-def bias_relu(rows: FloatArray, bias: FloatArray) -> FloatArray:
-    """Compute ``rows = max(rows + bias, 0)`` in place.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (rows, features)
-        Overwritten. NaN stays NaN.
-    bias : ndarray of shape (features,), same dtype
-        Not changed.
-
-    Returns
-    -------
-    rows : ndarray
-        The array that was given.
-    """
-    if is_compiled_for(rows, bias):
-        cpu.bias_relu(rows, bias)
-        return rows
-    return reference.bias_relu(rows, bias)
-
-
 def relu_backward(
-    grad_out: FloatArray,
-    output: FloatArray,
-    *,
-    out: FloatArray,
-    grad_bias: FloatArray | None = None,
+    grad_out: FloatArray, output: FloatArray, *, out: FloatArray
 ) -> FloatArray:
-    """Compute the gradient of a rectifier, and of the bias in front of it.
+    """Compute the gradient of a rectifier.
 
     Parameters
     ----------
-    grad_out, output : ndarray of shape (rows, features)
+    grad_out, output : ndarray of any shape
         Gradient of the loss in the output, and the output. Not changed, unless `out`
-        is `grad_out`. Without a bias any shape will do.
+        is `grad_out`.
     out : ndarray like grad_out
         Overwritten by the gradient times 1 where the output is above 0, and times 0
         elsewhere: what is infinite or NaN stays to be seen.
-    grad_bias : ndarray of shape (features,), same dtype, optional
-        Overwritten by the sums of `out` over the rows.
-
-    Returns
-    -------
-    out : ndarray
-        The array that was given.
     """
     if not is_compiled_for(grad_out, output, out):
-        return reference.relu_backward(grad_out, output, out, grad_bias)
-    if grad_bias is None:
-        cpu.relu_backward(
-            grad_out.reshape(-1), output.reshape(-1), _unless(grad_out, out)
-        )
-    else:
-        target = None if out is grad_out else out
-        cpu.relu_backward_and_sum(grad_out, output, target, grad_bias)
+        return reference.relu_backward(grad_out, output, out)
+    cpu.relu_backward(grad_out.reshape(-1), output.reshape(-1), _unless(grad_out, out))
     return out
 
 
@@ -80,11 +42,6 @@ def leaky_relu(x: FloatArray, alpha: float, *, out: FloatArray) -> FloatArray:
         The slope below 0.
     out : ndarray like x
         Overwritten.
-
-    Returns
-    -------
-    out : ndarray
-        The array that was given.
     """
     if not is_compiled_for(x, out):
         return reference.leaky_relu(x, alpha, out)
@@ -107,11 +64,6 @@ def leaky_relu_backward(
         The slope where `sign` is below 0.
     out : ndarray like grad_out
         Overwritten.
-
-    Returns
-    -------
-    out : ndarray
-        The array that was given.
     """
     if not is_compiled_for(grad_out, sign, out):
         return reference.leaky_relu_backward(grad_out, sign, alpha, out)
@@ -136,11 +88,6 @@ def sigmoid_backward(
         `grad_out`.
     out : ndarray like grad_out
         Overwritten.
-
-    Returns
-    -------
-    out : ndarray
-        The array that was given.
     """
     if not is_compiled_for(grad_out, output, out):
         return reference.sigmoid_backward(grad_out, output, out)
@@ -159,11 +106,6 @@ def tanh_backward(
     ----------
     grad_out, output, out
         As for :func:`sigmoid_backward`.
-
-    Returns
-    -------
-    out : ndarray
-        The array that was given.
     """
     if not is_compiled_for(grad_out, output, out):
         return reference.tanh_backward(grad_out, output, out)
@@ -180,11 +122,6 @@ def softmax(x: FloatArray, *, out: FloatArray) -> FloatArray:
         Not changed, unless it is `out`.
     out : ndarray like x
         Overwritten.
-
-    Returns
-    -------
-    out : ndarray
-        The array that was given.
     """
     if not is_compiled_for(x, out) or not x.size:
         return reference.softmax(x, out)
@@ -209,11 +146,6 @@ def softmax_backward(
         `grad_out`.
     out : ndarray like grad_out
         Overwritten.
-
-    Returns
-    -------
-    out : ndarray
-        The array that was given.
     """
     if not is_compiled_for(grad_out, output, out) or not out.size:
         return reference.softmax_backward(grad_out, output, out)

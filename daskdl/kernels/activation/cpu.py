@@ -1,42 +1,12 @@
 """Activation functions compiled for the CPU, one pass over memory each.
 
-A row of few features is too short for a loop of vectors. Where a row meets a vector of
-its length (a bias, sums over the rows) several rows are taken as one long row::
-
-    for strip of several rows:             # at least _STRIP numbers
-        for i over the strip:              # one loop of vectors
-            ... strip[i] ... tiled[i] ...  # the vector, repeated
-
 An `out` of None means in place, and is compiled by itself: given one array twice, a
 loop finds that what it reads and writes overlaps, and runs number by number.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 
-import numpy as np
-
 from daskdl.kernels.jit import jit
-
-# Numbers: entering a loop costs little beside 16 vectors of 16 floats.
-_STRIP = 256
-
-
-@jit
-def bias_relu(rows, bias):
-    """Add the bias and raise what is below 0."""
-    zero = bias.dtype.type(0)
-    n = bias.size
-    length = _strip_length(rows.shape[0], n)
-    tiled = np.empty(length, bias.dtype)
-    for i in range(length):
-        tiled[i] = bias[i % n]
-    flat = rows.reshape(-1)
-    for start in range(0, flat.size, length):
-        strip = flat[start : start + length]
-        for i in range(strip.size):
-            value = strip[i] + tiled[i]
-            # Not max(): a NaN stays.
-            strip[i] = zero if value < zero else value
 
 
 @jit
@@ -48,34 +18,6 @@ def relu_backward(grad, output, out):
     for i in range(grad.size):
         value = grad[i]
         out[i] = value * (one if output[i] > zero else zero)
-
-
-@jit
-def relu_backward_and_sum(grad, output, out, grad_bias):
-    """Do as relu_backward, and sum over the rows."""
-    grads, outputs = grad.reshape(-1), output.reshape(-1)
-    if out is not None:
-        outs = out.reshape(-1)
-    zero, one = grad_bias.dtype.type(0), grad_bias.dtype.type(1)
-    n = grad_bias.size
-    length = _strip_length(grad.shape[0], n)
-    sums = np.zeros(length, grad_bias.dtype)
-    for start in range(0, grads.size, length):
-        g = grads[start : start + length]
-        y = outputs[start : start + length]
-        o = g
-        if out is not None:
-            o = outs[start : start + length]
-        for i in range(g.size):
-            value = g[i]
-            o[i] = value * (one if y[i] > zero else zero)
-        # By itself: joined with the loop above, half the speed came of it.
-        for i in range(o.size):
-            sums[i] += o[i]
-    for i in range(n):
-        grad_bias[i] = sums[i]
-    for i in range(n, length):
-        grad_bias[i % n] += sums[i]
 
 
 @jit
@@ -176,9 +118,3 @@ def softmax_backward(grad, output, out):
             mean += g[i] * y[i]
         for i in range(g.size):
             result[i] = (g[i] - mean) * y[i]
-
-
-@jit
-def _strip_length(rows, n):
-    """Return the numbers in a strip of one row or several, at least 1."""
-    return max(1, n * max(1, min(rows, -(-_STRIP // max(1, n)))))
