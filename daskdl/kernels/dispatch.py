@@ -23,12 +23,13 @@ def is_compiled_for(first: FloatArray, *others: FloatArray) -> bool:
         :func:`~daskdl.kernels.jit.numba_is_used`. Anything else would be compiled once
         more for its layout or type, and run slowly.
     """
-    dtype = first.dtype
-    if dtype not in _COMPILED_TYPES or not _is_plain(first):
-        return False
-    plain = all(array.dtype == dtype and _is_plain(array) for array in others)
-    return plain and numba_is_used()
+    return are_plain(first, *others) and numba_is_used()
 
 
-def _is_plain(array: FloatArray) -> bool:
-    return type(array) is np.ndarray and array.flags.c_contiguous
+def are_plain(*arrays: FloatArray) -> bool:
+    """Return whether all are C-contiguous, NumPy's, and float32 or all float64."""
+    dtype = arrays[0].dtype
+    return dtype in _COMPILED_TYPES and all(
+        type(array) is np.ndarray and array.dtype == dtype and array.flags.c_contiguous
+        for array in arrays
+    )

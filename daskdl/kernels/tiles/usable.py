@@ -3,12 +3,9 @@
 import functools
 import importlib.util
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
+from daskdl.kernels.dispatch import are_plain
 from daskdl.kernels.jit import compiled_is_wanted
-
-_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def tiles_take(*arrays: FloatArray) -> bool:
@@ -17,16 +14,9 @@ def tiles_take(*arrays: FloatArray) -> bool:
     They must be NumPy's, C-contiguous, not empty, of one type, float32 or float64; and
     ``DASKDL_BACKEND_PRIORITY_CPU`` must not ask for NumPy's kernels.
     """
-    dtype = arrays[0].dtype
     return (
-        dtype in _TYPES
-        and all(
-            type(array) is np.ndarray
-            and array.dtype == dtype
-            and array.flags.c_contiguous
-            and array.size > 0
-            for array in arrays
-        )
+        are_plain(*arrays)
+        and all(array.size for array in arrays)
         and compiled_is_wanted()
         and _has_llvm()
     )
