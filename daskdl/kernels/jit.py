@@ -8,7 +8,6 @@ must be compiled, and what it compiles runs without it afterwards
 """
 
 import functools
-import hashlib
 import importlib.metadata
 import importlib.util
 import os
@@ -28,8 +27,10 @@ from daskdl.kernels.entry import Native, can_enter, entry_code, loaded
 from daskdl.kernels.kinds import Kind, kinds_of
 from daskdl.kernels.machine_code import (
     cache_directory,
+    digest_of,
     digest_of_sources,
     host,
+    kept_code,
     read_code,
     write_code,
 )
@@ -137,14 +138,8 @@ class Kernel:
         # A function inside another one may use what that one knows.
         if "<locals>" in self._function.__qualname__ or not can_enter(kinds):
             return self._inside()
-        directory = cache_directory()
         name = _name_of(self._function, self._reorders, kinds)
-        path = None if directory is None else directory / f"{name}.o"
-        code = None if path is None else read_code(path)
-        if code is None:
-            code = self._entry_code(kinds, args)
-            if path is not None:
-                write_code(path, code)
+        code = kept_code(name, lambda: self._entry_code(kinds, args))
         if code == _NUMBAS:
             return self._inside()
         return loaded(code, kinds, functools.partial(self._run_other, kinds))
@@ -209,7 +204,7 @@ def _numba_works() -> bool:
     directory = cache_directory()
     if directory is None or importlib.util.find_spec("numba") is None:
         return _numba() is not None
-    path = directory / f"{hashlib.sha256(_platform().encode()).hexdigest()}.imports"
+    path = directory / f"{digest_of(_platform())}.imports"
     if read_code(path) is not None:
         return True
     works = _numba() is not None
@@ -269,8 +264,7 @@ def _name_of(
     """Return a digest of what the code of a kernel depends on."""
     source = function.__code__.co_filename
     which = (function.__qualname__, function.__code__.co_firstlineno, reorders)
-    what = (_platform(), _source(source), which, kinds)
-    return hashlib.sha256(repr(what).encode()).hexdigest()
+    return digest_of(_platform(), _source(source), which, kinds)
 
 
 @functools.cache

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,11 @@ def digest_of_sources(sources: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
+def digest_of(*parts: object) -> str:
+    """Return a digest of everything that code depends on, as it is spelled."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
 @functools.cache
 def target_machine() -> Any:
     """Return LLVM's description of this CPU."""
@@ -113,6 +118,27 @@ def addresses_of(names: Sequence[str], code: bytes) -> list[int]:
         engine.finalize_object()
         _engines.append(engine)
         return [engine.get_function_address(name) for name in names]
+
+
+def kept_code(name: str, make: Callable[[], bytes]) -> bytes:
+    """Return code from the folder, or make it and keep it there.
+
+    Parameters
+    ----------
+    name : str
+        A digest of everything that the code depends on.
+    make : function
+        Compiles; called if the code is missing or damaged.
+    """
+    directory = cache_directory()
+    if directory is None:
+        return make()
+    path = directory / f"{name}.o"
+    code = read_code(path)
+    if code is None:
+        code = make()
+        write_code(path, code)
+    return code
 
 
 def read_code(path: Path) -> bytes | None:

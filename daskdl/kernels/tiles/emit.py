@@ -14,7 +14,7 @@ from daskdl.kernels.tiles.writer import Writer
 def emit(program: Program, unit: VectorUnit) -> str:
     """Return the IR of a module with one function.
 
-    It is called :data:`~daskdl.kernels.tiles.writer.FUNCTION`, takes the addresses of
+    It is called :data:`~daskdl.kernels.tiles.nest.FUNCTION`, takes the addresses of
     the program's arguments and the number of examples, all as 64-bit integers, and
     returns nothing.
     """

@@ -7,7 +7,6 @@ generator, LLVM, and the CPU with its features.
 
 import ctypes
 import functools
-import hashlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,15 +14,14 @@ from typing import TypeAlias
 
 from daskdl.kernels.machine_code import (
     addresses_of,
-    cache_directory,
+    digest_of,
     digest_of_sources,
     host,
-    read_code,
+    kept_code,
     target_machine,
-    write_code,
 )
 from daskdl.kernels.tiles.machine import VectorUnit, vector_unit
-from daskdl.kernels.tiles.nest import Program
+from daskdl.kernels.tiles.nest import FUNCTION, Program
 
 Native: TypeAlias = Callable[..., None]
 
@@ -60,26 +58,11 @@ def native(program: Program, unit: VectorUnit | None = None) -> Native:
 
 
 def _load(program: Program, unit: VectorUnit) -> Native:
-    from daskdl.kernels.tiles.writer import FUNCTION
-
     arguments = [ctypes.c_int64] * (program.n_arguments + 1)
     kind = ctypes.CFUNCTYPE(None, *arguments)
-    (address,) = addresses_of([FUNCTION], _kept_code(program, unit))
+    code = kept_code(_name(program, unit), lambda: _compiled(program, unit))
+    (address,) = addresses_of([FUNCTION], code)
     return kind(address)
-
-
-def _kept_code(program: Program, unit: VectorUnit) -> bytes:
-    """Return the object code from the folder, or compile it and keep it there."""
-    directory = cache_directory()
-    path = None if directory is None else directory / f"{_name(program, unit)}.o"
-    if path is not None:
-        code = read_code(path)
-        if code is not None:
-            return code
-    code = _compiled(program, unit)
-    if path is not None:
-        write_code(path, code)
-    return code
 
 
 def _compiled(program: Program, unit: VectorUnit) -> bytes:
@@ -94,7 +77,7 @@ def _compiled(program: Program, unit: VectorUnit) -> bytes:
 
 
 def _name(program: Program, unit: VectorUnit) -> str:
-    return hashlib.sha256(f"{_platform()}{unit}{program}".encode()).hexdigest()
+    return digest_of(_platform(), unit, program)
 
 
 @functools.cache

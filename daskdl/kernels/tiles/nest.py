@@ -7,6 +7,9 @@ function's; its `step` is how far it moves from one example to the next.
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+# What compiled code calls the function of a program.
+FUNCTION = "run"
+
 Start: TypeAlias = Literal["zero", "bias", "sum"]
 
 

@@ -12,9 +12,8 @@ import numpy as np
 from llvmlite import ir
 
 from daskdl.kernels.tiles.machine import VectorUnit
-from daskdl.kernels.tiles.nest import Argument, Axis, Program
+from daskdl.kernels.tiles.nest import FUNCTION, Argument, Axis, Program
 
-FUNCTION = "run"
 _INT = ir.IntType(64)
 _LANE = ir.IntType(32)
 

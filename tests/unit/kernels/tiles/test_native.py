@@ -41,7 +41,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def keep_in(monkeypatch, folder):
-    monkeypatch.setattr(native_module, "cache_directory", lambda: folder)
+    monkeypatch.setattr(machine_code, "cache_directory", lambda: folder)
     start_again(monkeypatch)
     return folder
 
