@@ -16,7 +16,7 @@ ECHO = """
     for line in sys.stdin:
         print(json.dumps(%s), flush=True)
 """
-ANSWER = '{"wall_ms": 2.0, "cpu_ms": 1.0, "calls": 3, "made_ms": 0.0, "facts": {}}'
+ANSWER = '{"wall_ms": 2.0, "cpu_ms": 1.0, "calls": 3, "facts": {}}'
 
 
 def child(program, **options):
