@@ -60,8 +60,9 @@ def lstm_forward(
 
     Notes
     -----
-    The products with the input are one matrix product for all steps; each step adds
-    one with the previous output.
+    By whole-array expressions the products with the input are one matrix product for
+    all steps, and each step adds one with the previous output. In register tiles both
+    are made step by step, so that the sums are still near when they are used.
 
     References
     ----------

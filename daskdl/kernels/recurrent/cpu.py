@@ -9,12 +9,15 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.recurrent import programs
 from daskdl.kernels.recurrent.programs import LstmSizes
-from daskdl.kernels.recurrent.reference import sum_gradients
 from daskdl.kernels.recurrent.trace import ActivationPair, LstmTrace
 from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
 from daskdl.kernels.tiles.native import native
 from daskdl.kernels.tiles.nest import Program
+from daskdl.kernels.tiles.packing import Panels, pack
 from daskdl.kernels.tiles.usable import tiles_take
+
+# Rows in a sum of the gradients of weights: a tile of them is read and written once.
+_SUMMED = 256
 
 
 def is_plain(
@@ -28,7 +31,13 @@ def is_plain(
         weights.peepholes is None
         and (activation.name, gate_activation.name) == ("tanh", "sigmoid")
         and trace.preout is trace.gates
-        and tiles_take(weights.recurrent_weight, weights.bias, trace.x, trace.gates)
+        and tiles_take(
+            weights.weight,
+            weights.recurrent_weight,
+            weights.bias,
+            trace.x,
+            trace.gates,
+        )
     )
 
 
@@ -42,10 +51,7 @@ def lstm_forward(
     state: LstmState | None,
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_forward` says."""
-    sizes = _sizes(trace, mask)
     np.copyto(trace.x, x.transpose(1, 0, 2))
-    rows = trace.x.reshape(-1, trace.x.shape[2])
-    np.matmul(rows, weights.weight, out=trace.gates.reshape(len(rows), -1))
     if state is None:
         hidden = cell = _zeros(workspace, trace.hidden[0])
     else:
@@ -53,17 +59,22 @@ def lstm_forward(
             np.ascontiguousarray(part, trace.x.dtype)
             for part in (state.hidden, state.cell)
         )
-    program = programs.lstm_forward(sizes)
-    fixed = (weights.recurrent_weight, weights.bias)
+    sizes = _sizes(trace, mask)
+    of_input, of_hidden = sizes.forwards
+    weight = _packed(weights.weight, of_input, workspace, "weight")
+    recurrent = _packed(weights.recurrent_weight, of_hidden, workspace, "recurrent")
     # Nobody reads it where there is no mask.
     kept = trace.hidden[..., 0] if mask is None else mask.T
     masks = workspace.take("lstm.mask", kept.shape, trace.x.dtype)
     np.copyto(masks, kept)
     made = (trace.gates, trace.cells, trace.active_cells, trace.hidden, masks)
-    first, later = ([array[step:] for array in made] for step in (0, 1))
-    _run(program, 1, *fixed, hidden, cell, *first)
-    if len(trace.x) > 1:
-        _run(program, len(trace.x) - 1, *fixed, trace.hidden, trace.cells, *later)
+    before = ((hidden, cell), (trace.hidden, trace.cells))
+    program = programs.lstm_forward(sizes)
+    for step, n_steps in ((0, 1), (1, len(trace.x) - 1)):
+        if n_steps:
+            now = (array[step:] for array in made)
+            fixed = (recurrent, weights.bias, *before[step])
+            _run(program, n_steps, *fixed, *now, weight, trace.x[step:])
     if out is not None:
         np.copyto(out, trace.hidden.transpose(1, 0, 2))
     return out
@@ -79,16 +90,21 @@ def lstm_backward(
     mask: FloatArray | None,
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_backward` says."""
-    sizes = _sizes(trace, mask)
     dtype = trace.x.dtype
     grad_hidden = workspace.take("lstm.grad_hidden", trace.hidden.shape, dtype)
     np.copyto(grad_hidden, grad_out.transpose(1, 0, 2))
-    recurrent = weights.recurrent_weight
-    backwards = workspace.take("lstm.backwards", recurrent.shape[::-1], dtype)
-    np.copyto(backwards, recurrent.T)
     grads = workspace.take("lstm.grad_preout", trace.gates.shape, dtype)
     grad_cell = workspace.take("lstm.grad_cell", trace.cells.shape[1:], dtype)
     grad_cell.fill(0)
+    # Of no size where nobody asks for it.
+    steps = trace.x.shape if grad_x is not None else (len(trace.x), 0)
+    grad_steps = workspace.take("lstm.grad_x", steps, dtype)
+    sizes = _sizes(trace, mask, sends_back=grad_x is not None)
+    to_input, to_hidden = sizes.backwards
+    recurrent = _turned(weights.recurrent_weight, to_hidden, workspace, "recurrent")
+    weight = recurrent
+    if grad_x is not None:
+        weight = _turned(weights.weight, to_input, workspace, "weight")
     nothing = _zeros(workspace, trace.gates[0])
     program = programs.lstm_backward(sizes)
     # From the last step back. Nothing comes to it from behind, and nothing was in
@@ -97,7 +113,7 @@ def lstm_backward(
         _run(
             program,
             first - last + 1,
-            backwards,
+            recurrent,
             grad_hidden[first],
             trace.gates[first],
             trace.active_cells[first],
@@ -106,18 +122,43 @@ def lstm_backward(
             grads[first],
             grad_cell,
             trace.cells[first],
+            weight,
+            grad_steps[first],
         )
-    sum_gradients(grads, trace, gradients)
-    if grad_x is None:
-        return None
-    rows = workspace.take("lstm.grad_x", trace.x.shape, dtype)
-    np.matmul(
-        grads.reshape(-1, grads.shape[2]),
-        weights.weight.T,
-        out=rows.reshape(-1, rows.shape[2]),
-    )
-    np.copyto(grad_x, rows.transpose(1, 0, 2))
+    _sum_gradients(sizes, grads, trace, gradients, workspace)
+    if grad_x is not None:
+        np.copyto(grad_x, grad_steps.transpose(1, 0, 2))
     return grad_x
+
+
+def _sum_gradients(
+    sizes: LstmSizes,
+    grads: FloatArray,
+    trace: LstmTrace,
+    gradients: LstmWeights,
+    workspace: Workspace,
+) -> None:
+    """Overwrite the gradients of the weights with their sums over all steps."""
+    of_weights = (gradients.weight, gradients.recurrent_weight, gradients.bias)
+    for gradient in of_weights:
+        gradient.fill(0)
+    time = len(grads)
+    most = min(time, max(1, _SUMMED // sizes.batch))
+    room = workspace.take("lstm.room", (most, *grads.shape[1:]), grads.dtype)
+    one = workspace.take("lstm.one", (1,), grads.dtype)
+    one.fill(1)
+    # Nothing was in front of the first step.
+    rest = (time - 1) % most
+    for first, count, n_steps in (
+        (0, 1, 1),
+        (1, (time - 1) // most, most),
+        (time - rest, 1, rest),
+    ):
+        if count and n_steps:
+            program = programs.lstm_sums(sizes, n_steps, has_before=first > 0)
+            before = trace.hidden[max(0, first - 1)]
+            read = (trace.x[first], before, grads[first])
+            _run(program, count, *read, *of_weights, room, one)
 
 
 def _stretches(time: int) -> list[tuple[int, int]]:
@@ -128,9 +169,31 @@ def _stretches(time: int) -> list[tuple[int, int]]:
     return [(time - 1, time - 1), *middle, (0, 0)]
 
 
-def _sizes(trace: LstmTrace, mask: FloatArray | None) -> LstmSizes:
-    _, batch, n_out = trace.hidden.shape
-    return LstmSizes(batch, n_out, trace.x.dtype.name, mask is not None)
+def _sizes(
+    trace: LstmTrace, mask: FloatArray | None, *, sends_back: bool = False
+) -> LstmSizes:
+    _, batch, n_in = trace.x.shape
+    n_out = trace.hidden.shape[2]
+    return LstmSizes(
+        batch, n_in, n_out, trace.x.dtype.name, mask is not None, sends_back
+    )
+
+
+def _packed(
+    matrix: FloatArray, panels: Panels, workspace: Workspace, name: str
+) -> FloatArray:
+    """Return weights in panels, which are good until the next layer's."""
+    room: FloatArray = workspace.take(("lstm.packed", name), matrix.shape, matrix.dtype)
+    _run(programs.packed_weights(panels, matrix.dtype.name), 1, matrix, room)
+    return room
+
+
+def _turned(
+    matrix: FloatArray, panels: Panels, workspace: Workspace, name: str
+) -> FloatArray:
+    """Return transposed weights in panels, which are good until the next layer's."""
+    room: FloatArray = workspace.take(("lstm.turned", name), matrix.shape, matrix.dtype)
+    return pack(matrix.T, panels, room)
 
 
 def _zeros(workspace: Workspace, like: FloatArray) -> FloatArray:
@@ -139,5 +202,6 @@ def _zeros(workspace: Workspace, like: FloatArray) -> FloatArray:
     return zeros
 
 
-def _run(program: Program, n_steps: int, *arrays: FloatArray) -> None:
-    native(program)(*(array.ctypes.data for array in arrays), n_steps)
+def _run(program: Program, n: int, *arrays: FloatArray) -> None:
+    """Call a program for n examples: time steps, or stretches of them."""
+    native(program)(*(array.ctypes.data for array in arrays), n)

@@ -129,7 +129,7 @@ def lstm_backward(
             grad_preout[step] *= mask[:, step : step + 1]
         if weights.peepholes is not None:
             peephole.look_back(grad_cell, grad_preout[step], weights.peepholes)
-    sum_gradients(grad_preout, trace, gradients)
+    _sum_gradients(grad_preout, trace, gradients)
     if grad_x is None:
         return None
     grad_steps = workspace.take("lstm.grad_x", trace.x.shape, dtype)
@@ -188,7 +188,7 @@ def _step_backward(
     )
 
 
-def sum_gradients(
+def _sum_gradients(
     grad_preout: FloatArray, trace: LstmTrace, gradients: LstmWeights
 ) -> None:
     """Overwrite the gradients with their sums over examples and time steps."""

@@ -26,8 +26,9 @@ SIZES = [
     (3, 50, 4, 5),
     (13, 3, 17, 16),
     (32, 2, 7, 20),
-    (33, 3, 9, 37),
+    (33, 20, 9, 37),
     (7, 1, 3, 66),
+    (300, 3, 2, 3),
 ]
 every_size = pytest.mark.parametrize("sizes", SIZES, ids=str)
 # Relative to the largest number. Errors of single precision grow with the steps.
