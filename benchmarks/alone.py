@@ -15,8 +15,7 @@ from benchmarks.ratios import Spread
 from benchmarks.report import Failure, Report
 from benchmarks.results import Ratio, Row
 from benchmarks.rounds import variants
-from benchmarks.serve.shapes import FIT, NETS
-from benchmarks.works import MEMORY, START
+from benchmarks.serve.shapes import FIT, MEMORY, NETS, START
 
 _COLD = "cold"
 _WARM = "warm"

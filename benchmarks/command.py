@@ -23,8 +23,8 @@ from benchmarks.ratios import Clock
 from benchmarks.report import Failure, Report, command_line
 from benchmarks.results import row
 from benchmarks.rounds import Pace, measure
-from benchmarks.serve.shapes import CODER
-from benchmarks.works import MEMORY, START, Timing, names, timings
+from benchmarks.serve.shapes import CODER, MEMORY, START
+from benchmarks.works import Timing, names, timings
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

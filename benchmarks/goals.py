@@ -1,7 +1,7 @@
 """What the figures are to reach: the right-hand side of every comparison."""
 
 from benchmarks.serve.layer_shapes import LAYER
-from benchmarks.serve.shapes import CODER, THRESHOLD
+from benchmarks.serve.shapes import CODER, MEMORY, START, THRESHOLD
 
 _FIT = {
     "lenet": {"torch": 0.50, "dl4j-repaired": 0.22, "dl4j": 0.06, "limit": 0.50},
@@ -31,13 +31,13 @@ def goal(case: str, what: str, against: str) -> float | None:
         A peer: the largest ratio. "limit": the smallest share of what the machine can
         do. Nothing: the largest figure of ours, in its own unit.
     """
-    if case == "start":
+    if case == START:
         return _START.get(what) if not against else None
     table = {
         (THRESHOLD, "encode-10M"): _ENCODE,
         **{(net, "fit"): goals for net, goals in _FIT.items()},
         **{(net, "output"): _OUTPUT for net in _FIT},
-        **{("memory", net): _MEMORY for net in _FIT},
+        **{(MEMORY, net): _MEMORY for net in _FIT},
     }
     by_case = {LAYER: _LAYER, CODER: _CODER}
     return table.get((case, what), by_case.get(case, {})).get(against)

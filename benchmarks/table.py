@@ -14,7 +14,7 @@ from benchmarks.ratios import Spread
 from benchmarks.report import Report
 from benchmarks.results import Ratio, Row, Share
 from benchmarks.serve.layer_shapes import LAYER
-from benchmarks.works import MEMORY, START
+from benchmarks.serve.shapes import MEMORY, START
 
 _COLOURS = {True: "green", False: "red", None: ""}
 _SECTIONS = {

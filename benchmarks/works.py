@@ -5,22 +5,22 @@ from dataclasses import dataclass
 
 from benchmarks.results import Limit
 from benchmarks.serve.layer_shapes import LAYER, LAYER_CASES
-from benchmarks.serve.limit import PRODUCTS
+from benchmarks.serve.limit import ADDITION, MATMUL, PRODUCTS
 from benchmarks.serve.shapes import (
     CODER,
     DECODE,
     ENCODE,
     FIT,
     LENGTHS,
+    MEMORY,
     NETS,
     OUTPUT,
     PACK,
+    START,
     THRESHOLD,
     UNPACK,
 )
 
-START = "start"
-MEMORY = "memory"
 LAYERS = "layers"
 
 # Read both, write one: float32.
@@ -76,9 +76,9 @@ def timings(name: str) -> list[Timing]:
 
 
 def _steps(name: str) -> Iterator[Timing]:
-    limits = tuple(("sgemm", "best", product) for product in PRODUCTS)
+    limits = tuple((*MATMUL, product) for product in PRODUCTS)
     rates = {
-        f"sgemm {shape}": float(product.flops(OUTPUT))
+        f"{MATMUL[0]} {shape}": float(product.flops(OUTPUT))
         for shape, product in PRODUCTS.items()
     }
     for what in (FIT, OUTPUT):
@@ -89,7 +89,7 @@ def _steps(name: str) -> Iterator[Timing]:
 def _messages() -> Iterator[Timing]:
     for length, n in LENGTHS.items():
         n_bytes = float(n * _BYTES_AN_ELEMENT)
-        limit = Limit("GB/s", n_bytes, {f"memory {length}": n_bytes})
-        limits = (("memory", "add", length),)
+        limit = Limit("GB/s", n_bytes, {f"{ADDITION[0]} {length}": n_bytes})
+        limits = ((*ADDITION, length),)
         yield Timing(THRESHOLD, f"{ENCODE}-{length}", limits, limit)
         yield Timing(THRESHOLD, f"{DECODE}-{length}")

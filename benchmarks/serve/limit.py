@@ -10,6 +10,9 @@ import numpy as np
 from benchmarks.serve.loop import Offers, Work, serve
 from benchmarks.serve.shapes import LENGTHS, Product
 
+# Case and what of the works.
+MATMUL = ("sgemm", "best")
+ADDITION = ("memory", "add")
 # Square, and two that BLAS likes no less: which is best differs between machines.
 PRODUCTS = {
     f"{product.rows}x{product.inner}x{product.columns}": product
@@ -23,8 +26,8 @@ PRODUCTS = {
 
 def main() -> None:
     """Answer."""
-    offers: Offers = [("sgemm", "best", name) for name in PRODUCTS]
-    offers += [("memory", "add", name) for name in LENGTHS]
+    offers: Offers = [(*MATMUL, name) for name in PRODUCTS]
+    offers += [(*ADDITION, name) for name in LENGTHS]
     versions = {"python": platform.python_version(), "numpy": np.__version__}
     serve(versions, offers, make)
 
@@ -32,7 +35,7 @@ def main() -> None:
 def make(case: str, what: str, variant: str) -> Work:
     """Return a product, or ``residual += update``."""
     rng = np.random.default_rng(0)
-    if case == "sgemm":
+    if (case, what) == MATMUL:
         product = PRODUCTS[variant]
         left = rng.standard_normal((product.rows, product.inner), dtype=np.float32)
         right = rng.standard_normal((product.inner, product.columns), dtype=np.float32)

@@ -16,6 +16,8 @@ DECODE = "decode"
 CODER = "coder"
 PACK = "pack"
 UNPACK = "unpack"
+START = "start"
+MEMORY = "memory"
 
 # Elements of the vectors that messages are made of, and the threshold that a
 # thousandth of them reach: the quantile of |x| for a normal x.
