@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskdl.encoding.wire import HEADER_BYTES, pack, unpack
+from daskdl.encoding.envelope import HEADER_BYTES
+from daskdl.encoding.wire import pack, unpack
 from daskdl.errors import (
     DamagedMessageError,
     DataError,
