@@ -46,14 +46,14 @@ class Envelope(NamedTuple):
         Of the Rice code.
     first : list of int
         The ints of the message's own header.
-    count : int
+    n_entries : int
         Entries or codes in a Rice body, ints in a plain one.
     """
 
     coder: int
     least_gap: int
     first: list[int]
-    count: int
+    n_entries: int
 
 
 def sealed(packed: Packed, envelope: Envelope) -> Packed:
