@@ -2,8 +2,8 @@
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.depthwise import reference, strips
-from daskdl.kernels.dispatch import is_compiled_for
+from daskdl.kernels.depthwise import cpu, reference
+from daskdl.kernels.tiles.usable import tiles_take
 from daskdl.kernels.window import Window
 
 
@@ -38,8 +38,8 @@ def depthwise_forward(
     out : ndarray
         The array that was given.
     """
-    if is_compiled_for(x, weight, out):
-        return strips.depthwise_forward(x, weight, bias, window, workspace, out)
+    if tiles_take(x, weight, out):
+        return cpu.depthwise_forward(x, weight, bias, window, workspace, out)
     return reference.depthwise_forward(x, weight, bias, window, workspace, out)
 
 
@@ -76,8 +76,8 @@ def depthwise_backward(
     """
     read = (grad_out, x, weight, grad_weight)
     arrays = read if grad_x is None else (*read, grad_x)
-    if is_compiled_for(*arrays):
-        return strips.depthwise_backward(
+    if tiles_take(*arrays):
+        return cpu.depthwise_backward(
             grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
         )
     return reference.depthwise_backward(

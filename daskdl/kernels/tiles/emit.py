@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from daskdl.kernels.tiles.blocking import column_vectors
+from daskdl.kernels.tiles.columnwise import write_columnwise
 from daskdl.kernels.tiles.contraction import write_contraction
 from daskdl.kernels.tiles.machine import VectorUnit
-from daskdl.kernels.tiles.nest import Contraction, Copy, Pointwise, Program
+from daskdl.kernels.tiles.nest import Columnwise, Contraction, Copy, Pointwise, Program
 from daskdl.kernels.tiles.pointwise import FUNCTIONS
 from daskdl.kernels.tiles.writer import Writer
 
@@ -22,7 +23,9 @@ def emit(program: Program, unit: VectorUnit) -> str:
 
     def example(index: Any) -> None:
         for statement in program.statements:
-            if isinstance(statement, Contraction):
+            if isinstance(statement, Columnwise):
+                write_columnwise(writer, statement, index)
+            elif isinstance(statement, Contraction):
                 write_contraction(writer, statement, index)
             elif isinstance(statement, Copy):
                 _write_copy(writer, statement, index)

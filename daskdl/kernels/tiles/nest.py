@@ -79,6 +79,16 @@ class Contraction:
 
 
 @dataclass(frozen=True)
+class Columnwise(Contraction):
+    """``C[row, column] = start + sum of A[row, k, column] * B[k, column]``, over loops.
+
+    A contraction whose columns lie side by side in A, too. The loops are around the
+    blocks of columns. Rows of the second axis share what they read with each other if
+    it is as far from one to the next as along the fastest sum.
+    """
+
+
+@dataclass(frozen=True)
 class Copy:
     """Runs of numbers copied from A to C, or zeros written to C.
 

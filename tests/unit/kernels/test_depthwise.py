@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward, reference
-from daskdl.kernels.depthwise.halo import halo
 from daskdl.kernels.window import Window, window_axis
-from tests.unit.kernels.naive import meetings
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 TABLE = {name: make_window(name) for name in [*WINDOWS, *OTHER_AXES]}
@@ -135,35 +133,6 @@ def test_sums_of_many_windows_keep_their_digits(rng, workspace):
     expected, of_bias_expected, _ = gradients(twin, *wide, window, workspace)
     np.testing.assert_allclose(of_weight, expected, rtol=2e-5)
     np.testing.assert_allclose(of_bias, of_bias_expected, rtol=2e-5)
-
-
-@windows
-def test_windows_of_a_row_are_neighbours_in_the_halo(window):
-    lies = halo(window)
-    rows, stretches = lies.rows.tolist(), lies.stretches.tolist()
-    # What of the image lies at each place of the halo.
-    held = {
-        row_here + here + i: row_there + there + i
-        for row_there, row_here in rows
-        for there, here, count in stretches
-        for i in range(count)
-    }
-    met = {
-        (row * window.out[-1] + at, cell): held[start + behind + at]
-        for row, start in enumerate(lies.starts.tolist())
-        for cell, behind in enumerate(lies.cells.tolist())
-        for at in range(window.out[-1])
-        if start + behind + at in held
-    }
-    kernel, size = ([getattr(a, n) for a in window.axes] for n in ("kernel", "size"))
-    expected = {
-        (
-            np.ravel_multi_index(at, window.out),
-            np.ravel_multi_index(cell, kernel),
-        ): np.ravel_multi_index(place, size)
-        for at, cell, place in meetings(window)
-    }
-    assert met == expected
 
 
 @pytest.mark.parametrize("name", ["same", "same, stride"])
