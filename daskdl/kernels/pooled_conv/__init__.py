@@ -6,18 +6,16 @@ What is between the two, often the largest array of a network, is never kept.
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.pooled_conv import cpu, in_turn
-from daskdl.kernels.window import Window
+from daskdl.kernels.pooled_conv.windows import PooledWindows
 
 
 def pooled_convolution_forward(
     x: FloatArray,
     weight: FloatArray,
     bias: FloatArray | None,
-    window: Window,
-    pool: Window,
+    windows: PooledWindows,
     workspace: Workspace,
     *,
-    rectifies: bool,
     out: FloatArray,
     winner: FloatArray,
 ) -> FloatArray:
@@ -31,14 +29,10 @@ def pooled_convolution_forward(
         C-contiguous. Not changed.
     bias : ndarray of shape (n_out,), same dtype, or None
         None adds nothing.
-    window : Window
-        Of the convolution.
-    pool : Window
-        Slides over the places of `window`, without padding, dilation and overlap.
+    windows : PooledWindows
+        Of both.
     workspace : Workspace
         Lends scratch.
-    rectifies : bool
-        Whether places below 0 count as 0.
     out : ndarray of shape (batch, *pool.out, n_out), same dtype
         C-contiguous. Overwritten.
     winner : ndarray like out
@@ -53,7 +47,7 @@ def pooled_convolution_forward(
     forward = in_turn.forward
     if cpu.takes(x, weight, out):
         forward = cpu.forward
-    forward(x, weight, bias, window, pool, workspace, rectifies, out, winner)
+    forward(x, weight, bias, windows, workspace, out, winner)
     return out
 
 
@@ -61,11 +55,9 @@ def pooled_convolution_backward(
     grad_out: FloatArray,
     x: FloatArray,
     weight: FloatArray,
-    window: Window,
-    pool: Window,
+    windows: PooledWindows,
     workspace: Workspace,
     *,
-    rectifies: bool,
     output: FloatArray,
     winner: FloatArray,
     grad_weight: FloatArray,
@@ -78,7 +70,7 @@ def pooled_convolution_backward(
     ----------
     grad_out : ndarray of shape (batch, *pool.out, n_out)
         Gradient of the loss in the output. C-contiguous. Not changed.
-    x, weight, window, pool, workspace, rectifies
+    x, weight, windows, workspace
         As in the forward pass.
     output, winner : ndarray like grad_out
         What the forward pass wrote. Not changed.
@@ -97,18 +89,6 @@ def pooled_convolution_backward(
     backward = in_turn.backward
     if cpu.takes(x, weight, grad_out, output, grad_weight):
         backward = cpu.backward
-    backward(
-        grad_out,
-        x,
-        weight,
-        window,
-        pool,
-        workspace,
-        rectifies,
-        output,
-        winner,
-        grad_weight,
-        grad_bias,
-        grad_x,
-    )
+    forward_pass = (x, weight, windows, workspace, output, winner)
+    backward(grad_out, *forward_pass, grad_weight, grad_bias, grad_x)
     return grad_x

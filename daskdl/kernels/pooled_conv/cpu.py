@@ -4,9 +4,9 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.pooled_conv import programs
 from daskdl.kernels.pooled_conv.programs import Pooled
+from daskdl.kernels.pooled_conv.windows import PooledWindows
 from daskdl.kernels.tiles.native import native
 from daskdl.kernels.tiles.usable import tiles_take
-from daskdl.kernels.window import Window
 from daskdl.kernels.window_products.arrays import (
     NEAR_BYTES,
     addresses_of,
@@ -27,15 +27,13 @@ def forward(
     x: FloatArray,
     weight: FloatArray,
     bias: FloatArray | None,
-    window: Window,
-    pool: Window,
+    windows: PooledWindows,
     workspace: Workspace,
-    rectifies: bool,
     out: FloatArray,
     winner: FloatArray,
 ) -> None:
     """Compute what ``pooled_conv.pooled_convolution_forward`` says."""
-    pooled = _pooled(weight, window, pool, rectifies)
+    pooled = _pooled(weight, windows)
     geometry = pooled.geometry
     places = zeroed_room(workspace, geometry.places_size, x, "places")
     padded = zeroed_room(workspace, geometry.room_size, x)
@@ -49,10 +47,8 @@ def backward(
     grad_out: FloatArray,
     x: FloatArray,
     weight: FloatArray,
-    window: Window,
-    pool: Window,
+    windows: PooledWindows,
     workspace: Workspace,
-    rectifies: bool,
     output: FloatArray,
     winner: FloatArray,
     grad_weight: FloatArray,
@@ -60,7 +56,7 @@ def backward(
     grad_x: FloatArray | None,
 ) -> None:
     """Compute what ``pooled_conv.pooled_convolution_backward`` says."""
-    pooled = _pooled(weight, window, pool, rectifies)
+    pooled = _pooled(weight, windows)
     geometry = pooled.geometry
     program = programs.backward(
         pooled, has_bias=grad_bias is not None, needs_grad_x=grad_x is not None
@@ -86,10 +82,8 @@ def backward(
     native(program)(*addresses, len(x))
 
 
-def _pooled(
-    weight: FloatArray, window: Window, pool: Window, rectifies: bool
-) -> Pooled:
+def _pooled(weight: FloatArray, windows: PooledWindows) -> Pooled:
     matrix = weight.reshape(-1, weight.shape[-1])
-    height, width = pool.axes
+    height, width = windows.pool.axes
     cells = (height.kernel, width.kernel)
-    return Pooled(geometry_of(window, matrix), cells, rectifies)
+    return Pooled(geometry_of(windows.window, matrix), cells, windows.rectifies)

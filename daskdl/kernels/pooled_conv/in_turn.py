@@ -3,6 +3,7 @@
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.conv import convolution_backward, convolution_forward
+from daskdl.kernels.pooled_conv.windows import PooledWindows
 from daskdl.kernels.pooling import max_pool_backward, max_pool_forward
 from daskdl.kernels.window import Window
 
@@ -11,21 +12,19 @@ def forward(
     x: FloatArray,
     weight: FloatArray,
     bias: FloatArray | None,
-    window: Window,
-    pool: Window,
+    windows: PooledWindows,
     workspace: Workspace,
-    rectifies: bool,
     out: FloatArray,
     winner: FloatArray,
 ) -> None:
     """Compute what ``pooled_conv.pooled_convolution_forward`` says."""
     xp = array_namespace(x)
-    places = _places(x, weight, window, workspace)
-    convolution_forward(x, weight, bias, window, workspace, out=places)
+    places = _places(x, weight, windows.window, workspace)
+    convolution_forward(x, weight, bias, windows.window, workspace, out=places)
     number = workspace.take("pooled_conv.winner", out.shape, xp.uint32)
-    max_pool_forward(places, pool, workspace, out=out, winner=number)
+    max_pool_forward(places, windows.pool, workspace, out=out, winner=number)
     xp.copyto(winner, number)
-    if rectifies:
+    if windows.rectifies:
         xp.maximum(out, 0, out=out)
 
 
@@ -33,10 +32,8 @@ def backward(
     grad_out: FloatArray,
     x: FloatArray,
     weight: FloatArray,
-    window: Window,
-    pool: Window,
+    windows: PooledWindows,
     workspace: Workspace,
-    rectifies: bool,
     output: FloatArray,
     winner: FloatArray,
     grad_weight: FloatArray,
@@ -47,17 +44,17 @@ def backward(
     xp = array_namespace(x)
     grad = workspace.take("pooled_conv.grad", output.shape, output.dtype)
     xp.copyto(grad, grad_out)
-    if rectifies:
+    if windows.rectifies:
         xp.multiply(grad, output > 0, out=grad)
     number = workspace.take("pooled_conv.winner", output.shape, xp.uint32)
     xp.copyto(number, winner, casting="unsafe")
-    places = _places(x, weight, window, workspace)
-    max_pool_backward(grad, number, pool, workspace, grad_x=places)
+    places = _places(x, weight, windows.window, workspace)
+    max_pool_backward(grad, number, windows.pool, workspace, grad_x=places)
     convolution_backward(
         places,
         x,
         weight,
-        window,
+        windows.window,
         workspace,
         grad_weight=grad_weight,
         grad_bias=grad_bias,

@@ -11,6 +11,7 @@ from daskdl.kernels.pooled_conv import (
     pooled_convolution_backward,
     pooled_convolution_forward,
 )
+from daskdl.kernels.pooled_conv.windows import PooledWindows
 from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.conf.input_type import InputType
@@ -97,18 +98,17 @@ class ConvolutionLayer(ConvolvingLayer[Convolution2D]):
         self._check_input(x)
         self._x = x
         self._window = self._window_on(x.shape[1:-1])
-        self._pool = self._pool_on(self._window.out)
-        shape = (x.shape[0], *self._pool.out, self.conf.n_out)
+        pool = self._pool_on(self._window.out)
+        self._windows = PooledWindows(self._window, pool, self._activation is RELU)
+        shape = (x.shape[0], *pool.out, self.conf.n_out)
         self._output = self._buffer("output", shape, x.dtype)
         self._winner = self._buffer("winner", shape, x.dtype)
         return pooled_convolution_forward(
             x,
             self.params["W"],
             self.params.get("b"),
-            self._window,
-            self._pool,
+            self._windows,
             self._workspace,
-            rectifies=self._activation is RELU,
             out=self._output,
             winner=self._winner,
         )
@@ -159,10 +159,8 @@ class ConvolutionLayer(ConvolvingLayer[Convolution2D]):
             grad_out,
             self._x,
             self.params["W"],
-            self._window,
-            self._pool,
+            self._windows,
             self._workspace,
-            rectifies=self._activation is RELU,
             output=self._output,
             winner=self._winner,
             grad_weight=self.gradients["W"],

@@ -9,6 +9,7 @@ from daskdl.kernels.pooled_conv import (
     pooled_convolution_backward,
     pooled_convolution_forward,
 )
+from daskdl.kernels.pooled_conv.windows import PooledWindows
 from daskdl.kernels.pooling import max_pool_backward, max_pool_forward
 from daskdl.kernels.window import Window, window_axis
 
@@ -51,17 +52,20 @@ class Joined:
         self.grad = draw(*self.out.shape)
         self.workspace = Workspace()
 
+    def windows(self, rectifies):
+        return PooledWindows(self.window, self.pool, rectifies)
+
     def forward(self, *, rectifies=False):
         return pooled_convolution_forward(
-            self.x, self.weight, self.bias, self.window, self.pool, self.workspace,
-            rectifies=rectifies, out=self.out, winner=self.winner,
+            self.x, self.weight, self.bias, self.windows(rectifies), self.workspace,
+            out=self.out, winner=self.winner,
         )  # fmt: skip
 
     def backward(self, *, rectifies=False, grad_x=None):
         grads = np.empty_like(self.weight), np.empty_like(self.bias)
         pooled_convolution_backward(
-            self.grad, self.x, self.weight, self.window, self.pool, self.workspace,
-            rectifies=rectifies, output=self.out, winner=self.winner,
+            self.grad, self.x, self.weight, self.windows(rectifies), self.workspace,
+            output=self.out, winner=self.winner,
             grad_weight=grads[0], grad_bias=grads[1], grad_x=grad_x,
         )  # fmt: skip
         return grads
