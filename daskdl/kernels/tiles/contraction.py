@@ -116,9 +116,7 @@ def _summed(
     if not axes:
         return _products(writer, a, b, sums, a_rows, columns)
     axis, *rest = axes
-    at_a_time = 1 if rest else _AT_A_TIME
-    if not rest and axis.size <= _UNROLLED:
-        at_a_time = axis.size
+    at_a_time = 1 if rest else _at_a_time(axis, a_rows)
 
     def some(count: int, a: Any, b: Any, sums: Sequence[Any]) -> Sequence[Any]:
         for k in range(count):
@@ -135,6 +133,16 @@ def _summed(
     turns, left = divmod(axis.size, at_a_time)
     a, b, *sums = writer.loop(turns, [a, b, *sums], turn)
     return some(left, a, b, sums)
+
+
+def _at_a_time(axis: Axis, a_rows: Sequence[int]) -> int:
+    """Return how many products of a sum are written out one after the other."""
+    most = axis.size if axis.size <= _UNROLLED else _AT_A_TIME
+    # A number that two rows read would be loaded once, and kept in a register for the
+    # second one at the cost of a sum.
+    shifts = {k * axis.a for k in range(1, most)}
+    overlaps = any(far - near in shifts for near in a_rows for far in a_rows)
+    return 1 if overlaps else most
 
 
 def _products(
