@@ -64,47 +64,34 @@ def nesterovs(gradient, velocity, rate, mu, divisor, params):
             _subtract(params[start : start + _CHUNK], g)
 
 
-@jit
-def adam(gradient, means, squares, beta1, beta2, rate, epsilon, divisor, params):
+def adam(gradient, means, squares, *numbers):
     """Do as the twin."""
-    one = gradient.dtype.type(1)
-    new1, new2 = one - beta1, one - beta2
-    for start in range(0, gradient.size, _CHUNK):
-        g = gradient[start : start + _CHUNK]
-        m = means[start : start + _CHUNK]
-        v = squares[start : start + _CHUNK]
-        for i in range(g.size):
-            slope = g[i] / divisor
-            mean = m[i] * beta1 + slope * new1
-            square = v[i] * beta2 + slope * slope * new2
-            m[i] = mean
-            v[i] = square
-            g[i] = mean * rate / (np.sqrt(square) + epsilon)
-        if params is not None:
-            _subtract(params[start : start + _CHUNK], g)
+    amsgrad(gradient, means, squares, None, *numbers)
 
 
 @jit
 def amsgrad(
     gradient, means, squares, most, beta1, beta2, rate, epsilon, divisor, params
 ):
-    """Do as the twin."""
+    """Do as the twin; as Adam's without `most`."""
     one = gradient.dtype.type(1)
     new1, new2 = one - beta1, one - beta2
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         m = means[start : start + _CHUNK]
         v = squares[start : start + _CHUNK]
-        largest = most[start : start + _CHUNK]
+        if most is not None:
+            largest = most[start : start + _CHUNK]
         for i in range(g.size):
             slope = g[i] / divisor
             mean = m[i] * beta1 + slope * new1
             square = v[i] * beta2 + slope * slope * new2
-            peak = _maximum(largest[i], square)
             m[i] = mean
             v[i] = square
-            largest[i] = peak
-            g[i] = mean * rate / (np.sqrt(peak) + epsilon)
+            if most is not None:
+                square = _maximum(largest[i], square)
+                largest[i] = square
+            g[i] = mean * rate / (np.sqrt(square) + epsilon)
         if params is not None:
             _subtract(params[start : start + _CHUNK], g)
 
