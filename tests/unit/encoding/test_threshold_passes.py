@@ -1,7 +1,5 @@
 """One pass over the vectors: nothing is allocated, nothing is taken off in vain."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -14,6 +12,7 @@ from daskdl.kernels.threshold import (
     threshold_decode_add,
     threshold_encode,
 )
+from tests.memory import peak_bytes
 
 N = 200_000
 # Views, numbers and what Python itself keeps.
@@ -24,17 +23,6 @@ SMALL_BYTES = 4096
 def backend(request, monkeypatch):
     monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", request.param)
     return request.param
-
-
-def peak_bytes(operate):
-    """Return what one call allocates at most, once it has been called before."""
-    operate()
-    tracemalloc.start()
-    try:
-        operate()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_threshold_messages_allocate_nothing_but_themselves():

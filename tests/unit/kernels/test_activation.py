@@ -1,10 +1,9 @@
-import tracemalloc
-
 import numpy as np
 import pytest
 
 from daskdl.kernels import activation
 from daskdl.kernels.activation import reference, relu_backward
+from tests.memory import peak_bytes
 
 SHAPES = [(0, 3), (1, 1), (1, 7), (3, 1), (5, 3), (64, 20), (33, 255), (2, 257), (9, 0)]
 DTYPES = ["f4", "f8"]
@@ -118,11 +117,4 @@ def test_nothing_is_allocated_once_it_runs(rng):
         activation.softmax_backward(x, y, out=out)
         activation.tanh_backward(x, y, out=out)
 
-    iterate()
-    tracemalloc.start()
-    try:
-        iterate()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < x.nbytes / 16
+    assert peak_bytes(iterate) < x.nbytes / 16

@@ -1,7 +1,5 @@
 """Compiled look-ups of rows against their NumPy twins."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from daskdl.kernels.embedding import (
     reference,
     row_numbers,
 )
+from tests.memory import peak_bytes
 
 dtypes = pytest.mark.parametrize("dtype", ["f4", "f8"])
 # rows, n_in, n_out
@@ -74,9 +73,4 @@ def test_nothing_of_size_is_allocated(rng):
         embedding_forward(indices, weight, out=out)
         embedding_backward(grad, indices, grad_weight=grad_weight)
 
-    step()
-    tracemalloc.start()
-    step()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 4000
+    assert peak_bytes(step) < 4000

@@ -1,13 +1,13 @@
 """Windows as rows, and back, compiled and by views."""
 
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
 
 from daskdl.kernels.locally_connected.rows import add_rows, gathered
 from daskdl.kernels.window import Window, WindowAxis
+from tests.memory import peak_bytes
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 every_window = pytest.mark.parametrize("name", [*WINDOWS, *OTHER_AXES])
@@ -67,11 +67,4 @@ def test_nothing_of_size_is_allocated(rng, workspace):
         rows = gathered(x, window, workspace)
         add_rows(rows, window, workspace, out=x)
 
-    step()
-    tracemalloc.start()
-    try:
-        step()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < x.nbytes / 16
+    assert peak_bytes(step) < x.nbytes / 16

@@ -1,7 +1,5 @@
 """Compiled batch normalization against its NumPy twin, in rounding."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from daskdl.kernels.normalization import (
     batch_norm_inference_backward,
     reference,
 )
+from tests.memory import peak_bytes
 
 EPS = 1e-3
 # Shorter and longer than a strip, than a block of strips, with rows left over.
@@ -250,11 +249,4 @@ def test_nothing_of_the_size_of_the_batch_is_allocated(rng, rectifies):
             **kept,
         )
 
-    iterate()
-    tracemalloc.start()
-    try:
-        iterate()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < x.nbytes / 16
+    assert peak_bytes(iterate) < x.nbytes / 16

@@ -1,7 +1,5 @@
 """Compiled updaters against their twins, bit for bit."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ from daskdl.kernels.updater import PIECE, Rule, update
 from daskdl.nn.conf.updaters import UPDATERS, AdaBelief, Adam
 from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.table import rule_of, state_parts
+from tests.memory import peak_bytes
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, 1e30])
 
@@ -97,14 +96,7 @@ def test_nothing_is_allocated_once_it_runs(rng, updater):
             rule(updater, "f4"), gradient, state, workspace, divisor=2, params=params
         )
 
-    iterate()
-    tracemalloc.start()
-    try:
-        iterate()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < gradient.nbytes / 16
+    assert peak_bytes(iterate) < gradient.nbytes / 16
 
 
 def test_a_rule_without_numbers_hands_the_gradient_on(workspace):

@@ -1,7 +1,6 @@
 """What holds for every vertex, checked over one table."""
 
 import re
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from daskdl.nn.doors import to_border
 from daskdl.nn.vertices.table import VERTICES as TABLE
 from daskdl.nn.vertices.table import build_vertex
 from tests.gradients import check_gradient
+from tests.memory import kept_bytes
 from tests.unit.layers.cases import tried
 from tests.unit.layers.vertex_cases import IMAGES, MASK, ROWS, SERIES, VERTICES, Alone
 
@@ -146,15 +146,7 @@ def test_nothing_lives_on_that_the_second_iteration_allocates(rng, name):
         )
         alone.vertex.backward(output)
 
-    iterate()
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        iterate()
-        behind, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert behind - before < KEPT_BYTES
+    assert kept_bytes(iterate) < KEPT_BYTES
 
 
 @every_vertex

@@ -1,7 +1,5 @@
 """Networks in which parts work for the layer behind them, and the same without."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -24,6 +22,7 @@ from daskdl import (
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.layers.stage import Stage
 from tests.gradients import check_gradient
+from tests.memory import peak_bytes
 from tests.unit.networks.fusion_cases import (
     IDENTITY,
     RELU,
@@ -252,11 +251,4 @@ def test_a_step_allocates_nothing_of_the_size_of_activations(rng):
         network._forward(*entered, training=True, rng=None)
         network._backward(*labels)
 
-    iterate()
-    tracemalloc.start()
-    try:
-        iterate()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < largest / 4
+    assert peak_bytes(iterate) < largest / 4

@@ -1,7 +1,5 @@
 """A step in one pass is gradient, update and subtraction one after the other."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ from daskdl import BatchNormalization, DataSet, Dense, Frozen, Output
 from daskdl.nn.conf.input_type import Convolutional, FeedForward
 from daskdl.nn.conf.regularization import WeightDecay
 from daskdl.nn.layers.separable_convolution2d import SeparableConvolution2D
+from tests.memory import peak_bytes
 from tests.unit.networks.small import sequence
 
 DECAY = WeightDecay(coefficient=0.1, apply_learning_rate=True)
@@ -93,11 +92,4 @@ def test_a_step_of_learning_allocates_no_vector(rng):
             workspace=network._workspace,
         )
 
-    iterate()
-    tracemalloc.start()
-    try:
-        iterate()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < vector.nbytes / 2
+    assert peak_bytes(iterate) < vector.nbytes / 2

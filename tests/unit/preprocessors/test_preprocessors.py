@@ -1,7 +1,6 @@
 """What holds for every preprocessor over one table, and what single ones promise."""
 
 import sys
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.doors import to_border
 from daskdl.nn.preprocessors.table import PREPROCESSORS, build_preprocessor
+from tests.memory import kept_bytes
 from tests.unit.layers.pretend_cupy import Namespace, PretendArray, plain, pretend
 
 BATCH, STEPS = 2, 3
@@ -175,15 +175,7 @@ def test_nothing_lives_on_that_the_second_iteration_allocates(rng, name):
     def iterate():
         alone.built.backward(alone.forward(x, MANY))
 
-    iterate()
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        iterate()
-        behind, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert behind - before < KEPT_BYTES
+    assert kept_bytes(iterate) < KEPT_BYTES
 
 
 @every_case
