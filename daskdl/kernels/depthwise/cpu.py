@@ -7,9 +7,11 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.depthwise import programs
 from daskdl.kernels.depthwise.geometry import Geometry
 from daskdl.kernels.depthwise.programs import Pass
-from daskdl.kernels.sums import sum_over_places
 from daskdl.kernels.tiles.native import native
 from daskdl.kernels.window import Window
+
+# Bytes of a line of the cache.
+_LINE = 64
 
 
 def depthwise_forward(
@@ -24,7 +26,7 @@ def depthwise_forward(
     does = programs.forward(_geometry(window, weight), has_bias=bias is not None)
     rows = _repeated(weight.reshape(-1, out.shape[-1]), does, workspace, "weight")
     shift = None if bias is None else _repeated(bias[None], does, workspace, "bias")
-    _run(does, x, rows, out, shift, workspace)
+    _run(does, workspace, x, rows, shift, out, None, None)
     return out
 
 
@@ -40,34 +42,19 @@ def depthwise_backward(
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.depthwise.depthwise_backward` says."""
     geometry = _geometry(window, weight)
-    _grad_weight(grad_out, x, geometry, workspace, grad_weight)
-    if grad_bias is not None:
-        sum_over_places(grad_out, workspace, out=grad_bias)
-    if grad_x is not None:
-        does = programs.of_input(geometry)
-        cells = weight.reshape(-1, *weight.shape[-2:]).swapaxes(1, 2)
-        rows = _repeated(cells, does, workspace, "weight")
-        _run(does, grad_x, rows, grad_out, None, workspace)
-    return grad_x
-
-
-def _grad_weight(
-    grad_out: FloatArray,
-    x: FloatArray,
-    geometry: Geometry,
-    workspace: Workspace,
-    grad_weight: FloatArray,
-) -> None:
-    """Sum up in the gradient itself, or in rows of several places and join these."""
-    does = programs.of_weights(geometry)
-    sums = grad_weight
-    if does.repeats > 1:
-        shape = (geometry.window.n_cells, does.repeats, geometry.n_out)
-        sums = workspace.take("depthwise.sums", shape, x.dtype)
+    does = programs.backward(
+        geometry, has_bias=grad_bias is not None, reaches_input=grad_x is not None
+    )
+    cells = weight.reshape(-1, *weight.shape[-2:]).swapaxes(1, 2)
+    rows = _repeated(cells, does, workspace, "weight")
+    shape = (window.n_cells + 1, does.sums, geometry.n_out)
+    sums = workspace.take("depthwise.sums", shape, x.dtype)
     sums.fill(0)
-    _run(does, x, sums, grad_out, None, workspace)
-    if does.repeats > 1:
-        sums.sum(axis=1, out=grad_weight.reshape(-1, geometry.n_out))
+    _run(does, workspace, x, rows, None, grad_out, grad_x, sums)
+    np.sum(sums[:-1], axis=1, out=grad_weight.reshape(-1, geometry.n_out))
+    if grad_bias is not None:
+        np.sum(sums[-1], axis=0, out=grad_bias)
+    return grad_x
 
 
 def _geometry(window: Window, weight: FloatArray) -> Geometry:
@@ -89,16 +76,16 @@ def _repeated(
 
 
 def _run(
-    does: Pass,
-    images: FloatArray,
-    rows: FloatArray,
-    places: FloatArray,
-    bias: FloatArray | None,
-    workspace: Workspace,
+    does: Pass, workspace: Workspace, images: FloatArray, *others: FloatArray | None
 ) -> None:
-    """Call a program; its arguments are in the order of those of :class:`.Pass`."""
-    arrays = [images, rows, places, bias]
-    addresses = [0 if array is None else array.ctypes.data for array in arrays]
-    room = workspace.take("depthwise.room", (does.room_size,), places.dtype)
+    """Call a program with its arguments; scratch, the last of them, is lent here."""
+    dtype = images.dtype
+    most = does.room_size + _LINE // dtype.itemsize
+    room = workspace.take("depthwise.room", (most,), dtype)
+    start = -room.ctypes.data % _LINE // dtype.itemsize
+    room = room[start : start + does.room_size]
     room.fill(0)
-    native(does.program)(*addresses, room.ctypes.data, len(images))
+    room[-1] = 1
+    arrays = (images, *others, room)
+    addresses = [0 if array is None else array.ctypes.data for array in arrays]
+    native(does.program)(*addresses, len(images))

@@ -13,8 +13,11 @@ from daskdl.kernels.depthwise.geometry import (
 from daskdl.kernels.tiles.nest import Argument, Axis, Copy
 from daskdl.kernels.window_products.geometry import strides
 
-# The numbers of the arguments.
-IMAGES, WEIGHTS, PLACES, BIAS, ROOM = range(5)
+# The numbers of the arguments. Places are the output, or the gradient in it.
+N_ARGUMENTS = 7
+IMAGES, WEIGHTS, BIAS, PLACES, GRAD_IMAGES, SUMS, ROOM = range(N_ARGUMENTS)
+# Numbers that begin here begin a line of the cache.
+_ALIGNED = 16
 
 
 @dataclass(frozen=True)
@@ -31,15 +34,15 @@ class Source:
         From the channels of one kernel to those of the next one, where they lie apart.
     fill : tuple of Copy
         What brings an example to the scratch.
-    size : int
-        Numbers of the scratch; 0 where there is none.
+    end : int
+        Where its part of the scratch ends.
     """
 
     argument: Argument
     strides: tuple[int, ...]
     of_kernel: int = 0
     fill: tuple[Copy, ...] = ()
-    size: int = 0
+    end: int = 0
 
     def at(self, indices: Sequence[int]) -> Argument:
         """Return where a place of an example lies; it may be among the zeros."""
@@ -53,10 +56,10 @@ def offset(indices: Sequence[int], strides: Sequence[int]) -> int:
     return sum(at * step for at, step in zip(indices, strides, strict=True))
 
 
-def images(geometry: Geometry) -> Source:
-    """Return the images."""
+def images(geometry: Geometry, number: int = IMAGES) -> Source:
+    """Return the images, or the gradient in them."""
     sizes, n = geometry.image, geometry.n_in
-    return Source(Argument(IMAGES, step=math.prod(sizes) * n), strides(sizes, n))
+    return Source(Argument(number, step=math.prod(sizes) * n), strides(sizes, n))
 
 
 def places(geometry: Geometry) -> Source:
@@ -75,14 +78,17 @@ def images_between_zeros(geometry: Geometry) -> Source:
     return _between_zeros(geometry, images(geometry), room, steps, one_by_one)
 
 
-def places_between_zeros(geometry: Geometry) -> Source:
-    """Return the places, in each line all channels of one kernel before the next's."""
+def places_between_zeros(geometry: Geometry, begin: int) -> Source:
+    """Return the places, in each line all channels of one kernel before the next's.
+
+    Their part of the scratch begins where another one ends.
+    """
     multiplier, n = geometry.multiplier, geometry.n_in
     room = [room_of_places(axis) for axis in geometry.window.axes]
     numbers, apart = room[-1].kept * n, room[-1].size * n
     one_by_one = (Axis(multiplier, a=1, c=apart), Axis(numbers, a=multiplier, c=1))
     steps = _steps(geometry, room, n)
-    source = _between_zeros(geometry, places(geometry), room, steps, one_by_one)
+    source = _between_zeros(geometry, places(geometry), room, steps, one_by_one, begin)
     return replace(source, of_kernel=apart)
 
 
@@ -98,6 +104,7 @@ def _between_zeros(
     room: Sequence[RoomAxis],
     steps: tuple[int, ...],
     one_by_one: tuple[Axis, ...],
+    begin: int = 0,
 ) -> Source:
     """Return a copy of a source, or the source itself where that will do.
 
@@ -106,8 +113,10 @@ def _between_zeros(
     """
     has_one = geometry.multiplier == 1
     if has_one and all(axis.kept == axis.size for axis in room):
-        return source
-    argument = Argument(ROOM, offset([axis.front for axis in room], steps))
+        return replace(source, end=begin)
+    begin = -(-begin // _ALIGNED) * _ALIGNED
+    first = begin + offset([axis.front for axis in room], steps)
+    argument = Argument(ROOM, first)
     lines = tuple(
         Axis(axis.kept, a=near, c=far)
         for axis, near, far in zip(room[:-1], source.strides, steps, strict=False)
@@ -118,4 +127,4 @@ def _between_zeros(
     else:
         fill = Copy(argument, 1, (*lines, *one_by_one), source.argument)
     size = math.prod(axis.size for axis in room) * geometry.n_out
-    return Source(argument, steps, fill=(fill,), size=size)
+    return Source(argument, steps, fill=(fill,), end=begin + size)
