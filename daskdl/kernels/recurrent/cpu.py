@@ -13,7 +13,6 @@ from daskdl.kernels.recurrent.trace import ActivationPair, LstmTrace
 from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
 from daskdl.kernels.tiles.native import native
 from daskdl.kernels.tiles.nest import Program
-from daskdl.kernels.tiles.packing import Panels, pack
 from daskdl.kernels.tiles.usable import tiles_take
 
 # Rows in a sum of the gradients of weights: a tile of them is read and written once.
@@ -60,9 +59,11 @@ def lstm_forward(
             for part in (state.hidden, state.cell)
         )
     sizes = _sizes(trace, mask)
-    of_input, of_hidden = sizes.forwards
-    weight = _packed(weights.weight, of_input, workspace, "weight")
-    recurrent = _packed(weights.recurrent_weight, of_hidden, workspace, "recurrent")
+    of_input, of_hidden = (
+        programs.packed_weights(panels, sizes.dtype) for panels in sizes.forwards
+    )
+    weight = _packed(of_input, weights.weight, workspace, "weight")
+    recurrent = _packed(of_hidden, weights.recurrent_weight, workspace, "recurrent")
     # Nobody reads it where there is no mask.
     kept = trace.hidden[..., 0] if mask is None else mask.T
     masks = workspace.take("lstm.mask", kept.shape, trace.x.dtype)
@@ -100,11 +101,13 @@ def lstm_backward(
     steps = trace.x.shape if grad_x is not None else (len(trace.x), 0)
     grad_steps = workspace.take("lstm.grad_x", steps, dtype)
     sizes = _sizes(trace, mask, sends_back=grad_x is not None)
-    to_input, to_hidden = sizes.backwards
-    recurrent = _turned(weights.recurrent_weight, to_hidden, workspace, "recurrent")
+    to_input, to_hidden = (
+        programs.turned_weights(panels, sizes.dtype) for panels in sizes.backwards
+    )
+    recurrent = _packed(to_hidden, weights.recurrent_weight, workspace, "recurrent")
     weight = recurrent
     if grad_x is not None:
-        weight = _turned(weights.weight, to_input, workspace, "weight")
+        weight = _packed(to_input, weights.weight, workspace, "weight")
     nothing = _zeros(workspace, trace.gates[0])
     program = programs.lstm_backward(sizes)
     # From the last step back. Nothing comes to it from behind, and nothing was in
@@ -180,20 +183,12 @@ def _sizes(
 
 
 def _packed(
-    matrix: FloatArray, panels: Panels, workspace: Workspace, name: str
+    program: Program, matrix: FloatArray, workspace: Workspace, name: str
 ) -> FloatArray:
     """Return weights in panels, which are good until the next layer's."""
     room: FloatArray = workspace.take(("lstm.packed", name), matrix.shape, matrix.dtype)
-    _run(programs.packed_weights(panels, matrix.dtype.name), 1, matrix, room)
+    _run(program, 1, matrix, room)
     return room
-
-
-def _turned(
-    matrix: FloatArray, panels: Panels, workspace: Workspace, name: str
-) -> FloatArray:
-    """Return transposed weights in panels, which are good until the next layer's."""
-    room: FloatArray = workspace.take(("lstm.turned", name), matrix.shape, matrix.dtype)
-    return pack(matrix.T, panels, room)
 
 
 def _zeros(workspace: Workspace, like: FloatArray) -> FloatArray:

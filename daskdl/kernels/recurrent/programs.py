@@ -28,7 +28,13 @@ from daskdl.kernels.tiles.nest import (
     Program,
     Start,
 )
-from daskdl.kernels.tiles.packing import Panels, packing, panel_products, panels_of
+from daskdl.kernels.tiles.packing import (
+    Panels,
+    packing,
+    panel_products,
+    panels_of,
+    turned_packing,
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,12 @@ class LstmSizes:
 def packed_weights(panels: Panels, dtype: str) -> Program:
     """Return the program that packs a matrix, its first argument, into its second."""
     return Program(dtype, 2, packing(panels, Argument(0), Argument(1)))
+
+
+@functools.lru_cache(maxsize=256)
+def turned_weights(panels: Panels, dtype: str) -> Program:
+    """Return the program that packs the transposed of its first argument."""
+    return Program(dtype, 2, turned_packing(panels, Argument(0), Argument(1)))
 
 
 @functools.lru_cache(maxsize=256)

@@ -7,8 +7,16 @@ from daskdl.kernels.tiles.blocking import column_vectors
 from daskdl.kernels.tiles.columnwise import write_columnwise
 from daskdl.kernels.tiles.contraction import write_contraction
 from daskdl.kernels.tiles.machine import VectorUnit
-from daskdl.kernels.tiles.nest import Columnwise, Contraction, Copy, Pointwise, Program
+from daskdl.kernels.tiles.nest import (
+    Columnwise,
+    Contraction,
+    Copy,
+    Pointwise,
+    Program,
+    Turn,
+)
 from daskdl.kernels.tiles.pointwise import FUNCTIONS
+from daskdl.kernels.tiles.turn import write_turn
 from daskdl.kernels.tiles.writer import Writer
 
 
@@ -29,6 +37,8 @@ def emit(program: Program, unit: VectorUnit) -> str:
                 write_contraction(writer, statement, index)
             elif isinstance(statement, Copy):
                 _write_copy(writer, statement, index)
+            elif isinstance(statement, Turn):
+                write_turn(writer, statement, index)
             else:
                 _write_pointwise(writer, statement, index)
 

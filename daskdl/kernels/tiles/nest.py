@@ -111,6 +111,31 @@ class Copy:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """``C[column, row] = A[row, column]``: a matrix transposed.
+
+    Parameters
+    ----------
+    a, c : Argument
+        What is read and written.
+    rows, columns : int
+        Of A.
+    a_stride, c_stride : int
+        Between the rows of A, and between those of C.
+    loops : tuple of Axis
+        Around it.
+    """
+
+    a: Argument
+    c: Argument
+    rows: int
+    columns: int
+    a_stride: int
+    c_stride: int
+    loops: tuple[Axis, ...] = ()
+
+
+@dataclass(frozen=True)
 class Field:
     """An argument that is read or written run by run.
 
@@ -152,7 +177,7 @@ class Pointwise:
     run: int
 
 
-Statement: TypeAlias = Contraction | Copy | Pointwise
+Statement: TypeAlias = Columnwise | Contraction | Copy | Pointwise | Turn
 
 
 # Looked up in every step: by identity, since to compare nests costs more than to run

@@ -12,12 +12,10 @@ then. In a panel these columns lie side by side without gaps::
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 from numpy.typing import DTypeLike
 
-from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.tiles.machine import vector_unit
-from daskdl.kernels.tiles.nest import Argument, Axis, Contraction, Copy
+from daskdl.kernels.tiles.nest import Argument, Axis, Contraction, Copy, Turn
 
 # With 8 rows they are a tile of 24 sums: 11 loads for 24 products.
 _VECTORS = 3
@@ -62,43 +60,34 @@ def panels_of(rows: int, columns: int, dtype: DTypeLike) -> Panels:
 
 def packing(panels: Panels, source: Argument, target: Argument) -> tuple[Copy, ...]:
     """Return the copies of a C-contiguous matrix to its panels."""
-    down = Axis(panels.rows, a=panels.columns, c=panels.width)
-    across = Axis(panels.count, a=panels.width, c=panels.rows * panels.width)
-    full = Copy(target, panels.width, (across, down), source)
+    rows, columns, width = panels.rows, panels.columns, panels.width
+    across = Axis(panels.count, a=width, c=rows * width)
+    full = Copy(target, width, (across, Axis(rows, a=columns, c=width)), source)
     if not panels.left:
         return (full,)
-    first = panels.packed
-    rest = Copy(
-        _further(target, first * panels.rows),
+    left = Copy(
+        _further(target, panels.packed * rows),
         panels.left,
-        (replace(down, c=panels.left),),
-        _further(source, first),
+        (Axis(rows, a=columns, c=panels.left),),
+        _further(source, panels.packed),
     )
-    return (full, rest)
+    return (full, left)
 
 
-def pack(matrix: FloatArray, panels: Panels, out: FloatArray) -> FloatArray:
-    """Pack a matrix whose columns need not lie side by side, as a transposed one's.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (panels.rows, panels.columns)
-        Not changed.
-    panels : Panels
-        How to pack it.
-    out : ndarray of that many elements, C-contiguous
-        Overwritten.
-
-    Returns
-    -------
-    out : ndarray
-    """
-    rows, width, first = panels.rows, panels.width, panels.packed
-    full, rest = np.split(out.reshape(-1), [first * rows])
-    cut = matrix[:, :first].reshape(rows, panels.count, width)
-    np.copyto(full.reshape(panels.count, rows, width), cut.transpose(1, 0, 2))
-    np.copyto(rest.reshape(rows, panels.left), matrix[:, first:])
-    return out
+def turned_packing(
+    panels: Panels, source: Argument, target: Argument
+) -> tuple[Turn, ...]:
+    """Return the same for a matrix that lies transposed, as (columns, rows)."""
+    rows, width = panels.rows, panels.width
+    across = Axis(panels.count, a=width * rows, c=width * rows)
+    full = Turn(source, target, width, rows, rows, width, (across,))
+    if not panels.left:
+        return (full,)
+    first, left = panels.packed * rows, panels.left
+    last = Turn(
+        _further(source, first), _further(target, first), left, rows, rows, left
+    )
+    return (full, last)
 
 
 def panel_products(product: Contraction, panels: Panels) -> tuple[Contraction, ...]:

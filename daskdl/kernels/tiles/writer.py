@@ -175,6 +175,21 @@ class Writer:
         everywhere = ir.Constant(ir.VectorType(_LANE, vector.count), None)
         return self.builder.shuffle_vector(first, unset, everywhere)
 
+    def interleaved(self, first: Any, second: Any) -> tuple[Any, Any]:
+        """Return the lower and the upper lanes of two registers, in turns."""
+        count = first.type.count
+        both = [
+            lane
+            for pair in zip(range(count), range(count, 2 * count), strict=True)
+            for lane in pair
+        ]
+        lanes = ir.VectorType(_LANE, count)
+        lower, upper = (
+            self.builder.shuffle_vector(first, second, ir.Constant(lanes, half))
+            for half in (both[:count], both[count:])
+        )
+        return lower, upper
+
     def fused(self, left: Any, right: Any, total: Any) -> Any:
         """Return ``left * right + total``."""
         if not self.unit.fuses:

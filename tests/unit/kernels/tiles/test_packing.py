@@ -7,10 +7,10 @@ from daskdl.kernels.tiles.native import native
 from daskdl.kernels.tiles.nest import Argument, Axis, Contraction, Program
 from daskdl.kernels.tiles.packing import (
     Panels,
-    pack,
     packing,
     panel_products,
     panels_of,
+    turned_packing,
 )
 
 every_panels = pytest.mark.parametrize(
@@ -29,26 +29,25 @@ def expected(panels):
     return np.concatenate([part.ravel() for part in parts])
 
 
+def packed(panels, statements, source):
+    """Return what the statements write of an array."""
+    out = np.full(source.size, np.nan, source.dtype)
+    program = Program("float32", 2, statements(panels, Argument(0), Argument(1)))
+    native(program)(source.ctypes.data, out.ctypes.data, 1)
+    return out
+
+
 @every_panels
 def test_panels_lie_one_after_the_other(panels):
-    out = np.full((panels.rows, panels.columns), np.nan, "f4")
-    assert pack(numbers(panels), panels, out) is out
-    np.testing.assert_array_equal(out.ravel(), expected(panels))
+    out = packed(panels, packing, numbers(panels))
+    np.testing.assert_array_equal(out, expected(panels))
 
 
 @every_panels
-def test_a_transposed_matrix_is_packed_from_where_it_lies(panels):
+def test_a_matrix_that_lies_transposed_is_packed_the_same(panels):
     turned = np.ascontiguousarray(numbers(panels).T)
-    out = pack(turned.T, panels, np.empty_like(turned))
-    np.testing.assert_array_equal(out.ravel(), expected(panels))
-
-
-@every_panels
-def test_a_program_packs_like_numpy(panels):
-    matrix, out = numbers(panels), np.full_like(numbers(panels), np.nan)
-    program = Program("float32", 2, packing(panels, Argument(0), Argument(1)))
-    native(program)(matrix.ctypes.data, out.ctypes.data, 1)
-    np.testing.assert_array_equal(out.ravel(), expected(panels))
+    out = packed(panels, turned_packing, turned)
+    np.testing.assert_array_equal(out, expected(panels))
 
 
 @every_panels
@@ -56,8 +55,7 @@ def test_a_program_packs_like_numpy(panels):
 def test_products_with_panels_are_those_with_the_matrix(panels, start, rng):
     k, columns = panels.rows, panels.columns
     left = rng.integers(-9, 9, (6, k)).astype("f4")
-    packed = pack(numbers(panels), panels, np.empty((k, columns), "f4"))
-    out = np.ones((6, columns), "f4")
+    right, out = packed(panels, packing, numbers(panels)), np.ones((6, columns), "f4")
     product = Contraction(
         Argument(0),
         Argument(1),
@@ -68,7 +66,7 @@ def test_products_with_panels_are_those_with_the_matrix(panels, start, rng):
         start=start,
     )
     program = Program("float32", 3, panel_products(product, panels))
-    native(program)(*(array.ctypes.data for array in (left, packed, out)), 1)
+    native(program)(*(array.ctypes.data for array in (left, right, out)), 1)
     assert (out == left @ numbers(panels) + (start == "sum")).all()
 
 
