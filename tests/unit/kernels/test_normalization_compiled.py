@@ -70,17 +70,7 @@ def test_gradients_in_training_are_those_of_the_twin(
     mean, variance = x.mean(axis=0), x.var(axis=0)
     grad_x, expected = np.full((2, *shape), np.nan, dtype)
     sums, expected_sums = np.full((2, 2, shape[1]), np.nan, dtype)
-    batch_norm_backward(
-        grad,
-        x,
-        gamma,
-        EPS,
-        mean=mean,
-        variance=variance,
-        grad_gamma=sums[0],
-        grad_beta=sums[1],
-        grad_x=grad_x,
-    )
+    backward((grad, x), gamma, None, (mean, variance), grad_x, sums)
     reference.batch_norm_backward(
         grad, x, gamma, EPS, mean, variance, *expected_sums, expected
     )
