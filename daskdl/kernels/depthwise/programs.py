@@ -27,7 +27,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from daskdl.kernels.depthwise.geometry import Geometry, Phase, phases
+from daskdl.kernels.depthwise.geometry import (
+    Box,
+    Geometry,
+    Phase,
+    Walk,
+    over_input,
+    phases,
+)
 from daskdl.kernels.depthwise.sources import (
     BIAS,
     GRAD_IMAGES,
@@ -35,12 +42,12 @@ from daskdl.kernels.depthwise.sources import (
     ROOM,
     SUMS,
     WEIGHTS,
-    Source,
+    Part,
+    image_parts,
     images,
-    images_between_zeros,
-    offset,
+    moved,
+    place_parts,
     places,
-    places_between_zeros,
 )
 from daskdl.kernels.tiles.machine import vector_unit
 from daskdl.kernels.tiles.nest import (
@@ -90,40 +97,14 @@ class Pass:
 @functools.lru_cache(maxsize=1024)
 def forward(geometry: Geometry, *, has_bias: bool) -> Pass:
     """Return the pass that reads images, weights and bias, and writes places."""
-    axes, source, target = (
-        geometry.window.axes,
-        images_between_zeros(geometry),
-        places(geometry),
-    )
     repeats = _repeats(geometry, geometry.n_out, geometry.window.out[-1])
-    columns = repeats * geometry.n_out
-    cells = strides(geometry.kernel, columns)
-    rows, sums, loops = _arranged(
-        [
-            Axis(axis.out, a=step * axis.stride, c=place)
-            for axis, step, place in zip(
-                axes, source.strides, target.strides, strict=True
-            )
-        ],
-        [
-            Axis(axis.kernel, a=step * axis.dilation, b=cell)
-            for axis, step, cell in zip(axes, source.strides, cells, strict=True)
-        ],
-        repeats,
-    )
-    product = Columnwise(
-        source.at([-axis.before for axis in axes]),
-        Argument(WEIGHTS),
-        target.argument,
-        rows,
-        columns,
-        sums,
-        loops,
-        "bias" if has_bias else "zero",
-        Argument(BIAS) if has_bias else None,
-    )
-    program = Program(geometry.dtype, N_ARGUMENTS, (*source.fill, product))
-    return Pass(program, source.end + 1, repeats)
+    parts = image_parts(geometry, _over_images(geometry), by_line=repeats > 1)
+    statements: list[Statement] = []
+    for part in parts:
+        statements += part.source.fill
+        statements.append(_windows(geometry, part, repeats, has_bias=has_bias))
+    program = Program(geometry.dtype, N_ARGUMENTS, tuple(statements))
+    return Pass(program, parts[-1].source.end + 1, repeats)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -135,42 +116,72 @@ def backward(geometry: Geometry, *, has_bias: bool, reaches_input: bool) -> Pass
     """
     of_sums = _repeats(geometry, geometry.n_out, geometry.window.out[-1])
     repeats = _repeats(geometry, geometry.n_in, geometry.image[-1])
-    image = images_between_zeros(geometry)
-    place = places_between_zeros(geometry, image.end)
-    size = (place if reaches_input else image).end + 1
-    statements: list[Statement] = [
-        *image.fill,
-        _weight_sums(geometry, image, of_sums),
-    ]
-    if has_bias:
-        statements.append(_bias_sums(geometry, Argument(ROOM, size - 1), of_sums))
+    parts = image_parts(geometry, _over_images(geometry), by_line=of_sums > 1)
+    end = parts[-1].source.end
+    statements: list[Statement] = []
+    for part in parts:
+        statements += part.source.fill
+        statements.append(_weight_sums(geometry, part, of_sums))
+    of_input: list[Statement] = []
     if reaches_input:
-        statements += place.fill
-        statements += [
-            _of_phase(geometry, phase, place, repeats)
-            for phase in itertools.product(*map(phases, geometry.window.axes))
-        ]
-    program = Program(geometry.dtype, N_ARGUMENTS, tuple(statements))
-    return Pass(program, size, repeats, of_sums)
+        of_input, end = _input_statements(geometry, repeats, end)
+    if has_bias:
+        statements.append(_bias_sums(geometry, Argument(ROOM, end), of_sums))
+    program = Program(geometry.dtype, N_ARGUMENTS, (*statements, *of_input))
+    return Pass(program, end + 1, repeats, of_sums)
 
 
-def _weight_sums(geometry: Geometry, source: Source, repeats: int) -> Columnwise:
+def _over_images(geometry: Geometry) -> list[Walk]:
+    return [over_input(axis) for axis in geometry.window.axes]
+
+
+def _windows(
+    geometry: Geometry, part: Part, repeats: int, *, has_bias: bool
+) -> Columnwise:
+    """Return what multiplies windows by weights."""
+    target, columns = places(geometry), repeats * geometry.n_out
+    rows, sums, loops = _arranged(
+        *_rows_and_sums(
+            _over_images(geometry),
+            part,
+            target.strides,
+            strides(geometry.kernel, columns),
+        ),
+        repeats,
+    )
+    return Columnwise(
+        _first_read(_over_images(geometry), part),
+        Argument(WEIGHTS),
+        target.at([first for first, _ in part.box]),
+        rows,
+        columns,
+        sums,
+        loops,
+        "bias" if has_bias else "zero",
+        Argument(BIAS) if has_bias else None,
+    )
+
+
+def _weight_sums(geometry: Geometry, part: Part, repeats: int) -> Columnwise:
     """Return what multiplies images by places."""
-    axes, columns = geometry.window.axes, repeats * geometry.n_out
+    columns, walks = repeats * geometry.n_out, _over_images(geometry)
     cells = [
-        Axis(axis.kernel, a=step * axis.dilation, c=cell)
-        for axis, step, cell in zip(
-            axes, source.strides, strides(geometry.kernel, columns), strict=True
+        Axis(walk.n_cells, a=step * walk.cell, c=cell)
+        for walk, step, cell in zip(
+            walks, part.source.strides, strides(geometry.kernel, columns), strict=True
         )
     ]
     if repeats > 1:
         # What is summed up fastest and the second axis of rows go together.
         cells = [*cells[:-2], *cells[:-3:-1]]
     rows, loops = _rows_of(cells)
-    sums, lines = _summed_places(geometry, source.strides, repeats)
+    steps = [
+        step * walk.step for step, walk in zip(part.source.strides, walks, strict=True)
+    ]
+    sums, lines = _summed_places(geometry, part.box, steps, repeats)
     return Columnwise(
-        source.at([-axis.before for axis in axes]),
-        places(geometry).argument,
+        _first_read(walks, part),
+        places(geometry).at([first for first, _ in part.box]),
         Argument(SUMS),
         rows,
         columns,
@@ -183,7 +194,8 @@ def _weight_sums(geometry: Geometry, source: Source, repeats: int) -> Columnwise
 def _bias_sums(geometry: Geometry, one: Argument, repeats: int) -> Contraction:
     """Return what adds up places, as products with a 1."""
     columns = repeats * geometry.n_out
-    sums, lines = _summed_places(geometry, (0,) * len(geometry.kernel), repeats)
+    every = tuple((0, size) for size in geometry.window.out)
+    sums, lines = _summed_places(geometry, every, (0,) * len(every), repeats)
     return Contraction(
         one,
         places(geometry).argument,
@@ -197,14 +209,13 @@ def _bias_sums(geometry: Geometry, one: Argument, repeats: int) -> Contraction:
 
 
 def _summed_places(
-    geometry: Geometry, steps: Sequence[int], repeats: int
+    geometry: Geometry, box: Box, steps: Sequence[int], repeats: int
 ) -> tuple[Axes, Axes]:
     """Return the places as axes of a sum in registers, and as loops around it."""
-    target = places(geometry)
     sums = tuple(
-        Axis(axis.out, a=step * axis.stride, b=place)
-        for axis, step, place in zip(
-            geometry.window.axes, steps, target.strides, strict=True
+        Axis(stop - first, a=step, b=place)
+        for (first, stop), step, place in zip(
+            box, steps, places(geometry).strides, strict=True
         )
     )
     if repeats > 1:
@@ -214,36 +225,99 @@ def _summed_places(
     return sums, ()
 
 
+def _input_statements(
+    geometry: Geometry, repeats: int, begin: int
+) -> tuple[list[Statement], int]:
+    """Return what writes the gradient in the images, and where its scratch ends."""
+    every = list(itertools.product(*map(phases, geometry.window.axes)))
+    reached = [phase for phase in every if all(each.walk.n_cells for each in phase)]
+    found: list[Statement] = [
+        _unreached(geometry, phase) for phase in every if phase not in reached
+    ]
+    if not reached:
+        return found, begin
+    walks = [[each.walk for each in phase] for phase in reached]
+    parts = place_parts(geometry, walks, begin, by_line=repeats > 1)
+    for phase, of_phase in zip(reached, parts, strict=True):
+        for part in of_phase:
+            found += part.source.fill
+            found.append(_of_phase(geometry, phase, part, repeats))
+    return found, parts[-1][-1].source.end
+
+
 def _of_phase(
-    geometry: Geometry, phase: Sequence[Phase], source: Source, repeats: int
-) -> Columnwise | Copy:
-    """Return what writes the cells of a phase."""
-    target, columns = images(geometry, GRAD_IMAGES), repeats * geometry.n_in
+    geometry: Geometry, phase: Sequence[Phase], part: Part, repeats: int
+) -> Columnwise:
+    """Return what writes cells of a phase."""
+    columns, walks = repeats * geometry.n_in, [each.walk for each in phase]
     cells = strides(geometry.kernel, geometry.multiplier * columns)
-    rows = [
-        Axis(each.count, a=step, c=near * axis.stride)
-        for each, step, near, axis in zip(
-            phase, source.strides, target.strides, geometry.window.axes, strict=True
-        )
-    ]
-    first = target.at([each.first for each in phase])
-    if not all(each.n_kernel for each in phase):
-        return Copy(first, geometry.n_in, tuple(rows))
-    sums = [
-        Axis(each.n_kernel, a=-each.back * step, b=each.step * cell)
-        for each, step, cell in zip(phase, source.strides, cells, strict=True)
-    ]
-    kernels = Axis(geometry.multiplier, a=source.of_kernel, b=columns)
+    rows, sums = _rows_and_sums(
+        walks,
+        part,
+        _strided(geometry),
+        [each.step * cell for each, cell in zip(phase, cells, strict=True)],
+    )
+    kernels = Axis(geometry.multiplier, a=part.source.of_kernel, b=columns)
     of_rows, of_sums, loops = _arranged(rows, [kernels, *sums], repeats)
+    weights = moved(Argument(WEIGHTS), [each.kernel for each in phase], cells)
     return Columnwise(
-        source.at([each.window for each in phase]),
-        Argument(WEIGHTS, offset([each.kernel for each in phase], cells)),
-        first,
+        _first_read(walks, part),
+        weights,
+        _cells(geometry, phase, [first for first, _ in part.box]),
         of_rows,
         columns,
         of_sums,
         loops,
     )
+
+
+def _unreached(geometry: Geometry, phase: Sequence[Phase]) -> Copy:
+    """Return what writes 0 to the cells of a phase that lie under no kernel cell."""
+    rows = tuple(
+        Axis(each.walk.count, c=step)
+        for each, step in zip(phase, _strided(geometry), strict=True)
+    )
+    return Copy(_cells(geometry, phase, [0] * len(phase)), geometry.n_in, rows)
+
+
+def _strided(geometry: Geometry) -> list[int]:
+    """Return the strides from one cell of a phase to the next one."""
+    steps = images(geometry).strides
+    return [
+        axis.stride * step
+        for axis, step in zip(geometry.window.axes, steps, strict=True)
+    ]
+
+
+def _cells(
+    geometry: Geometry, phase: Sequence[Phase], indices: Sequence[int]
+) -> Argument:
+    """Return where cells of a phase lie."""
+    first = images(geometry, GRAD_IMAGES).at([each.first for each in phase])
+    return moved(first, indices, _strided(geometry))
+
+
+def _first_read(walks: Sequence[Walk], part: Part) -> Argument:
+    """Return what the first cell of a kernel reads in the first turn."""
+    return part.source.at(
+        [
+            walk.start + first * walk.step
+            for walk, (first, _) in zip(walks, part.box, strict=True)
+        ]
+    )
+
+
+def _rows_and_sums(
+    walks: Sequence[Walk], part: Part, targets: Sequence[int], cells: Sequence[int]
+) -> tuple[list[Axis], list[Axis]]:
+    """Return turns as rows, and kernel cells as sums."""
+    rows, sums = [], []
+    for walk, (first, stop), step, target, cell in zip(
+        walks, part.box, part.source.strides, targets, cells, strict=True
+    ):
+        rows.append(Axis(stop - first, a=step * walk.step, c=target))
+        sums.append(Axis(walk.n_cells, a=step * walk.cell, b=cell))
+    return rows, sums
 
 
 def _repeats(geometry: Geometry, channels: int, of_line: int) -> int:

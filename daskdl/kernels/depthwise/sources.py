@@ -1,14 +1,23 @@
-"""The arrays of a depthwise convolution as programs see them, with zeros around."""
+"""The arrays of a depthwise convolution as programs see them, with zeros around.
+
+An example with many lines is read where it is, and only the slabs of it that windows
+with padding reach are copied between zeros; a small one is copied as a whole.
+"""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from daskdl.kernels.depthwise.geometry import (
+    Box,
     Geometry,
-    RoomAxis,
-    room_of_input,
-    room_of_places,
+    Walk,
+    around,
+    boxes,
+    is_inside,
+    places_read,
+    volume,
+    whole,
 )
 from daskdl.kernels.tiles.nest import Argument, Axis, Copy
 from daskdl.kernels.window_products.geometry import strides
@@ -18,16 +27,18 @@ N_ARGUMENTS = 7
 IMAGES, WEIGHTS, BIAS, PLACES, GRAD_IMAGES, SUMS, ROOM = range(N_ARGUMENTS)
 # Numbers that begin here begin a line of the cache.
 _ALIGNED = 16
+# Of an example, in slabs.
+_MOST_COPIED = 0.5
 
 
 @dataclass(frozen=True)
 class Source:
-    """An array, or scratch with one example of it between zeros.
+    """An array, or scratch with part of an example between zeros.
 
     Parameters
     ----------
     argument : Argument
-        Where an example begins.
+        Where an example begins, or would begin if that part were all of it.
     strides : tuple of int
         Along the axes of the window.
     of_kernel : int
@@ -46,14 +57,23 @@ class Source:
 
     def at(self, indices: Sequence[int]) -> Argument:
         """Return where a place of an example lies; it may be among the zeros."""
-        return replace(
-            self.argument, offset=self.argument.offset + offset(indices, self.strides)
-        )
+        return moved(self.argument, indices, self.strides)
 
 
-def offset(indices: Sequence[int], strides: Sequence[int]) -> int:
-    """Return how far away a place is."""
-    return sum(at * step for at, step in zip(indices, strides, strict=True))
+@dataclass(frozen=True)
+class Part:
+    """Some turns of walks, and what they read."""
+
+    box: Box
+    source: Source
+
+
+def moved(
+    argument: Argument, indices: Sequence[int], strides: Sequence[int]
+) -> Argument:
+    """Return an argument that begins at a place."""
+    by = sum(at * step for at, step in zip(indices, strides, strict=True))
+    return replace(argument, offset=argument.offset + by)
 
 
 def images(geometry: Geometry, number: int = IMAGES) -> Source:
@@ -68,63 +88,108 @@ def places(geometry: Geometry) -> Source:
     return Source(Argument(PLACES, step=math.prod(sizes) * n), strides(sizes, n))
 
 
-def images_between_zeros(geometry: Geometry) -> Source:
-    """Return the images with each channel as often as it has kernels."""
-    multiplier = geometry.multiplier
-    room = [room_of_input(axis) for axis in geometry.window.axes]
-    numbers = room[-1].kept * geometry.n_in
-    one_by_one = (Axis(numbers, a=1, c=multiplier), Axis(multiplier, c=1))
-    steps = _steps(geometry, room, geometry.n_out)
-    return _between_zeros(geometry, images(geometry), room, steps, one_by_one)
+def image_parts(
+    geometry: Geometry, walk: Sequence[Walk], *, by_line: bool
+) -> list[Part]:
+    """Return what a walk over images reads.
 
-
-def places_between_zeros(geometry: Geometry, begin: int) -> Source:
-    """Return the places, in each line all channels of one kernel before the next's.
-
-    Their part of the scratch begins where another one ends.
+    With several kernels a channel the scratch has each channel as often as that. By
+    line, the turns along the last axis stay together.
     """
-    multiplier, n = geometry.multiplier, geometry.n_in
-    room = [room_of_places(axis) for axis in geometry.window.axes]
-    numbers, apart = room[-1].kept * n, room[-1].size * n
-    one_by_one = (Axis(multiplier, a=1, c=apart), Axis(numbers, a=multiplier, c=1))
-    steps = _steps(geometry, room, n)
-    source = _between_zeros(geometry, places(geometry), room, steps, one_by_one, begin)
-    return replace(source, of_kernel=apart)
+    target = _Scratch(geometry, images(geometry), geometry.image)
+    (parts,) = target.parts([walk], by_line, 0)
+    return parts
 
 
-def _steps(geometry: Geometry, room: Sequence[RoomAxis], last: int) -> tuple[int, ...]:
-    """Return the strides of scratch; channels with several kernels lie in any order."""
-    sizes = tuple(axis.size for axis in room)
-    return (*strides(sizes, geometry.n_out)[:-1], last)
+def place_parts(
+    geometry: Geometry, walks: Sequence[Sequence[Walk]], begin: int, *, by_line: bool
+) -> list[list[Part]]:
+    """Return what walks over places read, the scratch being used from `begin` on.
 
-
-def _between_zeros(
-    geometry: Geometry,
-    source: Source,
-    room: Sequence[RoomAxis],
-    steps: tuple[int, ...],
-    one_by_one: tuple[Axis, ...],
-    begin: int = 0,
-) -> Source:
-    """Return a copy of a source, or the source itself where that will do.
-
-    The loops are along a line, whose numbers are copied one by one where channels have
-    several kernels.
+    With several kernels a channel a line of the scratch has all channels of the first
+    kernel, then those of the second one.
     """
-    has_one = geometry.multiplier == 1
-    if has_one and all(axis.kept == axis.size for axis in room):
-        return replace(source, end=begin)
-    begin = -(-begin // _ALIGNED) * _ALIGNED
-    first = begin + offset([axis.front for axis in room], steps)
-    argument = Argument(ROOM, first)
-    lines = tuple(
-        Axis(axis.kept, a=near, c=far)
-        for axis, near, far in zip(room[:-1], source.strides, steps, strict=False)
-    )
-    if has_one:
-        run = room[-1].kept * geometry.n_in
-        fill = Copy(argument, run, lines, source.argument)
-    else:
-        fill = Copy(argument, 1, (*lines, *one_by_one), source.argument)
-    size = math.prod(axis.size for axis in room) * geometry.n_out
-    return Source(argument, steps, fill=(fill,), end=begin + size)
+    target = _Scratch(geometry, places(geometry), geometry.window.out, sorts=True)
+    return target.parts(walks, by_line, begin)
+
+
+@dataclass(frozen=True)
+class _Scratch:
+    """How examples are copied: channels repeated, or sorted by their kernels."""
+
+    geometry: Geometry
+    source: Source
+    sizes: tuple[int, ...]
+    sorts: bool = False
+
+    def parts(
+        self, walks: Sequence[Sequence[Walk]], by_line: bool, begin: int
+    ) -> list[list[Part]]:
+        """Return the parts of each walk: slabs, if they leave most of it uncopied."""
+        cuts = [boxes(walk, self.sizes) for walk in walks]
+        slabs = [
+            volume(read)
+            for walk, cut in zip(walks, cuts, strict=True)
+            for read in (places_read(walk, box) for box in cut)
+            if not is_inside(read, self.sizes)
+        ]
+        in_one = by_line or self.geometry.multiplier > 1
+        if in_one or _MOST_COPIED * math.prod(self.sizes) < sum(slabs):
+            return self._in_one(walks, begin)
+        found: list[list[Part]] = []
+        for walk, cut in zip(walks, cuts, strict=True):
+            found.append([])
+            for box in cut:
+                source = self._between_zeros(places_read(walk, box), begin)
+                begin = source.end
+                found[-1].append(Part(box, source))
+        return found
+
+    def _in_one(self, walks: Sequence[Sequence[Walk]], begin: int) -> list[list[Part]]:
+        """Return every walk as one part, all over one copy."""
+        every = [whole(walk) for walk in walks]
+        read = [places_read(walk, box) for walk, box in zip(walks, every, strict=True)]
+        room = self._between_zeros(around(read), begin)
+        filled = replace(room, fill=())
+        sources = [room, *[filled] * (len(walks) - 1)]
+        return [[Part(*each)] for each in zip(every, sources, strict=True)]
+
+    def _between_zeros(self, read: Box, begin: int) -> Source:
+        """Return a copy of what is read, or the source itself where that will do."""
+        n_in, n_out = self.geometry.n_in, self.geometry.n_out
+        if n_in == n_out and is_inside(read, self.sizes):
+            return replace(self.source, end=begin)
+        lengths = tuple(stop - first for first, stop in read)
+        steps = (*strides(lengths, n_out)[:-1], n_in if self.sorts else n_out)
+        begin = -(-begin // _ALIGNED) * _ALIGNED
+        first = moved(Argument(ROOM, begin), [-first for first, _ in read], steps)
+        end = begin + math.prod(lengths) * n_out
+        room = Source(first, steps, lengths[-1] * n_in, end=end)
+        return replace(room, fill=(self._fill(room, read),))
+
+    def _fill(self, room: Source, read: Box) -> Copy:
+        """Return what copies the places that there are."""
+        corner = [
+            min(max(0, first), size)
+            for (first, _), size in zip(read, self.sizes, strict=True)
+        ]
+        counts = [
+            max(0, min(stop, size) - first)
+            for first, (_, stop), size in zip(corner, read, self.sizes, strict=True)
+        ]
+        lines = tuple(
+            Axis(count, a=near, c=far)
+            for count, near, far in zip(
+                counts, self.source.strides, room.strides, strict=True
+            )
+        )[:-1]
+        run, n = counts[-1] * self.geometry.n_in, self.geometry.multiplier
+        to, by = room.at(corner), self.source.at(corner)
+        if n == 1:
+            return Copy(to, run, lines, by)
+        # One number after the other.
+        if self.sorts:
+            along = (Axis(n, a=1, c=room.of_kernel), Axis(run, a=n, c=1))
+        else:
+            along = (Axis(n, a=0, c=1), Axis(run, a=1, c=n))
+        return Copy(to, 1, (*lines, *along), by)

@@ -1,12 +1,22 @@
 """Compiled depthwise convolution against its NumPy twin."""
 
+import itertools
 import tracemalloc
 
 import numpy as np
 import pytest
 
 from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward, reference
+from daskdl.kernels.depthwise.geometry import (
+    Geometry,
+    boxes,
+    over_input,
+    phases,
+    places_read,
+)
+from daskdl.kernels.depthwise.sources import IMAGES, image_parts
 from daskdl.kernels.window import Window, window_axis
+from tests.unit.kernels.naive import meetings
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 TABLE = {name: make_window(name) for name in [*WINDOWS, *OTHER_AXES]}
@@ -16,11 +26,41 @@ TABLE |= {
     "causal": Window(window_axis(7, 3, 1, 0, 2, "causal")),
     "only padding at the ends": Window(window_axis(2, 2, 2, 4, 1, "truncate")),
 }
-# Batch, channels, and kernels of each.
-EXTENTS = [(2, 3, 1), (1, 1, 2), (3, 20, 3), (0, 4, 1), (2, 300, 1), (30, 1, 1)]
+# With images so large that only slabs of them are copied.
+LARGE = {
+    "large": Window(*(window_axis(28, 3, 1, 0, 1, "same") for _ in range(2))),
+    "large, stride": Window(
+        window_axis(33, 3, 2, 1, 1, "truncate"), window_axis(40, 4, 3, 2, 1, "truncate")
+    ),
+    "large, dilation": Window(
+        window_axis(48, 3, 2, 2, 2, "truncate"), window_axis(60, 2, 1, 0, 3, "same")
+    ),
+    "large series": Window(window_axis(50, 5, 1, 0, 1, "causal")),
+    "large volume": Window(*(window_axis(18, 2, 1, 0, 1, "same") for _ in range(3))),
+}
+# Batch, channels, and kernels of each: columns are a line's, or a place's in whole
+# vectors, or in vectors that are not full.
+EXTENTS = [(2, 3, 1), (3, 20, 3), (2, 40, 1)]
+OTHER_EXTENTS = [(1, 1, 2), (0, 4, 1), (2, 300, 1), (30, 1, 1), (2, 16, 2)]
+CASES = {
+    f"{name}, {batch} x {n_in} x {multiplier}": (window, batch, n_in, multiplier)
+    for names, extents in (
+        (TABLE, EXTENTS),
+        (("same", "same, stride", "series"), OTHER_EXTENTS),
+        (LARGE, [(1, 16, 1), (2, 13, 1)]),
+    )
+    for name in names
+    for window in [(TABLE | LARGE)[name]]
+    for batch, n_in, multiplier in extents
+}
 
 windows = pytest.mark.parametrize("window", TABLE.values(), ids=TABLE.keys())
-extents = pytest.mark.parametrize(("batch", "n_in", "multiplier"), EXTENTS)
+every_window = pytest.mark.parametrize(
+    "window", (TABLE | LARGE).values(), ids=TABLE | LARGE
+)
+cases = pytest.mark.parametrize(
+    ("window", "batch", "n_in", "multiplier"), CASES.values(), ids=CASES
+)
 dtypes = pytest.mark.parametrize("dtype", ["f4", "f8"])
 # Of the largest number.
 TOLERANCE = {"f4": 1e-5, "f8": 1e-13}
@@ -65,8 +105,7 @@ def assert_close(found, expected):
 
 
 @dtypes
-@extents
-@windows
+@cases
 def test_output_is_that_of_the_twin(
     rng, workspace, window, batch, n_in, multiplier, dtype
 ):
@@ -78,8 +117,7 @@ def test_output_is_that_of_the_twin(
 
 
 @dtypes
-@extents
-@windows
+@cases
 def test_gradients_are_those_of_the_twin(
     rng, workspace, window, batch, n_in, multiplier, dtype
 ):
@@ -133,6 +171,92 @@ def test_sums_of_many_windows_keep_their_digits(rng, workspace):
     expected, of_bias_expected, _ = gradients(twin, *wide, window, workspace)
     np.testing.assert_allclose(of_weight, expected, rtol=2e-5)
     np.testing.assert_allclose(of_bias, of_bias_expected, rtol=2e-5)
+
+
+def met(walks):
+    """Return every (turns, kernel cells, places read)."""
+    turns = itertools.product(*(range(walk.count) for walk in walks))
+    cells = itertools.product(*(range(walk.n_cells) for walk in walks))
+    return [
+        (
+            turn,
+            cell,
+            tuple(
+                walk.start + t * walk.step + k * walk.cell
+                for walk, t, k in zip(walks, turn, cell, strict=True)
+            ),
+        )
+        for turn, cell in itertools.product(turns, list(cells))
+    ]
+
+
+def lies_in(place, sizes):
+    return all(0 <= at < size for at, size in zip(place, sizes, strict=True))
+
+
+@every_window
+def test_a_walk_over_the_input_meets_what_the_window_does(window):
+    sizes = [axis.size for axis in window.axes]
+    found = met(list(map(over_input, window.axes)))
+    assert sorted(meetings(window)) == [
+        each for each in sorted(found) if lies_in(each[-1], sizes)
+    ]
+
+
+@every_window
+def test_walks_over_the_windows_of_all_phases_meet_what_the_window_does(window):
+    found = []
+    for phase in itertools.product(*map(phases, window.axes)):
+        for turn, cell, place in met([each.walk for each in phase]):
+            if lies_in(place, window.out):
+                at = zip(turn, phase, window.axes, strict=True)
+                of_kernel = zip(cell, phase, strict=True)
+                found.append(
+                    (
+                        place,
+                        tuple(each.kernel + k * each.step for k, each in of_kernel),
+                        tuple(each.first + t * axis.stride for t, each, axis in at),
+                    )
+                )
+    assert sorted(found) == sorted(meetings(window))
+
+
+@every_window
+def test_boxes_hold_every_turn_once(window):
+    walks = list(map(over_input, window.axes))
+    sizes = [axis.size for axis in window.axes]
+    turns = [
+        turn
+        for box in boxes(walks, sizes)
+        for turn in itertools.product(*(range(*each) for each in box))
+    ]
+    every = itertools.product(*(range(walk.count) for walk in walks))
+    assert sorted(turns) == list(every)
+
+
+@every_window
+def test_a_box_reads_all_that_lies_between_its_ends(window):
+    walks = list(map(over_input, window.axes))
+    for box in boxes(walks, [axis.size for axis in window.axes]):
+        read = [
+            place
+            for turn, _, place in met(walks)
+            if all(
+                first <= t < stop for t, (first, stop) in zip(turn, box, strict=True)
+            )
+        ]
+        expected = [(min(axis), max(axis) + 1) for axis in zip(*read, strict=True)]
+        assert list(places_read(walks, box)) == expected
+
+
+@pytest.mark.parametrize("window", LARGE.values(), ids=LARGE)
+def test_most_of_a_large_image_is_read_where_it_is(window):
+    geometry = Geometry(window, 16, 1, "float32")
+    walk = list(map(over_input, window.axes))
+    inner, *slabs = image_parts(geometry, walk, by_line=False)
+    assert (inner.source.argument.number, inner.source.fill) == (IMAGES, ())
+    assert slabs
+    assert all(part.source.fill for part in slabs)
 
 
 @pytest.mark.parametrize("name", ["same", "same, stride"])
