@@ -4,10 +4,14 @@ Every channel is a column, and a cell of the kernel a row of weights::
 
     forward                      backward
     for each image               for each image
-      copy it between zeros        copy image and places between zeros
-      for each line of places:     for each kernel line:      for each phase, line:
-        tile of places               tile of kernel cells       tile of input cells
-        sum over kernel cells        sum over places            sum over kernel cells
+      for each box:                for each box:              for each phase, box:
+        copy it if need be           copy it if need be         copy places if need be
+        for each line of places:     for each kernel line:      for each line of cells:
+          tile of places               tile of kernel cells       tile of input cells
+          sum over kernel cells        sum over places            sum over kernel cells
+
+The first box is where the kernel meets no padding; the slabs around it are copied
+between zeros. A small image is one box, and copied as a whole.
 
 The cells of the input that lie under the same cells of the kernel are a phase: all of
 them where windows move by 1, every second one where they move by 2. So each number of
