@@ -164,13 +164,16 @@ def places_to_windows(
             )
         ]
     )
+    # The rows of a tile lie below each other: what neighbours in a line send overlaps,
+    # and a register that was stored in part is slow to load again.
+    down, across = rows
     target = where.under_of(geometry)
     zeros = Copy(target, math.prod(geometry.room) * geometry.n_under)
     product = Contraction(
         where.places_of(geometry),
         Argument(where.matrix),
         target,
-        rows,
+        (across, down),
         columns,
         (Axis(geometry.n_place, a=1, b=columns),),
         (*loops, *joined(tuple(kernel_loops))),
