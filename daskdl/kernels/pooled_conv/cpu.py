@@ -12,7 +12,10 @@ from daskdl.kernels.window_products.arrays import (
     addresses_of,
     contiguous,
     geometry_of,
+    join_columns,
     packing_order,
+    room_for_weights,
+    rooms_for_places,
     zeroed_room,
 )
 from daskdl.kernels.window_products.programs import turned_room, turns_kernel
@@ -38,9 +41,10 @@ def forward(
     places = zeroed_room(workspace, geometry.places_size, x, "places")
     padded = zeroed_room(workspace, geometry.room_size, x)
     program = programs.forward(pooled, has_bias=bias is not None)
+    apart = rooms_for_places(geometry, workspace, x)
     arrays = (x, weight, places, bias, padded, out, winner)
-    nothing = (None,) * (programs.N_ARGUMENTS - len(arrays))
-    native(program)(*addresses_of(*arrays, *nothing), len(x))
+    nothing = (None,) * (programs.N_ARGUMENTS - len(arrays) - len(apart))
+    native(program)(*addresses_of(*arrays, *nothing, *apart), len(x))
 
 
 def backward(
@@ -65,12 +69,12 @@ def backward(
     places = zeroed_room(workspace, geometry.places_size, x, "places")
     padded = zeroed_room(workspace, geometry.room_size, x)
     packed = grad_room = None
+    matrix = weight.reshape(-1, geometry.n_place)
     if grad_x is not None:
         size = geometry.room_size
         if turns_kernel(geometry):
             size = turned_room(geometry)
         grad_room = zeroed_room(workspace, size, x, "grad_room")
-        matrix = weight.reshape(-1, geometry.n_place)
         packed = contiguous(packing_order(geometry, matrix), workspace)
     grad_weight.fill(0)
     if grad_bias is not None:
@@ -78,8 +82,10 @@ def backward(
     one = workspace.take("pooled_conv.one", (1,), x.dtype)
     one.fill(1)
     arrays = (x, grad_weight, places, grad_bias, padded, output, winner, grad_out, one)
-    addresses = addresses_of(*arrays, packed, grad_x, grad_room)
+    apart = room_for_weights(geometry, workspace, x)
+    addresses = addresses_of(*arrays, packed, grad_x, grad_room, None, apart)
     native(program)(*addresses, len(x))
+    join_columns(grad_weight.reshape(matrix.shape), apart)
 
 
 def _pooled(weight: FloatArray, windows: PooledWindows) -> Pooled:

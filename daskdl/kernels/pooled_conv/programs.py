@@ -23,13 +23,18 @@ from daskdl.kernels.tiles.nest import (
 )
 from daskdl.kernels.window_products import statements
 from daskdl.kernels.window_products.geometry import Geometry, strides
-from daskdl.kernels.window_products.programs import turns_kernel
+from daskdl.kernels.window_products.programs import (
+    places_of_windows,
+    turns_kernel,
+    weights_of_windows,
+)
 from daskdl.kernels.window_products.statements import Where
 
 # The order of the arguments. The first five are those of the products.
 UNDER, MATRIX, PLACES, BIAS, ROOM, MAXIMA, WINNER, GRAD, ONE = range(9)
-PACKED, GRAD_UNDER, GRAD_ROOM = range(9, 12)
-N_ARGUMENTS = 12
+PACKED, GRAD_UNDER, GRAD_ROOM, PLANES, APART = range(9, 14)
+N_ARGUMENTS = 14
+_WHERE = Where(planes=PLANES, apart=APART, passing=True)
 
 
 @dataclass(frozen=True)
@@ -66,10 +71,7 @@ class Pooled:
 def forward(pooled: Pooled, *, has_bias: bool) -> Program:
     """Return the program that reads UNDER, MATRIX, BIAS and writes MAXIMA, WINNER."""
     geometry = pooled.geometry
-    where = Where(passing=True)
-    product = statements.windows_to_places(
-        geometry, where, geometry.n_place, has_bias=has_bias
-    )
+    product = places_of_windows(geometry, _WHERE, has_bias=has_bias)
     pool = Pointwise(
         "rectified_maximum" if pooled.rectifies else "maximum",
         _cells(pooled),
@@ -87,7 +89,6 @@ def backward(pooled: Pooled, *, has_bias: bool, needs_grad_x: bool) -> Program:
     It adds to MATRIX and BIAS and writes GRAD_UNDER.
     """
     geometry = pooled.geometry
-    where = Where(passing=True)
     read = (GRAD, WINNER, MAXIMA) if pooled.rectifies else (GRAD, WINNER)
     unpool = Pointwise(
         "to_winner",
@@ -97,7 +98,7 @@ def backward(pooled: Pooled, *, has_bias: bool, needs_grad_x: bool) -> Program:
         geometry.n_place,
     )
     sums = (_sum_of_places(geometry),) if has_bias else ()
-    weights = statements.windows_by_places(geometry, where, geometry.n_place)
+    weights = weights_of_windows(geometry, _WHERE)
     grad_where = Where(GRAD_UNDER, PACKED, PLACES, BIAS, GRAD_ROOM, passing=True)
     grads = statements.places_to_windows(geometry, grad_where)
     if turns_kernel(geometry):

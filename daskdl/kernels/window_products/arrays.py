@@ -1,12 +1,19 @@
 """From arrays to what the programs take: geometry, packed weights, room, addresses."""
 
+import math
+
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.window import Window
+from daskdl.kernels.window_products import apart
 from daskdl.kernels.window_products.geometry import Geometry
-from daskdl.kernels.window_products.programs import turns_kernel
+from daskdl.kernels.window_products.programs import (
+    channels_apart,
+    columns_apart,
+    turns_kernel,
+)
 
 # Weights up to this size stay in a level-2 cache from image to image.
 NEAR_BYTES = 2**20
@@ -57,3 +64,44 @@ def zeroed_room(
 def addresses_of(*arrays: FloatArray | None) -> list[int]:
     """Return where arrays begin in memory; 0 for those that are not there."""
     return [0 if array is None else array.ctypes.data for array in arrays]
+
+
+def rooms_for_places(
+    geometry: Geometry, workspace: Workspace, like: FloatArray
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return planes and results for the channels of places that are made apart.
+
+    None and None where no channel is.
+    """
+    rest = channels_apart(geometry)
+    if not rest:
+        return None, None
+    size = apart.planes_size(geometry)
+    planes = workspace.take(("windows.room", "planes"), (size,), like.dtype)
+    # One of them stays as it is; the others are overwritten by every image.
+    planes.fill(1)
+    return planes, _results(workspace, rest * apart.length(geometry), like)
+
+
+def room_for_weights(
+    geometry: Geometry, workspace: Workspace, like: FloatArray
+) -> FloatArray | None:
+    """Return zeros for the columns of the weights that are made apart, if any."""
+    rest = columns_apart(geometry)
+    n_rows = math.prod(geometry.kernel) * geometry.n_under
+    if not rest:
+        return None
+    results = _results(workspace, rest * n_rows, like).reshape(rest, n_rows)
+    results.fill(0)
+    return results
+
+
+def _results(workspace: Workspace, size: int, like: FloatArray) -> FloatArray:
+    results: FloatArray = workspace.take(("windows.room", "apart"), (size,), like.dtype)
+    return results
+
+
+def join_columns(matrix: FloatArray, columns: FloatArray | None) -> None:
+    """Write the columns that :func:`room_for_weights` lent behind the others."""
+    if columns is not None:
+        np.copyto(matrix[:, -len(columns) :], columns.T)

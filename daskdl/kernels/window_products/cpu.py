@@ -12,7 +12,10 @@ from daskdl.kernels.window_products.arrays import (
     addresses_of,
     contiguous,
     geometry_of,
+    join_columns,
     packing_order,
+    room_for_weights,
+    rooms_for_places,
     zeroed_room,
 )
 from daskdl.kernels.window_products.programs import WHERE
@@ -30,14 +33,18 @@ def windows_to_places(
     """Compute what :func:`daskdl.kernels.window_products.windows_to_places` says."""
     geometry = geometry_of(window, matrix)
     room = zeroed_room(workspace, geometry.room_size, x)
-    for first, columns in _blocks(matrix):
+    blocks = _blocks(matrix)
+    apart: tuple[FloatArray | None, ...] = (None, None)
+    if len(blocks) == 1:
+        apart = rooms_for_places(geometry, workspace, x)
+    for first, columns in blocks:
         program = programs.windows_to_places(
             geometry, columns, has_bias=bias is not None, rectifies=rectifies
         )
         block = matrix
         if columns < geometry.n_place:
             block = contiguous(matrix[:, first : first + columns], workspace)
-        addresses = addresses_of(x, block, out, bias, room)
+        addresses = addresses_of(x, block, out, bias, room, *apart)
         _run(program, len(x), addresses, first * x.itemsize, (WHERE.places, WHERE.bias))
     return out
 
@@ -55,14 +62,14 @@ def places_to_windows(
     if not programs.turns_kernel(geometry):
         packed = contiguous(turned, workspace)
         room = zeroed_room(workspace, geometry.room_size, places)
-        addresses = addresses_of(out, packed, places, None, room)
+        addresses = addresses_of(out, packed, places, None, room, None, None)
         _run(programs.places_to_windows(geometry), len(places), addresses)
         return out
     room = zeroed_room(workspace, programs.turned_room(geometry), places)
     for first, columns in _blocks(turned):
         program = programs.turned_to_windows(geometry, columns)
         block = contiguous(turned[..., first : first + columns], workspace)
-        addresses = addresses_of(out, block, places, None, room)
+        addresses = addresses_of(out, block, places, None, room, None, None)
         _run(program, len(places), addresses, first * out.itemsize, (WHERE.under,))
     return out
 
@@ -78,12 +85,15 @@ def windows_by_places(
     geometry = geometry_of(window, out)
     room = zeroed_room(workspace, geometry.room_size, x)
     out.fill(0)
-    for first, columns in _blocks(out):
+    blocks = _blocks(out)
+    apart = room_for_weights(geometry, workspace, x) if len(blocks) == 1 else None
+    for first, columns in blocks:
         program = programs.windows_by_places(geometry, columns)
-        addresses = addresses_of(x, out, places, None, room)
+        addresses = addresses_of(x, out, places, None, room, None, apart)
         _run(
             program, len(x), addresses, first * x.itemsize, (WHERE.matrix, WHERE.places)
         )
+    join_columns(out, apart)
     return out
 
 

@@ -8,12 +8,12 @@ import math
 
 from daskdl.kernels.tiles.blocking import contraction_cost
 from daskdl.kernels.tiles.machine import vector_unit
-from daskdl.kernels.tiles.nest import Program
-from daskdl.kernels.window_products import statements
+from daskdl.kernels.tiles.nest import Program, Statement
+from daskdl.kernels.window_products import apart, statements
 from daskdl.kernels.window_products.geometry import Geometry
 from daskdl.kernels.window_products.statements import Where
 
-N_ARGUMENTS = 5
+N_ARGUMENTS = 7
 WHERE = Where()
 
 
@@ -21,18 +21,74 @@ WHERE = Where()
 def windows_to_places(
     geometry: Geometry, columns: int, *, has_bias: bool, rectifies: bool
 ) -> Program:
-    """Return the program of :func:`.statements.windows_to_places`."""
-    parts = statements.windows_to_places(
+    """Return the program of :func:`places_of_windows`, or of some of its columns."""
+    if columns == geometry.n_place:
+        parts = places_of_windows(
+            geometry, WHERE, has_bias=has_bias, rectifies=rectifies
+        )
+        return Program(geometry.dtype, N_ARGUMENTS, parts)
+    some = statements.windows_to_places(
         geometry, WHERE, columns, has_bias=has_bias, rectifies=rectifies
     )
-    return Program(geometry.dtype, N_ARGUMENTS, parts)
+    return Program(geometry.dtype, N_ARGUMENTS, some)
+
+
+def places_of_windows(
+    geometry: Geometry, where: Where, *, has_bias: bool, rectifies: bool = False
+) -> tuple[Statement, ...]:
+    """Return the statements of all places, some channels apart if that is faster."""
+    whole = statements.windows_to_places(
+        geometry, where, geometry.n_place, has_bias=has_bias, rectifies=rectifies
+    )
+    rest = channels_apart(geometry)
+    if not rest:
+        return whole
+    there = apart.places(geometry, where, rest, has_bias=has_bias, rectifies=rectifies)
+    return (*apart.without(whole, rest), *there)
+
+
+@functools.lru_cache(maxsize=1024)
+def channels_apart(geometry: Geometry) -> int:
+    """Return how many channels of the places :func:`places_of_windows` makes apart."""
+    rest = apart.leftover(geometry)
+    if not rest or any(axis.stride != 1 for axis in geometry.window.axes):
+        return 0
+    whole = statements.windows_to_places(
+        geometry, WHERE, geometry.n_place, has_bias=False
+    )
+    there = apart.places(geometry, WHERE, rest, has_bias=False, rectifies=False)
+    parts = (*apart.without(whole, rest), *there)
+    return rest if apart.costs_less(geometry.dtype, parts, whole) else 0
 
 
 @functools.lru_cache(maxsize=1024)
 def windows_by_places(geometry: Geometry, columns: int) -> Program:
-    """Return the program of :func:`.statements.windows_by_places`."""
-    parts = statements.windows_by_places(geometry, WHERE, columns)
-    return Program(geometry.dtype, N_ARGUMENTS, parts)
+    """Return the program of :func:`weights_of_windows`, or of some of its columns."""
+    if columns == geometry.n_place:
+        parts = weights_of_windows(geometry, WHERE)
+        return Program(geometry.dtype, N_ARGUMENTS, parts)
+    some = statements.windows_by_places(geometry, WHERE, columns)
+    return Program(geometry.dtype, N_ARGUMENTS, some)
+
+
+def weights_of_windows(geometry: Geometry, where: Where) -> tuple[Statement, ...]:
+    """Return the statements of all weights, some columns apart if that is faster."""
+    whole = statements.windows_by_places(geometry, where, geometry.n_place)
+    rest = columns_apart(geometry)
+    if not rest:
+        return whole
+    return (*apart.without(whole, rest), apart.weights(geometry, where, rest))
+
+
+@functools.lru_cache(maxsize=1024)
+def columns_apart(geometry: Geometry) -> int:
+    """Return how many columns of the weights :func:`weights_of_windows` makes apart."""
+    rest = apart.leftover(geometry)
+    if not rest:
+        return 0
+    whole = statements.windows_by_places(geometry, WHERE, geometry.n_place)
+    parts = (*apart.without(whole, rest), apart.weights(geometry, WHERE, rest))
+    return rest if apart.costs_less(geometry.dtype, parts, whole) else 0
 
 
 @functools.lru_cache(maxsize=1024)

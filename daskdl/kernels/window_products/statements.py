@@ -37,6 +37,8 @@ class Where:
     ----------
     under, matrix, places, bias, room : int
         Images, weights, places, bias, and scratch for one image with its borders.
+    planes, apart : int
+        Scratch for what is done apart; see :mod:`.apart`.
     passing : bool
         Whether the places of one image only are there at a time.
     """
@@ -46,6 +48,8 @@ class Where:
     places: int = 2
     bias: int = 3
     room: int = 4
+    planes: int = 5
+    apart: int = 6
     passing: bool = False
 
     def places_of(self, geometry: Geometry) -> Argument:

@@ -17,6 +17,8 @@ from daskdl.kernels.window import Window, window_axis
 CASES = {
     "lenet": ((12, 12, 3), (5, 5), 20, "truncate", 2),
     "left over": ((9, 11, 2), (3, 2), 17, "truncate", 2),
+    "two apart": ((12, 12, 20), (5, 5), 50, "truncate", 2),
+    "padded, two apart": ((10, 9, 12), (3, 3), 18, "same", 2),
     "padded": ((8, 8, 3), (3, 3), 4, "same", 2),
     "threes": ((9, 9, 1), (1, 1), 33, "truncate", 3),
     "one window": ((6, 6, 2), (3, 3), 5, "truncate", 4),

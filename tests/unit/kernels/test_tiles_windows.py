@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.tiles.machine import VECTOR_UNITS
 from daskdl.kernels.tiles.usable import tiles_take
 from daskdl.kernels.window import Window, window_axis
 from daskdl.kernels.window_products import (
+    apart,
     cpu,
     places_to_windows,
+    programs,
     reference,
     windows_by_places,
     windows_to_places,
 )
+from daskdl.kernels.window_products.geometry import Geometry
 from tests.memory import peak_bytes
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 from tests.unit.layers.pretend_cupy import pretend
@@ -49,6 +53,9 @@ CHANNELS = {
     "70 to 3": (70, 3, window_of((5, 4), (2, 2))),
     "16 to 32, stride": (16, 32, window_of((9, 8), (3, 3), stride=2, mode="same")),
     "5 to 24, many places": (5, 24, window_of((40, 31), (1, 2))),
+    # A channel or two apart.
+    "20 to 50": (20, 50, window_of((12, 12), (5, 5))),
+    "16 to 17, stride": (16, 17, window_of((13, 12), (3, 3), stride=2)),
     # Above 1 MiB: blocks of columns.
     "1100 to 250": (1100, 250, window_of((2, 3), (1, 1))),
     "60 to 530": (60, 530, window_of((4, 3), (3, 3), padding=1)),
@@ -159,6 +166,22 @@ def test_double_precision_is_the_twins(rng, window, product):
     case = Case(rng, window)
     expected = case.computed(reference, product)
     assert_near(case, product, case.computed(cpu, product), expected)
+
+
+# 19 channels are used here only: programs are kept by what they compute.
+@windows
+@pytest.mark.parametrize("product", ["to places", "rectified", "by places"])
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_channels_that_are_done_apart_are_the_twins(
+    rng, monkeypatch, window, product, has_bias
+):
+    monkeypatch.setattr(apart, "costs_less", lambda *_: True)
+    case = Case(rng, window, n_place=19)
+    if not has_bias:
+        case.bias = None
+    expected = case.computed(reference, product)
+    assert_near(case, product, case.computed(cpu, product), expected)
+    assert programs.columns_apart(Geometry(window, 3, 19, "float64"))
 
 
 @channels
@@ -328,3 +351,25 @@ def test_nothing_is_allocated_once_it_runs(rng, product, name):
     out = np.empty_like(like)
     # Views of the arrays, none of their numbers.
     assert peak_bytes(lambda: function(out=out)) < 6000
+
+
+@pytest.mark.parametrize(
+    ("name", "of_places", "of_weights"),
+    [
+        ("20 to 50", 2, 2),
+        ("16 to 17, stride", 0, 1),
+        ("1 to 20", 0, 0),
+        ("70 to 3", 0, 0),
+    ],
+)
+def test_a_few_channels_behind_full_registers_are_done_apart_where_it_pays(
+    monkeypatch, name, of_places, of_weights
+):
+    monkeypatch.setattr(apart, "vector_unit", lambda: VECTOR_UNITS["avx512f"])
+    n_under, n_place, window = CHANNELS[name]
+    geometry = Geometry(window, n_under, n_place, "float32")
+    for found, expected in (
+        (programs.channels_apart, of_places),
+        (programs.columns_apart, of_weights),
+    ):
+        assert found.__wrapped__(geometry) == expected
