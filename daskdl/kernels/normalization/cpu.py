@@ -221,8 +221,9 @@ def _width(rows: int, n: int) -> int:
 def _tiled(x: FloatArray, *vectors: FloatArray | None) -> list[FloatArray | None]:
     """Return vectors of a number a feature, repeated to the width of a strip."""
     rows, n = x.shape
-    repeats = _width(rows, n) // n
-    return [
-        None if vector is None else np.tile(vector.astype(x.dtype, copy=False), repeats)
-        for vector in vectors
-    ]
+    there = [vector for vector in vectors if vector is not None]
+    tiled = np.empty((len(there), _width(rows, n) // n, n), x.dtype)
+    for vector, repeated in zip(there, tiled, strict=True):
+        repeated[...] = vector
+    found = iter(tiled.reshape(len(there), -1))
+    return [None if vector is None else next(found) for vector in vectors]
