@@ -14,7 +14,7 @@ from daskdl.kernels.tiles.machine import VectorUnit
 
 _MOST_VECTORS = 6
 # A multiply-add takes four cycles: a small tile waits for its own sums.
-_LATENCY = 4.0
+LATENCY = 4.0
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,6 @@ def even_parts(size: int, most: int) -> tuple[int, ...]:
 def _tile_cost(n_rows: int, n_vectors: int, products: int) -> float:
     sums = n_rows * n_vectors
     loads = n_rows + n_vectors
-    each = max(sums / 2, loads / 2, _LATENCY)
+    each = max(sums / 2, loads / 2, LATENCY)
     # Written and, at worst, read before: two ports, and the loop's own prologue.
     return products * each + 1.5 * sums + 10

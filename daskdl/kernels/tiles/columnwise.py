@@ -24,16 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.kernels.tiles.blocking import column_vectors, even_parts
+from daskdl.kernels.tiles.blocking import LATENCY, column_vectors, even_parts
 from daskdl.kernels.tiles.machine import VectorUnit
 from daskdl.kernels.tiles.nest import Axis, Columnwise
+from daskdl.kernels.tiles.rectangles import Rows, runs, write_rectangles
 from daskdl.kernels.tiles.writer import Writer
 
 _MOST_VECTORS = 4
 # Products of the fastest sum that are written out together.
 _MOST_AT_A_TIME = 8
-# A multiply-add takes four cycles: a small tile waits for its own sums.
-_LATENCY = 4.0
 
 
 @dataclass(frozen=True, order=True)
@@ -68,7 +67,13 @@ def write_columnwise(writer: Writer, nest: Columnwise, example: Any) -> None:
                 lanes: Sequence[int] = lanes,
                 tiling: Tiling = tiling,
             ) -> Sequence[Any]:
-                _write_tiles(writer, nest, lanes, tiling, *carried)
+                a, b, c, *bias = carried
+
+                def tile(rows: Rows, a: Any, b: Any, c: Any) -> None:
+                    _Tile(writer, nest, lanes, rows, tiling.turns).write(a, b, c, *bias)
+
+                cut = (tiling.heights, tiling.widths)
+                write_rectangles(writer, nest, *cut, (a, b, c), tile)
                 return [writer.moved(address, sum(lanes)) for address in carried]
 
             moving = [writer.moved(address, first) for address in (a, b, c, *bias)]
@@ -132,7 +137,7 @@ def _cost(nest: Columnwise, n_vectors: int, tiling: Tiling) -> float:
         each = max(
             sums * at_a_time / 2,
             (height * loads + at_a_time) * n_vectors / 2,
-            _LATENCY * at_a_time,
+            LATENCY * at_a_time,
         )
         # Written and, at worst, read before: two ports, and the loop's own prologue.
         cycles += n_turns * each + 1.5 * sums + 10
@@ -143,39 +148,6 @@ def _offsets(nest: Columnwise, width: int, at_a_time: int) -> set[int]:
     """Return where a line of a tile reads A."""
     across, fastest = nest.rows[1].a, nest.sums[-1].a
     return {x * across + k * fastest for x in range(width) for k in range(at_a_time)}
-
-
-def _write_tiles(
-    writer: Writer,
-    nest: Columnwise,
-    lanes: Sequence[int],
-    tiling: Tiling,
-    a: Any,
-    b: Any,
-    c: Any,
-    *bias: Any,
-) -> None:
-    """Write the loops over the rectangles of rows of a block."""
-    down, across = nest.rows
-    for height, n_down, first_down in _runs(tiling.heights):
-        for width, n_across, first_across in _runs(tiling.widths):
-            a_first = first_down * down.a + first_across * across.a
-            c_first = first_down * down.c + first_across * across.c
-            loops = (
-                Axis(n_down, height * down.a, 0, height * down.c),
-                Axis(n_across, width * across.a, 0, width * across.c),
-            )
-            rows = [
-                (y * down.a + x * across.a, y * down.c + x * across.c)
-                for y, x in itertools.product(range(height), range(width))
-            ]
-            tile = _Tile(writer, nest, lanes, rows, tiling.turns)
-
-            def write(a: Any, b: Any, c: Any, tile: _Tile = tile) -> None:
-                tile.write(a, b, c, *bias)
-
-            first = (writer.moved(a, a_first), b, writer.moved(c, c_first))
-            writer.nest_loops(loops, first, write)
 
 
 class _Tile:
@@ -198,7 +170,7 @@ class _Tile:
         writer: Writer,
         nest: Columnwise,
         lanes: Sequence[int],
-        rows: Sequence[tuple[int, int]],
+        rows: Rows,
         turns: Sequence[int],
     ) -> None:
         self._writer = writer
@@ -231,7 +203,7 @@ class _Tile:
     ) -> Sequence[Any]:
         """Write the loops of a sum; return what the registers hold behind them."""
         axis, *rest = axes
-        for size, count, _ in [(1, axis.size, 0)] if rest else _runs(self._turns):
+        for size, count, _ in [(1, axis.size, 0)] if rest else runs(self._turns):
 
             def turn(_: Any, carried: Sequence[Any], size: int = size) -> Sequence[Any]:
                 a, b, *sums = carried
@@ -275,13 +247,3 @@ class _Tile:
             self._writer.load(address, at + column, lanes)
             for column, lanes in zip(self._columns, self._lanes, strict=True)
         ]
-
-
-def _runs(parts: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return size, number and first of each run of equal parts."""
-    found, first = [], 0
-    for size, group in groupby(parts):
-        n = len(list(group))
-        found.append((size, n, first))
-        first += n * size
-    return found

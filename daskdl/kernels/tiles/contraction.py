@@ -1,13 +1,13 @@
 """A contraction in register tiles."""
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from daskdl.kernels.tiles.blocking import Stripe, Vector, stripes
 from daskdl.kernels.tiles.nest import Axis, Contraction
+from daskdl.kernels.tiles.rectangles import Rows, write_rectangles
 from daskdl.kernels.tiles.writer import Writer
 
 # Sums this short are written out in full; longer ones so many products at a time.
@@ -28,61 +28,33 @@ def write_contraction(writer: Writer, nest: Contraction, example: Any) -> None:
             _: Any, carried: Sequence[Any], stripe: Stripe = stripe, by: int = width
         ) -> Sequence[Any]:
             b, c, *bias = carried
-            writer.nest_loops(
-                nest.loops,
-                (a, b, c),
-                lambda a, b, c: _write_tiles(writer, nest, stripe, a, b, c, *bias),
-            )
+
+            def tile(rows: Rows, a: Any, b: Any, c: Any) -> None:
+                _write_tile(writer, nest, stripe.vectors, rows, a, b, c, *bias)
+
+            def rectangles(*addresses: Any) -> None:
+                cut = (stripe.heights, stripe.widths)
+                write_rectangles(writer, nest, *cut, addresses, tile)
+
+            writer.nest_loops(nest.loops, (a, b, c), rectangles)
             return [writer.moved(address, by) for address in carried]
 
         moving = [writer.moved(address, first) for address in (b, c, *bias)]
         writer.loop(stripe.count, moving, block)
 
 
-def _write_tiles(
-    writer: Writer,
-    nest: Contraction,
-    stripe: Stripe,
-    a: Any,
-    b: Any,
-    c: Any,
-    *bias: Any,
-) -> None:
-    """Write the loops over the rectangles of rows of a stripe."""
-    down, across = nest.rows
-    for height, n_down, first_down in _runs(stripe.heights):
-        for width, n_across, first_across in _runs(stripe.widths):
-            a_first = first_down * down.a + first_across * across.a
-            c_first = first_down * down.c + first_across * across.c
-            loops = (
-                Axis(n_down, height * down.a, 0, height * down.c),
-                Axis(n_across, width * across.a, 0, width * across.c),
-            )
-
-            def tile(
-                a: Any, b: Any, c: Any, shape: tuple[int, int] = (height, width)
-            ) -> None:
-                _write_tile(writer, nest, stripe.vectors, shape, a, b, c, *bias)
-
-            first = (writer.moved(a, a_first), b, writer.moved(c, c_first))
-            writer.nest_loops(loops, first, tile)
-
-
 def _write_tile(
     writer: Writer,
     nest: Contraction,
     vectors: Sequence[Vector],
-    shape: tuple[int, int],
+    rows: Rows,
     a: Any,
     b: Any,
     c: Any,
     *bias: Any,
 ) -> None:
     """Write one tile: start, sum up, store."""
-    down, across = nest.rows
-    places = [(y, x) for y in range(shape[0]) for x in range(shape[1])]
-    a_rows = [y * down.a + x * across.a for y, x in places]
-    c_rows = [y * down.c + x * across.c for y, x in places]
+    a_rows, c_rows = zip(*rows, strict=True)
     first = vectors[0].start
     columns = [Vector(vector.start - first, vector.lanes) for vector in vectors]
     row = [
@@ -91,7 +63,7 @@ def _write_tile(
         else writer.number(0, column.lanes)
         for column in columns
     ]
-    sums = _summed(writer, nest.sums, a, b, row * len(places), a_rows, columns)
+    sums = _summed(writer, nest.sums, a, b, row * len(rows), a_rows, columns)
     for index, place in enumerate(c_rows):
         of_row = sums[index * len(columns) : (index + 1) * len(columns)]
         for column, total in zip(columns, of_row, strict=True):
@@ -167,13 +139,3 @@ def _products(
 
 def _columns_of(stripe: Stripe) -> int:
     return sum(vector.lanes for vector in stripe.vectors)
-
-
-def _runs(parts: Iterable[int]) -> list[tuple[int, int, int]]:
-    """Return size, number and first row of each run of equal parts."""
-    found, first = [], 0
-    for size, group in groupby(parts):
-        n = len(list(group))
-        found.append((size, n, first))
-        first += n * size
-    return found
