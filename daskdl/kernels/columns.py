@@ -81,7 +81,7 @@ def windows_of(source: FloatArray, window: Window) -> FloatArray:
         Where the windows lie.
     """
     batch, *steps, channel = source.strides
-    kernel = tuple(axis.kernel for axis in window.axes)
+    kernel = window.kernel
     view: FloatArray = array_namespace(source).lib.stride_tricks.as_strided(
         source,
         (source.shape[0], *window.out, *kernel, source.shape[-1]),
@@ -115,7 +115,7 @@ def scattered(
         Uninitialised; what the caller writes into it is added to `x`.
     """
     n_images, lines = _images_per_block(x, window), _line_blocks(x, window)
-    kernel = tuple(axis.kernel for axis in window.axes)
+    kernel = window.kernel
     for start in range(0, x.shape[0], n_images):
         images = slice(start, min(start + n_images, x.shape[0]))
         target = _opened(x[images], window, workspace)

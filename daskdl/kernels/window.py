@@ -85,6 +85,16 @@ class Window:
         object.__setattr__(self, "axes", axes)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Cells of the input along each axis."""
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        """Cells of the kernel along each axis."""
+        return tuple(axis.kernel for axis in self.axes)
+
+    @property
     def out(self) -> tuple[int, ...]:
         """Number of windows along each axis."""
         return tuple(axis.out for axis in self.axes)
@@ -104,7 +114,7 @@ class Window:
     @property
     def n_cells(self) -> int:
         """Cells of the kernel."""
-        return math.prod(axis.kernel for axis in self.axes)
+        return math.prod(self.kernel)
 
     def positions(self) -> tuple[tuple[Region, Region], ...]:
         """Return, for each kernel cell row by row, where it reads and where it writes.

@@ -8,6 +8,7 @@ from daskdl.kernels.depthwise import programs
 from daskdl.kernels.depthwise.geometry import Geometry
 from daskdl.kernels.depthwise.programs import Pass
 from daskdl.kernels.tiles.native import native
+from daskdl.kernels.tiles.usable import addresses_of
 from daskdl.kernels.window import Window
 
 # Bytes of a line of the cache.
@@ -86,6 +87,4 @@ def _run(
     room = room[start : start + does.room_size]
     room.fill(0)
     room[-1] = 1
-    arrays = (images, *others, room)
-    addresses = [0 if array is None else array.ctypes.data for array in arrays]
-    native(does.program)(*addresses, len(images))
+    native(does.program)(*addresses_of(images, *others, room), len(images))

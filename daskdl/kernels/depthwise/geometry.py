@@ -34,16 +34,6 @@ class Geometry:
         """Channels that come out."""
         return self.n_in * self.multiplier
 
-    @property
-    def image(self) -> tuple[int, ...]:
-        """Sizes of an image."""
-        return tuple(axis.size for axis in self.window.axes)
-
-    @property
-    def kernel(self) -> tuple[int, ...]:
-        """Cells of the kernel along each axis."""
-        return tuple(axis.kernel for axis in self.window.axes)
-
 
 @dataclass(frozen=True)
 class Walk:

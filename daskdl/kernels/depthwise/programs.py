@@ -62,6 +62,7 @@ from daskdl.kernels.tiles.nest import (
     Copy,
     Program,
     Statement,
+    column_sums,
 )
 from daskdl.kernels.window_products.geometry import strides
 
@@ -119,7 +120,7 @@ def backward(geometry: Geometry, *, has_bias: bool, reaches_input: bool) -> Pass
     gradient in the images if asked. The weights are (*kernel, multiplier, n_in).
     """
     of_sums = _repeats(geometry, geometry.n_out, geometry.window.out[-1])
-    repeats = _repeats(geometry, geometry.n_in, geometry.image[-1])
+    repeats = _repeats(geometry, geometry.n_in, geometry.window.sizes[-1])
     parts = image_parts(geometry, _over_images(geometry), by_line=of_sums > 1)
     end = parts[-1].source.end
     statements: list[Statement] = []
@@ -149,7 +150,7 @@ def _windows(
             _over_images(geometry),
             part,
             target.strides,
-            strides(geometry.kernel, columns),
+            strides(geometry.window.kernel, columns),
         ),
         repeats,
     )
@@ -172,7 +173,10 @@ def _weight_sums(geometry: Geometry, part: Part, repeats: int) -> Columnwise:
     cells = [
         Axis(walk.n_cells, a=step * walk.cell, c=cell)
         for walk, step, cell in zip(
-            walks, part.source.strides, strides(geometry.kernel, columns), strict=True
+            walks,
+            part.source.strides,
+            strides(geometry.window.kernel, columns),
+            strict=True,
         )
     ]
     if repeats > 1:
@@ -200,16 +204,8 @@ def _bias_sums(geometry: Geometry, one: Argument, repeats: int) -> Contraction:
     columns = repeats * geometry.n_out
     every = tuple((0, size) for size in geometry.window.out)
     sums, lines = _summed_places(geometry, every, (0,) * len(every), repeats)
-    return Contraction(
-        one,
-        places(geometry).argument,
-        Argument(SUMS, geometry.window.n_cells * columns),
-        (_ONCE, _ONCE),
-        columns,
-        sums,
-        lines,
-        "sum",
-    )
+    target = Argument(SUMS, geometry.window.n_cells * columns)
+    return column_sums(one, places(geometry).argument, target, columns, sums, lines)
 
 
 def _summed_places(
@@ -254,7 +250,7 @@ def _of_phase(
 ) -> Columnwise:
     """Return what writes cells of a phase."""
     columns, walks = repeats * geometry.n_in, [each.walk for each in phase]
-    cells = strides(geometry.kernel, geometry.multiplier * columns)
+    cells = strides(geometry.window.kernel, geometry.multiplier * columns)
     rows, sums = _rows_and_sums(
         walks,
         part,

@@ -78,7 +78,7 @@ def moved(
 
 def images(geometry: Geometry, number: int = IMAGES) -> Source:
     """Return the images, or the gradient in them."""
-    sizes, n = geometry.image, geometry.n_in
+    sizes, n = geometry.window.sizes, geometry.n_in
     return Source(Argument(number, step=math.prod(sizes) * n), strides(sizes, n))
 
 
@@ -96,7 +96,7 @@ def image_parts(
     With several kernels a channel the scratch has each channel as often as that. By
     line, the turns along the last axis stay together.
     """
-    target = _Scratch(geometry, images(geometry), geometry.image)
+    target = _Scratch(geometry, images(geometry), geometry.window.sizes)
     (parts,) = target.parts([walk], by_line, 0)
     return parts
 

@@ -80,7 +80,7 @@ def _gather(
 def _as_windows(rows: FloatArray, window: Window) -> FloatArray:
     """Return a view of rows as (batch, *windows, *kernel, channels)."""
     n = len(window.axes)
-    kernel = (axis.kernel for axis in window.axes)
+    kernel = window.kernel
     cells = rows.reshape(*reversed(window.out), *rows.shape[1:3], *kernel)
     order = (n, *range(n - 1, -1, -1), *range(n + 2, 2 * n + 2), n + 1)
     windows: FloatArray = cells.transpose(order)
@@ -95,7 +95,7 @@ def _flat(x: FloatArray) -> FloatArray:
 @lru_cache(maxsize=256)
 def _places(window: Window) -> NDArray[np.int64]:
     """Return the place under each cell of each window, -1 in the padding."""
-    sizes = tuple(axis.size for axis in window.axes)
+    sizes = window.sizes
     places = np.arange(math.prod(sizes), dtype=np.int64).reshape(1, *sizes, 1)
     table = np.full((1, *window.out, window.n_cells), -1, np.int64)
     for cell, (inside, windows) in enumerate(window.positions()):

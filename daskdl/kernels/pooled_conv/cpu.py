@@ -6,10 +6,9 @@ from daskdl.kernels.pooled_conv import programs
 from daskdl.kernels.pooled_conv.programs import Pooled
 from daskdl.kernels.pooled_conv.windows import PooledWindows
 from daskdl.kernels.tiles.native import native
-from daskdl.kernels.tiles.usable import tiles_take
+from daskdl.kernels.tiles.usable import addresses_of, tiles_take
 from daskdl.kernels.window_products.arrays import (
     NEAR_BYTES,
-    addresses_of,
     contiguous,
     geometry_of,
     join_columns,

@@ -20,6 +20,7 @@ from daskdl.kernels.tiles.nest import (
     Field,
     Pointwise,
     Program,
+    column_sums,
 )
 from daskdl.kernels.window_products import statements
 from daskdl.kernels.window_products.geometry import Geometry, strides
@@ -128,12 +129,5 @@ def _pooled_field(pooled: Pooled, number: int) -> Field:
 def _sum_of_places(geometry: Geometry) -> Contraction:
     """Return the sum over all places, as a product with 1."""
     n = geometry.n_place
-    return Contraction(
-        Argument(ONE),
-        Argument(PLACES),
-        Argument(BIAS),
-        (Axis(1), Axis(1)),
-        n,
-        (Axis(geometry.places_size // n, b=n),),
-        start="sum",
-    )
+    sums = (Axis(geometry.places_size // n, b=n),)
+    return column_sums(Argument(ONE), Argument(PLACES), Argument(BIAS), n, sums)

@@ -13,7 +13,7 @@ from daskdl.kernels.recurrent.trace import ActivationPair, LstmTrace
 from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
 from daskdl.kernels.tiles.native import native
 from daskdl.kernels.tiles.nest import Program
-from daskdl.kernels.tiles.usable import tiles_take
+from daskdl.kernels.tiles.usable import addresses_of, tiles_take
 
 # Rows in a sum of the gradients of weights: a tile of them is read and written once.
 _SUMMED = 256
@@ -199,4 +199,4 @@ def _zeros(workspace: Workspace, like: FloatArray) -> FloatArray:
 
 def _run(program: Program, n: int, *arrays: FloatArray) -> None:
     """Call a program for n examples: time steps, or stretches of them."""
-    native(program)(*(array.ctypes.data for array in arrays), n)
+    native(program)(*addresses_of(*arrays), n)

@@ -27,6 +27,7 @@ from daskdl.kernels.tiles.nest import (
     Pointwise,
     Program,
     Start,
+    column_sums,
 )
 from daskdl.kernels.tiles.packing import (
     Panels,
@@ -173,15 +174,7 @@ def lstm_sums(sizes: LstmSizes, n_steps: int, *, has_before: bool) -> Program:
         )
         return panel_products(product, panels)
 
-    ones = Contraction(
-        Argument(7),
-        room,
-        Argument(5),
-        (Axis(1), Axis(1)),
-        4 * n,
-        (Axis(rows, b=4 * n),),
-        start="sum",
-    )
+    ones = column_sums(Argument(7), room, Argument(5), 4 * n, (Axis(rows, b=4 * n),))
     products = (*added(0, sizes.n_in, 3), *panel_products(ones, panels))
     if has_before:
         products = (*products, *added(1, n, 4))

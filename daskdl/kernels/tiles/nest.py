@@ -88,6 +88,27 @@ class Columnwise(Contraction):
     """
 
 
+def column_sums(
+    one: Argument,
+    b: Argument,
+    c: Argument,
+    columns: int,
+    sums: tuple[Axis, ...],
+    loops: tuple[Axis, ...] = (),
+) -> Contraction:
+    """Return what adds the sums of B's columns to C, as products with a 1.
+
+    Parameters
+    ----------
+    one : Argument
+        Where a 1 is.
+    b, c, columns, sums, loops
+        As of :class:`Contraction`.
+    """
+    rows = (Axis(1), Axis(1))
+    return Contraction(one, b, c, rows, columns, sums, loops, "sum")
+
+
 @dataclass(frozen=True)
 class Copy:
     """Runs of numbers copied from A to C, or zeros written to C.

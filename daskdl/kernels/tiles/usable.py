@@ -1,4 +1,4 @@
-"""Which arrays the register tiles work on."""
+"""Which arrays the register tiles work on, and where these are."""
 
 import functools
 import importlib.util
@@ -20,6 +20,11 @@ def tiles_take(*arrays: FloatArray) -> bool:
         and compiled_is_wanted()
         and _has_llvm()
     )
+
+
+def addresses_of(*arrays: FloatArray | None) -> list[int]:
+    """Return where arrays begin in memory; 0 for those that are not there."""
+    return [0 if array is None else array.ctypes.data for array in arrays]
 
 
 @functools.cache

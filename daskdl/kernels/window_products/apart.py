@@ -78,7 +78,7 @@ def places(
     n_under, n_columns = geometry.n_under, length(geometry)
     planes, first = Argument(where.planes), n_place - rest
     to_planes = Turn(where.under_of(geometry), planes, size, n_under, n_under, size)
-    cells = strides(geometry.kernel, n_under * n_place)
+    cells = strides(geometry.window.kernel, n_under * n_place)
     rows = (Axis(1), Axis(rest, a=1, c=n_columns))
     ones = Contraction(
         Argument(where.bias, first),
@@ -124,7 +124,7 @@ def places(
 def weights(geometry: Geometry, where: Where, rest: int) -> Contraction:
     """Add to ``where.apart``, (rest, rows of the weights), their last columns."""
     axes, under = geometry.window.axes, geometry.under_strides
-    steps = strides(geometry.kernel, geometry.n_under)
+    steps = strides(geometry.window.kernel, geometry.n_under)
     *lines, last = (
         Axis(axis.kernel, b=stride * axis.dilation, c=step)
         for axis, stride, step in zip(axes, under, steps, strict=True)
@@ -139,7 +139,10 @@ def weights(geometry: Geometry, where: Where, rest: int) -> Contraction:
         replace(target, offset=geometry.n_place - rest),
         where.under_of(geometry),
         Argument(where.apart),
-        (Axis(1), Axis(rest, a=1, c=math.prod(geometry.kernel) * geometry.n_under)),
+        (
+            Axis(1),
+            Axis(rest, a=1, c=math.prod(geometry.window.kernel) * geometry.n_under),
+        ),
         columns,
         tuple(
             Axis(axis.out, a=place, b=stride * axis.stride)

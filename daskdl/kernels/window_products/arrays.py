@@ -1,4 +1,4 @@
-"""From arrays to what the programs take: geometry, packed weights, room, addresses."""
+"""From arrays to what the programs take: geometry, packed weights, room."""
 
 import math
 
@@ -34,9 +34,9 @@ def packing_order(geometry: Geometry, matrix: FloatArray) -> FloatArray:
     That is (turned kernel cells, n_place, n_under) where the kernel is turned, else
     (kernel lines, n_place, cells of a line, n_under).
     """
-    cells = matrix.reshape(*geometry.kernel, geometry.n_under, geometry.n_place)
+    cells = matrix.reshape(*geometry.window.kernel, geometry.n_under, geometry.n_place)
     if turns_kernel(geometry):
-        every_axis = tuple(range(len(geometry.kernel)))
+        every_axis = tuple(range(len(geometry.window.kernel)))
         turned: FloatArray = np.flip(cells, axis=every_axis).swapaxes(-1, -2)
         return turned
     is_dilated = geometry.window.axes[-1].dilation != 1
@@ -61,11 +61,6 @@ def zeroed_room(
     return room
 
 
-def addresses_of(*arrays: FloatArray | None) -> list[int]:
-    """Return where arrays begin in memory; 0 for those that are not there."""
-    return [0 if array is None else array.ctypes.data for array in arrays]
-
-
 def rooms_for_places(
     geometry: Geometry, workspace: Workspace, like: FloatArray
 ) -> tuple[FloatArray | None, FloatArray | None]:
@@ -88,7 +83,7 @@ def room_for_weights(
 ) -> FloatArray | None:
     """Return zeros for the columns of the weights that are made apart, if any."""
     rest = columns_apart(geometry)
-    n_rows = math.prod(geometry.kernel) * geometry.n_under
+    n_rows = math.prod(geometry.window.kernel) * geometry.n_under
     if not rest:
         return None
     results = _results(workspace, rest * n_rows, like).reshape(rest, n_rows)

@@ -5,11 +5,11 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.tiles.machine import vector_unit
 from daskdl.kernels.tiles.native import native
 from daskdl.kernels.tiles.nest import Program
+from daskdl.kernels.tiles.usable import addresses_of
 from daskdl.kernels.window import Window
 from daskdl.kernels.window_products import programs
 from daskdl.kernels.window_products.arrays import (
     NEAR_BYTES,
-    addresses_of,
     contiguous,
     geometry_of,
     join_columns,

@@ -26,21 +26,11 @@ class Geometry:
     dtype: str
 
     @property
-    def kernel(self) -> tuple[int, ...]:
-        """Cells of the kernel along each axis."""
-        return tuple(axis.kernel for axis in self.window.axes)
-
-    @property
-    def image(self) -> tuple[int, ...]:
-        """Sizes of an image."""
-        return tuple(axis.size for axis in self.window.axes)
-
-    @property
     def room(self) -> tuple[int, ...]:
         """Sizes of what the windows slide over: the image, or it with its padding."""
         if self.window.is_padded:
             return tuple(axis.span for axis in self.window.axes)
-        return self.image
+        return self.window.sizes
 
     @property
     def under_strides(self) -> tuple[int, ...]:
@@ -55,7 +45,7 @@ class Geometry:
     @property
     def image_size(self) -> int:
         """Numbers of an image."""
-        return math.prod(self.image) * self.n_under
+        return math.prod(self.window.sizes) * self.n_under
 
     @property
     def places_size(self) -> int:

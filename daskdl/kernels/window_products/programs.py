@@ -112,7 +112,11 @@ def turns_kernel(geometry: Geometry) -> bool:
         return False
     unit = vector_unit()
     lanes = unit.lanes(geometry.dtype)
-    image, out, kernel = geometry.image, geometry.window.out, geometry.kernel
+    image, out, kernel = (
+        geometry.window.sizes,
+        geometry.window.out,
+        geometry.window.kernel,
+    )
     of_image = (math.prod(image[:-1]), image[-1])
     turned = contraction_cost(
         unit, lanes, of_image, geometry.n_under, math.prod(kernel) * geometry.n_place

@@ -90,7 +90,7 @@ def windows_to_places(
             )
         ]
     )
-    cells = strides(geometry.kernel, geometry.n_under * columns)
+    cells = strides(geometry.window.kernel, geometry.n_under * columns)
     sums = [
         Axis(axis.kernel, a=stride * axis.dilation, b=cell)
         for axis, stride, cell in zip(axes, under, cells, strict=True)
@@ -118,7 +118,7 @@ def windows_by_places(
     Reads images and places.
     """
     axes, under = geometry.window.axes, geometry.under_strides
-    cells = strides(geometry.kernel, geometry.n_under * geometry.n_place)
+    cells = strides(geometry.window.kernel, geometry.n_under * geometry.n_place)
     *lines, last = (
         Axis(axis.kernel, a=stride * axis.dilation, c=cell)
         for axis, stride, cell in zip(axes, under, cells, strict=True)
@@ -153,8 +153,8 @@ def places_to_windows(
     """
     axes, under = geometry.window.axes, geometry.under_strides
     is_dilated = axes[-1].dilation != 1
-    lines = geometry.kernel if is_dilated else geometry.kernel[:-1]
-    columns = geometry.n_under * (1 if is_dilated else geometry.kernel[-1])
+    lines = geometry.window.kernel if is_dilated else geometry.window.kernel[:-1]
+    columns = geometry.n_under * (1 if is_dilated else geometry.window.kernel[-1])
     steps = strides(lines, geometry.n_place * columns)
     kernel_loops = [
         Axis(size, b=step, c=stride * axis.dilation)
@@ -221,11 +221,14 @@ def turned_to_windows(
         [
             Axis(axis.size, a=step, c=stride)
             for axis, step, stride in zip(
-                axes, room, strides(geometry.image, geometry.n_under), strict=True
+                axes,
+                room,
+                strides(geometry.window.sizes, geometry.n_under),
+                strict=True,
             )
         ]
     )
-    cells = strides(geometry.kernel, geometry.n_place * columns)
+    cells = strides(geometry.window.kernel, geometry.n_place * columns)
     sums = [
         Axis(axis.kernel, a=step * axis.dilation, b=cell)
         for axis, step, cell in zip(axes, room, cells, strict=True)
@@ -306,7 +309,7 @@ def _emptied_room(geometry: Geometry, where: Where) -> Copy:
 def _interior(geometry: Geometry) -> tuple[tuple[Axis, ...], int, int]:
     """Return loops over the lines of the image, their length, and where it begins."""
     axes, room = geometry.window.axes, geometry.under_strides
-    image = strides(geometry.image, geometry.n_under)
+    image = strides(geometry.window.sizes, geometry.n_under)
     into = sum(axis.before * step for axis, step in zip(axes, room, strict=True))
     loops = tuple(
         Axis(axis.kept, a=near, c=far)

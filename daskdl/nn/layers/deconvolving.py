@@ -88,7 +88,7 @@ class DeconvolvingLayer(ConvolvingLayer[D]):
         xp = array_namespace(mask)
         cells = mask if mask.ndim > self.conf.n_axes + 1 else mask[..., None]
         window = self.conf.window(cells.shape[1:-1])
-        sizes = (axis.size for axis in window.axes)
+        sizes = window.sizes
         shape = (cells.shape[0], *sizes, cells.shape[-1])
         sent: FloatArray = self._buffer("mask", shape, mask.dtype)
         sent.fill(0)
@@ -100,4 +100,4 @@ class DeconvolvingLayer(ConvolvingLayer[D]):
         return self.conf.window(sizes)
 
     def _out_sizes(self) -> tuple[int, ...]:
-        return tuple(axis.size for axis in self._window.axes)
+        return self._window.sizes

@@ -32,7 +32,7 @@ def convolve(x, weight, bias, window):
 
 
 def deconvolve(x, weight, bias, window):
-    sizes = tuple(axis.size for axis in window.axes)
+    sizes = window.sizes
     out = np.zeros((len(x), *sizes, weight.shape[-2]))
     for place, cell, position in meetings(window):
         out[(slice(None), *position)] += x[(slice(None), *place)] @ weight[cell].T

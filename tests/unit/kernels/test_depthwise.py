@@ -1,7 +1,6 @@
 """Compiled depthwise convolution against its NumPy twin."""
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from daskdl.kernels.depthwise.geometry import (
 )
 from daskdl.kernels.depthwise.sources import IMAGES, image_parts
 from daskdl.kernels.window import Window, window_axis
+from tests.memory import peak_bytes
 from tests.unit.kernels.naive import meetings
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
@@ -196,7 +196,7 @@ def lies_in(place, sizes):
 
 @every_window
 def test_a_walk_over_the_input_meets_what_the_window_does(window):
-    sizes = [axis.size for axis in window.axes]
+    sizes = window.sizes
     found = met(list(map(over_input, window.axes)))
     assert sorted(meetings(window)) == [
         each for each in sorted(found) if lies_in(each[-1], sizes)
@@ -224,7 +224,7 @@ def test_walks_over_the_windows_of_all_phases_meet_what_the_window_does(window):
 @every_window
 def test_boxes_hold_every_turn_once(window):
     walks = list(map(over_input, window.axes))
-    sizes = [axis.size for axis in window.axes]
+    sizes = window.sizes
     turns = [
         turn
         for box in boxes(walks, sizes)
@@ -237,7 +237,7 @@ def test_boxes_hold_every_turn_once(window):
 @every_window
 def test_a_box_reads_all_that_lies_between_its_ends(window):
     walks = list(map(over_input, window.axes))
-    for box in boxes(walks, [axis.size for axis in window.axes]):
+    for box in boxes(walks, window.sizes):
         read = [
             place
             for turn, _, place in met(walks)
@@ -271,12 +271,6 @@ def test_nothing_is_allocated_once_it_runs(rng, workspace, name, multiplier):
         depthwise_forward(x, weight, bias, window, workspace, out=out)
         compiled(grad, x, weight, window, workspace, found)
 
-    iterate()
-    tracemalloc.start()
-    try:
-        iterate()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    peak = peak_bytes(iterate)
     # Views of the arrays, none of their numbers; sums of NumPy 2.0 take 32 KiB.
     assert peak < 40_000 < x.nbytes / 16

@@ -21,7 +21,7 @@ NAMES = [*WINDOWS, *OTHER_AXES]
 
 def distinct(rng, window, *, batch=2, channels=3):
     """Return images without equal values, so that a small step changes no winner."""
-    shape = (batch, *(axis.size for axis in window.axes), channels)
+    shape = (batch, *window.sizes, channels)
     return rng.permutation(np.arange(np.prod(shape)) / 10.0 - 5).reshape(shape)
 
 

@@ -44,7 +44,7 @@ meets_nan = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 
 def images(rng, window, batch, channels, dtype):
     """Return images in which equal and special values are frequent."""
-    shape = (batch, *(axis.size for axis in window.axes), channels)
+    shape = (batch, *window.sizes, channels)
     x = rng.integers(-3, 3, shape).astype(dtype)
     if x.size:
         x.flat[rng.integers(0, x.size, 1 + x.size // 4)] = rng.choice(SPECIAL)
@@ -82,7 +82,7 @@ def test_gradient_of_the_maximum_is_that_of_the_twin(
     if grad.size:
         grad.flat[:2] = np.inf, np.nan
     winner = rng.integers(0, window.n_cells, grad.shape).astype(np.uint8)
-    sizes = (axis.size for axis in window.axes)
+    sizes = window.sizes
     grad_x, expected = np.full((2, batch, *sizes, channels), np.nan, dtype)
     max_pool_backward(grad, winner, window, workspace, grad_x=grad_x)
     reference.max_pool_backward(grad, winner, window, workspace, expected)
@@ -121,7 +121,7 @@ def test_gradient_of_the_average_is_that_of_the_twin(
     rng, workspace, window, batch, channels, dtype, include_padding
 ):
     grad = outputs(rng, window, batch, channels, dtype)
-    sizes = (axis.size for axis in window.axes)
+    sizes = window.sizes
     grad_x, expected = np.full((2, batch, *sizes, channels), np.nan, dtype)
     average_pool_backward(
         grad, window, workspace, include_padding=include_padding, grad_x=grad_x
@@ -134,7 +134,7 @@ def test_gradient_of_the_average_is_that_of_the_twin(
 @dtypes
 @windows
 def test_sum_and_its_gradient_are_those_of_the_twin(rng, workspace, window, dtype):
-    x = rng.standard_normal((2, *(axis.size for axis in window.axes), 3)).astype(dtype)
+    x = rng.standard_normal((2, *window.sizes, 3)).astype(dtype)
     grad = outputs(rng, window, 2, 3, dtype)
     grad_x, expected = np.full((2, *x.shape), np.nan, dtype)
     sum_pool_backward(grad, window, workspace, grad_x=grad_x)
@@ -169,7 +169,7 @@ def test_the_table_has_every_meeting_once(window):
 @pytest.mark.parametrize("name", ["pairs", "same"])
 def test_nothing_is_allocated_once_it_runs(rng, workspace, name):
     window = TABLE[name]
-    x = rng.random((20, *(axis.size for axis in window.axes), 16))
+    x = rng.random((20, *window.sizes, 16))
     out = np.empty((20, *window.out, 16))
     winner, grad_x = np.empty(out.shape, np.uint8), np.empty_like(x)
 

@@ -1,6 +1,5 @@
 """The LSTM in register tiles against its NumPy twin."""
 
-import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +15,7 @@ from daskdl.kernels.recurrent import (
 from daskdl.kernels.recurrent.trace import take_trace
 from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
 from daskdl.nn.activations.table import activation_function
+from tests.memory import peak_bytes
 from tests.unit.layers.pretend_cupy import pretend
 
 # batch, time, n_in, n_out
@@ -372,13 +372,7 @@ def test_nothing_is_allocated_once_it_runs(rng, dtype):
             grad_x=grad_x,
         )
 
-    iterate()
-    tracemalloc.start()
-    try:
-        iterate()
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    peak = peak_bytes(iterate)
     # Views of the arrays, and what NumPy 2.0 sums through: 8192 numbers. The gates of
     # all steps are 51,200.
     assert peak < 10_000 + 8192 * lstm.dtype.itemsize

@@ -73,7 +73,7 @@ class Case:
     """Arrays of one window, and the three products as functions of a module."""
 
     def __init__(self, rng, window, n_under=3, n_place=5, batch=2, dtype="f8"):
-        sizes = (axis.size for axis in window.axes)
+        sizes = window.sizes
         self.window = window
         self.x = rng.standard_normal((batch, *sizes, n_under)).astype(dtype)
         self.places = rng.standard_normal((batch, *window.out, n_place)).astype(dtype)

@@ -52,10 +52,6 @@ def window_named(name):
     return Window(*(window_axis(*axis, mode) for axis in axes))
 
 
-def sizes_of(window):
-    return tuple(axis.size for axis in window.axes)
-
-
 class Convolution:
     forward, backward = (
         staticmethod(convolution_forward),
@@ -65,8 +61,8 @@ class Convolution:
 
     def shapes(self, window, batch):
         return (
-            (batch, *sizes_of(window), N_IN),
-            (*(axis.kernel for axis in window.axes), N_IN, N_OUT),
+            (batch, *window.sizes, N_IN),
+            (*window.kernel, N_IN, N_OUT),
             (N_OUT,),
             (batch, *window.out, N_OUT),
         )
@@ -80,9 +76,9 @@ class Deconvolution:
     def shapes(self, window, batch):
         return (
             (batch, *window.out, N_IN),
-            (*(axis.kernel for axis in window.axes), N_OUT, N_IN),
+            (*window.kernel, N_OUT, N_IN),
             (N_OUT,),
-            (batch, *sizes_of(window), N_OUT),
+            (batch, *window.sizes, N_OUT),
         )
 
 
@@ -99,8 +95,8 @@ class Depthwise:
     def shapes(self, window, batch):
         n_out = N_IN * self.multiplier
         return (
-            (batch, *sizes_of(window), N_IN),
-            (*(axis.kernel for axis in window.axes), N_IN, self.multiplier),
+            (batch, *window.sizes, N_IN),
+            (*window.kernel, N_IN, self.multiplier),
             (n_out,),
             (batch, *window.out, n_out),
         )
@@ -114,8 +110,8 @@ class LocallyConnected:
     def shapes(self, window, batch):
         n_windows = math.prod(window.out)
         return (
-            (batch, *sizes_of(window), N_IN),
-            (n_windows, N_IN, *(axis.kernel for axis in window.axes), N_OUT),
+            (batch, *window.sizes, N_IN),
+            (n_windows, N_IN, *window.kernel, N_OUT),
             (N_OUT,),
             (batch, n_windows, N_OUT),
         )
