@@ -21,6 +21,7 @@ catch it without importing this module::
     │   ├── WorkerLostError                too many workers went: retry
     │   ├── StepTimeoutError (TimeoutError)  no answer in time
     │   └── BusClosedError                 the topic or the bus was closed
+    ├── DeviceError (RuntimeError)         a GPU was asked for and is not there
     ├── DivergedError (ArithmeticError)    training gave a score that is no number
     └── StaleMessageError (ValueError)     a message of an older round: drop it
         └── DamagedMessageError            also a DataError: bits changed on the way
@@ -100,6 +101,10 @@ class StepTimeoutError(TimeoutError, ClusterError):
 
 class BusClosedError(ClusterError):
     """The topic, or the bus below it, was closed."""
+
+
+class DeviceError(DaskdlError, RuntimeError):
+    """A device was asked for that is not there."""
 
 
 class DivergedError(DaskdlError, ArithmeticError):

@@ -47,7 +47,14 @@ def to_device(x: Any, like: Any) -> FloatArray:
 
     A copy is made only if `x` lies somewhere else.
     """
-    namespace = array_namespace(like)
+    return to_namespace(x, array_namespace(like))
+
+
+def to_namespace(x: Any, namespace: ModuleType) -> FloatArray:
+    """Return `x` as an array of a library, ``numpy`` or ``cupy``.
+
+    A copy is made only if `x` lies somewhere else.
+    """
     if array_namespace(x) is namespace:
         return x if hasattr(x, "dtype") else np.asarray(x)
     if namespace is np:

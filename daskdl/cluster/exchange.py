@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from daskdl.arrays.flat import Slot
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.host_vector import HostVector
+from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.cluster.bus import Joined, Left, Message, Topic
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
@@ -151,27 +152,37 @@ class GradientSharingExchange(ClusterExchange):
         running_slots: Sequence[Slot] = (),
     ) -> None:
         super().__init__(rank, topic, mailbox, master)
-        self._peer = GradientSharingPeer(master, params, running_slots)
+        # Messages are made and taken in by kernels of the CPU.
+        self._params = HostVector(params)
+        self._peer = GradientSharingPeer(master, self._params.host, running_slots)
 
     @property
     def positions(self) -> dict[int, int]:
         """How many minibatches of each peer reached our parameters."""
         return dict(self._peer.positions)
 
+    def begin(
+        self, network: Network[Any], phase: int, members: frozenset[int], to_train: int
+    ) -> None:
+        """Start a phase; a peer that is gone may leave its residual to us."""
+        with self._params.lent():
+            super().begin(network, phase, members, to_train)
+
     def apply(self, network: Network[Any], update: FloatArray) -> None:
         """Share the update, and take in what the peers sent meanwhile."""
-        self._drain()
-        message = self._peer.share(
-            update,
-            iteration=network.iteration_count,
-            epoch=network.epoch_count,
-            # Of several updates of one minibatch, which truncated backpropagation
-            # through time makes, the first one counts it.
-            position=self._trained + 1,
-        )
-        if message is not None:
-            self._publish(message.to_wire())
-        self._peer.settle()
+        with self._params.lent():
+            self._drain()
+            message = self._peer.share(
+                to_host(update),
+                iteration=network.iteration_count,
+                epoch=network.epoch_count,
+                # Of several updates of one minibatch, which truncated backpropagation
+                # through time makes, the first one counts it.
+                position=self._trained + 1,
+            )
+            if message is not None:
+                self._publish(message.to_wire())
+            self._peer.settle()
 
     def iteration_done(self, network: Network[Any], examples: int) -> None:
         """Count the minibatch: sharing happened with its update."""
@@ -179,10 +190,11 @@ class GradientSharingExchange(ClusterExchange):
 
     def end(self, network: Network[Any]) -> None:
         """Take in every message of the phase."""
-        if not self._peer.is_alone:
-            self._publish(self._peer.end(self._trained).to_wire())
-        self._wait("end", lambda: self._peer.waiting_for)
-        self._peer.conclude(self._trained)
+        with self._params.lent():
+            if not self._peer.is_alone:
+                self._publish(self._peer.end(self._trained).to_wire())
+            self._wait("end", lambda: self._peer.waiting_for)
+            self._peer.conclude(self._trained)
 
     def finish(
         self, network: Network[Any], phase: int, members: frozenset[int]
@@ -196,11 +208,13 @@ class GradientSharingExchange(ClusterExchange):
         was never part of the network whose score went down (see design 0002).
         """
         self.begin(network, phase, members, 0)
-        if not self._peer.is_alone:
-            self._publish(self._peer.finish(network.updater_state).to_wire())
-        self._wait("finish", lambda: self._peer.waiting_for)
-        self._peer.settle()
-        self._peer.average_states_into(self._rank, network.updater_state)
+        state = HostVector(network.updater_state)
+        with self._params.lent(), state.lent():
+            if not self._peer.is_alone:
+                self._publish(self._peer.finish(state.host).to_wire())
+            self._wait("finish", lambda: self._peer.waiting_for)
+            self._peer.settle()
+            self._peer.average_states_into(self._rank, state.host)
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
         self._peer.begin(self._phase, peers)
@@ -297,7 +311,9 @@ class ParameterAveragingExchange(ClusterExchange):
         return current.waiting_for
 
     def _take(self, network: Network[Any], current: AveragingRound) -> None:
-        current.average_into(network.params, network.updater_state)
+        params, state = map(HostVector, (network.params, network.updater_state))
+        with params.lent(), state.lent():
+            current.average_into(params.host, state.host)
         network.iteration_count = current.iteration_count
         if self._first_state is not None:
             network.updater_state[...] = self._first_state
@@ -307,7 +323,7 @@ class ParameterAveragingExchange(ClusterExchange):
         self._round += 1
 
     def _snapshot(self, network: Network[Any]) -> RoundSnapshot:
-        state = network.updater_state
+        state = to_host(network.updater_state)
         return RoundSnapshot(
             phase=self._phase,
             round=self._round,
@@ -315,7 +331,7 @@ class ParameterAveragingExchange(ClusterExchange):
             remaining=self._to_train - self._trained,
             examples=self._examples,
             iteration_count=network.iteration_count,
-            params=network.params,
+            params=to_host(network.params),
             updater_state=state if self._master.save_updater else state[:0],
         )
 

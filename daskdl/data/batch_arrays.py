@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from daskdl.arrays.namespace import to_host
 from daskdl.errors import DataError, ShapeError
 
 __all__ = ["as_batch_array", "as_keys", "check_same_length"]
@@ -19,7 +20,7 @@ def as_batch_array(who: str, name: str, value: Any) -> NDArray[Any]:
     who, name : str
         Of the data set and of its part, for messages.
     value : array_like of shape (batch, ...)
-        Not copied if it is an array already.
+        Not copied if it is an array of NumPy already; one of CuPy comes to the host.
 
     Returns
     -------
@@ -34,7 +35,7 @@ def as_batch_array(who: str, name: str, value: Any) -> NDArray[Any]:
         If it has no axis.
     """
     try:
-        array = np.asarray(value)
+        array = to_host(value)
     except ValueError as error:
         raise DataError(
             f"{who}: {name} must be a regular array of numbers, got ragged rows."

@@ -10,6 +10,7 @@ import json
 import zlib
 from typing import Any, BinaryIO
 
+from daskdl.arrays.host_vector import HostVector
 from daskdl.arrays.namespace import to_host
 from daskdl.data.files import open_input, open_output
 from daskdl.data.normalizers.kinds import normalizer_from_dict
@@ -135,16 +136,17 @@ def _read(file: TensorFile) -> Network[Any]:
     _check_tensors("shapes of the parameters", stored, wanted)
     network = about.network()
     about.check("updater_state", _state_layout(network))
-    views = {
-        **{f"{_PARAM}{name}": view for name, view in network.param_table().items()},
-        _UPDATER_STATE: network.updater_state,
-    }
-    _check_tensors(
-        "shapes and types of all tensors",
-        {name: (item.shape, item.dtype.name) for name, item in file.tensors.items()},
-        {name: (view.shape, view.dtype.name) for name, view in views.items()},
-    )
-    crcs = {name: file.read_into(name, views[name]) for name in file.tensors}
+    params, state = map(HostVector, (network.params, network.updater_state))
+    with params.lent(), state.lent():
+        table = network.layout.views(params.host)
+        views = {f"{_PARAM}{name}": view for name, view in table.items()}
+        views[_UPDATER_STATE] = state.host
+        _check_tensors(
+            "shapes and types of all tensors",
+            {name: (it.shape, it.dtype.name) for name, it in file.tensors.items()},
+            {name: (view.shape, view.dtype.name) for name, view in views.items()},
+        )
+        crcs = {name: file.read_into(name, views[name]) for name in file.tensors}
     _check_tensors("checksums of the tensors", crcs, values.get("crc32"))
     if values.get("normalizer") is not None:
         network.normalizer = normalizer_from_dict(values["normalizer"])

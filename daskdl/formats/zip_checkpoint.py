@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.data.normalizers.kinds import normalizer_from_dict
 from daskdl.data.zip_files import ZipEntries
 from daskdl.errors import FormatError
@@ -55,9 +55,10 @@ def read_zip_checkpoint(stream: BinaryIO) -> Network[Any]:
     about.check("layout", [[name, list(shape)] for name, shape in about.shapes.items()])
     params = _array(archive, _PARAMS, about.n_params, about.dtype)
     network = about.network()
-    network.params[...] = params
+    network.params[...] = to_device(params, network.params)
     state = network.updater_state
-    state[...] = _array(archive, _UPDATER_STATE, state.size, about.dtype)
+    values = _array(archive, _UPDATER_STATE, state.size, about.dtype)
+    state[...] = to_device(values, state)
     if _NORMALIZER in archive.names:
         network.normalizer = normalizer_from_dict(_json(archive, _NORMALIZER))
     return network

@@ -1,11 +1,12 @@
 """The border of a network: batches are checked, come in, and results go out."""
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, to_host, to_namespace
 from daskdl.data.batch_arrays import as_batch_array
 from daskdl.errors import DataError
 from daskdl.nn.batches import (
@@ -35,6 +36,9 @@ class Border:
         What comes in, what goes out, and what the labels of each output are.
     dtype : dtype
         Of the network.
+    namespace : module
+        Where the layers want their arrays, ``numpy`` or ``cupy``. What comes in may lie
+        anywhere, and what goes out is NumPy's.
     steps : function of int -> int or None, optional
         How many time steps come out for so many that go in, where it can be told;
         labels of time series must be as long.
@@ -48,6 +52,7 @@ class Border:
         labels: Sequence[Port],
         dtype: np.dtype[Any],
         *,
+        namespace: ModuleType = np,
         steps: Callable[[int], int | None] | None = None,
     ) -> None:
         self._who = who
@@ -55,6 +60,7 @@ class Border:
         self._outputs = outputs
         self._labels = labels
         self._dtype = dtype
+        self._namespace = namespace
         self._steps = steps
 
     def checked(self, batch: Batch, *, any_length: bool = False) -> Arrays:
@@ -116,18 +122,12 @@ class Border:
 
     def features(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Return features and their masks as the first layers want them."""
-        features = [
-            to_inside(array, port.type, self._dtype)
-            for array, port in zip(arrays.features, self._inputs, strict=True)
-        ]
+        features = self._enter(arrays.features, self._inputs)
         return features, self._masks(arrays.features_masks, self._inputs)
 
     def labels(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Return labels and their masks as the output layers want them."""
-        labels = [
-            to_inside(array, port.type, self._dtype)
-            for array, port in zip(arrays.labels, self._labels, strict=True)
-        ]
+        labels = self._enter(arrays.labels, self._labels)
         return labels, self._masks(arrays.labels_masks, self._labels)
 
     def masks_of(self, outputs: Sequence[FloatArray], labels_mask: Any) -> Masks:
@@ -161,13 +161,20 @@ class Border:
     def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Return outputs as new arrays in the data format of the caller."""
         return [
-            to_border(array, port.type)
+            to_border(to_host(array), port.type)
             for array, port in zip(outputs, self._outputs, strict=True)
         ]
 
     def _check_features(self, arrays: Arrays, *, any_length: bool) -> None:
         inputs = of_any_length(self._inputs) if any_length else self._inputs
         check_features(self._who, inputs, arrays.features, arrays.features_masks)
+
+    def _enter(self, arrays: Sequence[Any], ports: Sequence[Port]) -> list[FloatArray]:
+        inside = [
+            to_inside(array, port.type, self._dtype)
+            for array, port in zip(arrays, ports, strict=True)
+        ]
+        return [to_namespace(array, self._namespace) for array in inside]
 
     def _masks(self, arrays: Sequence[Any], ports: Sequence[Port]) -> Masks:
         masks: Masks = []
@@ -176,7 +183,7 @@ class Border:
             # One of pixels, or of single numbers of series or images, has their axes.
             if mask is not None and mask.ndim == len(port.type.shape) + 1 > 2:
                 mask = to_inside(mask, port.type, self._dtype)
-            masks.append(mask)
+            masks.append(None if mask is None else to_namespace(mask, self._namespace))
         return masks
 
 

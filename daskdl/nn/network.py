@@ -6,7 +6,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.checks import check_one_of, check_positive, check_type
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
@@ -148,7 +148,7 @@ class Network(Pretraining[Conf]):
         for layer, target, mask in zip(
             self._output_layers(), labels, masks, strict=True
         ):
-            scores += layer.score_examples(target, mask)
+            scores += to_host(layer.score_examples(target, mask))
         return scores, self._border.leave(results)
 
     def compute_score(self, batch: Batch) -> float:
@@ -207,8 +207,9 @@ class Network(Pretraining[Conf]):
             # Time steps are rows: what counts them needs no axis of time.
             rows = output.reshape(-1, output.shape[-1])
             if mask is not None:
-                mask = mask.reshape(len(rows), -1)
-            evaluation.eval(labels.reshape(-1, labels.shape[-1]), rows, mask)
+                mask = to_host(mask.reshape(len(rows), -1))
+            rows_of_labels = labels.reshape(-1, labels.shape[-1])
+            evaluation.eval(to_host(rows_of_labels), to_host(rows), mask)
         return evaluation
 
     def summary(self) -> str:

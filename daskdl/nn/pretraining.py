@@ -4,9 +4,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.random import IterationStream, stream
 from daskdl.checks import check_positive, some
 from daskdl.errors import OptionError
@@ -181,7 +179,8 @@ class _Run:
 
     def __init__(self, plan: UpdatePlan, network: Pretraining[Any], node: Node) -> None:
         self.plan = plan
-        self.updater_state: FloatArray = np.zeros(plan.state_size, network.dtype)
+        xp = array_namespace(network.params)
+        self.updater_state: FloatArray = xp.zeros(plan.state_size, network.dtype)
         self.slots = [
             network.layout[f"{node.key}_{item.name}"] for item in node.parameters
         ]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from daskdl.arrays.device import network_namespace
 from daskdl.arrays.flat import ParamLayout, Slot
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.arrays.random import stream
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
@@ -83,7 +84,8 @@ class NetworkStructure(ABC, Generic[Conf]):
         self.score = float("nan")
         self.normalizer: Normalizer | None = None
         self._nodes = conf.nodes()
-        self._workspace = Workspace()
+        namespace = network_namespace()
+        self._workspace = Workspace(namespace)
         self._parts = [(node, self._part(node)) for node in self._nodes]
         self._layers = [
             layer
@@ -104,9 +106,9 @@ class NetworkStructure(ABC, Generic[Conf]):
             }
         )
         self._plan = UpdatePlan(self.layout, stretches(self.layout, self._nodes))
-        self._params: FloatArray = np.zeros(self.layout.size, self.dtype)
-        self._gradients: FloatArray = np.zeros(self.layout.size, self.dtype)
-        self._updater_state: FloatArray = np.zeros(self._plan.state_size, self.dtype)
+        sizes = (self.layout.size, self.layout.size, self._plan.state_size)
+        vectors: list[FloatArray] = [namespace.zeros(n, self.dtype) for n in sizes]
+        self._params, self._gradients, self._updater_state = vectors
         self._bind()
         self._border = Border(
             type(self).__name__,
@@ -114,6 +116,7 @@ class NetworkStructure(ABC, Generic[Conf]):
             self.outputs,
             self.labels,
             self.dtype,
+            namespace=namespace,
             steps=output_steps(conf),
         )
         self._is_initialized = False
@@ -232,8 +235,8 @@ class NetworkStructure(ABC, Generic[Conf]):
         return _rebuild, (
             type(self),
             self.conf,
-            self._params,
-            self._updater_state,
+            to_host(self._params),
+            to_host(self._updater_state),
             {name: getattr(self, name) for name in kept},
         )
 
@@ -275,13 +278,13 @@ class NetworkStructure(ABC, Generic[Conf]):
             )
 
     def _copy_in(self, what: str, vector: FloatArray, values: Any) -> None:
-        values = np.asarray(values)
+        values = to_host(values)
         if values.size != vector.size:
             raise ShapeError(
                 f"{type(self).__name__}: {what} must have {vector.size} elements, "
                 f"got {values.size}."
             )
-        vector[...] = values.reshape(-1)
+        vector[...] = to_device(values.reshape(-1), vector)
 
     def _who_is(self, node: Node) -> str:
         kind = type(node.conf).__name__

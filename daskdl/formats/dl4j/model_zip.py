@@ -18,7 +18,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.arrays.namespace import FloatArray, to_host
+from daskdl.arrays.host_vector import HostVector
+from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.checks import some
 from daskdl.data.dl4j_normalizers import read_normalizer, write_normalizer
 from daskdl.data.files import open_input, open_output
@@ -220,7 +221,8 @@ def _network(
         raise FormatError(f"{who}: {CONFIGURATION}: {error}") from None
     if vector is not None:
         place = f"{who}: {_COEFFICIENTS}"
-        network.params[...] = from_dl4j(network, vector, who=place)
+        params = from_dl4j(network, vector, who=place)
+        network.params[...] = to_device(params, network.params)
     network.iteration_count = counters.iteration
     network.epoch_count = counters.epoch
     return network
@@ -229,7 +231,9 @@ def _network(
 def _read_state(archive: ZipEntries, network: Network[Any], who: str) -> None:
     size = network.updater_state.size
     state = _read_numbers(archive, _UPDATER_STATE, size, who)
-    network.updater_state[state_order(network)] = state
+    ours = HostVector(network.updater_state)
+    with ours.lent():
+        ours.host[state_order(network)] = state
 
 
 def _read_vector(

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
+from daskdl.arrays.namespace import to_device
 from daskdl.checks import did_you_mean, some
 from daskdl.errors import OptionError
 from daskdl.nn.conf.defaults import NetworkConf
@@ -164,7 +165,7 @@ class TransferLearning(ABC, Generic[N]):
                 key in old and old[key].shape == new[key].shape for key in keys
             )
             for key in keys if stayed else ():
-                new[key][...] = old[key]
+                new[key][...] = to_device(old[key], new[key])
         network.normalizer = self._network.normalizer
         return network
 

@@ -32,33 +32,37 @@ from tests.unit.cluster.simulation_world import Actor, Killed, World
 class TallyNetwork:
     """Counts in its parameters how often each example was trained in each epoch.
 
-    ``params[epoch * examples + example]`` is 1 where that was once.
+    ``params[epoch * examples + example]`` is 1 where that was once. ``put`` brings
+    arrays to where the network lives.
     """
 
     running_slots = ()
     searches_lines = False
 
-    def __init__(self, examples: int, epochs: int, dtype: Any = np.float32) -> None:
+    def __init__(
+        self, examples: int, epochs: int, dtype: Any = np.float32, put: Any = np.asarray
+    ) -> None:
         self.conf = SimpleNamespace(seed=1, to_dict=lambda: {"examples": examples})
         self._examples = examples
-        self.params = np.zeros(examples * epochs, dtype)
-        self.updater_state = np.zeros(3, dtype)
+        self._put = put
+        self.params = put(np.zeros(examples * epochs, dtype))
+        self.updater_state = put(np.zeros(3, dtype))
         self.iteration_count = 0
         self.epoch_count = 0
         self.score = 0.0
 
     def copy(self) -> "TallyNetwork":
         epochs = self.params.size // self._examples
-        return TallyNetwork(self._examples, epochs, self.params.dtype)
+        return TallyNetwork(self._examples, epochs, self.params.dtype, self._put)
 
     def compute_gradients(self, batch: DataSet, *, rng_stream: int) -> float:
         self._batch = batch.features[:, 0].astype(int)
         return 1.0
 
     def compute_update(self) -> Any:
-        update = np.zeros_like(self.params)
+        update = np.zeros(self.params.shape, self.params.dtype)
         update[self.epoch_count * self._examples + self._batch] = -1
-        return update
+        return self._put(update)
 
     def apply_update(self, update: Any) -> None:
         self.params -= update
@@ -370,12 +374,16 @@ def simulate(
     *,
     epochs: int = 1,
     dtype: Any = np.float32,
+    put: Any = np.asarray,
 ) -> Outcome:
-    """Run one fit with the real driver and the real members."""
+    """Run one fit with the real driver and the real members.
+
+    What members hold lies where `put` brings it, what the driver holds does not.
+    """
     world = World(seed)
     cluster = SimulatedCluster(world, workers)
     network = TallyNetwork(data.examples, epochs, dtype)
-    cluster.blank = network
+    cluster.blank = TallyNetwork(data.examples, epochs, dtype, put)
     for module in (driver, exchange, session, progress):
         monkeypatch.setattr(module, "time", world)
     monkeypatch.setattr(session, "get_worker", lambda: cluster)

@@ -4,6 +4,7 @@ A seed that fails fails again: everything random comes from it.
 """
 
 import random
+import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -16,6 +17,7 @@ from daskdl.cluster.masters.options import (
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.residual import NoOpResidualPostProcessor
 from daskdl.errors import WorkerLostError
+from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
 from tests.unit.cluster.simulation_cluster import (
     Fate,
     Worker,
@@ -78,7 +80,7 @@ def healthy_fit(monkeypatch, seed, make_master, **options):
     )
 
 
-def disturbed_fit(monkeypatch, seed, make_master):
+def disturbed_fit(monkeypatch, seed, make_master, **options):
     """A fit in which some workers go at random, but at least one stays."""
     rng = random.Random(seed)
     epochs = rng.randint(1, 3)
@@ -89,7 +91,13 @@ def disturbed_fit(monkeypatch, seed, make_master):
         fate = random_fate(rng, epochs) if rng.random() < 0.5 else None
         workers.append(Worker(f"late{number}", fate, from_epoch=rng.randint(1, 2)))
     return simulate(
-        monkeypatch, seed, make_master(rng), workers, random_data(rng), epochs=epochs
+        monkeypatch,
+        seed,
+        make_master(rng),
+        workers,
+        random_data(rng),
+        epochs=epochs,
+        **options,
     )
 
 
@@ -191,6 +199,24 @@ def test_survivors_of_averaging_end_with_equal_bits(monkeypatch, seed):
     outcome = disturbed_fit(monkeypatch, seed, averaging)
     assert outcome.error is None
     assert_phases_end_equal(outcome)
+
+
+@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize("fit", [healthy_fit, disturbed_fit])
+@pytest.mark.parametrize("master", MASTERS)
+def test_workers_with_gpus_end_with_the_same_bits(monkeypatch, master, fit, seed):
+    """Vectors on a device, which the client has not."""
+    monkeypatch.setitem(sys.modules, "cupy", Namespace)
+    host = fit(monkeypatch, seed, MASTERS[master])
+    device = fit(monkeypatch, seed, MASTERS[master], put=pretend)
+    assert type(device.error) is type(host.error)
+    assert all(isinstance(w.network.params, PretendArray) for w in device.survivors)
+    ends = [
+        [(plain(w.network.params).tobytes(), w.network.iteration_count) for w in ran]
+        for ran in (device.survivors, host.survivors)
+    ]
+    assert ends[0] == ends[1]
+    assert type(device.network.params) is np.ndarray
 
 
 @pytest.mark.slow

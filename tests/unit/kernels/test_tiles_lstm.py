@@ -16,7 +16,7 @@ from daskdl.kernels.recurrent.trace import take_trace
 from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
 from daskdl.nn.activations.table import activation_function
 from tests.memory import peak_bytes
-from tests.unit.layers.pretend_cupy import pretend
+from tests.pretend_cupy import pretend
 
 # batch, time, n_in, n_out
 SIZES = [

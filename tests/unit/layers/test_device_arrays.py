@@ -8,7 +8,7 @@ import pytest
 from daskdl.arrays.workspace import Workspace
 from tests.unit.layers.cases import CASES, OUTPUTS
 from tests.unit.layers.cases import Alone as AloneLayer
-from tests.unit.layers.pretend_cupy import Namespace, PretendArray, plain, pretend
+from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
 from tests.unit.layers.vertex_cases import MASK, VERTICES
 from tests.unit.layers.vertex_cases import Alone as AloneVertex
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from daskdl.nn.activations.table import activation_function
-from tests.unit.layers.pretend_cupy import Namespace, PretendArray, plain, pretend
+from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
 from tests.unit.layers.test_activations import ALL
 from tests.unit.layers.test_losses import PAIRS, ROW_MASKS, made
 

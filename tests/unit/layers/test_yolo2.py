@@ -11,7 +11,7 @@ from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, Recurrent
 from daskdl.nn.layers.table import build_layer
 from tests.gradients import check_gradient
-from tests.unit.layers.pretend_cupy import Namespace, plain, pretend
+from tests.pretend_cupy import Namespace, plain, pretend
 
 PRIORS = ((1.0, 1.5), (2.0, 1.0))
 GRID = Convolutional(height=3, width=4, channels=16)

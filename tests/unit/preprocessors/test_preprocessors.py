@@ -17,7 +17,7 @@ from daskdl.nn.conf.input_type import (
 from daskdl.nn.doors import to_border
 from daskdl.nn.preprocessors.table import PREPROCESSORS, build_preprocessor
 from tests.memory import kept_bytes
-from tests.unit.layers.pretend_cupy import Namespace, PretendArray, plain, pretend
+from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
 
 BATCH, STEPS = 2, 3
 ROWS = FeedForward(size=12)

@@ -1,9 +1,11 @@
 """A stand-in for CuPy: its strictness on NumPy's arithmetic.
 
 Like CuPy's, its arrays refuse to meet a NumPy array, to be converted to one without
-being asked, and to be handled by anything but functions that CuPy has too.
+being asked, and to be handled by anything but functions that CuPy has too. And they
+refuse what CuPy computes wrongly without a word: an output that overlaps an input.
 """
 
+import itertools
 import types
 from typing import ClassVar
 
@@ -13,6 +15,7 @@ import numpy as np
 NAMES = frozenset(
     [
         "abs",
+        "absolute",
         "add",
         "all",
         "any",
@@ -26,6 +29,7 @@ NAMES = frozenset(
         "concatenate",
         "copyto",
         "divide",
+        "dot",
         "einsum",
         "empty",
         "empty_like",
@@ -34,6 +38,7 @@ NAMES = frozenset(
         "expm1",
         "finfo",
         "flatnonzero",
+        "float64",
         "floor",
         "full",
         "greater",
@@ -65,6 +70,7 @@ NAMES = frozenset(
         "take",
         "take_along_axis",
         "tanh",
+        "uint32",
         "uint8",
         "where",
         "zeros",
@@ -80,6 +86,7 @@ class PretendArray(np.ndarray):
         refuse_host_arrays((*inputs, *out, *options.values()))
         options = {key: plain(value) for key, value in options.items()}
         if out:
+            refuse_overlaps(inputs, out)
             options["out"] = tuple(plain(array) for array in out)
         result = getattr(ufunc, method)(*map(plain, inputs), **options)
         return out[0] if out else pretend(result)
@@ -96,10 +103,15 @@ class PretendArray(np.ndarray):
 
     def __setitem__(self, index, value):
         refuse_host_arrays((*as_tuple(index), value))
+        if isinstance(value, PretendArray):
+            refuse_overlaps([value], [self[index]])
         super().__setitem__(plain(index), plain(value))
 
-    def sum(self, **options):
-        return Namespace.sum(self, **options)
+    def get(self):
+        return plain(self).copy()
+
+    def sum(self, *args, **options):
+        return Namespace.sum(self, *args, **options)
 
     def any(self, **options):
         return Namespace.any(self, **options)
@@ -130,6 +142,17 @@ def refuse_host_arrays(values):
             raise TypeError("Unsupported type <class 'numpy.ndarray'>")
 
 
+def refuse_overlaps(inputs, outputs):
+    arrays = [array for array in inputs if isinstance(array, PretendArray)]
+    for array, out in itertools.product(map(plain, arrays), map(plain, outputs)):
+        if np.shares_memory(array, out) and not is_same_view(array, out):
+            raise TypeError("an output overlaps an input: CuPy reads what it has written")
+
+
+def is_same_view(one, other):
+    return one.__array_interface__ == other.__array_interface__
+
+
 def wrapped(name):
     function = getattr(np, name)
 
@@ -139,6 +162,7 @@ def wrapped(name):
         if name != "asarray":
             refuse_host_arrays((*args, out, *options.values()))
         if out is not None:
+            refuse_overlaps(args, [out])
             options["out"] = plain(out)
         result = function(*plain(args), **{k: plain(v) for k, v in options.items()})
         return pretend(result) if out is None else out
@@ -150,6 +174,10 @@ def wrapped(name):
 
 class Namespace(types.SimpleNamespace):
     """Stands where the module ``cupy`` would."""
+
+    cuda: ClassVar = types.SimpleNamespace(
+        runtime=types.SimpleNamespace(getDeviceCount=lambda: 1)
+    )
 
     lib: ClassVar = types.SimpleNamespace(
         stride_tricks=types.SimpleNamespace(
