@@ -24,7 +24,7 @@ N_WORKERS = 3
 def client():
     with (
         LocalCluster(
-            n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0"
+            n_workers=N_WORKERS, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -22,7 +22,7 @@ def run_all_to_all(n, **options):
         LocalCluster(
             n_workers=N_WORKERS,
             threads_per_worker=1,
-            dashboard_address=":0",
+            dashboard_address="127.0.0.1:0",
             **options,
         ) as cluster,
         Client(cluster, security=options.get("security")) as client,
@@ -72,7 +72,7 @@ def test_in_process_nobody_writes_to_the_memory_of_another():
             n_workers=3,
             threads_per_worker=1,
             processes=False,
-            dashboard_address=":0",
+            dashboard_address="127.0.0.1:0",
         ) as cluster,
         Client(cluster) as client,
     ):

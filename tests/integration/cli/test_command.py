@@ -98,6 +98,8 @@ def long_run(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # What a shell started in the background ignores Ctrl-C, and so do its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     for line in process.stderr:
         if line.startswith("epoch 2/100000  done"):
