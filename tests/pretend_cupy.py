@@ -146,7 +146,9 @@ def refuse_overlaps(inputs, outputs):
     arrays = [array for array in inputs if isinstance(array, PretendArray)]
     for array, out in itertools.product(map(plain, arrays), map(plain, outputs)):
         if np.shares_memory(array, out) and not is_same_view(array, out):
-            raise TypeError("an output overlaps an input: CuPy reads what it has written")
+            raise TypeError(
+                "an output overlaps an input: CuPy reads what it has written"
+            )
 
 
 def is_same_view(one, other):

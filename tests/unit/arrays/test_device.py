@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import daskdl as dl
 from daskdl.arrays.device import n_devices, network_namespace
 from daskdl.errors import DeviceError, MissingExtraError, OptionError
 from tests.pretend_cupy import Namespace
@@ -66,8 +65,3 @@ def test_a_network_says_that_there_is_no_device(monkeypatch, count, got):
 
 def test_devices_are_counted():
     assert n_devices(cupy_with(lambda: 4)) == 4
-
-
-def test_the_error_is_one_of_the_package():
-    assert issubclass(dl.DaskdlError, Exception)
-    assert issubclass(DeviceError, dl.DaskdlError)

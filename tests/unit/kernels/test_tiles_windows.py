@@ -20,8 +20,8 @@ from daskdl.kernels.window_products import (
 )
 from daskdl.kernels.window_products.geometry import Geometry
 from tests.memory import peak_bytes
-from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 from tests.pretend_cupy import pretend
+from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 
 def window_of(sizes, kernel, stride=1, padding=0, dilation=1, mode="truncate"):

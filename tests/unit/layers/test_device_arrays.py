@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.workspace import Workspace
+from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
 from tests.unit.layers.cases import CASES, OUTPUTS
 from tests.unit.layers.cases import Alone as AloneLayer
-from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
 from tests.unit.layers.vertex_cases import MASK, VERTICES
 from tests.unit.layers.vertex_cases import Alone as AloneVertex
 

@@ -110,7 +110,9 @@ def test_graphs_of_several_inputs_are_the_same(on_device, rng):
     assert_same(device, host)
 
 
-@pytest.mark.parametrize("algo", ["line_gradient_descent", "conjugate_gradient", "lbfgs"])
+@pytest.mark.parametrize(
+    "algo", ["line_gradient_descent", "conjugate_gradient", "lbfgs"]
+)
 def test_line_searches_are_the_same(on_device, rng, algo):
     host, data = mlp(optimization_algo=algo), rows(rng)
     device = on_device(host)
