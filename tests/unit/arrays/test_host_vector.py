@@ -35,9 +35,14 @@ def test_what_became_of_it_comes_back(on_device):
 
 def test_it_comes_back_after_an_error_too(on_device):
     vector = HostVector(on_device)
-    with pytest.raises(KeyError), vector.lent():
-        vector.host[0] = 5
-        raise KeyError
+
+    def fail():
+        with vector.lent():
+            vector.host[0] = 5
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert plain(on_device)[0] == 5
 
 
