@@ -315,12 +315,28 @@ class Cluster(Conf):
     scheduler: Annotated[
         str | None, Field(description="Address of a running one: tcp://host:8786.")
     ] = None
+    resources: Annotated[
+        dict[str, Positive] | None,
+        Field(
+            description="What a worker of the running cluster must offer to train, "
+            "such as GPU: 1."
+        ),
+    ] = None
     timeout_s: Annotated[
         Positive, Field(description="Limit for the scheduler's answer.")
     ] = 10.0
     dashboard: Annotated[
         bool, Field(description="Serve Dask's dashboard of a cluster started here.")
     ] = False
+
+    @model_validator(mode="after")
+    def _check_resources(self) -> "Cluster":
+        if self.resources and self.scheduler is None:
+            raise PathError(
+                "goes with a scheduler only: workers started here offer none.",
+                "resources",
+            )
+        return self
 
 
 class Job(Conf):

@@ -85,7 +85,8 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
 
 def cluster_options(cluster: Cluster) -> ClusterOptions:
     """Return the options for :func:`daskdl.cluster.connect.connect`."""
-    return ClusterOptions(**cluster.model_dump())
+    # Resources are a matter of each fit.
+    return ClusterOptions(**cluster.model_dump(exclude={"resources"}))
 
 
 def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
@@ -103,6 +104,7 @@ def _train(
         epochs=job.training.epochs,
         batch_size=_batch_size(job, train),
         shuffle=job.training.shuffle,
+        resources=job.cluster.resources,
         on_event=view.on_event,
         on_epoch=lambda network: directory.save(
             CHECKPOINT, network, normalizer=front.normalizer

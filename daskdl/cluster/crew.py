@@ -12,7 +12,7 @@ from typing import Any
 from distributed import CancelledError, Client, Future
 from distributed.comm import CommClosedError
 
-from daskdl.checks import some
+from daskdl.checks import check_positive, some
 from daskdl.cluster import bus
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
@@ -54,6 +54,13 @@ class Crew:
         What the session is about.
     workers : sequence of str or int, optional
         Addresses, or how many; ``None`` takes all that the cluster has.
+    resources : dict of str to float, optional
+        What a worker must offer to take part; a member holds it as long as it lives.
+
+    Raises
+    ------
+    OptionError
+        If `client` is asynchronous, or resources are no amounts.
     """
 
     def __init__(
@@ -62,6 +69,7 @@ class Crew:
         master: TrainingMaster,
         data: PreparedData,
         workers: Sequence[str] | int | None,
+        resources: Mapping[str, float] | None = None,
     ) -> None:
         if client.asynchronous:
             raise OptionError(
@@ -71,6 +79,9 @@ class Crew:
         self._client = client
         self._partitions = data.source.partitions
         self._wanted = workers
+        self._resources = dict(resources or {})
+        for name, amount in self._resources.items():
+            check_positive("Session", f"resources[{name!r}]", amount)
         self._spec = SessionSpec(
             session=uuid.uuid4().hex, master=master, normalizer=data.normalizer
         )
@@ -120,12 +131,27 @@ class Crew:
     def newcomers(self) -> list[str]:
         """Return workers that may join: asked for, there, and not yet taken."""
         taken = set(self.addresses.values()) | self._dismissed
-        free = sorted(set(self._client.nthreads()) - taken)
+        free = sorted(set(self._suitable()) - taken)
         if isinstance(self._wanted, int):
             return free[: max(0, self._wanted - len(self._members))]
         if self._wanted is not None:
             return [address for address in free if address in self._wanted]
         return free
+
+    def _suitable(self) -> list[str]:
+        """Return workers that offer what a member needs."""
+        if not self._resources:
+            return list(self._client.nthreads())
+        # From 2025.4 to 2026.3 it lists five workers unless it is told not to.
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        return [
+            address
+            for address, worker in workers.items()
+            if all(
+                worker["resources"].get(name, 0) >= amount
+                for name, amount in self._resources.items()
+            )
+        ]
 
     def start(self, state: NetworkState) -> None:
         """Start a member on every newcomer, from `state`."""
@@ -146,6 +172,7 @@ class Crew:
                 key=f"{self._spec.topic}-{rank}",
                 workers=[address],
                 allow_other_workers=False,
+                resources=self._resources or None,
                 pure=False,
                 retries=0,
                 priority=PRIORITY,
@@ -252,6 +279,12 @@ class Crew:
             n_wanted = self._wanted if isinstance(self._wanted, int) else 1
             if len(addresses) >= n_wanted:
                 return
+            if self._resources:
+                raise OptionError(
+                    f"Session: {n_wanted} workers must offer {self._resources}, got "
+                    f"{len(addresses)} of {len(there)} that do. Start workers with "
+                    "--resources, or leave resources out."
+                )
             raise OptionError(
                 f"Session: workers must be workers of the cluster, got "
                 f"{self._wanted!r}; it has {len(there)}: {some(there)}."

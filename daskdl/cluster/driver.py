@@ -60,6 +60,8 @@ class Driver:
         What they train on.
     workers : sequence of str or int, optional
         Addresses, or how many; ``None`` takes all that the cluster has.
+    resources : dict of str to float, optional
+        What a worker must offer to take part.
     on_event : callable, optional
         Called with each event, in this thread.
     on_epoch : callable, optional
@@ -74,6 +76,7 @@ class Driver:
         data: PreparedData,
         *,
         workers: Sequence[str] | int | None = None,
+        resources: Mapping[str, float] | None = None,
         on_event: OnEvent | None = None,
         on_epoch: OnEpoch | None = None,
     ) -> None:
@@ -82,7 +85,7 @@ class Driver:
         self._data = data
         self._on_event = on_event
         self._on_epoch = on_epoch
-        self._crew = Crew(client, master, data, workers)
+        self._crew = Crew(client, master, data, workers, resources)
         self._epoch = 0  # of this fit, from 1
         self._phase = 0
         self._start_s = time.monotonic()

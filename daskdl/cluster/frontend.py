@@ -5,7 +5,7 @@ as data is whatever a source opens: a path or paths, DataSets, Dask or xarray
 collections. Every method answers to DL4J's camelCase name as well.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -119,6 +119,7 @@ class ClusterNetwork(Generic[N]):
         batch_size: int | None = None,
         shuffle: bool = False,
         workers: Sequence[str] | int | None = None,
+        resources: Mapping[str, float] | None = None,
         options: SourceOptions | None = None,
         on_event: OnEvent | None = None,
         on_epoch: OnEpoch | None = None,
@@ -139,6 +140,10 @@ class ClusterNetwork(Generic[N]):
             Whether each epoch visits the minibatches in another order.
         workers : sequence of str or int, optional
             Addresses, or how many; all that the cluster has if not given.
+        resources : dict of str to float, optional
+            What a worker must offer to take part, in Dask's words: ``{"GPU": 1}`` takes
+            those that were started with ``--resources GPU=1``. Each holds it until the
+            fit ends.
         options, **source_options
             How to read `data`: see :class:`SourceOptions`. Single options may be given
             as keywords, such as ``features="features", label="label"``.
@@ -185,6 +190,7 @@ class ClusterNetwork(Generic[N]):
             self._master,
             prepared,
             workers=workers,
+            resources=resources,
             on_event=on_event,
             on_epoch=on_epoch,
         ) as driver:

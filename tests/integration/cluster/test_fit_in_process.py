@@ -21,7 +21,7 @@ from daskdl.cluster.stats.events import EpochFinished, FitStarted, Progress
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
-from daskdl.errors import ClusterError, SourceNotFoundError
+from daskdl.errors import ClusterError, OptionError, SourceNotFoundError
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
@@ -267,3 +267,19 @@ def test_every_example_is_trained_when_a_worker_is_retired(client, cluster, mast
     report = front.last_fit
     assert report.examples - report.repeated_examples == 8000
     cluster.scale(2)
+
+
+def test_workers_that_offer_a_resource_train_alone(client, cluster, master):
+    """A worker more, which offers one GPU and comes for this test."""
+    cluster.new_spec["options"]["resources"] = {"GPU": 1}
+    try:
+        cluster.scale(3)
+        client.wait_for_workers(3)
+        front = DaskMultiLayer(client, network(), master)
+        front.fit(blobs(200), batch_size=10, resources={"GPU": 1})
+        assert [epoch.workers for epoch in front.last_fit.epochs] == [1]
+        with pytest.raises(OptionError, match="2 workers must offer"):
+            front.fit(blobs(200), batch_size=10, workers=2, resources={"GPU": 1})
+    finally:
+        cluster.new_spec["options"]["resources"] = None
+        cluster.scale(2)

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from daskdl.cli.job import Cluster, Data, Job, Training
+from daskdl.cli.job_run import cluster_options
 from daskdl.cluster.connect import ClusterOptions
 from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
@@ -134,7 +135,17 @@ def test_every_option_of_a_source_can_stand_in_a_job():
 
 def test_the_cluster_has_the_options_of_connect():
     options = {field.name for field in fields(ClusterOptions)}
-    assert set(Cluster.model_fields) == options
+    assert set(Cluster.model_fields) - {"resources"} == options
+
+
+def test_resources_go_with_a_scheduler_only(job_values):
+    job_values["cluster"] = {"resources": {"GPU": 1}}
+    with pytest.raises(ValidationError, match="goes with a scheduler only"):
+        Job.model_validate(job_values)
+    job_values["cluster"]["scheduler"] = "tcp://h:8786"
+    job = Job.model_validate(job_values)
+    assert job.cluster.resources == {"GPU": 1}
+    assert cluster_options(job.cluster).scheduler == "tcp://h:8786"
 
 
 def test_a_graph_may_name_its_columns(job_values):

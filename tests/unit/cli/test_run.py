@@ -30,7 +30,7 @@ class FakeFront:
         self.last_fit = FitReport(examples=80, wall_s=2.0, examples_per_s=40.0)
         self.last_fit.bytes_sent = 1234
 
-    def fit(self, data, *, epochs, batch_size, shuffle, on_event, on_epoch):
+    def fit(self, data, *, epochs, batch_size, shuffle, resources, on_event, on_epoch):
         self._tell(on_event, started())
         for epoch in range(1, epochs + 1):
             if epoch == 2:

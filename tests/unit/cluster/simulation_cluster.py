@@ -228,6 +228,7 @@ class SimulatedCrew:
         master: TrainingMaster,
         data: PreparedData,
         workers: None,
+        resources: None,
     ) -> None:
         self._cluster = cluster
         self._world = cluster.world

@@ -62,7 +62,17 @@ class FakeClient:
         self.delivered = []
         self.answers = {}
         self.cancelled = []
+        self.resources = {}
         self._in_loop = False
+
+    def scheduler_info(self, n_workers):
+        assert n_workers == -1, "not all of them"
+        return {
+            "workers": {
+                address: {"resources": self.resources.get(address, {})}
+                for address in self.workers
+            }
+        }
 
     def nthreads(self):
         there = dict.fromkeys(self.workers, 1)
@@ -95,6 +105,7 @@ class FakeClient:
         return state
 
     def submit(self, function, spec, rank, address, state, **options):
+        self.needed = options["resources"]
         self.futures.append(FakeFuture())
         return self.futures[-1]
 
@@ -102,10 +113,10 @@ class FakeClient:
         self.cancelled += futures
 
 
-def crew_on(client, workers=None):
+def crew_on(client, workers=None, resources=None):
     source = SimpleNamespace(partitions=("p0", "p1", "p2"))
     data = SimpleNamespace(source=source, normalizer=None)
-    return Crew(client, SharedTrainingMaster(), data, workers)
+    return Crew(client, SharedTrainingMaster(), data, workers, resources)
 
 
 @pytest.fixture
@@ -140,6 +151,28 @@ def test_workers_that_the_cluster_has_not_are_refused(client):
 def test_more_workers_than_there_are_are_refused(client):
     with pytest.raises(OptionError, match="must be workers of the cluster, got 9; it"):
         crew_on(client, 9).start(STATE)
+
+
+def test_only_workers_that_offer_the_resources_take_part(client):
+    client.resources = {"a": {"GPU": 1.0}, "b": {"GPU": 0.5}, "c": {"GPU": 2.0}}
+    crew = crew_on(client, resources={"GPU": 1})
+    crew.start(STATE)
+    assert sorted(crew.addresses.values()) == ["a", "c"]
+    assert client.needed == {"GPU": 1}
+
+
+def test_a_task_needs_no_resources_unless_asked_for(crew, client):
+    assert client.needed is None
+
+
+def test_resources_that_nobody_offers_are_refused(client):
+    with pytest.raises(OptionError, match=r"1 workers must offer {'GPU': 1}, got 0 of"):
+        crew_on(client, resources={"GPU": 1}).start(STATE)
+
+
+def test_resources_are_amounts(client):
+    with pytest.raises(OptionError, match=r"resources\['GPU'\] must be > 0, got 0"):
+        crew_on(client, resources={"GPU": 0})
 
 
 def test_as_many_workers_start_as_were_asked_for(client):

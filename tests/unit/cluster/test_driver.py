@@ -23,7 +23,7 @@ from tests.unit.cluster.simulation_cluster import TallyNetwork, numbered_data
 class ScriptedCrew:
     """Members that obey at once, unless the test says what happens instead."""
 
-    def __init__(self, client, master, data, workers):
+    def __init__(self, client, master, data, workers, resources):
         self.addresses = {0: "a", 1: "b"}
         self.events = deque()
         self.orders = []
