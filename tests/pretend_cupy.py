@@ -178,8 +178,17 @@ class Namespace(types.SimpleNamespace):
     """Stands where the module ``cupy`` would."""
 
     cuda: ClassVar = types.SimpleNamespace(
-        runtime=types.SimpleNamespace(getDeviceCount=lambda: 1)
+        runtime=types.SimpleNamespace(
+            getDeviceCount=lambda: 1,
+            getDeviceProperties=lambda number: {
+                "name": b"NVIDIA Pretence",
+                "totalGlobalMem": 80 * 2**30,
+                "major": 9,
+                "minor": 0,
+            },
+        )
     )
+    __version__ = "14.2.0"
 
     lib: ClassVar = types.SimpleNamespace(
         stride_tricks=types.SimpleNamespace(

@@ -4,7 +4,6 @@ A process decides for itself, when it makes a network: clients and schedulers wi
 GPU send networks to workers with one, and a cluster may have workers of both kinds.
 """
 
-import importlib.util
 import os
 from types import ModuleType
 from typing import Any
@@ -15,7 +14,6 @@ from daskdl.checks import check_one_of
 from daskdl.errors import DeviceError, MissingExtraError
 
 PRIORITY_VARIABLE = "DASKDL_BACKEND_PRIORITY_GPU"
-_INSTALL = "Install it with pip install 'daskdl[gpu-cu13]' (or gpu-cu12)"
 
 
 def network_namespace() -> ModuleType:
@@ -42,9 +40,28 @@ def network_namespace() -> ModuleType:
     check_one_of("environment", PRIORITY_VARIABLE, first, ("cupy", "none"))
     if first == "none":
         return np
-    cupy = _cupy()
+    cupy = imported_cupy()
     n_devices(cupy)
     return cupy
+
+
+def imported_cupy() -> ModuleType:
+    """Return CuPy.
+
+    Raises
+    ------
+    MissingExtraError
+        If it cannot be imported.
+    """
+    try:
+        import cupy
+    except ImportError as error:
+        raise MissingExtraError(
+            f"GPU: CuPy must be importable, got {error}. Install it with pip install "
+            f"'daskdl[gpu-cu13]' (or gpu-cu12), or unset {PRIORITY_VARIABLE}."
+        ) from error
+    module: ModuleType = cupy
+    return module
 
 
 def n_devices(cupy: Any) -> int:
@@ -64,25 +81,8 @@ def n_devices(cupy: Any) -> int:
     return count
 
 
-def cupy_is_installed() -> bool:
-    """Return whether CuPy is there, without importing it."""
-    return importlib.util.find_spec("cupy") is not None
-
-
-def _cupy() -> ModuleType:
-    try:
-        import cupy
-    except ImportError as error:
-        raise MissingExtraError(
-            f"environment: CuPy must be importable for {PRIORITY_VARIABLE}=cupy, got "
-            f"{error}. {_INSTALL}, or unset the variable."
-        ) from error
-    module: ModuleType = cupy
-    return module
-
-
 def _no_device(got: str) -> str:
     return (
-        f"environment: a CUDA device must be there for {PRIORITY_VARIABLE}=cupy, got "
-        f"{got}. Check nvidia-smi and CUDA_VISIBLE_DEVICES, or unset the variable."
+        f"GPU: a CUDA device must be there, got {got}. Check nvidia-smi and "
+        f"CUDA_VISIBLE_DEVICES, or unset {PRIORITY_VARIABLE}."
     )

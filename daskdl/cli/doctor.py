@@ -11,6 +11,7 @@ __all__ = ["command"]
 
 @click.command("doctor")
 @click.option("--scheduler", metavar="ADDRESS", help="Also ask this scheduler.")
+@click.option("--gpu", is_flag=True, help="Also check for training on a GPU.")
 @click.option(
     "--warm",
     is_flag=True,
@@ -29,6 +30,7 @@ __all__ = ["command"]
 def command(
     ctx: click.Context,
     scheduler: str | None,
+    gpu: bool,
     warm: bool,
     networks: tuple[str, ...],
     as_json: bool,
@@ -41,7 +43,7 @@ def command(
     compiled for their sizes: name the networks with --network, once for each.
 
     Exit code 0: all that training needs works; 1: something does not. What is only
-    optional (HDFS, a JVM, a GPU) does not change the exit code.
+    optional (HDFS, a JVM) does not change the exit code, nor does a GPU without --gpu.
     """
     if warm:
         _warm(networks, as_json=as_json)
@@ -57,6 +59,10 @@ def command(
     from daskdl.cli.checkup import Finding, check_cluster, check_here
 
     findings: list[Finding] = check_here()
+    if gpu:
+        from daskdl.cli.checkup_gpu import check_gpu
+
+        findings += check_gpu()
     if scheduler is not None:
         findings.append(check_cluster(scheduler))
     table = Table(box=None, pad_edge=False)
