@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.flat import Slot
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.errors import FormatError
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter
@@ -61,11 +61,12 @@ def from_dl4j(
 
 def to_dl4j(network: StepNetwork[Any], vector: NDArray[N]) -> NDArray[N]:
     """Return a vector in the layout of `network` in that of DL4J's files."""
+    host: NDArray[Any] = to_host(vector)
     pieces = [
-        to_file(parameter, vector[slot.offset : slot.stop])
+        to_file(parameter, host[slot.offset : slot.stop])
         for slot, parameter in parameters_of(network)
     ]
-    return np.concatenate(pieces) if pieces else vector.copy()
+    return np.concatenate(pieces) if pieces else host.copy()
 
 
 def parameters_of(network: StepNetwork[Any]) -> Iterator[tuple[Slot, Parameter]]:

@@ -1,7 +1,6 @@
 """Whole networks on CuPy arrays do what they do on NumPy's, tried without a GPU."""
 
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -9,31 +8,11 @@ import pytest
 import daskdl as dl
 from daskdl.arrays.namespace import to_host
 from daskdl.nn.conf.input_type import FeedForward
-from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
+from tests.devices import check_training, living_on
+from tests.pretend_cupy import pretend
 from tests.unit.networks.small import mlp, rnn, rows, two_in_two_out
 from tests.unit.networks.test_dl4j_training import load, minibatches
 from tests.unit.networks.training_cases import CASES
-
-
-@pytest.fixture(autouse=True)
-def _cupy(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", Namespace)
-    # Bit for bit only where both run NumPy's kernels.
-    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
-
-
-@pytest.fixture
-def on_device(monkeypatch):
-    """Return a copy of a network whose arrays all pretend to be CuPy's."""
-
-    def move(network):
-        with monkeypatch.context() as patch:
-            patch.setenv("DASKDL_BACKEND_PRIORITY_GPU", "cupy")
-            moved = pickle.loads(pickle.dumps(network))
-        assert isinstance(moved.params, PretendArray)
-        return moved
-
-    return move
 
 
 def build(name):
@@ -42,24 +21,14 @@ def build(name):
     return (dl.ComputationGraph if is_graph else dl.MultiLayerNetwork)(conf)
 
 
-def assert_same(device, host):
-    assert isinstance(device.params, PretendArray)
-    np.testing.assert_array_equal(plain(device.params), host.params)
-    np.testing.assert_array_equal(plain(device.updater_state), host.updater_state)
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_training_is_the_same(on_device, name):
-    host = build(name)
-    device = on_device(host)
-    for batch in minibatches(load(name)):
-        assert device.fit_minibatch(batch) == host.fit_minibatch(batch)
-    assert_same(device, host)
+def test_training_is_the_same(pretence, name):
+    check_training(pretence, build(name), minibatches(load(name)))
 
 
-def test_what_comes_out_is_an_array_of_numpy(on_device, rng):
+def test_what_comes_out_is_an_array_of_numpy(pretence, rng):
     host, data = mlp(), rows(rng)
-    device = on_device(host)
+    device = pretence.network(host)
     output = device.output(data.features)
     assert type(output) is np.ndarray
     np.testing.assert_array_equal(output, host.output(data.features))
@@ -70,28 +39,28 @@ def test_what_comes_out_is_an_array_of_numpy(on_device, rng):
 
 
 @pytest.mark.parametrize("where", [np.asarray, pretend])
-def test_features_may_lie_anywhere(on_device, rng, where):
+def test_features_may_lie_anywhere(pretence, rng, where):
     network, data = mlp(), rows(rng)
     expected = network.clone().fit(data).params
     given = dl.DataSet(where(data.features), where(data.labels))
-    for each in (network, on_device(network)):
+    for each in (network, pretence.network(network)):
         np.testing.assert_array_equal(to_host(each.fit(given).params), expected)
 
 
-def test_an_evaluation_counts_the_same(on_device, rng):
+def test_an_evaluation_counts_the_same(pretence, rng):
     host, data = mlp(), rows(rng)
-    assert on_device(host).evaluate(data).stats() == host.evaluate(data).stats()
+    assert pretence.network(host).evaluate(data).stats() == host.evaluate(data).stats()
 
 
-def test_masked_series_are_the_same(on_device, rng):
+def test_masked_series_are_the_same(pretence, rng):
     host = rnn("NCW", backprop_type="truncated_bptt", tbptt_fwd_length=3)
-    device = on_device(host)
+    device = pretence.network(host)
     x, y = rng.standard_normal((4, 3, 7)), np.eye(2)[rng.integers(0, 2, (4, 7))]
     mask = np.tile([1, 1, 1, 1, 1, 0, 0], (4, 1))
     batch = dl.DataSet(x, y.transpose(0, 2, 1), mask, mask)
     for network in (device, host):
         network.fit(batch, epochs=2)
-    assert_same(device, host)
+    pretence.check_network(device, host)
     for steps in (slice(0, 3), slice(3, 4)):
         np.testing.assert_array_equal(
             device.rnn_time_step(x[:, :, steps]), host.rnn_time_step(x[:, :, steps])
@@ -100,28 +69,28 @@ def test_masked_series_are_the_same(on_device, rng):
     np.testing.assert_array_equal(device.output(x, **masked), host.output(x, **masked))
 
 
-def test_graphs_of_several_inputs_are_the_same(on_device, rng):
+def test_graphs_of_several_inputs_are_the_same(pretence, rng):
     host = two_in_two_out()
-    device = on_device(host)
+    device = pretence.network(host)
     x = [rng.standard_normal((6, 4)), rng.standard_normal((6, 2))]
     labels = [rng.standard_normal((6, 1)), np.eye(3)[rng.integers(0, 3, 6)]]
     for network in (device, host):
         network.fit(dl.MultiDataSet(x, labels))
-    assert_same(device, host)
+    pretence.check_network(device, host)
 
 
 @pytest.mark.parametrize(
     "algo", ["line_gradient_descent", "conjugate_gradient", "lbfgs"]
 )
-def test_line_searches_are_the_same(on_device, rng, algo):
+def test_line_searches_are_the_same(pretence, rng, algo):
     host, data = mlp(optimization_algo=algo), rows(rng)
-    device = on_device(host)
+    device = pretence.network(host)
     for network in (device, host):
         network.fit(data, epochs=3)
-    assert_same(device, host)
+    pretence.check_network(device, host)
 
 
-def test_pretraining_is_the_same(on_device, rng):
+def test_pretraining_is_the_same(pretence, rng):
     layers = [
         dl.VariationalAutoencoder(
             n_out=2, encoder_layer_sizes=[3], decoder_layer_sizes=[3]
@@ -133,16 +102,16 @@ def test_pretraining_is_the_same(on_device, rng):
         input=FeedForward(size=4), layers=layers, updater="adam", activation="tanh"
     )
     host = dl.MultiLayerNetwork(conf)
-    device, data = on_device(host), dl.DataSet(rng.random((5, 4)), None)
+    device, data = pretence.network(host), dl.DataSet(rng.random((5, 4)), None)
     for network in (device, host):
         network.pretrain(data, epochs=2)
-    assert_same(device, host)
+    pretence.check_network(device, host)
 
 
 @pytest.mark.parametrize("suffix", ["daskdl", "dl4j"])
-def test_files_know_no_device(on_device, rng, tmp_path, suffix):
+def test_files_know_no_device(pretence, rng, tmp_path, suffix):
     host, data = mlp(), rows(rng)
-    device = on_device(host.fit(data))
+    device = pretence.network(host.fit(data))
     device.save(tmp_path / "network", format=suffix)
     loaded = dl.load(tmp_path / "network")
     assert type(loaded.params) is np.ndarray
@@ -150,16 +119,16 @@ def test_files_know_no_device(on_device, rng, tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", ["daskdl", "dl4j"])
-def test_a_file_is_read_onto_the_device(monkeypatch, rng, tmp_path, suffix):
+def test_a_file_is_read_onto_the_device(pretence, rng, tmp_path, suffix):
     host = mlp().fit(rows(rng))
     host.save(tmp_path / "network", format=suffix)
-    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_GPU", "cupy")
-    loaded = dl.load(tmp_path / "network")
-    assert_same(loaded, host)
+    with living_on("cupy"):
+        loaded = dl.load(tmp_path / "network")
+    pretence.check_network(loaded, host)
 
 
-def test_a_network_from_the_device_is_unpickled_where_there_is_none(on_device, rng):
+def test_a_network_from_the_device_is_unpickled_where_there_is_none(pretence, rng):
     host = mlp().fit(rows(rng))
-    back = pickle.loads(pickle.dumps(on_device(host)))
+    back = pickle.loads(pickle.dumps(pretence.network(host)))
     assert type(back.params) is np.ndarray
-    assert_same(on_device(back), host)
+    pretence.check_network(pretence.network(back), host)

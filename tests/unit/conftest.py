@@ -1,0 +1,15 @@
+import sys
+
+import pytest
+
+from tests.devices import Device
+from tests.pretend_cupy import Namespace
+
+
+@pytest.fixture
+def pretence(monkeypatch):
+    """A device that is none: CuPy's strictness, NumPy's numbers."""
+    monkeypatch.setitem(sys.modules, "cupy", Namespace)
+    # Bit for bit only where both run NumPy's kernels.
+    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
+    return Device(Namespace, rtol={})
