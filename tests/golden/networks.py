@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from daskdl.arrays.namespace import to_device
 from daskdl.data.dataset import DataSet
 from daskdl.data.nd4j import read_array
 from daskdl.formats.dl4j.parameters import from_dl4j, to_dl4j
@@ -28,6 +29,12 @@ def arrays(path, prefix=""):
             for name in found.files
             if name.startswith(prefix)
         }
+
+
+def set_params(network, recorded):
+    """Write DL4J's flat parameters into a network, wherever it lives."""
+    params = from_dl4j(network, recorded)
+    network.params[...] = to_device(params, network.params)
 
 
 @dataclass
@@ -60,7 +67,7 @@ class Golden:
         self.network = MultiLayerNetwork(self.conf.replaced(dtype=dtype))
         flat = zipped_array(path, "coefficients.bin")
         if flat is not None:
-            self.network.params[...] = from_dl4j(self.network, flat)
+            set_params(self.network, flat)
         recorded = self.folder / f"{self.name}.npz"
         self.expected = arrays(recorded, f"{self.precision}.")
         for name, mask in arrays(recorded, "double.").items():
@@ -106,7 +113,7 @@ class Replay:
         self.expected = arrays(self.folder / f"{self.name}.npz")
         self.network = MultiLayerNetwork(self.conf.replaced(dtype=self.dtype))
         first = self.expected["params_init"].ravel()
-        self.network.params[...] = from_dl4j(self.network, first)
+        set_params(self.network, first)
 
     def run(self, n_steps=10):
         """Train on the recorded minibatches."""

@@ -6,6 +6,7 @@ Cases that DL4J itself could not compute, or counted wrongly, are listed by name
 import numpy as np
 import pytest
 
+from daskdl.arrays.namespace import to_device
 from daskdl.formats.dl4j.parameters import to_dl4j
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.golden.image_cases import MODELS
@@ -97,8 +98,8 @@ def test_images_of_blocks_are_examples_of_their_own(golden):
     found = case(golden, SPACE_TO_BATCH)
     network, expected = found.network, found.expected
     inside = np.ascontiguousarray(expected["x0"].transpose(0, 2, 3, 1))
+    inside, labels = (to_device(x, network.params) for x in (inside, expected["y0"]))
     network._forward([inside], [None], training=True, rng=None)
-    labels = expected["y0"]
     score = network._loss([labels], [None])
     network._backward([labels], [None])
     assert deviation(score, expected["score"]) < 1e-12
