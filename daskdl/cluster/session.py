@@ -32,7 +32,7 @@ from daskdl.data.iterators import prefetch
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import Partition
-from daskdl.errors import ClusterError, OptionError
+from daskdl.errors import ClusterError, DeviceError, MissingExtraError, OptionError
 from daskdl.nn.network import Network
 from daskdl.training.preparation import normalized
 from daskdl.training.state import NetworkState, network_from_state, state_of
@@ -79,7 +79,7 @@ def run_member(
     # The task lasts as long as the fit. Evaluations between two epochs, and a second
     # fit, need the thread of the pool that it would hold: they would wait for ever.
     secede()
-    network = network_from_state(state)
+    network = _network_here(state, address)
     sharing = isinstance(spec.master, SharedTrainingMaster)
     when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
     with (
@@ -91,6 +91,14 @@ def run_member(
         member = Member(spec, rank, network, exchange, mailbox, topic)
         member.report("ready")
         return member.run()
+
+
+def _network_here(state: NetworkState, address: str) -> Network[Any]:
+    """Return the network where this worker keeps its own."""
+    try:
+        return network_from_state(state)
+    except (DeviceError, MissingExtraError) as error:
+        raise type(error)(f"Session worker at {address}: {error}") from error
 
 
 def snapshot(session: str, dask_worker: Any) -> NetworkState:

@@ -1,5 +1,6 @@
 """Whole fits on a cluster whose workers are threads: what stays, and what is left."""
 
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -21,7 +22,12 @@ from daskdl.cluster.stats.events import EpochFinished, FitStarted, Progress
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
-from daskdl.errors import ClusterError, OptionError, SourceNotFoundError
+from daskdl.errors import (
+    ClusterError,
+    MissingExtraError,
+    OptionError,
+    SourceNotFoundError,
+)
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
@@ -29,6 +35,7 @@ from daskdl.nn.conf.network import (
 )
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.devices import living_on
 
 MASTERS = {
     "averaging": ParameterAveragingTrainingMaster(start_timeout_s=20),
@@ -267,6 +274,18 @@ def test_every_example_is_trained_when_a_worker_is_retired(client, cluster, mast
     report = front.last_fit
     assert report.examples - report.repeated_examples == 8000
     cluster.scale(2)
+
+
+def test_a_worker_without_the_gpu_it_is_to_use_is_named(client, master, monkeypatch):
+    front = DaskMultiLayer(client, network(), master)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with (
+        living_on("cupy"),
+        pytest.raises(
+            MissingExtraError, match=r"Session worker at inproc://.*: GPU: CuPy must be"
+        ),
+    ):
+        front.fit(blobs(200), batch_size=10)
 
 
 def test_workers_that_offer_a_resource_train_alone(client, cluster, master):
