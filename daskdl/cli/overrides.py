@@ -40,6 +40,7 @@ def _set(values: dict[str, Any], key: str, value: Any) -> None:
     parts = _parts(key)
     place: Any = values
     for part, below in itertools.pairwise(parts):
+        part = _in_place(place, part)
         _check_holds(place, part, key)
         child = place.get(part) if isinstance(place, dict) else place[part]
         if child is None and isinstance(below, str):
@@ -47,8 +48,14 @@ def _set(values: dict[str, Any], key: str, value: Any) -> None:
         elif isinstance(child, str):
             child = place[part] = {"type": child}
         place = child
-    _check_holds(place, parts[-1], key)
-    place[parts[-1]] = value
+    last = _in_place(place, parts[-1])
+    _check_holds(place, last, key)
+    place[last] = value
+
+
+def _in_place(place: Any, part: str | int) -> str | int:
+    """Return a number as the name that it is where names are, as of a vertex."""
+    return str(part) if isinstance(place, dict) else part
 
 
 def _check_holds(place: Any, part: str | int, key: str) -> None:

@@ -53,8 +53,11 @@ _MOST_CLASSES_DRAWN = 200
 
 
 def evaluation_for(network: Network[Any]) -> Evaluable:
-    """Return an empty evaluation of the kind that the network's losses ask for."""
-    if _REGRESSION_LOSSES.issuperset(network.output_losses):
+    """Return an empty evaluation of the kind that the network's loss asks for.
+
+    Of several outputs the first is evaluated.
+    """
+    if network.output_losses[0] in _REGRESSION_LOSSES:
         return RegressionEvaluation()
     return EvaluationBinary() if _is_independent(network) else Evaluation()
 

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
-from daskdl.checks import check_positive
+from daskdl.checks import check_count
 from daskdl.data.files import open_input, open_output
 
 E = TypeVar("E", bound="ExampleSet")
@@ -35,9 +35,9 @@ class ExampleSet(ABC):
         Raises
         ------
         OptionError
-            If `batch_size` is not positive.
+            If `batch_size` is no whole number greater than 0.
         """
-        check_positive(f"{type(self).__name__}.batches", "batch_size", batch_size)
+        check_count(f"{type(self).__name__}.batches", "batch_size", batch_size)
         for start in range(0, self.num_examples, batch_size):
             yield self.slice(start, start + batch_size)
 

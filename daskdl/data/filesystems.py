@@ -6,6 +6,7 @@ from typing import Any
 
 import fsspec
 
+from daskdl.checks import check_type
 from daskdl.errors import MissingExtraError, OptionError
 
 __all__ = ["filesystem"]
@@ -33,7 +34,7 @@ def filesystem(
     Raises
     ------
     OptionError
-        If the URL's scheme is unknown.
+        If it is no path, or the URL's scheme is unknown.
     MissingExtraError
         If the package for its kind of store is not installed.
 
@@ -42,6 +43,7 @@ def filesystem(
     An entry point of the group ``daskdl.filesystems`` whose name is the URL's scheme is
     a function like this one and takes precedence over fsspec's own.
     """
+    check_type("filesystem", "path_or_url", path_or_url, str, os.PathLike)
     url = os.fspath(path_or_url)
     scheme, separator, _ = url.partition("://")
     plugged_in = importlib.metadata.entry_points(group=GROUP, name=scheme)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from daskdl.checks import check_positive
+from daskdl.checks import check_count
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError, OptionError, ShapeError
@@ -119,10 +119,10 @@ def minibatches(who: str, data: Any, batch_size: int | None) -> Iterator[Batch]:
     DataError
         If `data` is nothing of the kind, or there is no minibatch.
     OptionError
-        If `batch_size` is not positive.
+        If `batch_size` is no whole number greater than 0.
     """
     if batch_size is not None:
-        check_positive(who, "batch_size", batch_size)
+        check_count(who, "batch_size", batch_size)
     if isinstance(data, DataSet | MultiDataSet):
         data = [data]
     if not isinstance(data, Iterable):

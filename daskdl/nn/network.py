@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_host
-from daskdl.checks import check_one_of, check_positive, check_type
+from daskdl.checks import check_count, check_one_of, check_type
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
@@ -59,7 +59,7 @@ class Network(Pretraining[Conf]):
             If there is no minibatch at all.
         """
         who = f"{type(self).__name__}.fit"
-        check_positive(who, "epochs", epochs)
+        check_count(who, "epochs", epochs)
         check_readable(who, data, epochs)
         for _ in range(epochs):
             for batch in minibatches(who, data, batch_size):

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.random import IterationStream, stream
-from daskdl.checks import check_positive, some
+from daskdl.checks import check_count, some
 from daskdl.errors import OptionError
 from daskdl.nn.batches import Batch, as_arrays, check_readable, minibatches
 from daskdl.nn.conf.topology import Node
@@ -102,7 +102,7 @@ class Pretraining(TimeSteps[Conf]):
             If there is no minibatch at all.
         """
         who = f"{type(self).__name__}.pretrain_layer"
-        check_positive(who, "epochs", epochs)
+        check_count(who, "epochs", epochs)
         check_readable(who, data, epochs)
         node, stage = self._found(who, layer)
         run = self._run_of(node)

@@ -11,6 +11,7 @@ from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.arrays.random import stream
 from daskdl.arrays.workspace import Workspace
+from daskdl.checks import check_type
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.batches import Port
 from daskdl.nn.border import Border
@@ -78,6 +79,8 @@ class NetworkStructure(ABC, Generic[Conf]):
     def __init__(
         self, conf: Conf, params: Any = None, *, updater_state: Any = None
     ) -> None:
+        kinds = (MultiLayerConfiguration, ComputationGraphConfiguration)
+        check_type(type(self).__name__, "conf", conf, *kinds)
         self.conf: Conf = conf
         self.iteration_count = 0
         self.epoch_count = 0

@@ -68,10 +68,16 @@ class PReLU(TrainedLayerConf):
             if axis in shared:
                 shape.append(1)
                 continue
+            if told is None and len(given) == len(arriving):
+                raise PathError(
+                    f"must say the size of axis {axis}, which {input_type} leaves "
+                    f"open, got {given}. Share axes whose sizes are not known.",
+                    "input_shape",
+                )
             if told is None or len(given) != len(arriving) or size not in (None, told):
                 raise PathError(
                     f"must be {arriving}, what the layer gets ({input_type}), got "
-                    f"{given}. Share axes whose sizes are not known.",
+                    f"{given}.",
                     "input_shape",
                 )
             shape.append(told)

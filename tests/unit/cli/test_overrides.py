@@ -73,3 +73,9 @@ def test_a_key_below_a_number_is_refused():
 def test_broken_yaml_is_refused_with_the_override():
     with pytest.raises(OptionError, match=r"a=\[1, 2: must be valid YAML"):
         changed({}, "a=[1, 2")
+
+
+def test_a_number_may_be_a_name():
+    values = {"vertices": {"1": {"n_out": 2}}}
+    apply_overrides(values, ["vertices.1.n_out=3"])
+    assert values == {"vertices": {"1": {"n_out": 3}}}

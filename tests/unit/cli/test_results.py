@@ -44,3 +44,8 @@ def test_the_accuracy_of_independent_outputs_is_their_mean():
 
 def test_a_regression_has_no_accuracy():
     assert accuracy_of(RegressionEvaluation()) is None
+
+
+def test_of_several_outputs_the_first_is_evaluated():
+    both = SimpleNamespace(output_losses=["mse", "mcxent"], output_layer_n_out=[2, 3])
+    assert isinstance(evaluation_for(both), RegressionEvaluation)

@@ -319,7 +319,9 @@ def test_batches_share_memory_and_only_the_last_is_short():
 
 
 def test_a_batch_size_of_0_is_refused():
-    with pytest.raises(OptionError, match="batch_size must be > 0, got 0"):
+    with pytest.raises(
+        OptionError, match="batch_size must be a whole number > 0, got 0"
+    ):
         next(five().batches(0))
 
 

@@ -69,3 +69,8 @@ def test_hadoop_schemes_go_to_the_bridge(scheme):
 def test_an_unknown_scheme_is_an_option_to_mend():
     with pytest.raises(OptionError, match=r"foo://x: the scheme must .*, got 'foo'"):
         filesystem("foo://x")
+
+
+def test_what_is_no_path_is_refused():
+    with pytest.raises(OptionError, match="path_or_url must be a str or PathLike"):
+        filesystem(None)

@@ -220,10 +220,16 @@ def test_what_is_no_data_is_refused(given, message):
         mlp().fit(given)
 
 
+@pytest.mark.parametrize("value", [0, 1.5])
 @pytest.mark.parametrize("option", ["epochs", "batch_size"])
-def test_counts_must_be_positive(option, data):
-    with pytest.raises(OptionError, match=f"{option} must be > 0, got 0"):
-        mlp().fit(data, **{option: 0})
+def test_counts_must_be_whole_and_positive(option, value, data):
+    with pytest.raises(OptionError, match=f"{option} must be a whole.*got {value}"):
+        mlp().fit(data, **{option: value})
+
+
+def test_what_is_no_configuration_is_refused():
+    with pytest.raises(OptionError, match=r"conf must be a MultiLayerConf.*NoneType"):
+        MultiLayerNetwork(None)
 
 
 def test_training_lowers_the_score(data):
