@@ -45,7 +45,8 @@ class Part:
     bucket : int or None
         Number of the bucket, for data written by ``bucketBy``.
     values : dict of str to int, float, str or None
-        Values of the partition columns, from ``column=value`` directories.
+        Values of the partition columns, from ``column=value`` directories. A column
+        with an integer beyond 64 bits stays text: no number keeps all its digits.
     size : int
         In bytes.
     """
@@ -259,7 +260,10 @@ def _with_typed_values(parts: list[Part]) -> list[Part]:
 def _kind(values: list[Any]) -> type:
     """Find the narrowest type that all values of a partition column have."""
     texts = [value for value in values if value is not None]
-    if all(re.fullmatch(r"[+-]?\d+", text) for text in texts):
+    integers = [int(t) for t in texts if re.fullmatch(r"[+-]?\d+", t)]
+    if any(not -(2**63) <= integer < 2**63 for integer in integers):
+        return str
+    if len(integers) == len(texts):
         return int
     number = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
     if all(re.fullmatch(number, text) for text in texts):

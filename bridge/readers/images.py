@@ -1,8 +1,8 @@
 """Images in binary columns and in Spark's ``image`` struct, to arrays.
 
 Images come out as DL4J keeps them, (batch, channels, height, width), channels in the
-order red, green, blue. Bytes without a format of their own come out in the shape that
-the user names for them.
+order red, green, blue, and as uint8: grey images of 16 bits are scaled, 65535 to 255.
+Bytes without a format of their own come out in the shape that the user names for them.
 """
 
 import io
@@ -22,6 +22,9 @@ _MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*", b"RIFF")
 
 # OpenCV's numbers for 8-bit images, to the channels of Spark's order: blue first.
 _CHANNELS_OF_MODE = {0: [0], 16: [2, 1, 0], 24: [2, 1, 0, 3]}
+
+# The largest number of 16 bits over that of 8: 65535 / 255.
+_16_TO_8_BITS = 257
 
 
 def is_binary(arrow_type: Any) -> bool:
@@ -52,7 +55,8 @@ def decode_binary(
     Parameters
     ----------
     column : pyarrow.Array of length rows
-        PNG, JPEG, GIF, TIFF or WebP images, or raw numbers: uint8, or little-endian
+        PNG, JPEG, GIF, TIFF or WebP images of 8 bits a channel, or grey ones of 16
+        bits, which become round(value / 257). Or raw numbers: uint8, or little-endian
         float32 or float64 where there are 4 or 8 bytes a feature.
     place : Place
         For messages.
@@ -67,7 +71,8 @@ def decode_binary(
     Raises
     ------
     DataError
-        If rows differ in size, or one is null or no image.
+        If rows differ in size, or one is null or no image, or an image of 32-bit or
+        signed numbers, whose black and white nothing tells.
     MissingExtraError
         If images are encoded and Pillow is not installed.
     """
@@ -161,11 +166,16 @@ def _decode_encoded(column: Any, place: Place) -> NDArray[np.uint8]:
     for row, value in enumerate(column):
         try:
             with Image.open(io.BytesIO(value.as_py())) as image:
-                pixels = np.asarray(image.convert(_plain_mode(image.mode)))
+                is_wide = _is_wide(image.mode)
+                plain = image if is_wide else image.convert(_plain_mode(image.mode))
+                pixels = np.asarray(plain)
         except (OSError, SyntaxError, ValueError) as error:
             raise DataError(
                 f"{place} must hold images, {place.row(row)} cannot be decoded: {error}"
             ) from error
+        if is_wide:
+            _refuse_unknown_range(image, place, row)
+            pixels = _to_8_bits(pixels)
         images.append(pixels if pixels.ndim == 3 else pixels[..., np.newaxis])
     _refuse_other_sizes(np.array([image.shape for image in images]), place)
     return np.moveaxis(np.stack(images), 3, 1)
@@ -173,9 +183,32 @@ def _decode_encoded(column: Any, place: Place) -> NDArray[np.uint8]:
 
 def _plain_mode(mode: str) -> str:
     """Return grey or colour, with alpha if the image has it."""
-    if mode in ("1", "L", "I", "F", "I;16"):
+    if mode in ("1", "L"):
         return "L"
     return "RGBA" if mode in ("RGBA", "LA", "PA") else "RGB"
+
+
+def _is_wide(mode: str) -> bool:
+    """Tell whether an image is grey with more than 8 bits, which Pillow would clip."""
+    return mode in ("I", "F") or mode.startswith("I;16")
+
+
+def _refuse_unknown_range(image: Any, place: Place, row: int) -> None:
+    # Before Pillow 10.3 a PNG of 16 bits has the mode of 32-bit integers.
+    if image.mode.startswith("I;16") or (image.mode, image.format) == ("I", "PNG"):
+        return
+    kind = "floats" if image.mode == "F" else "signed or 32-bit integers"
+    raise DataError(
+        f"{place} must hold images of 8 bits a channel or grey ones of 16, "
+        f"{place.row(row)} is a {image.format} image of {kind} (mode {image.mode!r}). "
+        "Scale its values to 0 to 65535 and store them as a PNG of 16 bits."
+    )
+
+
+def _to_8_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
+    # Half of the divisor rounds; uint32 because the sum can exceed 16 bits.
+    rounded = (pixels.astype(np.uint32) + _16_TO_8_BITS // 2) // _16_TO_8_BITS
+    return rounded.astype(np.uint8)
 
 
 def _refuse_other_sizes(sizes: NDArray[Any], place: Place) -> None:

@@ -80,7 +80,7 @@ def _type_in_words(arrow_type: Any) -> str:
 
 
 def _of_csv(head: bytes) -> dict[str, str]:
-    first = next(csv.reader(io.StringIO(head.decode("utf-8", "replace"))), [])
+    first = next(csv.reader(io.StringIO(head.decode("utf-8-sig", "replace"))), [])
     return dict.fromkeys(first, "text")
 
 

@@ -163,6 +163,14 @@ def test_keys_of_any_type_come_unchanged(tmp_path):
         assert batch.keys.tolist() == column.to_pylist()
 
 
+def test_key_of_a_directory_may_be_an_integer_beyond_64_bits(tmp_path):
+    directory = tmp_path / "g=123456789012345678901234"
+    directory.mkdir()
+    write_parquet(directory / "x.parquet", {"features": [1.0, 2.0]})
+    batch = load_one(str(tmp_path), key="g", require_labels=False)
+    assert batch.keys.tolist() == ["123456789012345678901234"] * 2
+
+
 def test_dictionary_columns_are_read_as_their_values(tmp_path):
     columns = {
         "features": pa.array([1.5, 2.5, 1.5]).dictionary_encode(),

@@ -14,10 +14,13 @@ from daskdl.errors import ColumnError, DataError, MissingExtraError
 PLACE = Place("part-0", "image", 5)
 
 
-def encoded(array, form="PNG"):
+def encoded(array, form="PNG", mode=None):
     image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
     buffer = io.BytesIO()
-    image.fromarray(array).save(buffer, form)
+    made = image.fromarray(array)
+    if mode is not None:
+        made = image.frombytes(mode, made.size, array.tobytes())
+    made.save(buffer, form)
     return buffer.getvalue()
 
 
@@ -50,6 +53,44 @@ def test_grey_images_have_one_channel(rng):
     image = colours(rng)[..., 0]
     found = decode_binary(pa.array([encoded(image)]), PLACE)
     np.testing.assert_array_equal(found, image[None, None])
+
+
+@pytest.fixture(params=["native", "I;16B", "I"])
+def wide_grey(request, monkeypatch):
+    """Encodes grey images of 16 bits that Pillow opens in each of its modes."""
+    if request.param == "I":  # the mode of 16-bit PNGs before Pillow 10.3
+        png = pytest.importorskip("PIL.PngImagePlugin", reason="pillow is missing")
+        monkeypatch.setitem(png._MODES, (16, 0), ("I", "I;16B"))
+    if request.param == "I;16B":
+        return lambda array: encoded(array.astype(">u2"), "TIFF", mode="I;16B")
+    return lambda array: encoded(array)
+
+
+def test_grey_images_of_16_bits_are_scaled_to_8(wide_grey, rng):
+    image = rng.integers(0, 65536, (40, 60), dtype=np.uint16)
+    found = decode_binary(pa.array([wide_grey(image)]), PLACE)
+    assert found.dtype == np.uint8
+    np.testing.assert_array_equal(found, np.round(image / 257)[None, None])
+
+
+def test_grey_values_of_8_bits_survive_storage_in_16(wide_grey):
+    values = np.arange(256, dtype=np.uint16).reshape(16, 16)
+    found = decode_binary(pa.array([wide_grey(values * 257)]), PLACE)
+    np.testing.assert_array_equal(found, values[None, None])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.float32([[0, 0.5], [1, 70000]]), r"TIFF image of floats \(mode 'F'\)"),
+        (np.int32([[0, 1], [2, 65536]]), r"signed or 32-bit integers \(mode 'I'\)"),
+        (np.int32([[0, 1], [2, -1]]), r"Scale its values to 0 to 65535"),
+    ],
+)
+def test_images_of_unknown_range_are_refused_with_their_row(values, message):
+    grey = encoded(np.zeros((2, 2), dtype=np.uint8))
+    with pytest.raises(DataError, match=rf"grey ones of 16, row 6 is .*{message}"):
+        decode_binary(pa.array([grey, encoded(values, "TIFF")]), PLACE)
 
 
 @pytest.mark.parametrize("form", ["JPEG", "GIF", "TIFF", "WEBP"])

@@ -198,6 +198,11 @@ def test_columns_of_csv_are_told(tmp_path):
     assert list(stored_columns(str(tmp_path))) == ["a", "b"]
 
 
+def test_byte_order_mark_is_no_part_of_the_first_column(tmp_path):
+    (tmp_path / "part-0.csv").write_text("\ufeffa,b\n1,2\n", "utf-8")
+    assert list(stored_columns(str(tmp_path))) == ["a", "b"]
+
+
 def test_columns_of_json_are_told(tmp_path):
     (tmp_path / "part-0.json").write_text('{"a": 1, "b": 2}\n{"a": 3}\n')
     assert list(stored_columns(str(tmp_path))) == ["a", "b"]
