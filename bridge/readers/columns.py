@@ -31,6 +31,8 @@ class ExampleColumns:
         entry in `labels` if there are none.
     key, features_mask, labels_mask : str, optional
         Columns.
+    key_type : pyarrow.DataType, optional
+        Of the key in all files; see `bridge.readers.keys.with_key_type`.
     is_multi : bool
         Whether examples make a multi data set.
     """
@@ -38,6 +40,7 @@ class ExampleColumns:
     features: tuple[tuple[str, ...], ...]
     labels: tuple[tuple[str, ...], ...] = ()
     key: str | None = None
+    key_type: Any = None
     features_mask: str | None = None
     labels_mask: str | None = None
     is_multi: bool = False

@@ -1,7 +1,8 @@
 """CSV files as Spark writes them: a backslash escapes, each part has its header.
 
 An empty cell is null, a quoted empty one is an empty string. Keys are text, because CSV
-does not tell the number 7 from the text 007.
+does not tell the number 7 from the text 007. A byte order mark, as Excel writes, is
+dropped.
 """
 
 import csv
@@ -16,6 +17,7 @@ import pyarrow.csv as pacsv
 from bridge.listing import Part
 from bridge.readers.columns import ExampleColumns, check_exist, resolve_columns
 from bridge.readers.examples import TablePartition, TableReader, whole_files
+from bridge.readers.keys import with_key_type
 from bridge.readers.lines import read_head, read_lines
 from bridge.readers.place import Place, reading
 from daskdl.data.sources.source import SourceOptions
@@ -130,7 +132,10 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     names = first if has_header else [f"_c{i}" for i in range(len(first))]
     available = [*names, *part.values]
     columns = resolve_columns(options, available, part.url)
-    reader = CsvReader(tuple(names), has_header, _text_columns(columns))
+    text = _text_columns(columns)
+    types = {n: pa.string() if n in text else pa.float64() for n in columns.all()}
+    columns = with_key_type(columns, parts, [types])
+    reader = CsvReader(tuple(names), has_header, text)
     return whole_files(parts, reader, columns, options)
 
 
@@ -149,8 +154,9 @@ def _text_columns(columns: ExampleColumns) -> frozenset[str]:
 
 
 def _rows(data: bytes, delimiter: str) -> Iterator[list[str]]:
-    # newline="": the csv module itself keeps line ends inside quotes.
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+    # newline="": the csv module itself keeps line ends inside quotes. The codec drops
+    # a byte order mark, as pyarrow does: it would be part of the first name.
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
     return csv.reader(
         text, delimiter=delimiter, escapechar="\\", doublequote=False, strict=True
     )

@@ -18,6 +18,7 @@ from bridge.readers.images import (
     is_binary,
     is_image_struct,
 )
+from bridge.readers.keys import as_stored
 from bridge.readers.place import Place
 from bridge.readers.vectors import decode_vectors, is_vector
 from daskdl.checks import some
@@ -100,6 +101,19 @@ class TablePartition(Partition):
         types = {field.name: field.type for field in table.schema}
         check_types(self.columns, types, self.part.url)
         return self._examples(table)
+
+    def stored_keys(self, keys: Any) -> Any:
+        """Return keys as a pyarrow.Array of the type that all files share.
+
+        Raises
+        ------
+        ColumnError
+            If a key does not fit that type.
+        """
+        key, key_type = self.columns.key, self.columns.key_type
+        if keys is None or key is None or key_type is None:
+            return keys
+        return as_stored(keys, key_type, Place(self.part.url, key, self.first_row))
 
     def _examples(self, table: Any) -> DataSet | MultiDataSet:
         columns = self.columns

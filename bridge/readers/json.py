@@ -17,6 +17,7 @@ import pyarrow.json as pajson
 from bridge.listing import Part
 from bridge.readers.columns import ExampleColumns, check_types, resolve_columns
 from bridge.readers.examples import TablePartition, TableReader, whole_files
+from bridge.readers.keys import with_key_type
 from bridge.readers.lines import read_head, read_lines
 from bridge.readers.vectors import VECTOR
 from daskdl.data.sources.source import SourceOptions
@@ -82,6 +83,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     """
     part, columns, types = _resolved(parts, options)
     check_types(columns, types, part.url)
+    # Numbers that were whole where they were sampled need not be so everywhere.
+    types |= {n: pa.float64() for n in columns.numeric() if types.get(n) == pa.int64()}
+    columns = with_key_type(columns, parts, [types])
     reader = JsonReader(tuple((n, types[n]) for n in columns.all() if n in types))
     return whole_files(parts, reader, columns, options)
 
@@ -157,7 +161,7 @@ def _read_slowly(data: bytes, schema: Any, part: Part) -> Any:
     for field in schema:
         values = [_plain(record.get(field.name)) for record in records]
         try:
-            columns[field.name] = pa.array(values, field.type)
+            columns[field.name] = _array(values, field.type)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             row = _first_misfit(values, field.type)
             raise ColumnError(
@@ -175,13 +179,25 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _array(values: list[Any], arrow_type: Any) -> Any:
+    """Return the values as an array, or refuse those that are not of the type."""
+    try:
+        array = pa.array(values, arrow_type)
+    except OverflowError as error:
+        raise pa.ArrowInvalid(str(error)) from error
+    # pyarrow cuts off fractions without a word.
+    if pa.types.is_integer(arrow_type) and array.to_pylist() != values:
+        raise pa.ArrowInvalid("a number is not whole")
+    return array
+
+
 def _first_misfit(values: list[Any], arrow_type: Any) -> int:
     return next((row for row, v in enumerate(values) if not _fits(v, arrow_type)), 0)
 
 
 def _fits(value: Any, arrow_type: Any) -> bool:
     try:
-        pa.array([value], arrow_type)
+        _array([value], arrow_type)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return False
     return True

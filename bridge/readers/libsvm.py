@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 from bridge.listing import Part
 from bridge.readers.columns import resolve_columns
 from bridge.readers.examples import TablePartition, TableReader, whole_files
+from bridge.readers.keys import with_key_type
 from bridge.readers.lines import read_lines
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError
 
 __all__ = ["LibsvmReader", "open_parts"]
+
+
+_TYPES = {"label": pa.float64(), "features": pa.list_(pa.float64())}
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     """
     available = ["label", "features", *parts[0].values]
     columns = resolve_columns(options, available, parts[0].url)
+    columns = with_key_type(columns, parts, [_TYPES])
     width = options.n_features or _width(parts, options)
     return whole_files(parts, LibsvmReader(width), columns, options)
 

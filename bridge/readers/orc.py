@@ -10,6 +10,7 @@ import pyarrow.orc as orc
 from bridge.listing import Part
 from bridge.readers.columns import check_exist, check_types, resolve_columns
 from bridge.readers.examples import TablePartition, TableReader
+from bridge.readers.keys import with_key_type
 from bridge.readers.place import reading
 from bridge.storage import open_input
 from daskdl.data.sources.source import SourceOptions
@@ -68,9 +69,11 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     available = [*footers[0][1], *parts[0].values]
     columns = resolve_columns(options, available, parts[0].url)
     partitions = []
-    for part, (rows, types) in zip(parts, footers, strict=True):
+    for part, (_, types) in zip(parts, footers, strict=True):
         check_exist(columns.all(), [*types, *part.values], part.url)
         check_types(columns, types, part.url)
+    columns = with_key_type(columns, parts, [types for _, types in footers])
+    for part, (rows, _) in zip(parts, footers, strict=True):
         partitions.append(
             TablePartition(
                 name=part.url,

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from bridge.listing import Part
 from bridge.readers.columns import check_exist, check_types, resolve_columns
 from bridge.readers.examples import TablePartition, TableReader
+from bridge.readers.keys import as_instants, with_key_type
 from bridge.readers.place import reading
 from bridge.storage import open_input
 from daskdl.data.sources.source import SourceOptions
@@ -43,7 +44,12 @@ class ParquetReader(TableReader):
         ):
             # Spark writes a checksum a page. Without it one bit that flipped in a page
             # that is not compressed, or only by Snappy, would be trained on.
-            file = pq.ParquetFile(stream, page_checksum_verification=True)
+            # Nanoseconds, the default for INT96, end in the year 2262.
+            file = pq.ParquetFile(
+                stream,
+                page_checksum_verification=True,
+                coerce_int96_timestamp_unit="us",
+            )
             check_exist(columns, file.schema_arrow.names, part.url)
             groups = range(*(self.row_groups or (0, file.num_row_groups)))
             if not groups:
@@ -75,23 +81,24 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If a file is cut short or damaged, as far as its footer tells.
     """
 
-    def footer(part: Part) -> tuple[Any, Any]:
+    def footer(part: Part) -> tuple[Any, Mapping[str, Any]]:
         with (
             reading(part.url, "Parquet"),
             open_input(part.url, options.storage_options) as stream,
         ):
             file = pq.ParquetFile(stream)
-            return file.metadata, file.schema_arrow
+            return file.metadata, _types(file)
 
     with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
         footers = list(pool.map(footer, parts))
-    first = [*footers[0][1].names, *parts[0].values]
+    first = [*footers[0][1], *parts[0].values]
     columns = resolve_columns(options, first, parts[0].url)
-    partitions = []
-    for part, (metadata, schema) in zip(parts, footers, strict=True):
-        types: Mapping[str, Any] = {field.name: field.type for field in schema}
+    for part, (_, types) in zip(parts, footers, strict=True):
         check_exist(columns.all(), [*types, *part.values], part.url)
         check_types(columns, types, part.url)
+    columns = with_key_type(columns, parts, [types for _, types in footers])
+    partitions = []
+    for part, (metadata, _) in zip(parts, footers, strict=True):
         for start, stop, first_row, rows in _spans(metadata):
             is_whole = (start, stop) == (0, metadata.num_row_groups)
             partitions.append(
@@ -106,6 +113,18 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
                 )
             )
     return partitions
+
+
+def _types(file: Any) -> dict[str, Any]:
+    """Return the types of the columns, those of INT96 as Spark means them."""
+    leaves = [file.schema.column(i) for i in range(len(file.schema))]
+    int96 = tuple(f"{leaf.path}." for leaf in leaves if leaf.physical_type == "INT96")
+    return {
+        field.name: as_instants(field.type)
+        if any(path.startswith(f"{field.name}.") for path in int96)
+        else field.type
+        for field in file.schema_arrow
+    }
 
 
 def _spans(metadata: Any) -> Iterator[tuple[int, int, int, int]]:

@@ -146,8 +146,12 @@ def _writable(arrow_type: Any) -> Any:
         return _writable(arrow_type.value_type)
     if pa.types.is_timestamp(arrow_type):
         return pa.timestamp("us", arrow_type.tz)
+    if pa.types.is_fixed_size_binary(arrow_type):
+        return pa.binary()
     if is_list(arrow_type):
         return pa.list_(_writable(arrow_type.value_type))
+    if pa.types.is_map(arrow_type):
+        return pa.map_(_writable(arrow_type.key_type), _writable(arrow_type.item_type))
     if pa.types.is_struct(arrow_type) and arrow_type != VECTOR:
         return pa.struct(
             [
@@ -171,6 +175,13 @@ def _spark_type(name: str, arrow_type: Any) -> Any:
     if pa.types.is_list(arrow_type):
         element = _spark_type(name, arrow_type.value_type)
         return {"type": "array", "elementType": element, "containsNull": True}
+    if pa.types.is_map(arrow_type):
+        return {
+            "type": "map",
+            "keyType": _spark_type(name, arrow_type.key_type),
+            "valueType": _spark_type(name, arrow_type.item_type),
+            "valueContainsNull": True,
+        }
     if pa.types.is_struct(arrow_type):
         return {"type": "struct", "fields": [_spark_field(f) for f in arrow_type]}
     raise DataError(

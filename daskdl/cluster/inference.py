@@ -4,6 +4,7 @@ These are plain tasks: Dask runs one again if its worker goes. A part file count
 if its task returned it, so that a repeated task neither loses nor doubles a key.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.network import Network
 from daskdl.training.preparation import (
     Scan,
-    is_classifier,
+    class_axes,
     normalized,
     scan_options,
 )
@@ -140,10 +141,10 @@ def score_partitions(
     loss_sum, examples = 0.0, 0
     for _, partition in numbered:
         for batch in _batches(partition.load(), task):
-            scores, outputs = network.score_and_output(batch)
-            loss_sum += float(scores.sum(dtype=np.float64))
+            loss, outputs = _scored(network, batch)
+            loss_sum += loss
             examples += batch.num_examples
-            _evaluate(batch, outputs[0], own)
+            _evaluate(network, batch, outputs[0], own)
     return Scored(own, loss_sum, examples)
 
 
@@ -161,43 +162,93 @@ def predict_partitions(
 
 
 def prediction_columns(
-    key: str, keys: Any, outputs: Sequence[NDArray[Any]], *, is_class: bool
+    key: str,
+    keys: Any,
+    outputs: Sequence[NDArray[Any]],
+    class_axes: Sequence[int | None],
 ) -> dict[str, Any]:
     """Return the columns of a predictions file.
 
     Classes are told as Spark's own models do: ``prediction`` holds the class as a
-    double and ``probability`` the vector of its probabilities. Further outputs follow
-    as ``probability_1``, ... ; a regression has ``prediction`` alone.
+    double and ``probability`` the vector of its probabilities. Where there is one for
+    each time step or pixel, ``prediction`` is the vector of them, and ``probability``
+    that of all probabilities, in the order of the output. Further outputs follow as
+    ``probability_1``, ... ; a regression has ``prediction`` alone.
+
+    Parameters
+    ----------
+    key : str
+        Name of the column of keys.
+    keys, outputs
+        Of the same examples.
+    class_axes : sequence of (int or None)
+        Which axis of each output holds the classes; None of a regression.
     """
     columns: dict[str, Any] = {key: keys}
-    for number, output in enumerate(outputs):
+    for number, (output, axis) in enumerate(zip(outputs, class_axes, strict=True)):
         suffix = f"_{number}" if number else ""
-        flat = output.reshape(len(output), -1).astype(np.float64)
-        if is_class:
-            columns[f"prediction{suffix}"] = classes_of(flat)
+        flat = _flat(output)
+        if axis is not None:
+            columns[f"prediction{suffix}"] = classes_of(output, axis)
             columns[f"probability{suffix}"] = flat
         else:
             columns[f"prediction{suffix}"] = flat[:, 0] if flat.shape[1] == 1 else flat
     return columns
 
 
-def classes_of(probabilities: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the most probable class of each row, of shape (batch,), as doubles."""
-    if probabilities.shape[1] == 1:
-        return (probabilities[:, 0] > 0.5).astype(np.float64)
-    classes: NDArray[np.float64] = probabilities.argmax(axis=1).astype(np.float64)
-    return classes
+def classes_of(probabilities: NDArray[Any], axis: int = 1) -> NDArray[np.float64]:
+    """Return the most probable classes along an axis, as doubles.
+
+    Returns
+    -------
+    ndarray of shape (batch,), or (batch, time steps or pixels)
+    """
+    if probabilities.shape[axis] == 1:
+        classes = probabilities.take(0, axis=axis) > 0.5
+    else:
+        classes = probabilities.argmax(axis=axis)
+    return classes.astype(np.float64) if classes.ndim == 1 else _flat(classes)
+
+
+def _flat(array: NDArray[Any]) -> NDArray[np.float64]:
+    # Not -1: it stands for no number where there is no example.
+    return array.reshape(len(array), math.prod(array.shape[1:])).astype(np.float64)
+
+
+def _scored(network: Network[Any], batch: Batch) -> tuple[float, list[NDArray[Any]]]:
+    """Return the sum of the losses of a minibatch, and the outputs."""
+    if "fmeasure" in network.output_losses:
+        # It has no losses of examples, only one of the minibatch.
+        loss = network.compute_score(batch)
+        loss -= network.plan.regularization_score(network.params)
+        return loss * batch.num_examples, outputs_of(network, batch)
+    scores, outputs = network.score_and_output(batch)
+    return float(scores.sum(dtype=np.float64)), outputs
 
 
 def _evaluate(
-    batch: Batch, output: NDArray[Any], evaluations: Sequence[Evaluable]
+    network: Network[Any],
+    batch: Batch,
+    output: NDArray[Any],
+    evaluations: Sequence[Evaluable],
 ) -> None:
     if isinstance(batch, DataSet):
         labels, mask = batch.labels, batch.labels_mask
     else:
         labels, mask = batch.labels[0], (batch.labels_masks or [None])[0]
+    if network.output_losses[0] == "sparse_mcxent" and labels is not None:
+        labels = _one_hot(labels, output, class_axes(network)[0] or 1)
     for evaluation in evaluations:
         evaluation.eval(labels, output, mask)
+
+
+def _one_hot(classes: NDArray[Any], like: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Return numbers of classes, one along the axis, as probabilities of 0 and 1."""
+    numbers = np.arange(like.shape[axis])
+    shape = [1] * like.ndim
+    shape[axis] = -1
+    probabilities: NDArray[Any] = classes == numbers.reshape(shape)
+    return probabilities.astype(like.dtype)
 
 
 def _predict(
@@ -220,14 +271,14 @@ def _predict(
         joined = merge_keys(partition.name, keys)
     else:
         # A file without rows still tells Spark the columns.
-        outputs = tuple(np.zeros((0, n)) for n in network.output_layer_n_out)
+        shapes = [port.type.border_shape for port in network.outputs]
+        outputs = tuple(np.zeros((0, *(n or 1 for n in shape))) for shape in shapes)
         joined = loaded.keys
     rows = len(outputs[0])
     if sink is None:
         return Predicted(index, rows, keys=joined, outputs=outputs)
-    columns = prediction_columns(
-        task.key, joined, outputs, is_class=is_classifier(network)
-    )
+    stored = partition.stored_keys(joined)
+    columns = prediction_columns(task.key, stored, outputs, class_axes(network))
     return Predicted(index, rows, path=sink.write_part(index, columns))
 
 

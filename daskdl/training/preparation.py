@@ -19,6 +19,7 @@ from daskdl.data.plan import Minibatch, deal, plan_given, plan_minibatches, shuf
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.network import Network
 from daskdl.training.trainer import Minibatch as Batch
@@ -191,9 +192,14 @@ def normalized(batch: Batch, normalizer: Normalizer | None) -> Batch:
     return normalizer.transform(batch)
 
 
-def is_classifier(network: Network[Any]) -> bool:
-    """Whether every output is a row of probabilities of classes."""
-    return all(loss in _CLASS_LOSSES for loss in network.output_losses)
+def class_axes(network: Network[Any]) -> list[int | None]:
+    """Return which axis of each output holds classes; None where there are none."""
+    return [
+        (1 if is_channels_first(port.type) else -1)
+        if loss in _CLASS_LOSSES or loss == "sparse_mcxent"
+        else None
+        for port, loss in zip(network.outputs, network.output_losses, strict=True)
+    ]
 
 
 def _check_batch_size(source: Source, batch_size: int | None) -> None:

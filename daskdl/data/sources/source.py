@@ -185,6 +185,28 @@ class Partition(ABC):
             the first bad row.
         """
 
+    def stored_keys(self, keys: Any) -> Any:
+        """Return the keys of loaded examples as a predictions file is to hold them.
+
+        A source whose store knows the type of its keys returns an array that has it,
+        so that all parts of the predictions agree.
+
+        Parameters
+        ----------
+        keys : ndarray of shape (rows,) or None
+            As `load` set them.
+
+        Returns
+        -------
+        array of length rows, or None
+
+        Raises
+        ------
+        DataError
+            If a key does not fit the type in which keys are stored.
+        """
+        return keys
+
 
 @dataclass(frozen=True)
 class Source:

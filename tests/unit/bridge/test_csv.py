@@ -8,6 +8,7 @@ from tests.unit.bridge.table_files import load_one, open_path, write_text
 
 JOB = "11111111-2222-3333-4444-555555555555"
 WITH_HEADER = "label,a,b,name\n0,1.5,2,x\n1,3,-4e1,y\n"
+MARK = "\ufeff"  # of the byte order
 A_AND_B = {"features": ("a", "b"), "label": "label"}
 
 
@@ -34,6 +35,53 @@ def test_first_row_of_text_is_none_if_told(tmp_path):
     path = write_text(tmp_path / "x.csv", "a,1\nb,2\n")
     batch = load_one(path, features="_c1", key="_c0", header=False, label="_c1")
     assert batch.keys.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("n_parts", [1, 2])
+@pytest.mark.parametrize("first", ["a,id", '"a","id"'])
+@pytest.mark.parametrize("header", [None, True])
+def test_byte_order_mark_is_no_part_of_the_first_name(tmp_path, n_parts, first, header):
+    """Excel writes one at the start of every file."""
+    for part in range(n_parts):
+        write_text(tmp_path / f"{part}.csv", f"{MARK}{first}\n1.5,x\n2,y\n")
+    options = {"features": "a", "key": "id", "require_labels": False, "header": header}
+    batches = [p.load() for p in open_path(str(tmp_path), **options).partitions]
+    assert [b.features.tolist() for b in batches] == [[[1.5], [2]]] * n_parts
+    assert [b.keys.tolist() for b in batches] == [["x", "y"]] * n_parts
+
+
+def test_byte_order_mark_is_no_part_of_the_name_of_a_key(tmp_path):
+    path = write_text(tmp_path / "x.csv", f"{MARK}id,a\n007,1.5\n")
+    batch = load_one(path, features="a", key="id", require_labels=False)
+    assert batch.keys.tolist() == ["007"]
+
+
+@pytest.mark.parametrize("n_parts", [1, 2])
+@pytest.mark.parametrize("header", [None, False])
+def test_byte_order_mark_is_no_part_of_the_first_number(tmp_path, n_parts, header):
+    for part in range(n_parts):
+        write_text(tmp_path / f"{part}.csv", f"{MARK}7\n8\n")
+    options = {"features": "_c0", "require_labels": False, "header": header}
+    partitions = open_path(str(tmp_path), **options).partitions
+    rows = [partition.load().features.tolist() for partition in partitions]
+    assert rows == [[[7], [8]]] * n_parts
+
+
+@pytest.mark.parametrize("n_parts", [1, 2])
+@pytest.mark.parametrize("header", [None, False])
+def test_byte_order_mark_is_no_part_of_the_first_key(tmp_path, n_parts, header):
+    for part in range(n_parts):
+        write_text(tmp_path / f"{part}.csv", f"{MARK}7,1.5\n8,2\n")
+    options = {"features": "_c1", "key": "_c0", "require_labels": False}
+    partitions = open_path(str(tmp_path), header=header, **options).partitions
+    keys = [partition.load().keys.tolist() for partition in partitions]
+    assert keys == [["7", "8"]] * n_parts
+
+
+def test_bad_cell_of_a_file_with_a_byte_order_mark_is_named(tmp_path):
+    path = write_text(tmp_path / "x.csv", MARK + "label,a,b\n0,1,2\n1,x,3\n")
+    with pytest.raises(ColumnError, match=r"'a' must hold numbers, got 'x' in row 1"):
+        load_one(path, **A_AND_B)
 
 
 def test_delimiter(tmp_path):

@@ -69,6 +69,33 @@ def test_long_records_are_no_trouble(tmp_path):
     assert load_one(path).features.shape == (2, 100_000)
 
 
+def test_whole_numbers_may_become_fractions(tmp_path):
+    """Where the column was sampled all were whole."""
+    rows = [{"x": n % 3, "label": n % 2} for n in range(1500)]
+    rows[1400]["x"] = 0.5
+    path = write_json(tmp_path / "x.json", rows)
+    features = load_one(path, features="x", n_classes=2).features
+    np.testing.assert_array_equal(features[:, 0], [row["x"] for row in rows])
+
+
+def test_whole_numbers_of_one_file_may_be_fractions_in_the_next(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write_json(folder / "a.json", [{"x": 1, "label": 2}])
+    write_json(folder / "b.json", [{"x": -0.5, "label": 1.5}])
+    source = open_path(folder, features="x", label="label")
+    second = source.partitions[1].load()
+    assert (second.features.item(), second.labels.item()) == (-0.5, 1.5)
+
+
+@pytest.mark.parametrize("key", [3.7, 2**64 + 1])
+def test_a_key_that_is_no_whole_number_as_others_are_is_refused(tmp_path, key):
+    rows = [{"key": n, "x": 1} for n in range(1200)] + [{"key": key, "x": 1}]
+    path = write_json(tmp_path / "x.json", rows)
+    with pytest.raises(ColumnError, match=f"'key' must hold int64.*{key} in row 1200"):
+        load_one(path, features="x", key="key", require_labels=False)
+
+
 @pytest.mark.parametrize(
     ("rows", "error", "message"),
     [

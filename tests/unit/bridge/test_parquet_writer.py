@@ -56,6 +56,7 @@ def test_values_come_back():
         (pa.chunked_array([["a"], ["b"]]), pa.string(), "string"),
         (pa.nulls(2), pa.string(), "string"),
         (pa.array([b"a"]), pa.binary(), "binary"),
+        (pa.array([b"ab"], pa.binary(2)), pa.binary(), "binary"),
         (pa.array([datetime.date(2024, 1, 2)]), pa.date32(), "date"),
         (np.array(["2024-01-02"], "M8[ns]"), pa.timestamp("us"), "timestamp_ntz"),
         (
@@ -68,6 +69,16 @@ def test_values_come_back():
             pa.array([[np.float16(1)]], pa.list_(pa.float16())),
             pa.list_(pa.float32()),
             {"type": "array", "elementType": "float", "containsNull": True},
+        ),
+        (
+            pa.array([[("a", 1)]], pa.map_(pa.string(), pa.uint8())),
+            pa.map_(pa.string(), pa.int16()),
+            {
+                "type": "map",
+                "keyType": "string",
+                "valueType": "short",
+                "valueContainsNull": True,
+            },
         ),
     ],
     ids=str,

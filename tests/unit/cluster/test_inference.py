@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daskdl import Output
+from daskdl import LSTM, Output, RnnOutput
 from daskdl.cluster.inference import (
     InferenceTask,
     classes_of,
@@ -17,10 +17,12 @@ from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluation import Evaluation
-from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.conf.input_type import FeedForward, Recurrent
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.multilayer import MultiLayerNetwork
+from daskdl.training.preparation import class_axes
 from tests.unit.cluster.inline_client import InlineClient
+from tests.unit.networks.small import rnn, sequence, two_in_two_out
 
 TASK = InferenceTask(normalizer=None, batch_size=4)
 
@@ -140,7 +142,7 @@ def test_the_class_of_several_outputs_is_the_largest():
 
 def test_further_outputs_have_a_number():
     output = np.array([[0.3, 0.7]])
-    columns = prediction_columns("id", ["a"], [output, output], is_class=True)
+    columns = prediction_columns("id", ["a"], [output, output], [1, 1])
     assert list(columns) == [
         "id",
         "prediction",
@@ -151,5 +153,89 @@ def test_further_outputs_have_a_number():
 
 
 def test_a_regression_of_one_number_is_one_column():
-    columns = prediction_columns("id", ["a"], [np.array([[2.5]])], is_class=False)
+    columns = prediction_columns("id", ["a"], [np.array([[2.5]])], [None])
     np.testing.assert_array_equal(columns["prediction"], [2.5])
+
+
+def test_a_class_beside_a_regression_stays_one():
+    outputs = [np.array([[0.3, 0.7]]), np.array([[2.5]])]
+    columns = prediction_columns("id", ["a"], outputs, [1, None])
+    assert list(columns) == ["id", "prediction", "probability", "prediction_1"]
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+def test_each_time_step_has_a_class(axis):
+    probabilities = np.moveaxis(np.eye(3)[[[2, 0, 1, 1]]], -1, axis)
+    columns = prediction_columns("id", ["a"], [probabilities], [axis])
+    np.testing.assert_array_equal(columns["prediction"], [[2, 0, 1, 1]])
+    np.testing.assert_array_equal(columns["probability"], [probabilities.ravel()])
+
+
+@pytest.mark.parametrize("data_format", ["NCW", "NWC"])
+def test_the_axis_of_classes_is_that_of_the_data_format(data_format):
+    assert class_axes(rnn(data_format)) == [1 if data_format == "NCW" else -1]
+    assert class_axes(two_in_two_out()) == [None, -1]
+
+
+def test_a_partition_without_examples_has_all_columns(network, whole):
+    sink = RecordingSink()
+    source = open_source([whole.slice(0, 3), whole.slice(0, 0)], SourceOptions())
+    predict_source(InlineClient(), network, source, sink, TASK)
+    shapes = [np.shape(sink.parts[1][name]) for name in sink.parts[0]]
+    assert shapes == [(0,), (0,), (0, 3)]
+
+
+def test_series_without_examples_have_all_columns(rng):
+    sink = RecordingSink()
+    series = DataSet(rng.standard_normal((2, 3, 5)), keys=np.arange(2))
+    options = SourceOptions(require_labels=False)
+    source = open_source([series, series.slice(0, 0)], options)
+    predict_source(InlineClient(), rnn(), source, sink, TASK)
+    dimensions = [
+        [np.ndim(column) for column in sink.parts[part].values()] for part in (0, 1)
+    ]
+    assert dimensions == [[1, 2, 2], [1, 2, 2]]
+
+
+def test_classes_as_numbers_are_evaluated(whole):
+    sparse = MultiLayerNetwork(
+        MultiLayerConfiguration(
+            layers=[Output(n_out=3, loss="sparse_mcxent")], input=FeedForward(size=5)
+        )
+    )
+    numbers = whole.labels.argmax(axis=1)[:, np.newaxis]
+    source = open_source([DataSet(whole.features, numbers)], SourceOptions())
+    scored = score_source(InlineClient(), sparse, source, [Evaluation()], TASK)
+    expected = Evaluation()
+    expected.eval(whole.labels, sparse.output(whole.features))
+    np.testing.assert_array_equal(
+        scored.evaluations[0].confusion_matrix, expected.confusion_matrix
+    )
+
+
+def test_classes_of_time_steps_as_numbers_are_evaluated(rng):
+    sparse = sequence(
+        Recurrent(size=3), LSTM(n_out=4), RnnOutput(n_out=3, loss="sparse_mcxent")
+    )
+    x, numbers = rng.standard_normal((4, 3, 5)), rng.integers(0, 3, (4, 1, 5))
+    source = open_source([DataSet(x, numbers)], SourceOptions())
+    scored = score_source(InlineClient(), sparse, source, [Evaluation()], TASK)
+    hits = (sparse.output(x).argmax(axis=1) == numbers[:, 0]).mean()
+    assert scored.evaluations[0].accuracy() == pytest.approx(hits)
+
+
+def test_a_loss_of_minibatches_is_told(rng):
+    network = sequence(
+        FeedForward(size=4),
+        Output(n_out=1, activation="sigmoid", loss="fmeasure"),
+        l2=0.5,
+    )
+    data = DataSet(rng.standard_normal((8, 4)), rng.integers(0, 2, (8, 1)))
+    source = open_source([data], SourceOptions())
+    task = InferenceTask(normalizer=None, batch_size=8)
+    scored = score_source(InlineClient(), network, source, [Evaluation()], task)
+    # Without what l2 adds; as in DL4J it is divided by the number of examples too.
+    regularization = network.plan.regularization_score(network.params)
+    expected = network.compute_score(data) - regularization
+    assert regularization > 0
+    assert scored.loss_sum / scored.examples == pytest.approx(expected, rel=1e-5)

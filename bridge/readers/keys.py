@@ -1,0 +1,145 @@
+"""Keys in the type in which they are stored, the same in every part.
+
+In memory keys are NumPy and Python values, which do not tell a decimal(12,2) from a
+decimal(3,2), nor an integer column that is null throughout a file from any other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from bridge.listing import Part
+from bridge.readers.columns import ExampleColumns
+from bridge.readers.place import Place
+from daskdl.errors import ColumnError
+
+__all__ = ["as_instants", "as_stored", "with_key_type"]
+
+_MISFITS = (
+    pa.ArrowInvalid,
+    pa.ArrowTypeError,
+    pa.ArrowNotImplementedError,
+    # Python integers beyond 64 bits.
+    OverflowError,
+)
+
+
+def with_key_type(
+    columns: ExampleColumns, parts: Sequence[Part], types: Sequence[Mapping[str, Any]]
+) -> ExampleColumns:
+    """Settle the type of the key column over all parts.
+
+    Parameters
+    ----------
+    columns : ExampleColumns
+        As resolved.
+    parts : sequence of Part
+        All files; a key may be one of their partition columns.
+    types : sequence of mapping of str to pyarrow.DataType
+        Stored columns of each part; one mapping where that is settled for all.
+
+    Returns
+    -------
+    ExampleColumns
+        With `key_type`: the narrowest type that holds the values of all parts.
+
+    Raises
+    ------
+    ColumnError
+        If no type does.
+    """
+    key = columns.key
+    if key is None:
+        return columns
+    if key in parts[0].values:
+        # Listing has made them numbers only if all of them are.
+        values = [part.values[key] for part in parts]
+        return replace(columns, key_type=pa.array(values).type)
+    settled = _plain(types[0][key])
+    for part, here in zip(parts, types, strict=False):
+        settled = _widened(settled, _plain(here[key]), Place(part.url, key))
+    return replace(columns, key_type=settled)
+
+
+def as_stored(keys: NDArray[Any], key_type: Any, place: Place) -> Any:
+    """Turn keys back into what was stored.
+
+    Parameters
+    ----------
+    keys : ndarray of shape (rows,)
+        As they stand in a data set.
+    key_type : pyarrow.DataType
+        As settled by `with_key_type`.
+    place : Place
+        For messages.
+
+    Returns
+    -------
+    pyarrow.Array of length rows
+
+    Raises
+    ------
+    ColumnError
+        If a key does not fit the type.
+    """
+    # Arrays without rows may have any dtype; datetime64 must not become a list.
+    is_list = keys.dtype == object or not len(keys)
+    try:
+        return pa.array(keys.tolist() if is_list else keys, key_type)
+    except _MISFITS as error:
+        row = next((i for i in range(len(keys)) if not _fits(keys[i], key_type)), 0)
+        raise ColumnError(
+            f"{place} must hold {key_type}, the type of the keys in all files, got "
+            f"{keys[row]!r} in {place.row(row)}. Write the column anew with one type."
+        ) from error
+
+
+def as_instants(arrow_type: Any) -> Any:
+    """Return the type of a column of INT96 as Spark means it.
+
+    Arrow takes nanoseconds for granted there and knows of no time zone; Spark holds
+    instants in microseconds.
+    """
+    if arrow_type == pa.timestamp("ns"):
+        return pa.timestamp("us", "UTC")
+    if pa.types.is_list(arrow_type):
+        return pa.list_(as_instants(arrow_type.value_type))
+    if pa.types.is_struct(arrow_type):
+        return pa.struct(
+            [field.with_type(as_instants(field.type)) for field in arrow_type]
+        )
+    return arrow_type
+
+
+def _plain(arrow_type: Any) -> Any:
+    """Return the type of the values, without a dictionary or an extension."""
+    if pa.types.is_dictionary(arrow_type):
+        return _plain(arrow_type.value_type)
+    if isinstance(arrow_type, pa.BaseExtensionType):
+        return _plain(arrow_type.storage_type)
+    return arrow_type
+
+
+def _widened(settled: Any, here: Any, place: Place) -> Any:
+    if here == settled:
+        return settled
+    schemas = [pa.schema([(place.column, kind)]) for kind in (settled, here)]
+    try:
+        wider = pa.unify_schemas(schemas, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ColumnError(
+            f"{place} must have one type in all files to be the key, got {here} after "
+            f"{settled}. Write the column anew with one type."
+        ) from error
+    return wider.field(0).type
+
+
+def _fits(key: Any, key_type: Any) -> bool:
+    try:
+        pa.array([key], key_type)
+    except _MISFITS:
+        return False
+    return True

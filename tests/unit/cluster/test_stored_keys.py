@@ -1,0 +1,185 @@
+"""Predictions whose keys have the type that they are stored in, in every part."""
+
+import datetime
+import decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+from daskdl import Output
+from daskdl.cluster.inference import InferenceTask, predict_source
+from daskdl.cluster.results import pairs_of
+from daskdl.data.sinks import open_sink
+from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.conf.network import MultiLayerConfiguration
+from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.unit.bridge.table_files import open_path, write_json, write_text
+from tests.unit.cluster.inline_client import InlineClient
+
+UTC = datetime.UTC
+PERSON = pa.struct([("name", pa.string()), ("age", pa.int32())])
+
+
+def day(number, tz=None):
+    return datetime.datetime(2024, 1, number, 12, 30, 0, 5, tz)
+
+
+# Keys of three parts, and the type in which all of them are stored.
+STORED = {
+    "decimal": (
+        pa.decimal128(12, 2),
+        [[decimal.Decimal("1.50")], [decimal.Decimal("22.25"), None], []],
+    ),
+    "int64 of nothing but null": (pa.int64(), [[1, 2], [None, None], [2**60]]),
+    "int32 with a null": (pa.int32(), [[1, 2], [3, None], [4]]),
+    "int8": (pa.int8(), [[1, 2], [3, None], [4]]),
+    "float32": (pa.float32(), [[0.5], [None, 1.5], [2.5]]),
+    "bool": (pa.bool_(), [[True], [None], [False]]),
+    "string": (pa.string(), [["a"], [None], []]),
+    "binary": (pa.binary(), [[b"a"], [None], [b""]]),
+    "date": (pa.date32(), [[datetime.date(2024, 1, 2)], [None], []]),
+    "instant": (pa.timestamp("us", "UTC"), [[day(1, UTC)], [None, day(2, UTC)], []]),
+    "wall clock": (pa.timestamp("us"), [[day(1)], [None, day(2)], [day(3)]]),
+    "struct with null fields": (
+        PERSON,
+        [
+            [{"name": "a", "age": None}],
+            [{"name": None, "age": 3}, None],
+            [{"name": None, "age": None}],
+        ],
+    ),
+    "lists": (pa.list_(pa.int32()), [[[1], [2, 3]], [[], []], [None, [None]]]),
+    "map": (pa.map_(pa.string(), pa.int32()), [[[("a", 1)]], [[]], [None]]),
+}
+
+
+@pytest.fixture(scope="module")
+def network():
+    return MultiLayerNetwork(
+        MultiLayerConfiguration(
+            layers=[Output(n_out=3, loss="mcxent")], input=FeedForward(size=1)
+        )
+    ).init()
+
+
+def write_parts(directory, arrays, **options):
+    for number, keys in enumerate(arrays):
+        table = pa.table({"x": np.arange(float(len(keys))), "id": keys})
+        path = directory / f"{number}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, path, **options)
+    return directory
+
+
+def predicted(network, data, output, **options):
+    """Predict as the command does; return the directory of the predictions."""
+    source = open_path(
+        str(data), features="x", key="id", require_labels=False, **options
+    )
+    sink = open_sink(str(output))
+    sink.prepare()
+    task = InferenceTask(normalizer=None, batch_size=2, key="id")
+    entries = predict_source(InlineClient(), network, source, sink, task)
+    sink.commit([entry.path for entry in entries])
+    return output
+
+
+def key_types(directory):
+    parts = sorted(directory.glob("*.parquet"))
+    types = [pq.read_schema(part).field("id").type for part in parts]
+    # Not a set: equal lists can differ in the name of their elements, and by hash.
+    return [kind for i, kind in enumerate(types) if kind not in types[:i]]
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_every_part_has_the_type_that_is_stored(kind, network, tmp_path):
+    stored, parts = STORED[kind]
+    arrays = [pa.array(keys, stored) for keys in parts]
+    data = write_parts(tmp_path / "in", arrays)
+    output = predicted(network, data, tmp_path / "out")
+    assert key_types(output) == [stored]
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_all_parts_are_read_as_one_table_with_every_key(kind, network, tmp_path):
+    stored, parts = STORED[kind]
+    arrays = [pa.array(keys, stored) for keys in parts]
+    data = write_parts(tmp_path / "in", arrays)
+    output = predicted(network, data, tmp_path / "out")
+    found = pa.dataset.dataset(output, exclude_invalid_files=True).to_table()
+    assert found["id"].to_pylist() == [
+        key for array in arrays for key in array.tolist()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("days", "stored"),
+    [
+        (["1", "2", "__HIVE_DEFAULT_PARTITION__"], pa.int64()),
+        (["1", "2.5", "__HIVE_DEFAULT_PARTITION__"], pa.float64()),
+        (["1", "b", "__HIVE_DEFAULT_PARTITION__"], pa.string()),
+        (["__HIVE_DEFAULT_PARTITION__"], pa.string()),
+    ],
+    ids=str,
+)
+def test_partition_directories_have_one_type(days, stored, network, tmp_path):
+    for name in days:
+        directory = tmp_path / "in" / f"id={name}"
+        directory.mkdir(parents=True)
+        pq.write_table(pa.table({"x": [1.0, 2.0]}), directory / "a.parquet")
+    output = predicted(network, tmp_path / "in", tmp_path / "out")
+    assert key_types(output) == [stored]
+
+
+def test_int96_is_an_instant_as_in_spark(network, tmp_path):
+    """The last day of the calendar too, which nanoseconds do not reach."""
+    last = datetime.datetime(9999, 12, 31, tzinfo=UTC)
+    naive = pa.array([day(1), last.replace(tzinfo=None)], pa.timestamp("us"))
+    data = write_parts(
+        tmp_path / "in",
+        [naive, pa.nulls(1, naive.type)],
+        use_deprecated_int96_timestamps=True,
+        store_schema=False,
+    )
+    output = predicted(network, data, tmp_path / "out")
+    assert key_types(output) == [pa.timestamp("us", "UTC")]
+    assert pq.read_table(output)["id"].to_pylist() == [day(1, UTC), last, None]
+
+
+def test_int96_within_a_struct_is_an_instant_too(network, tmp_path):
+    stored = pa.struct([("at", pa.list_(pa.timestamp("us")))])
+    data = write_parts(
+        tmp_path / "in",
+        [pa.array([{"at": [day(1)]}], stored)],
+        use_deprecated_int96_timestamps=True,
+        store_schema=False,
+    )
+    output = predicted(network, data, tmp_path / "out")
+    assert pq.read_table(output)["id"].to_pylist() == [{"at": [day(1, UTC)]}]
+
+
+def test_json_keys_have_one_type(network, tmp_path):
+    (tmp_path / "in").mkdir()
+    write_json(tmp_path / "in/0.json", [{"x": 1.0, "id": 7}, {"x": 2.0}])
+    write_json(tmp_path / "in/1.json", [{"x": 1.0}, {"x": 2.0}])
+    output = predicted(network, tmp_path / "in", tmp_path / "out")
+    assert key_types(output) == [pa.int64()]
+
+
+def test_csv_keys_are_text_in_every_part(network, tmp_path):
+    (tmp_path / "in").mkdir()
+    write_text(tmp_path / "in/0.csv", "x,id\n1.0,007\n")
+    write_text(tmp_path / "in/1.csv", "x,id\n1.0,\n")
+    output = predicted(network, tmp_path / "in", tmp_path / "out")
+    assert key_types(output) == [pa.string()]
+
+
+def test_keys_that_are_returned_stay_plain(network, tmp_path):
+    data = write_parts(tmp_path / "in", [pa.array([1, None], pa.int32())])
+    source = open_path(str(data), features="x", key="id", require_labels=False)
+    task = InferenceTask(normalizer=None, batch_size=2)
+    entries = predict_source(InlineClient(), network, source, None, task)
+    assert [key for key, _ in pairs_of(entries)] == [1, None]
