@@ -172,9 +172,10 @@ def plan_parameters(
     OptionError
         If a constraint is for axes that a parameter does not have.
     """
+    own = own_names([parameter.name for parameter in parameters])
     roles = tuple(
-        _role(conf, slot, parameter)
-        for slot, parameter in zip(slots, parameters, strict=True)
+        _role(conf, slot, parameter, name)
+        for slot, parameter, name in zip(slots, parameters, own, strict=True)
     )
     return LayerStretch(
         slots[0].offset,
@@ -186,13 +187,33 @@ def plan_parameters(
     )
 
 
-def _role(conf: TrainedLayerConf, slot: Slot, parameter: Parameter) -> ParamRole:
+def own_names(names: Sequence[str]) -> list[str]:
+    """Return what the wrapped layer calls its parameters.
+
+    Notes
+    -----
+    Only Bidirectional renames parameters: it has each one twice, first all of them
+    with an f in front and then all of them with a b.
+    """
+    half = len(names) // 2
+    first, second = (
+        [name[1:] for name in part] for part in (names[:half], names[half:])
+    )
+    expected = [prefix + name for prefix in "fb" for name in first]
+    if not half or first != second or list(names) != expected:
+        return list(names)
+    return 2 * own_names(first)
+
+
+def _role(
+    conf: TrainedLayerConf, slot: Slot, parameter: Parameter, own_name: str
+) -> ParamRole:
     role = ParamRole(
         parameter.name,
         slot,
         _updater(conf, parameter.role),
         _penalty(conf, parameter.role),
-        _constraints(conf, parameter),
+        _constraints(conf, parameter, own_name),
         is_running=parameter.role == "running",
         is_frozen=parameter.role == "frozen",
         is_pretraining=parameter.is_pretraining,
@@ -224,20 +245,25 @@ def _penalty(conf: TrainedLayerConf, role: ParameterRole) -> Penalty:
 
 
 def _constraints(
-    conf: TrainedLayerConf, parameter: Parameter
+    conf: TrainedLayerConf, parameter: Parameter, own_name: str
 ) -> tuple[Constraint, ...]:
     given: tuple[Constraint, ...] = _option(conf, "constraints") or ()
     if parameter.role == "frozen":
         return ()
+    names = {parameter.name, own_name}
     return tuple(
-        constraint for constraint in given if _is_for(constraint.apply_to, parameter)
+        constraint
+        for constraint in given
+        if _is_for(constraint.apply_to, names, parameter.role)
     )
 
 
-def _is_for(apply_to: str | tuple[str, ...], parameter: Parameter) -> bool:
+def _is_for(
+    apply_to: str | tuple[str, ...], names: set[str], role: ParameterRole
+) -> bool:
     if isinstance(apply_to, tuple):
-        return parameter.name in apply_to
-    return apply_to in ("all", _GROUPS.get(parameter.role))
+        return not names.isdisjoint(apply_to)
+    return apply_to in ("all", _GROUPS.get(role))
 
 
 def _option(conf: TrainedLayerConf, option: str) -> Any:

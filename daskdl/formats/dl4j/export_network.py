@@ -4,7 +4,7 @@ What DL4J needs to be told and daskdl infers is filled in: sizes, the data forma
 layers, and the preprocessors between layers of different shapes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from daskdl.errors import FormatError
@@ -21,15 +21,21 @@ from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
     ConvolutionalFlat,
-    FeedForward,
     InputType,
     Recurrent,
 )
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.topology import Node, entering
+from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.layers.bidirectional import Bidirectional
+from daskdl.nn.layers.frozen import Frozen
+from daskdl.nn.layers.frozen_with_backprop import FrozenWithBackprop
 from daskdl.nn.layers.wrapper import WrapperConf
+from daskdl.nn.param_roles import own_names
+from daskdl.nn.preprocessors.feed_forward_to_rnn import FeedForwardToRnn
 from daskdl.nn.step import StepNetwork
+from daskdl.nn.vertices.preprocessor_vertex import PreprocessorVertex
 
 # Layers that flatten images, and work on each step of series, by themselves.
 _AFFINE = ("dense", "output", "rnn_output", "center_loss_output")
@@ -70,17 +76,68 @@ def export_configuration(network: StepNetwork[Any]) -> dict[str, Json]:
     }
     in_rows: set[str] = set()
     parts = {node.name: _part(node, network, in_rows) for node in network.nodes}
+    written_again = _series_again(parts, network, in_rows)
     if isinstance(conf, MultiLayerConfiguration):
         mapping["layers"] = list(parts.values())
     else:
         inputs = list(conf.inputs)
         mapping["inputs"] = inputs
         # DL4J numbers vertices as they were defined.
-        mapping["vertices"] = {name: parts[name] for name in conf.vertices}
+        vertices = {name: parts[name] for name in conf.vertices}
+        mapping["vertices"] = {**vertices, **written_again}
         mapping["outputs"] = list(conf.outputs)
-        mapping["order"] = [*inputs, *parts]
+        mapping["order"] = [*inputs, *_in_order(parts, written_again)]
     counters = Counters(network.iteration_count, network.epoch_count)
     return write_configuration(mapping, counters)
+
+
+def _series_again(
+    parts: Mapping[str, dict[str, Any]],
+    network: StepNetwork[Any],
+    in_rows: Collection[str],
+) -> dict[str, dict[str, Any]]:
+    """Let vertices read series where a layer in front of them leaves rows.
+
+    Parameters
+    ----------
+    parts : mapping of str to dict
+        All that is written, by name; inputs of vertices are changed.
+
+    Returns
+    -------
+    mapping of str to dict
+        Vertices more, by name: each makes series of the rows of one layer.
+    """
+    added: dict[str, dict[str, Any]] = {}
+    for node in network.nodes:
+        if isinstance(node.conf, LayerConf):
+            continue
+        reads = list(node.inputs)
+        for place, (source, came) in enumerate(
+            zip(node.inputs, node.input_types, strict=True)
+        ):
+            if source not in in_rows or not isinstance(came, Recurrent):
+                continue
+            name = f"{source}-series"
+            if name in parts:
+                raise FormatError(
+                    f"DL4J: {name!r} must be the vertex that makes series of what "
+                    f"{source!r} gives, got one of that name. Rename it."
+                )
+            again = FeedForwardToRnn(data_format=came.data_format)
+            vertex = PreprocessorVertex(preprocessor=again, inputs=(source,))
+            added[name] = vertex.model_dump(mode="json", by_alias=True)
+            reads[place] = name
+        parts[node.name]["inputs"] = reads
+    return added
+
+
+def _in_order(names: Iterable[str], added: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each name, and behind a layer the vertex that was added for it."""
+    for name in names:
+        yield name
+        if f"{name}-series" in added:
+            yield f"{name}-series"
 
 
 def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str, Any]:
@@ -111,6 +168,8 @@ def layer_mapping(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
         **mapping.get("dl4j", {}),
         **derived(conf, input_type),
     }
+    if isinstance(conf, Bidirectional):
+        _check_both_ways(conf, input_type)
     if isinstance(conf, WrapperConf):
         inner = entering(conf.layer, conf.inner_type(input_type))
         mapping["layer"] = layer_mapping(conf.layer, inner)
@@ -123,6 +182,19 @@ def layer_mapping(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
             for item in mapping["constraints"]
         ]
     return mapping
+
+
+def _check_both_ways(conf: Bidirectional, input_type: InputType) -> None:
+    """Refuse constraints that hold a parameter of one direction only."""
+    names = [item.name for item in conf.parameters(input_type)]
+    given = getattr(conf.trained, "constraints", None) or ()
+    for constraint in given:
+        one_way = set(constraint.apply_to) & (set(names) - set(own_names(names)))
+        if not isinstance(constraint.apply_to, str) and one_way:
+            raise FormatError(
+                "DL4J: constraints in Bidirectional must hold both directions, got "
+                f"apply_to {constraint.apply_to!r}. Use the names of the wrapped layer."
+            )
 
 
 def _constrained(apply_to: Any, conf: LayerConf, input_type: InputType) -> list[str]:
@@ -148,7 +220,7 @@ def _preprocessor(
         Nodes whose series are rows there, one for each step; this one is added if it
         is such a node.
     """
-    came, tag = node.input_types[0], node.conf.type
+    came, tag = node.input_types[0], _acting(node.conf).type
     door = _door(node, network)
     is_affine = tag in _AFFINE
     if isinstance(door, ConvolutionalFlat):
@@ -171,17 +243,21 @@ def _preprocessor(
     if not isinstance(came, Recurrent):
         return None
     arrives_in_rows = not in_rows.isdisjoint(node.inputs)
-    if tag == "dense" or (
-        arrives_in_rows and isinstance(node.output_type, FeedForward)
-    ):
-        if tag == "dense":
-            in_rows.add(node.name)
+    if tag == "dense":
+        in_rows.add(node.name)
         if arrives_in_rows:
             return None
         return {"type": "rnn_to_feed_forward", "data_format": came.data_format}
     if arrives_in_rows:
         return {"type": "feed_forward_to_rnn", "data_format": came.data_format}
     return None
+
+
+def _acting(conf: LayerConf | VertexConf) -> LayerConf | VertexConf:
+    """Return the layer that frozen ones hold: theirs is the preprocessor in DL4J."""
+    while isinstance(conf, Frozen | FrozenWithBackprop):
+        conf = conf.layer
+    return conf
 
 
 def _door(node: Node, network: StepNetwork[Any]) -> InputType | None:

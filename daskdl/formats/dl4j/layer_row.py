@@ -151,7 +151,8 @@ def _written(write: Callable[[Any], Json], value: Any, where: str) -> Json:
         return write(value)
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         raise FormatError(
-            f"{where}: must be what DL4J writes there, got {shown(value)} ({error})."
+            f"{where}: must be what DL4J writes there, got {shown(value)} "
+            f"({error!s:.100})."
         ) from error
 
 

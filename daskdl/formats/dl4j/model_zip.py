@@ -35,6 +35,7 @@ from daskdl.formats.dl4j.import_network import Configuration, import_configurati
 from daskdl.formats.dl4j.json_text import parse_json
 from daskdl.formats.dl4j.limited import limited
 from daskdl.formats.dl4j.parameters import from_dl4j, parameters_of, to_dl4j
+from daskdl.formats.dl4j.read_back import refuse_misread
 from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
 
@@ -128,9 +129,12 @@ def save(
     OutputExistsError
         If something is there and `overwrite` is False.
     FormatError
-        If DL4J has no word for something in the network.
+        If DL4J has no word for something in the network, or its file would be read
+        as another one.
     """
-    text = dumps(export_configuration(network))
+    configuration = export_configuration(network)
+    refuse_misread(configuration, network)
+    text = dumps(configuration)
     normalizer = network.normalizer if normalizer is None else normalizer
     entries = {
         CONFIGURATION: text.encode(),

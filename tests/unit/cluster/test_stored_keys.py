@@ -19,7 +19,7 @@ from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.unit.bridge.table_files import open_path, write_json, write_text
 from tests.unit.cluster.inline_client import InlineClient
 
-UTC = datetime.UTC
+UTC = datetime.timezone.utc
 PERSON = pa.struct([("name", pa.string()), ("age", pa.int32())])
 
 

@@ -17,6 +17,7 @@ from daskdl.data.nd4j import read_array, write_array
 from daskdl.errors import CorruptFileError, FormatError
 from daskdl.formats.dl4j import model_zip
 from daskdl.formats.dl4j.json_text import parse_json
+from daskdl.formats.dl4j.layer_row import _written
 from daskdl.formats.load import load
 from tests.unit.formats.dl4j_fuzz_targets import (
     URL,
@@ -372,3 +373,9 @@ def test_options_that_only_labels_refute_are_refused():
 def test_bytes_and_text_are_read_alike():
     text = SEEDS["json"][0].decode()
     assert parse_json(text, "f") == parse_json(text.encode(), "f")
+
+
+def test_a_long_value_makes_no_long_message():
+    with pytest.raises(FormatError, match="must be what DL4J writes there") as caught:
+        _written(float, "a" * 5000, "f")
+    assert len(str(caught.value)) < 300
