@@ -21,6 +21,7 @@ from daskdl.data.sinks import Sink
 from daskdl.data.sources.source import Partition, Source
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluable import Evaluable
+from daskdl.nn.losses.cross_entropy import one_hot
 from daskdl.nn.network import Network
 from daskdl.training.preparation import (
     Scan,
@@ -165,7 +166,7 @@ def prediction_columns(
     key: str,
     keys: Any,
     outputs: Sequence[NDArray[Any]],
-    class_axes: Sequence[int | None],
+    axes: Sequence[int | None],
 ) -> dict[str, Any]:
     """Return the columns of a predictions file.
 
@@ -181,11 +182,11 @@ def prediction_columns(
         Name of the column of keys.
     keys, outputs
         Of the same examples.
-    class_axes : sequence of (int or None)
+    axes : sequence of (int or None)
         Which axis of each output holds the classes; None of a regression.
     """
     columns: dict[str, Any] = {key: keys}
-    for number, (output, axis) in enumerate(zip(outputs, class_axes, strict=True)):
+    for number, (output, axis) in enumerate(zip(outputs, axes, strict=True)):
         suffix = f"_{number}" if number else ""
         flat = _flat(output)
         if axis is not None:
@@ -237,18 +238,12 @@ def _evaluate(
     else:
         labels, mask = batch.labels[0], (batch.labels_masks or [None])[0]
     if network.output_losses[0] == "sparse_mcxent" and labels is not None:
-        labels = _one_hot(labels, output, class_axes(network)[0] or 1)
+        axis = class_axes(network)[0] or 1
+        # The loss has its classes last.
+        rows = (np.moveaxis(array, axis, -1) for array in (labels, output))
+        labels = np.moveaxis(one_hot(*rows), -1, axis)
     for evaluation in evaluations:
         evaluation.eval(labels, output, mask)
-
-
-def _one_hot(classes: NDArray[Any], like: NDArray[Any], axis: int) -> NDArray[Any]:
-    """Return numbers of classes, one along the axis, as probabilities of 0 and 1."""
-    numbers = np.arange(like.shape[axis])
-    shape = [1] * like.ndim
-    shape[axis] = -1
-    probabilities: NDArray[Any] = classes == numbers.reshape(shape)
-    return probabilities.astype(like.dtype)
 
 
 def _predict(

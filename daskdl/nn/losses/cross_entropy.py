@@ -230,7 +230,7 @@ def log_softmax(x: FloatArray) -> Any:
 
 
 def one_hot(labels: FloatArray, output: FloatArray) -> FloatArray:
-    """Return class numbers of shape (rows, 1) as rows of 0 and 1 like `output`."""
+    """Return class numbers of shape (..., 1) as rows of 0 and 1 like `output`."""
     classes = array_namespace(output).arange(output.shape[-1])
     rows: FloatArray = (labels == classes).astype(output.dtype)
     return rows
