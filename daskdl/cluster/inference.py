@@ -221,7 +221,11 @@ def _scored(network: Network[Any], batch: Batch) -> tuple[float, list[NDArray[An
     if "fmeasure" in network.output_losses:
         # It has no losses of examples, only one of the minibatch.
         loss = network.compute_score(batch)
-        loss -= network.plan.regularization_score(network.params)
+        loss -= network.plan.regularization_score(
+            network.params,
+            iteration=network.iteration_count,
+            epoch=network.epoch_count,
+        )
         return loss * batch.num_examples, outputs_of(network, batch)
     scores, outputs = network.score_and_output(batch)
     return float(scores.sum(dtype=np.float64)), outputs

@@ -228,14 +228,15 @@ def test_a_loss_of_minibatches_is_told(rng):
     network = sequence(
         FeedForward(size=4),
         Output(n_out=1, activation="sigmoid", loss="fmeasure"),
-        l2=0.5,
+        l2={"type": "exponential", "initial_value": 0.5, "gamma": 0.5},
     )
+    network.iteration_count = 3
     data = DataSet(rng.standard_normal((8, 4)), rng.integers(0, 2, (8, 1)))
     source = open_source([data], SourceOptions())
     task = InferenceTask(normalizer=None, batch_size=8)
     scored = score_source(InlineClient(), network, source, [Evaluation()], task)
     # Without what l2 adds; as in DL4J it is divided by the number of examples too.
-    regularization = network.plan.regularization_score(network.params)
+    regularization = network.plan.regularization_score(network.params, iteration=3)
     expected = network.compute_score(data) - regularization
     assert regularization > 0
     assert scored.loss_sum / scored.examples == pytest.approx(expected, rel=1e-5)
