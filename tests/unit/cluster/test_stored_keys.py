@@ -87,6 +87,14 @@ def predicted(network, data, output, **options):
     return output
 
 
+def predicted_of(kind, network, tmp_path):
+    """Return the keys of the stored parts, and where the predictions are."""
+    stored, parts = STORED[kind]
+    arrays = [pa.array(keys, stored) for keys in parts]
+    data = write_parts(tmp_path / "in", arrays)
+    return arrays, predicted(network, data, tmp_path / "out")
+
+
 def key_types(directory):
     parts = sorted(directory.glob("*.parquet"))
     types = [pq.read_schema(part).field("id").type for part in parts]
@@ -96,19 +104,13 @@ def key_types(directory):
 
 @pytest.mark.parametrize("kind", STORED)
 def test_every_part_has_the_type_that_is_stored(kind, network, tmp_path):
-    stored, parts = STORED[kind]
-    arrays = [pa.array(keys, stored) for keys in parts]
-    data = write_parts(tmp_path / "in", arrays)
-    output = predicted(network, data, tmp_path / "out")
-    assert key_types(output) == [stored]
+    _, output = predicted_of(kind, network, tmp_path)
+    assert key_types(output) == [STORED[kind][0]]
 
 
 @pytest.mark.parametrize("kind", STORED)
 def test_all_parts_are_read_as_one_table_with_every_key(kind, network, tmp_path):
-    stored, parts = STORED[kind]
-    arrays = [pa.array(keys, stored) for keys in parts]
-    data = write_parts(tmp_path / "in", arrays)
-    output = predicted(network, data, tmp_path / "out")
+    arrays, output = predicted_of(kind, network, tmp_path)
     found = pa.dataset.dataset(output, exclude_invalid_files=True).to_table()
     assert found["id"].to_pylist() == [
         key for array in arrays for key in array.tolist()

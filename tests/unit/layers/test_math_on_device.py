@@ -1,23 +1,15 @@
 """Activations and losses work on CuPy arrays by the same code, tried without a GPU."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from daskdl.nn.activations.table import activation_function
-from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
+from tests.pretend_cupy import PretendArray, plain, pretend
 from tests.unit.layers.test_activations import ALL
 from tests.unit.layers.test_losses import PAIRS, ROW_MASKS, made
 
 
-@pytest.fixture(autouse=True)
-def _cupy(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", Namespace)
-    # Compiled kernels add in another order than the twins, which CuPy runs.
-    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
-
-
+@pytest.mark.usefixtures("pretence")
 @pytest.mark.parametrize("name", ALL)
 def test_activations_compute_the_same(rng, name):
     function = activation_function(ALL[name])
@@ -31,6 +23,7 @@ def test_activations_compute_the_same(rng, name):
     np.testing.assert_array_equal(plain(result), expected)
 
 
+@pytest.mark.usefixtures("pretence")
 @pytest.mark.parametrize("mask", ["none", "weights"])
 @pytest.mark.parametrize(("conf", "activation", "make_labels"), PAIRS)
 def test_losses_compute_the_same(rng, conf, activation, make_labels, mask):

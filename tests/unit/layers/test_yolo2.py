@@ -1,7 +1,5 @@
 """The boxes of YOLO and their loss."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -170,10 +168,8 @@ def test_masks_of_labels_are_refused():
         layer.score(LABELS, np.ones((2, 1)))
 
 
-def test_devices_compute_the_same(rng, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", Namespace)
-    # Compiled kernels add in another order than the twins, which CuPy runs.
-    monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
+@pytest.mark.usefixtures("pretence")
+def test_devices_compute_the_same(rng):
     x, layer, other = rng.standard_normal(SHAPE), built(), on_device()
     layer.forward(x, training=True)
     other.forward(pretend(x), training=True)

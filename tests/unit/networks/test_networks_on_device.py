@@ -7,6 +7,7 @@ import pytest
 
 import daskdl as dl
 from daskdl.arrays.namespace import to_host
+from daskdl.nn.build import build_network
 from daskdl.nn.conf.input_type import FeedForward
 from tests.devices import check_training, living_on
 from tests.pretend_cupy import pretend
@@ -15,15 +16,9 @@ from tests.unit.networks.test_dl4j_training import load, minibatches
 from tests.unit.networks.training_cases import CASES
 
 
-def build(name):
-    conf = CASES[name]
-    is_graph = isinstance(conf, dl.ComputationGraphConfiguration)
-    return (dl.ComputationGraph if is_graph else dl.MultiLayerNetwork)(conf)
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_training_is_the_same(pretence, name):
-    check_training(pretence, build(name), minibatches(load(name)))
+    check_training(pretence, build_network(CASES[name]), minibatches(load(name)))
 
 
 def test_what_comes_out_is_an_array_of_numpy(pretence, rng):

@@ -1,7 +1,5 @@
 """What holds for every preprocessor over one table, and what single ones promise."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -416,8 +414,8 @@ def test_a_network_on_images_in_series_trains_through_both_ways(rng):
 
 
 @every_case
-def test_arrays_of_a_device_stay_there(rng, name, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", Namespace)
+@pytest.mark.usefixtures("pretence")
+def test_arrays_of_a_device_stay_there(rng, name):
     host, device = Alone(name), Alone(name)
     conf, input_type, _ = CASES[name]
     device.built = build_preprocessor(conf, input_type, "me", Workspace(Namespace))
