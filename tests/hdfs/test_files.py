@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import daskdl
-from bridge.errors import StorageTimeoutError
-from bridge.storage import filesystem
 from daskdl.data.dataset import DataSet
 from daskdl.data.files import open_output
 from daskdl.errors import OutputExistsError, SourceNotFoundError
 from daskdl.nn.conf.network import configuration_from_dict
 from daskdl.nn.multilayer import MultiLayerNetwork
+from daskdl_bridge.errors import StorageTimeoutError
+from daskdl_bridge.storage import filesystem
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_the_old_file_stays_until_the_new_one_is_complete(url):
 
 def test_the_old_file_is_never_removed(url, monkeypatch):
     """The NameNode replaces it in one operation."""
-    from bridge.hdfs import GuardedClient
+    from daskdl_bridge.hdfs import GuardedClient
 
     removed = []
     monkeypatch.setattr(GuardedClient, "delete", lambda *_: removed.append(_))

@@ -5,10 +5,10 @@ import uuid
 import numpy as np
 import pytest
 
-from bridge.sink import PathSink
-from bridge.storage import filesystem
 from daskdl.data.sinks import open_sink
 from daskdl.errors import OutputExistsError
+from daskdl_bridge.sink import PathSink
+from daskdl_bridge.storage import filesystem
 from tests.unit.bridge.table_files import open_path
 
 
@@ -74,7 +74,7 @@ def test_abort_leaves_nothing(url, rng):
 @pytest.fixture
 def dying_datanode(hdfs, monkeypatch):
     """Kill a DataNode when the first piece of a file is written; revive it after."""
-    from bridge.hdfs import GuardedWriter
+    from daskdl_bridge.hdfs import GuardedWriter
 
     killed = []
     real_write = GuardedWriter.write

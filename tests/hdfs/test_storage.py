@@ -7,10 +7,10 @@ import uuid
 import numpy as np
 import pytest
 
-from bridge.errors import StorageError, StorageTimeoutError
-from bridge.listing import list_parts
-from bridge.storage import filesystem, open_input
 from daskdl.errors import SourceNotFoundError, UnfinishedJobError
+from daskdl_bridge.errors import StorageError, StorageTimeoutError
+from daskdl_bridge.listing import list_parts
+from daskdl_bridge.storage import filesystem, open_input
 from tests.unit.bridge.sample_forms import FORMS, path_of
 from tests.unit.bridge.table_files import open_path
 

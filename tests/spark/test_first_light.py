@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bridge.storage import filesystem
+from daskdl_bridge.storage import filesystem
 from tests.hdfs.conftest import hdfs  # noqa: F401 - a fixture
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bridge.source import PathSources
 from daskdl.data.sinks import open_sink
 from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.source import PathSources
 from tests.unit.bridge.sample_forms import FORMS, path_of
 
 KEYS = {

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from bridge.source import PathSources
 from daskdl.data.sources.source import Source, SourceOptions
+from daskdl_bridge.source import PathSources
 
 
 def write_parquet(path: Path, columns: dict[str, Any], **options: Any) -> str:

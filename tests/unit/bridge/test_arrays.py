@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bridge.readers.arrays import decode_lists, decode_numbers
-from bridge.readers.place import Place
 from daskdl.errors import ColumnError, DataError
+from daskdl_bridge.readers.arrays import decode_lists, decode_numbers
+from daskdl_bridge.readers.place import Place
 
 PLACE = Place("part-0", "x", 10)
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pytest
 
-from bridge.readers.place import reading
 from daskdl.errors import CorruptFileError
+from daskdl_bridge.readers.place import reading
 from tests.unit.bridge.sample_forms import first_file
 from tests.unit.bridge.table_files import open_path
 

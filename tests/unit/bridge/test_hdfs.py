@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-hdfs = pytest.importorskip("bridge.hdfs", reason="hdfs-native is not installed")
+hdfs = pytest.importorskip("daskdl_bridge.hdfs", reason="hdfs-native is not installed")
 
-from bridge.errors import (  # noqa: E402
+from daskdl.errors import DataError, OptionError, SourceNotFoundError  # noqa: E402
+from daskdl_bridge.errors import (  # noqa: E402
     StorageError,
     StorageTimeoutError,
     StorageUnreachableError,
 )
-from daskdl.errors import DataError, OptionError, SourceNotFoundError  # noqa: E402
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bridge.readers.images import decode_binary, decode_image_structs
-from bridge.readers.place import Place
 from daskdl.errors import ColumnError, DataError, MissingExtraError
+from daskdl_bridge.readers.images import decode_binary, decode_image_structs
+from daskdl_bridge.readers.place import Place
 
 PLACE = Place("part-0", "image", 5)
 

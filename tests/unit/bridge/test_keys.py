@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pytest
 
-from bridge.readers.keys import as_instants, as_stored
-from bridge.readers.place import Place
 from daskdl.errors import ColumnError
+from daskdl_bridge.readers.keys import as_instants, as_stored
+from daskdl_bridge.readers.place import Place
 from tests.unit.bridge.table_files import open_path, write_parquet, write_text
 
 PLACE = Place("a.parquet", "id", first_row=100)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.listing import list_parts
 from daskdl.errors import DataError, SourceNotFoundError, UnfinishedJobError
+from daskdl_bridge.listing import list_parts
 from tests.unit.bridge.sample_forms import FORMS, path_of
 
 JOB = "11111111-2222-3333-4444-555555555555"

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bridge.readers import parquet
 from daskdl.errors import ColumnError, DataError
+from daskdl_bridge.readers import parquet
 from tests.unit.bridge.table_files import open_path, write_parquet
 
 

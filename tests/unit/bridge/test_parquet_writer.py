@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bridge.readers.vectors import VECTOR
-from bridge.writers.parquet import encode_parquet, to_table
 from daskdl.errors import DataError
+from daskdl_bridge.readers.vectors import VECTOR
+from daskdl_bridge.writers.parquet import encode_parquet, to_table
 from tests.unit.bridge.sample_forms import first_file
 
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bridge.listing import list_parts
-from bridge.readers.csv import CsvReader
-from bridge.readers.json import JsonReader
-from bridge.readers.orc import OrcReader
-from bridge.readers.parquet import ParquetReader
-from bridge.source import PathSources
 from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.listing import list_parts
+from daskdl_bridge.readers.csv import CsvReader
+from daskdl_bridge.readers.json import JsonReader
+from daskdl_bridge.readers.orc import OrcReader
+from daskdl_bridge.readers.parquet import ParquetReader
+from daskdl_bridge.source import PathSources
 from tests.unit.bridge.sample_forms import FORMS, checksums, columns_of, path_of
 
 AS_EXAMPLES = [

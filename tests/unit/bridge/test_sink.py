@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bridge.errors import StorageError
-from bridge.listing import list_parts
-from bridge.sink import PathSink
 from daskdl.data.sinks import open_sink
 from daskdl.errors import DataError, OptionError, OutputExistsError, UnfinishedJobError
+from daskdl_bridge.errors import StorageError
+from daskdl_bridge.listing import list_parts
+from daskdl_bridge.sink import PathSink
 from tests.unit.bridge.table_files import open_path
 
 

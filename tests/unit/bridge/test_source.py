@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.source import PathSources
 from daskdl.data.sources.source import open_source
 from daskdl.errors import DataError, OptionError
+from daskdl_bridge.source import PathSources
 from tests.unit.bridge.sample_forms import path_of
 from tests.unit.bridge.table_files import open_path, write_parquet, write_text
 

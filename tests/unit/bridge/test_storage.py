@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 from distributed.protocol.pickle import dumps, loads
 
-from bridge.errors import (
+from daskdl.errors import MissingExtraError, OptionError, SourceNotFoundError
+from daskdl_bridge.errors import (
     StorageError,
     StorageTimeoutError,
     StorageUnreachableError,
 )
-from bridge.storage import (
+from daskdl_bridge.storage import (
     expand_locations,
     filesystem,
     is_hidden,
     join_url,
     open_input,
 )
-from daskdl.errors import MissingExtraError, OptionError, SourceNotFoundError
 
 
 def paths_of(locations):
@@ -49,7 +49,7 @@ def test_unknown_scheme_is_refused_with_the_nearest_name():
 
 @pytest.mark.parametrize("url", ["hdfs://ns/x", "viewfs://ns/x"])
 def test_missing_hdfs_package_is_named_with_the_command(url, monkeypatch):
-    monkeypatch.delitem(sys.modules, "bridge.hdfs", raising=False)
+    monkeypatch.delitem(sys.modules, "daskdl_bridge.hdfs", raising=False)
     monkeypatch.setitem(sys.modules, "hdfs_native", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'daskdl\[hdfs\]'"):
         filesystem(url)

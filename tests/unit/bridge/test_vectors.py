@@ -4,9 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bridge.readers.place import Place
-from bridge.readers.vectors import VECTOR, decode_vectors, encode_vectors, is_vector
 from daskdl.errors import DataError
+from daskdl_bridge.readers.place import Place
+from daskdl_bridge.readers.vectors import (
+    VECTOR,
+    decode_vectors,
+    encode_vectors,
+    is_vector,
+)
 
 PLACE = Place("part-0", "features", 100)
 

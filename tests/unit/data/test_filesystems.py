@@ -63,7 +63,7 @@ def test_a_plain_path_is_no_scheme(plugged_in, tmp_path):
 @pytest.mark.parametrize("scheme", ["hdfs", "viewfs", "s3a", "s3n"])
 def test_hadoop_schemes_go_to_the_bridge(scheme):
     (found,) = ENTRY_POINTS(group="daskdl.filesystems", name=scheme)
-    assert found.value == "bridge.storage:filesystem"
+    assert found.value == "daskdl_bridge.storage:filesystem"
 
 
 def test_an_unknown_scheme_is_an_option_to_mend():

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-PACKAGES = ("daskdl", "bridge")
+PACKAGES = (ROOT / "daskdl", ROOT / "bridge" / "daskdl_bridge")
 
 
 def module_files() -> list[Path]:
-    return sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+    return sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 
 
 def module_name(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    (package,) = (package for package in PACKAGES if path.is_relative_to(package))
+    parts = path.relative_to(package.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

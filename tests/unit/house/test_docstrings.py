@@ -43,7 +43,7 @@ def modules_with_text(text: str) -> list[str]:
 
 
 def import_module(name: str) -> ModuleType:
-    if name.startswith("bridge.spark"):
+    if name.startswith("daskdl_bridge.spark"):
         pytest.importorskip("pyspark", reason="pyspark is not installed")
     return importlib.import_module(name)
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_help_is_light(loaded_by_help: set[str], name: str) -> None:
 
 def test_bridge_is_not_loaded_by_the_package(loaded_by_package: set[str]) -> None:
     """The bridge is found by entry point, when a path is opened."""
-    assert "bridge" not in loaded_by_package
+    assert "daskdl_bridge" not in loaded_by_package
 
 
 def test_every_public_name_resolves() -> None:
@@ -54,3 +55,16 @@ def test_every_public_name_resolves() -> None:
 
     missing = [name for name in daskdl.__all__ if getattr(daskdl, name, None) is None]
     assert missing == []
+
+
+def test_module_of_a_user_named_bridge_takes_no_place(tmp_path: Path) -> None:
+    """Scripts run with their own folder first in the path."""
+    (tmp_path / "bridge.py").write_text("raise RuntimeError('not this one')")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from importlib.metadata import entry_points\n"
+        "for group in ('sources', 'sinks', 'filesystems', 'formats'):\n"
+        "    for point in entry_points(group=f'daskdl.{group}'):\n"
+        "        point.load()"
+    )
+    assert "bridge" not in loaded_after(code)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.house.sources import PACKAGES, ROOT, module_files, module_name
+from tests.unit.house.sources import PACKAGES, module_files, module_name
 
 # Beyond this a file is more than one concern.
 MAX_LINES = 600
@@ -29,15 +29,16 @@ def test_module_is_one_concern(path: Path) -> None:
 def test_wheel_holds_every_file_of_the_packages() -> None:
     """A template or table that the build leaves out is missed only by users."""
     files = importlib.metadata.files("daskdl") or []
-    installed = {str(file) for file in files if file.parts[0] in PACKAGES}
+    names = {package.name for package in PACKAGES}
+    installed = {str(file) for file in files if file.parts[0] in names}
     if not installed:
         pytest.skip(
             "daskdl is installed in editable mode: there is no wheel to look at"
         )
     checkout = {
-        str(path.relative_to(ROOT))
-        for name in PACKAGES
-        for path in (ROOT / name).rglob("*")
+        str(path.relative_to(package.parent))
+        for package in PACKAGES
+        for path in package.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert checkout - installed == set()

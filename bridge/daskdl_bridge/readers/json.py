@@ -14,14 +14,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json as pajson
 
-from bridge.listing import Part
-from bridge.readers.columns import ExampleColumns, check_types, resolve_columns
-from bridge.readers.examples import TablePartition, TableReader, whole_files
-from bridge.readers.keys import with_key_type
-from bridge.readers.lines import read_head, read_lines
-from bridge.readers.vectors import VECTOR
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, OptionError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import ExampleColumns, check_types, resolve_columns
+from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
+from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.lines import read_head, read_lines
+from daskdl_bridge.readers.vectors import VECTOR
 
 __all__ = ["JsonReader", "open_parts"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from bridge.listing import Part
-from bridge.readers.place import reading
-from bridge.storage import open_input
 from daskdl.errors import CorruptFileError, DataError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.place import reading
+from daskdl_bridge.storage import open_input
 
 __all__ = ["read_head", "read_lines"]
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from bridge.listing import Part
-from bridge.readers import csv, dl4j, json, libsvm, orc, parquet
 from daskdl.checks import check_one_of, some
 from daskdl.data.sources.source import Partition, SourceOptions
 from daskdl.errors import DataError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers import csv, dl4j, json, libsvm, orc, parquet
 
 __all__ = ["FORMS", "MINIBATCH_FORMS", "form_of"]
 

@@ -9,18 +9,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from bridge.listing import Part
-from bridge.readers.arrays import decode_lists, decode_numbers, is_list, is_number
-from bridge.readers.columns import ExampleColumns, check_exist, check_types
-from bridge.readers.images import (
-    decode_binary,
-    decode_image_structs,
-    is_binary,
-    is_image_struct,
-)
-from bridge.readers.keys import as_stored
-from bridge.readers.place import Place
-from bridge.readers.vectors import decode_vectors, is_vector
 from daskdl.checks import some
 from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features, checked_mask
@@ -28,6 +16,23 @@ from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
 from daskdl.errors import ColumnError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.arrays import (
+    decode_lists,
+    decode_numbers,
+    is_list,
+    is_number,
+)
+from daskdl_bridge.readers.columns import ExampleColumns, check_exist, check_types
+from daskdl_bridge.readers.images import (
+    decode_binary,
+    decode_image_structs,
+    is_binary,
+    is_image_struct,
+)
+from daskdl_bridge.readers.keys import as_stored
+from daskdl_bridge.readers.place import Place
+from daskdl_bridge.readers.vectors import decode_vectors, is_vector
 
 __all__ = ["TablePartition", "TableReader", "whole_files"]
 

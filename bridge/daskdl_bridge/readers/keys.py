@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bridge.listing import Part
-from bridge.readers.columns import ExampleColumns
-from bridge.readers.place import Place
 from daskdl.errors import ColumnError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import ExampleColumns
+from daskdl_bridge.readers.place import Place
 
 __all__ = ["as_instants", "as_stored", "with_key_type"]
 

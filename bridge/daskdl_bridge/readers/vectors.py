@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import DTypeLike, NDArray
 
-from bridge.readers.arrays import cast_numbers
-from bridge.readers.place import Place, first_true
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import DataError
+from daskdl_bridge.readers.arrays import cast_numbers
+from daskdl_bridge.readers.place import Place, first_true
 
 __all__ = ["VECTOR", "decode_vectors", "encode_vectors", "is_vector"]
 

@@ -4,10 +4,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from bridge.listing import list_parts
-from bridge.readers.forms import FORMS, MINIBATCH_FORMS, form_of
 from daskdl.checks import some
 from daskdl.data.sources.source import Source, SourceOptions
+from daskdl_bridge.listing import list_parts
+from daskdl_bridge.readers.forms import FORMS, MINIBATCH_FORMS, form_of
 
 __all__ = ["PathSources"]
 
@@ -33,7 +33,7 @@ class PathSources:
         Parameters
         ----------
         data : str, path, or list of them
-            See :func:`bridge.listing.list_parts`.
+            See :func:`daskdl_bridge.listing.list_parts`.
         options : SourceOptions
             What to read and how.
 
@@ -45,7 +45,7 @@ class PathSources:
         Raises
         ------
         SourceNotFoundError, UnfinishedJobError, DataError
-            See :func:`bridge.listing.list_parts`.
+            See :func:`daskdl_bridge.listing.list_parts`.
         ColumnError
             If a column that the options name is not there.
         """

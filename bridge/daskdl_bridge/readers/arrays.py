@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import DTypeLike, NDArray
 
-from bridge.readers.place import Place, first_true
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ColumnError, DataError
+from daskdl_bridge.readers.place import Place, first_true
 
 __all__ = [
     "cast_numbers",

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from bridge.readers.arrays import innermost, is_list, is_number
-from bridge.readers.images import is_binary, is_image_struct
-from bridge.readers.vectors import is_vector
 from daskdl.checks import did_you_mean, some
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, OptionError
+from daskdl_bridge.readers.arrays import innermost, is_list, is_number
+from daskdl_bridge.readers.images import is_binary, is_image_struct
+from daskdl_bridge.readers.vectors import is_vector
 
 __all__ = ["ExampleColumns", "check_types", "resolve_columns"]
 
@@ -32,7 +32,7 @@ class ExampleColumns:
     key, features_mask, labels_mask : str, optional
         Columns.
     key_type : pyarrow.DataType, optional
-        Of the key in all files; see `bridge.readers.keys.with_key_type`.
+        Of the key in all files; see `daskdl_bridge.readers.keys.with_key_type`.
     is_multi : bool
         Whether examples make a multi data set.
     """

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bridge.listing import Part
-from bridge.readers.place import reading
-from bridge.storage import open_input
 from daskdl.data.dataset import DataSet
 from daskdl.data.file_batch import dataset_of_bytes, entries_of_files
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
 from daskdl.data.zip_files import ZipEntries
 from daskdl.errors import OptionError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.place import reading
+from daskdl_bridge.storage import open_input
 
 __all__ = [
     "FileBatchPartition",

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bridge.readers.place import Place, first_true
 from daskdl.errors import ColumnError, DataError, MissingExtraError
+from daskdl_bridge.readers.place import Place, first_true
 
 __all__ = ["decode_binary", "decode_image_structs", "is_binary", "is_image_struct"]
 

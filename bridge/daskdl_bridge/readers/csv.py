@@ -14,14 +14,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from bridge.listing import Part
-from bridge.readers.columns import ExampleColumns, check_exist, resolve_columns
-from bridge.readers.examples import TablePartition, TableReader, whole_files
-from bridge.readers.keys import with_key_type
-from bridge.readers.lines import read_head, read_lines
-from bridge.readers.place import Place, reading
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, DataError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import ExampleColumns, check_exist, resolve_columns
+from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
+from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.lines import read_head, read_lines
+from daskdl_bridge.readers.place import Place, reading
 
 __all__ = ["CsvReader", "open_parts"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bridge.storage import Location
 from daskdl.errors import CorruptFileError, DaskdlError, DataError, SourceNotFoundError
+from daskdl_bridge.storage import Location
 
 __all__ = ["Place", "first_true", "reading"]
 

@@ -11,8 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from bridge.storage import Location, expand_locations, is_hidden, not_found, url_of
 from daskdl.errors import DataError, UnfinishedJobError
+from daskdl_bridge.storage import (
+    Location,
+    expand_locations,
+    is_hidden,
+    not_found,
+    url_of,
+)
 
 __all__ = ["Part", "PartitionValue", "list_parts"]
 
@@ -85,12 +91,13 @@ def list_parts(
     ----------
     url_or_urls : str, path, or several of them
         Directories and files, with globs and commas as
-        :func:`bridge.storage.expand_locations` takes them. A file is a part by itself.
+        :func:`daskdl_bridge.storage.expand_locations` takes them. A file is a part by
+        itself.
     require_success : bool
         Refuse a directory of part files without ``_SUCCESS``. A directory whose files
         do not bear Spark's names needs none, because what wrote them leaves none.
     storage_options : dict, optional
-        See :func:`bridge.storage.filesystem`.
+        See :func:`daskdl_bridge.storage.filesystem`.
 
     Returns
     -------

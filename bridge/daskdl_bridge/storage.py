@@ -173,7 +173,7 @@ def not_found(fs: Any, path: str) -> SourceNotFoundError:
 
 def _hdfs(url: str, options: dict[str, Any]) -> tuple[Any, str]:
     try:
-        from bridge.hdfs import connect
+        from daskdl_bridge.hdfs import connect
     except ImportError as error:
         raise MissingExtraError(
             f"{url}: the package hdfs-native must be installed to reach HDFS. "

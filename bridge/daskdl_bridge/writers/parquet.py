@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bridge.readers.arrays import is_list
-from bridge.readers.vectors import VECTOR, encode_vectors
 from daskdl.checks import some
 from daskdl.errors import DataError
+from daskdl_bridge.readers.arrays import is_list
+from daskdl_bridge.readers.vectors import VECTOR, encode_vectors
 
 __all__ = ["encode_parquet", "to_table"]
 

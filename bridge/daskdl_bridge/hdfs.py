@@ -3,7 +3,8 @@
 A time limit on every call: its own calls wait for ever when a server accepts and never
 answers. A guard against fork: in a child forked after the first use every call hangs.
 Errors by kind: it raises ``RuntimeError`` with a Java trace for most of what can go
-wrong. Only :mod:`bridge.storage` imports this module, because hdfs-native is optional.
+wrong. Only :mod:`daskdl_bridge.storage` imports this module, because hdfs-native is
+optional.
 """
 
 import functools
@@ -17,9 +18,13 @@ from typing import Any, TypeVar
 from hdfs_native import WriteOptions
 from hdfs_native.fsspec import HdfsFileSystem, ViewfsFileSystem
 
-from bridge.errors import StorageError, StorageTimeoutError, StorageUnreachableError
 from daskdl.checks import check_positive
 from daskdl.errors import SourceNotFoundError
+from daskdl_bridge.errors import (
+    StorageError,
+    StorageTimeoutError,
+    StorageUnreachableError,
+)
 
 __all__ = ["GuardedHdfs", "GuardedViewfs", "connect"]
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bridge.errors import StorageError
-from bridge.storage import filesystem, is_hidden, join_url, url_of
-from bridge.writers.parquet import encode_parquet
 from daskdl.checks import some
 from daskdl.data.sinks import Sink
 from daskdl.errors import OptionError, OutputExistsError
+from daskdl_bridge.errors import StorageError
+from daskdl_bridge.storage import filesystem, is_hidden, join_url, url_of
+from daskdl_bridge.writers.parquet import encode_parquet
 
 __all__ = ["PathSink", "PathSinks"]
 
@@ -65,7 +65,7 @@ class PathSink(Sink):
     overwrite : bool
         Replace the part files that are there, when the new ones are committed.
     storage_options : dict
-        See :func:`bridge.storage.filesystem`.
+        See :func:`daskdl_bridge.storage.filesystem`.
     run_id : str
         Uuid of this output, in the names of its files.
     retry_waits_s : tuple of float
@@ -100,7 +100,7 @@ class PathSink(Sink):
         index : int
             Number of the part.
         columns : mapping of str to array
-            See :func:`bridge.writers.parquet.to_table`.
+            See :func:`daskdl_bridge.writers.parquet.to_table`.
 
         Returns
         -------

@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from bridge.listing import Part
-from bridge.readers.columns import check_exist, check_types, resolve_columns
-from bridge.readers.examples import TablePartition, TableReader
-from bridge.readers.keys import as_instants, with_key_type
-from bridge.readers.place import reading
-from bridge.storage import open_input
 from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
+from daskdl_bridge.readers.examples import TablePartition, TableReader
+from daskdl_bridge.readers.keys import as_instants, with_key_type
+from daskdl_bridge.readers.place import reading
+from daskdl_bridge.storage import open_input
 
 __all__ = ["ParquetReader", "open_parts"]
 

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bridge.listing import Part
-from bridge.readers.columns import resolve_columns
-from bridge.readers.examples import TablePartition, TableReader, whole_files
-from bridge.readers.keys import with_key_type
-from bridge.readers.lines import read_lines
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import resolve_columns
+from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
+from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.lines import read_lines
 
 __all__ = ["LibsvmReader", "open_parts"]
 
