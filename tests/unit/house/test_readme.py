@@ -1,4 +1,4 @@
-"""README is read where there is no checkout, too: its links lead to the project's home."""
+"""README is read outside of a checkout, too: its links lead to the project's home."""
 
 import importlib.metadata
 import re
