@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from daskdl.checks import check_count, check_one_of, check_positive
 from daskdl.data.normalizers.normalizer import Examples, Group, Normalizer
 from daskdl.data.normalizers.options import check_keys, check_kind
-from daskdl.data.normalizers.scaler import Direction, Scaler, as_work, float_like
+from daskdl.data.normalizers.scaler import Scaler, as_work, float_like
+from daskdl.data.normalizers.strategies import Direction, Step, stepped
 from daskdl.data.sources.source import Source
 from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import FormatError, OptionError, ShapeError
@@ -45,10 +46,26 @@ class _PixelNormalizer(Normalizer):
         return self
 
     @abstractmethod
+    def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
+        """Return what is done; see :meth:`Scaler.steps`."""
+
     def scale(
         self, who: str, direction: Direction, values: _Array, mask: _Array | None
     ) -> _Array:
-        """Return new pixels."""
+        """Return new pixels; masks play no part.
+
+        Raises
+        ------
+        ShapeError
+            If they are no such images.
+        """
+        self._check_shape(who, values)
+        pixels = as_work(values)
+        steps = self.steps(direction, values.ndim, pixels.dtype)
+        return float_like(values, stepped(pixels, steps))
+
+    def _check_shape(self, who: str, values: _Array) -> None:
+        """Refuse what is no image of the kind that is wanted."""
 
     def _scalers(self, who: str, group: Group, n_arrays: int) -> list[Scaler | None]:
         if group == "labels" and not self.is_fit_label:
@@ -108,17 +125,20 @@ class ImagePreProcessingScaler(_PixelNormalizer):
         self.max_range = max_range
         self.max_pixel_value = check_positive(who, "max_pixel_value", max_pixel_value)
 
-    def scale(
-        self, who: str, direction: Direction, values: _Array, mask: _Array | None
-    ) -> _Array:
-        """Return the scaled pixels; masks play no part."""
+    def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
+        """Return what is done; see :meth:`Scaler.steps`."""
         width = self.max_range - self.min_range
-        pixels = as_work(values)
         if direction == "transform":
-            pixels = pixels / self.max_pixel_value * width + self.min_range
-        else:
-            pixels = (pixels - self.min_range) / width * self.max_pixel_value
-        return float_like(values, pixels)
+            return [
+                ("divide", self.max_pixel_value),
+                ("multiply", width),
+                ("add", self.min_range),
+            ]
+        return [
+            ("subtract", self.min_range),
+            ("divide", width),
+            ("multiply", self.max_pixel_value),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold, without loss."""
@@ -178,28 +198,20 @@ class VGG16ImagePreProcessor(_PixelNormalizer):
             )
         return self
 
-    def scale(
-        self, who: str, direction: Direction, values: _Array, mask: _Array | None
-    ) -> _Array:
-        """Return the pixels without the means, or with them again.
+    def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
+        """Return what is done; see :meth:`Scaler.steps`."""
+        shape = [1] * n_axes
+        shape[self.feature_axis] = -1
+        means = _VGG_MEANS.reshape(shape).astype(dtype)
+        return [("subtract" if direction == "transform" else "add", means)]
 
-        Raises
-        ------
-        ShapeError
-            If there are not three channels.
-        """
+    def _check_shape(self, who: str, values: _Array) -> None:
         n_channels = len(_VGG_MEANS)
         if values.ndim != 4 or values.shape[self.feature_axis] != n_channels:
             raise ShapeError(
                 f"{who}: must be images with {n_channels} channels along axis "
                 f"{self.feature_axis}, got shape {values.shape}."
             )
-        shape = [1] * values.ndim
-        shape[self.feature_axis] = n_channels
-        pixels = as_work(values)
-        means = _VGG_MEANS.reshape(shape).astype(pixels.dtype)
-        changed = pixels - means if direction == "transform" else pixels + means
-        return float_like(values, changed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold, without loss."""

@@ -4,11 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.normalizers.scaler import Direction, Scaler
+from daskdl.data.normalizers.scaler import Scaler
+from daskdl.data.normalizers.strategies import Direction, Step
 from daskdl.data.sources.source import Source
 from daskdl.data.statistics import FeatureStatistics
 
@@ -115,10 +116,10 @@ class Normalizer(ABC):
         """
         return self._changed("revert", examples)
 
-    def revert_features(
+    def transform_features(
         self, features: Sequence[_Array] | _Array, masks: Any = None
     ) -> Any:
-        """Return features, one array or a list, as before `transform`.
+        """Return features, one array or a list, normalized.
 
         Parameters
         ----------
@@ -127,7 +128,26 @@ class Normalizer(ABC):
         masks : ndarray, or sequence of (ndarray or None), optional
             Likewise.
         """
-        return self._reverted("features", features, masks)
+        return self._each("transform", "features", features, masks)
+
+    def transform_labels(
+        self, labels: Sequence[_Array] | _Array, masks: Any = None
+    ) -> Any:
+        """Return labels, one array or a list, normalized.
+
+        They are the same arrays if labels are not normalized. Parameters are those of
+        `transform_features`.
+        """
+        return self._each("transform", "labels", labels, masks)
+
+    def revert_features(
+        self, features: Sequence[_Array] | _Array, masks: Any = None
+    ) -> Any:
+        """Return features, one array or a list, as before `transform`.
+
+        Parameters are those of `transform_features`.
+        """
+        return self._each("revert", "features", features, masks)
 
     def revert_labels(
         self, labels: Sequence[_Array] | _Array, masks: Any = None
@@ -135,16 +155,48 @@ class Normalizer(ABC):
         """Return labels, or what a network predicts for them, as before `transform`.
 
         They are the same arrays if labels are not normalized. Parameters are those of
-        `revert_features`.
+        `transform_features`.
         """
-        return self._reverted("labels", labels, masks)
+        return self._each("revert", "labels", labels, masks)
 
-    def _reverted(self, group: Group, arrays: Any, masks: Any) -> Any:
-        who = f"{type(self).__name__}.revert_{group}"
+    def steps(
+        self,
+        group: Group,
+        direction: Direction,
+        n_axes: Sequence[int],
+        dtype: DTypeLike,
+    ) -> list[list[Step]]:
+        """Return what is done to every array, one operation after the other.
+
+        Parameters
+        ----------
+        group : {"features", "labels"}
+        direction : {"transform", "revert"}
+        n_axes : sequence of int
+            Of each array, that of the examples included.
+        dtype : dtype
+            float32 or float64: what is computed with.
+
+        Returns
+        -------
+        list of list of (str, number or ndarray)
+            Names of NumPy's functions with their second argument; none for an array
+            that is left alone.
+        """
+        scalers = self._scalers(f"{type(self).__name__}.steps", group, len(n_axes))
+        return [
+            [] if scaler is None else scaler.steps(direction, number, dtype)
+            for scaler, number in zip(scalers, n_axes, strict=True)
+        ]
+
+    def _each(
+        self, direction: Direction, group: Group, arrays: Any, masks: Any
+    ) -> Any:
+        who = f"{type(self).__name__}.{direction}_{group}"
         if isinstance(arrays, list | tuple):
-            return self._scaled(who, "revert", group, arrays, masks)
-        (reverted,) = self._scaled(who, "revert", group, [arrays], [masks])
-        return reverted
+            return self._scaled(who, direction, group, arrays, masks)
+        (changed,) = self._scaled(who, direction, group, [arrays], [masks])
+        return changed
 
     def _changed(self, direction: Direction, examples: E) -> E:
         who = f"{type(self).__name__}.{direction}"

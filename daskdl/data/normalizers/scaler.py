@@ -1,20 +1,23 @@
 """One array through a strategy: its axis, its mask and its dtype."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from daskdl.data.normalizers.stats import NormalizerStats
-from daskdl.data.normalizers.strategies import NormalizerStrategy
+from daskdl.data.normalizers.strategies import (
+    Direction,
+    NormalizerStrategy,
+    Step,
+    stepped,
+)
 from daskdl.errors import ShapeError
 
 __all__ = ["Direction", "FeatureScaler", "Scaler", "as_work", "float_like"]
 
 _Array: TypeAlias = NDArray[Any]
-
-Direction: TypeAlias = Literal["transform", "revert"]
 
 
 class Scaler(Protocol):
@@ -24,6 +27,18 @@ class Scaler(Protocol):
         self, who: str, direction: Direction, values: _Array, mask: _Array | None
     ) -> _Array:
         """Return a new array of the same dtype if that is float, else float32."""
+
+    def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
+        """Return what :meth:`scale` does, mask aside.
+
+        Parameters
+        ----------
+        direction : {"transform", "revert"}
+        n_axes : int
+            Of the array, that of the examples included.
+        dtype : dtype
+            float32 or float64: what is computed with.
+        """
 
 
 @dataclass(frozen=True)
@@ -54,23 +69,23 @@ class FeatureScaler:
             If the values do not have the features that were learnt, or the mask does
             not go with them.
         """
-        first, second = self.stats.pair
+        first, _ = self.stats.pair
         if values.ndim < 2 or values.shape[self.feature_axis] != len(first):
             raise ShapeError(
                 f"{who}: must have {len(first)} entries along axis "
                 f"{self.feature_axis}, got shape {values.shape}."
             )
-        shape = [1] * values.ndim
-        shape[self.feature_axis] = len(first)
         work = as_work(values)
-        vectors = [one.astype(work.dtype).reshape(shape) for one in (first, second)]
-        change = (
-            self.strategy.transform
-            if direction == "transform"
-            else self.strategy.revert
-        )
-        scaled = float_like(values, change(work, *vectors))
+        steps = self.steps(direction, values.ndim, work.dtype)
+        scaled = float_like(values, stepped(work, steps))
         return _without_dropped(who, scaled, mask, self.feature_axis)
+
+    def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
+        """Return what is done; see :meth:`Scaler.steps`."""
+        shape = [1] * n_axes
+        shape[self.feature_axis] = -1
+        vectors = [one.astype(dtype).reshape(shape) for one in self.stats.pair]
+        return self.strategy.steps(direction, *vectors)
 
 
 def as_work(values: _Array) -> _Array:

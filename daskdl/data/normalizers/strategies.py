@@ -1,5 +1,7 @@
 """How one array is normalized, given what was learnt of it.
 
+What is done is said as steps, so that other programs can be told it too.
+
 References
 ----------
 ``StandardizeStrategy`` and ``MinMaxStrategy`` of Deeplearning4j 1.0.0-M2.1.
@@ -8,7 +10,7 @@ References
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +25,20 @@ from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import FormatError, OptionError
 
 __all__ = [
+    "Direction",
     "MinMaxStrategy",
     "NormalizerStrategy",
     "StandardizeStrategy",
+    "Step",
     "strategy_from_dict",
+    "stepped",
 ]
 
 _Values = NDArray[Any]
+
+Direction: TypeAlias = Literal["transform", "revert"]
+Step: TypeAlias = tuple[Literal["subtract", "divide", "multiply", "add"], Any]
+"""One operation on every value, and the number or the vector that it needs."""
 
 # DL4J's floor of deviations and ranges.
 _LEAST = 1e-5
@@ -39,8 +48,7 @@ _MOST = sys.float_info.max
 class NormalizerStrategy(ABC):
     """What is learnt of an array, and what is done with it.
 
-    In `transform` and `revert` the vectors come in the dtype of `values` and in a shape
-    that goes with them. Operations and their order are DL4J's, to the last bit.
+    Operations and their order are DL4J's, to the last bit.
     """
 
     kind: ClassVar[str]
@@ -50,12 +58,18 @@ class NormalizerStrategy(ABC):
         """Return what is needed of what was seen."""
 
     @abstractmethod
-    def transform(self, values: _Values, first: _Values, second: _Values) -> _Values:
-        """Return new, normalized values."""
+    def steps(
+        self, direction: Direction, first: _Values, second: _Values
+    ) -> list[Step]:
+        """Return what is done to values, one operation after the other.
 
-    @abstractmethod
-    def revert(self, values: _Values, first: _Values, second: _Values) -> _Values:
-        """Return new values as they were before `transform`."""
+        Parameters
+        ----------
+        direction : {"transform", "revert"}
+        first, second : ndarray
+            What was learnt, in the dtype of the values and in a shape that goes with
+            theirs.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -81,15 +95,13 @@ class StandardizeStrategy(NormalizerStrategy):
         std = np.where(is_constant, 1.0, _usable(found.std))
         return DistributionStats(found.mean, std, found.dtype)
 
-    def transform(self, values: _Values, first: _Values, second: _Values) -> _Values:
-        """Return ``(values - mean) / std``."""
-        scaled: _Values = (values - first) / _usable(second)
-        return scaled
-
-    def revert(self, values: _Values, first: _Values, second: _Values) -> _Values:
-        """Return ``values * std + mean``."""
-        reverted: _Values = values * _usable(second) + first
-        return reverted
+    def steps(
+        self, direction: Direction, first: _Values, second: _Values
+    ) -> list[Step]:
+        """Return ``(values - mean) / std``, or ``values * std + mean``."""
+        if direction == "transform":
+            return [("subtract", first), ("divide", _usable(second))]
+        return [("multiply", _usable(second)), ("add", first)]
 
 
 @dataclass(frozen=True)
@@ -137,17 +149,21 @@ class MinMaxStrategy(NormalizerStrategy):
         upper = np.where(is_narrow, padded, found.maximum)
         return MinMaxStats(found.minimum, upper, found.dtype)
 
-    def transform(self, values: _Values, first: _Values, second: _Values) -> _Values:
-        """Return the values in the range."""
-        unit = (values - first) / _between(first, second)
-        scaled: _Values = unit * self.width + self.min_range
-        return scaled
-
-    def revert(self, values: _Values, first: _Values, second: _Values) -> _Values:
-        """Return the values between the bounds."""
-        unit = (values - self.min_range) / self.width
-        reverted: _Values = unit * _between(first, second) + first
-        return reverted
+    def steps(
+        self, direction: Direction, first: _Values, second: _Values
+    ) -> list[Step]:
+        """Return what brings values into the range, or between the bounds."""
+        outside = (first, _between(first, second))
+        inside = (self.min_range, self.width)
+        came, wanted = (
+            (outside, inside) if direction == "transform" else (inside, outside)
+        )
+        return [
+            ("subtract", came[0]),
+            ("divide", came[1]),
+            ("multiply", wanted[1]),
+            ("add", wanted[0]),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -156,6 +172,13 @@ class MinMaxStrategy(NormalizerStrategy):
             "min_range": self.min_range,
             "max_range": self.max_range,
         }
+
+
+def stepped(values: _Values, steps: list[Step]) -> _Values:
+    """Return new values that went through the steps."""
+    for operation, operand in steps:
+        values = getattr(np, operation)(values, operand)
+    return values
 
 
 def strategy_from_dict(who: str, values: Any) -> NormalizerStrategy | None:
