@@ -1,6 +1,7 @@
 """The border of a network: batches are checked, come in, and results go out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_host, to_namespace
 from daskdl.data.batch_arrays import as_batch_array
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import DataError
 from daskdl.nn.batches import (
     Arrays,
@@ -21,6 +23,7 @@ from daskdl.nn.batches import (
 )
 from daskdl.nn.conf.axes import dl4j_axes
 from daskdl.nn.doors import to_border, to_inside
+from daskdl.nn.normalizing import NormalizerChoice, chosen
 
 Masks = list[FloatArray | None]
 
@@ -42,6 +45,12 @@ class Border:
     steps : function of int -> int or None, optional
         How many time steps come out for so many that go in, where it can be told;
         labels of time series must be as long.
+
+    Attributes
+    ----------
+    normalizer : Normalizer or None
+        What all that comes in goes through, and what goes out goes back through. It is
+        applied here and nowhere else, so that nothing is normalized twice.
     """
 
     def __init__(
@@ -62,6 +71,23 @@ class Border:
         self._dtype = dtype
         self._namespace = namespace
         self._steps = steps
+        self.normalizer: Normalizer | None = None
+
+    @contextmanager
+    def using(self, normalizer: NormalizerChoice) -> Iterator[None]:
+        """Take another normalizer, or none, until the end of the block.
+
+        Raises
+        ------
+        OptionError
+            If it is neither a normalizer nor None nor ``"own"``.
+        """
+        own = self.normalizer
+        self.normalizer = chosen(self._who, own, normalizer)
+        try:
+            yield
+        finally:
+            self.normalizer = own
 
     def checked(self, batch: Batch, *, any_length: bool = False) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it.
@@ -122,13 +148,33 @@ class Border:
 
     def features(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Return features and their masks as the first layers want them."""
-        features = self._enter(arrays.features, self._inputs)
-        return features, self._masks(arrays.features_masks, self._inputs)
+        features, masks = arrays.features, arrays.features_masks
+        if self.normalizer is not None:
+            features = self.normalizer.transform_features(features, masks)
+        entered = self._enter(features, self._inputs)
+        return entered, self._masks(masks, self._inputs)
 
     def labels(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Return labels and their masks as the output layers want them."""
-        labels = self._enter(arrays.labels, self._labels)
-        return labels, self._masks(arrays.labels_masks, self._labels)
+        labels, masks = arrays.labels, arrays.labels_masks
+        if self.normalizer is not None:
+            labels = self.normalizer.transform_labels(labels, masks)
+        return self._enter(labels, self._labels), self._masks(masks, self._labels)
+
+    def labels_as_given(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
+        """Return labels and their masks inside, in the units of the data."""
+        entered = self._enter(arrays.labels, self._labels)
+        return entered, self._masks(arrays.labels_masks, self._labels)
+
+    def in_units_of_data(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
+        """Return outputs, which are inside still, as before labels were normalized.
+
+        They are the same arrays unless the normalizer changes labels.
+        """
+        if self.normalizer is None or not self.normalizer.is_fit_label:
+            return list(outputs)
+        reverted = self.normalizer.revert_labels(self.leave(outputs))
+        return self._enter(reverted, self._outputs)
 
     def masks_of(self, outputs: Sequence[FloatArray], labels_mask: Any) -> Masks:
         """Return masks of labels as they are for outputs, which are inside still.

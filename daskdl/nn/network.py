@@ -10,12 +10,13 @@ from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.checks import check_count, check_one_of, check_type
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.evaluation.evaluation import Evaluation
-from daskdl.nn.batches import Batch, check_readable, minibatches
+from daskdl.nn.batches import Arrays, Batch, check_readable, minibatches
+from daskdl.nn.evaluations import evaluation_for
 from daskdl.nn.masks import masked
+from daskdl.nn.normalizing import NormalizerChoice, chosen
 from daskdl.nn.pretraining import Pretraining
 from daskdl.nn.structure import Conf
-from daskdl.nn.summary import summarize
+from daskdl.nn.summary import normalizer_in_words, summarize
 
 N = TypeVar("N", bound="Network[Any]")
 V = TypeVar("V", bound=Evaluable)
@@ -26,6 +27,12 @@ class Network(Pretraining[Conf]):
 
     Parameters, attributes and errors are those of
     :class:`~daskdl.nn.structure.NetworkStructure`.
+
+    Notes
+    -----
+    Every method applies :attr:`normalizer` to the data that it is given, once. Where a
+    method takes ``normalizer``, None is for data that are normalized already, and
+    another normalizer takes the place of the network's own, for this call.
     """
 
     def fit(
@@ -34,6 +41,7 @@ class Network(Pretraining[Conf]):
         *,
         epochs: int = 1,
         batch_size: int | None = None,
+        normalizer: NormalizerChoice = "own",
     ) -> N:
         """Train on data in this process.
 
@@ -45,6 +53,10 @@ class Network(Pretraining[Conf]):
             Passes over the data; an iterator lasts for one only.
         batch_size : int, optional
             Cut each object into minibatches of this size; the last may be short.
+        normalizer : Normalizer, None or "own"
+            One that is given becomes the network's own, since from now on the network
+            expects what it makes of data. One that has learnt nothing yet is fitted
+            first. None for data that are normalized already.
 
         Returns
         -------
@@ -54,21 +66,34 @@ class Network(Pretraining[Conf]):
         Raises
         ------
         OptionError
-            If `data` can be read once only and `epochs` is more than 1.
+            If `data` can be read once only and there is more than one pass, of which
+            fitting the normalizer is one.
         DataError
             If there is no minibatch at all.
         """
         who = f"{type(self).__name__}.fit"
         check_count(who, "epochs", epochs)
-        check_readable(who, data, epochs)
+        used = chosen(who, self.normalizer, normalizer)
+        is_unfitted = used is not None and not used.is_fitted
+        check_readable(who, data, epochs + is_unfitted)
+        if used is not None:
+            if is_unfitted:
+                used.fit(minibatches(who, data, batch_size))
+            self.normalizer = used
         for _ in range(epochs):
             for batch in minibatches(who, data, batch_size):
-                self.fit_minibatch(batch)
+                with self._border.using(used):
+                    self.fit_minibatch(batch)
             self.epoch_count += 1
         return self
 
     def output(
-        self, features: Any, *, features_mask: Any = None, labels_mask: Any = None
+        self,
+        features: Any,
+        *,
+        features_mask: Any = None,
+        labels_mask: Any = None,
+        normalizer: NormalizerChoice = "own",
     ) -> Any:
         """Predict, without dropout and with running statistics.
 
@@ -81,11 +106,13 @@ class Network(Pretraining[Conf]):
         labels_mask : ndarray, or list of (ndarray or None), optional
             As in a DataSet; what it drops of rows and series comes out as 0, as in
             DL4J.
+        normalizer : Normalizer, None or "own"
+            None for features that are normalized already.
 
         Returns
         -------
         ndarray, or list of them for several outputs
-            New arrays in the data format.
+            New arrays in the data format, in the units of the labels.
 
         Raises
         ------
@@ -95,8 +122,8 @@ class Network(Pretraining[Conf]):
             If they do not hold real numbers.
         """
         arrays = self._border.unlabelled(features, features_mask)
-        entered = self._border.features(arrays)
-        results = self._forward(*entered, training=False, rng=None)
+        with self._border.using(normalizer):
+            results = self._outputs(arrays)
         if labels_mask is not None:
             masks = self._border.masks_of(results, labels_mask)
             results = [
@@ -109,7 +136,11 @@ class Network(Pretraining[Conf]):
         return results[0] if len(results) == 1 else results
 
     def score_examples(
-        self, batch: Batch, *, include_regularization: bool = False
+        self,
+        batch: Batch,
+        *,
+        include_regularization: bool = False,
+        normalizer: NormalizerChoice = "own",
     ) -> FloatArray:
         """Return the loss of each example, shape (batch,), in inference mode.
 
@@ -119,31 +150,38 @@ class Network(Pretraining[Conf]):
             With labels.
         include_regularization : bool
             Add what regularization adds to the score, to each example.
+        normalizer : Normalizer, None or "own"
+            None for a batch that is normalized already.
         """
-        scores, _ = self.score_and_output(batch)
+        scores, _ = self.score_and_output(batch, normalizer=normalizer)
         if include_regularization:
             scores += self._regularization_score()
         return scores
 
-    def score_and_output(self, batch: Batch) -> tuple[FloatArray, list[FloatArray]]:
+    def score_and_output(
+        self, batch: Batch, *, normalizer: NormalizerChoice = "own"
+    ) -> tuple[FloatArray, list[FloatArray]]:
         """Return losses and predictions of one forward pass, in inference mode.
 
         Parameters
         ----------
         batch : DataSet or MultiDataSet
             With labels.
+        normalizer : Normalizer, None or "own"
+            None for a batch that is normalized already.
 
         Returns
         -------
         scores : ndarray of shape (batch,)
-            The loss of each example, without regularization.
+            The loss of each example, without regularization; that of normalized labels,
+            if they are normalized, which is what training makes small.
         outputs : list of ndarray
-            One an output, in the data format.
+            One an output, in the data format and the units of the labels.
         """
         arrays = self._checked(batch)
-        entered = self._border.features(arrays)
-        results = self._forward(*entered, training=False, rng=None)
-        labels, masks = self._border.labels(arrays)
+        with self._border.using(normalizer):
+            results = self._outputs(arrays)
+            labels, masks = self._border.labels(arrays)
         scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
         for layer, target, mask in zip(
             self._output_layers(), labels, masks, strict=True
@@ -151,36 +189,57 @@ class Network(Pretraining[Conf]):
             scores += to_host(layer.score_examples(target, mask))
         return scores, self._border.leave(results)
 
-    def compute_score(self, batch: Batch) -> float:
+    def compute_score(
+        self, batch: Batch, *, normalizer: NormalizerChoice = "own"
+    ) -> float:
         """Return the score in inference mode, with what regularization adds."""
         arrays = self._checked(batch)
-        self._forward(*self._border.features(arrays), training=False, rng=None)
-        # Not the scores of the examples: some losses are of a whole minibatch.
-        loss = self._loss(*self._border.labels(arrays))
+        with self._border.using(normalizer):
+            self._outputs(arrays)
+            # Not the scores of the examples: some losses are of a whole minibatch.
+            loss = self._loss(*self._border.labels(arrays))
         return loss + self._regularization_score()
 
     @overload
-    def evaluate(self, data: Batch | Iterable[Batch]) -> Evaluation: ...
+    def evaluate(
+        self, data: Batch | Iterable[Batch], *, normalizer: NormalizerChoice = "own"
+    ) -> Any: ...
 
     @overload
-    def evaluate(self, data: Batch | Iterable[Batch], evaluation: V) -> V: ...
+    def evaluate(
+        self,
+        data: Batch | Iterable[Batch],
+        evaluation: V,
+        *,
+        normalizer: NormalizerChoice = "own",
+    ) -> V: ...
 
     def evaluate(
-        self, data: Batch | Iterable[Batch], evaluation: Evaluable | None = None
-    ) -> Evaluable:
+        self,
+        data: Batch | Iterable[Batch],
+        evaluation: Evaluable | None = None,
+        *,
+        normalizer: NormalizerChoice = "own",
+    ) -> Any:
         """Compare predictions with labels.
 
         Parameters
         ----------
         data : DataSet, MultiDataSet or iterable of them
             With labels.
-        evaluation : Evaluation or RegressionEvaluation, optional
-            Counts on; a new :class:`~daskdl.evaluation.evaluation.Evaluation` if left
-            out.
+        evaluation : Evaluation, RegressionEvaluation or another, optional
+            Counts on. If left out, the loss says which it is: a new
+            :class:`~daskdl.evaluation.regression.RegressionEvaluation` for numbers, an
+            :class:`~daskdl.evaluation.evaluation_binary.EvaluationBinary` for several
+            outputs that do not exclude each other, else an
+            :class:`~daskdl.evaluation.evaluation.Evaluation`.
+        normalizer : Normalizer, None or "own"
+            None for data that are normalized already.
 
         Returns
         -------
         the evaluation
+            In the units of the data, also where labels are normalized.
 
         Raises
         ------
@@ -197,13 +256,14 @@ class Network(Pretraining[Conf]):
                 f"{who}: the network must have one output, got {self.n_outputs}. "
                 "Compare the arrays of output() one by one."
             )
-        evaluation = Evaluation() if evaluation is None else evaluation
+        # Rows are counted, whatever the data format.
+        evaluation = evaluation_for(self, axis=1) if evaluation is None else evaluation
         check_type(who, "evaluation", evaluation, Evaluable)
         for batch in minibatches(who, data, None):
             arrays = self._border.checked(batch)
-            entered = self._border.features(arrays)
-            (output,) = self._forward(*entered, training=False, rng=None)
-            (labels,), (mask,) = self._border.labels(arrays)
+            with self._border.using(normalizer):
+                (output,) = self._outputs(arrays)
+            (labels,), (mask,) = self._border.labels_as_given(arrays)
             # Time steps are rows: what counts them needs no axis of time.
             rows = output.reshape(-1, output.shape[-1])
             if mask is not None:
@@ -213,15 +273,23 @@ class Network(Pretraining[Conf]):
         return evaluation
 
     def summary(self) -> str:
-        """Return a table: name, type, what goes in and out, parameters."""
-        return summarize(type(self).__name__, self._nodes)
+        """Return a table: name, type, what goes in and out, parameters.
+
+        Below it stand the normalizer and the names of the classes, if there are any.
+        """
+        lines = [summarize(type(self).__name__, self._nodes)]
+        if self.normalizer is not None:
+            lines.append(f"normalizer: {normalizer_in_words(self.normalizer)}")
+        if self.class_names is not None:
+            lines.append(f"classes: {', '.join(self.class_names)}")
+        return "\n".join(lines)
 
     def save(
         self,
         path_or_url: str,
         *,
         format: str = "daskdl",
-        normalizer: Any = None,
+        normalizer: NormalizerChoice = "own",
         overwrite: bool = False,
     ) -> None:
         """Write everything needed to go on exactly from here.
@@ -233,8 +301,8 @@ class Network(Pretraining[Conf]):
         format : str
             ``"daskdl"``, exact to the last bit; ``"dl4j"``, what DL4J 1.0.0-M2.1
             reads; or another name in the entry-point group ``daskdl.formats``.
-        normalizer : Normalizer, optional
-            What the features went through; by default :attr:`normalizer`.
+        normalizer : Normalizer, None or "own"
+            What the file says that data go through; None for nothing.
         overwrite : bool
             Replace what is there.
 
@@ -255,8 +323,9 @@ class Network(Pretraining[Conf]):
                 "got none. Install the package with `pip install daskdl`."
             )
         check_one_of("Network.save", "format", format, known)
+        kept = chosen("Network.save", self.normalizer, normalizer)
         known[format].load().save(
-            self, path_or_url, normalizer=normalizer, overwrite=overwrite
+            self, path_or_url, normalizer=kept, overwrite=overwrite
         )
 
     def check_batch(self, batch: Batch) -> None:
@@ -270,3 +339,9 @@ class Network(Pretraining[Conf]):
             If it is no data set, or has no labels.
         """
         self._checked(batch)
+
+    def _outputs(self, arrays: Arrays) -> list[FloatArray]:
+        """Return what is predicted, inside still, but in the units of the data."""
+        entered = self._border.features(arrays)
+        results = self._forward(*entered, training=False, rng=None)
+        return self._border.in_units_of_data(results)

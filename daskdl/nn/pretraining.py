@@ -12,6 +12,7 @@ from daskdl.nn.batches import Batch, as_arrays, check_readable, minibatches
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.layers.stage import Stage
+from daskdl.nn.normalizing import NormalizerChoice
 from daskdl.nn.structure import Conf, stretches
 from daskdl.nn.time_steps import TimeSteps
 from daskdl.nn.update_plan import UpdatePlan
@@ -33,12 +34,13 @@ class Pretraining(TimeSteps[Conf]):
         *,
         epochs: int = 1,
         batch_size: int | None = None,
+        normalizer: NormalizerChoice = "own",
     ) -> P:
         """Pretrain all layers that can be, each for all epochs before the next.
 
         Parameters
         ----------
-        data, epochs, batch_size
+        data, epochs, batch_size, normalizer
             As for :meth:`pretrain_layer`.
 
         Returns
@@ -63,7 +65,13 @@ class Pretraining(TimeSteps[Conf]):
             )
         check_readable(who, data, len(names) * epochs)
         for name in names:
-            self.pretrain_layer(name, data, epochs=epochs, batch_size=batch_size)
+            self.pretrain_layer(
+                name,
+                data,
+                epochs=epochs,
+                batch_size=batch_size,
+                normalizer=normalizer,
+            )
         return self
 
     def pretrain_layer(
@@ -73,6 +81,7 @@ class Pretraining(TimeSteps[Conf]):
         *,
         epochs: int = 1,
         batch_size: int | None = None,
+        normalizer: NormalizerChoice = "own",
     ) -> P:
         """Train one layer on what reaches it of the features.
 
@@ -87,6 +96,8 @@ class Pretraining(TimeSteps[Conf]):
             Passes over the data; an iterator lasts for one only.
         batch_size : int, optional
             Cut each object into minibatches of this size; the last may be short.
+        normalizer : Normalizer, None or "own"
+            None for data that are normalized already.
 
         Returns
         -------
@@ -108,7 +119,8 @@ class Pretraining(TimeSteps[Conf]):
         run = self._run_of(node)
         for _ in range(epochs):
             for batch in minibatches(who, data, batch_size):
-                self._pretrain_minibatch(node, stage, run, batch)
+                with self._border.using(normalizer):
+                    self._pretrain_minibatch(node, stage, run, batch)
             run.epoch += 1
         return self
 

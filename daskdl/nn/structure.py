@@ -1,8 +1,9 @@
 """What a network is made of: layers, flat vectors, what goes in and what comes out."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.arrays.random import stream
 from daskdl.arrays.workspace import Workspace
 from daskdl.checks import check_type
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.batches import Port
 from daskdl.nn.border import Border
@@ -27,13 +29,11 @@ from daskdl.nn.fusion import join_parts
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.lengths import output_steps
+from daskdl.nn.normalizing import check_class_names, check_normalizer
 from daskdl.nn.param_roles import LayerStretch, plan_parameters
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vertices.table import build_vertex
 from daskdl.nn.vertices.vertex import Vertex
-
-if TYPE_CHECKING:
-    from daskdl.data.normalizers.normalizer import Normalizer
 
 Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
 S = TypeVar("S", bound="NetworkStructure[Any]")
@@ -62,9 +62,6 @@ class NetworkStructure(ABC, Generic[Conf]):
         Minibatches and passes over the data that were trained.
     score : float
         Of the last minibatch, before its update; NaN before the first.
-    normalizer : Normalizer or None
-        What the features went through; saved and loaded with the network.
-
     Raises
     ------
     ShapeError
@@ -85,7 +82,7 @@ class NetworkStructure(ABC, Generic[Conf]):
         self.iteration_count = 0
         self.epoch_count = 0
         self.score = float("nan")
-        self.normalizer: Normalizer | None = None
+        self._class_names: tuple[str, ...] | None = None
         self._nodes = conf.nodes()
         namespace = network_namespace()
         self._workspace = Workspace(namespace)
@@ -131,6 +128,33 @@ class NetworkStructure(ABC, Generic[Conf]):
         self._plan.initialize_state(self._updater_state)
         if updater_state is not None:
             self._copy_in("updater_state", self._updater_state, updater_state)
+
+    @property
+    def normalizer(self) -> Normalizer | None:
+        """What all data go through that come in, and predictions back; None for none.
+
+        Give the network data as they are: it normalizes them itself, in training and in
+        inference. If labels were normalized, too, outputs come in their units. Saved
+        and loaded with the network.
+        """
+        return self._border.normalizer
+
+    @normalizer.setter
+    def normalizer(self, normalizer: Normalizer | None) -> None:
+        self._border.normalizer = check_normalizer(type(self).__name__, normalizer)
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """What the classes of the first output are called, in the order of its numbers.
+
+        Evaluations print them. Saved and loaded with the network; None if nobody said.
+        """
+        return self._class_names
+
+    @class_names.setter
+    def class_names(self, names: Sequence[str] | None) -> None:
+        n_out = self.output_layer_n_out[0]
+        self._class_names = check_class_names(type(self).__name__, names, n_out)
 
     @property
     def params(self) -> FloatArray:
@@ -227,14 +251,16 @@ class NetworkStructure(ABC, Generic[Conf]):
         return self
 
     def clone(self: S) -> S:
-        """Return an independent copy: parameters, updater state and counters."""
+        """Return an independent copy: parameters, updater state, counters, normalizer."""
         rebuild, arguments = self.__reduce__()
-        copy: S = rebuild(*arguments)
-        return copy
+        clone: S = rebuild(*arguments)
+        # One of them may be fitted anew.
+        clone.normalizer = copy.deepcopy(self.normalizer)
+        return clone
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle vectors and counters; layers and their views are built anew."""
-        kept = ("iteration_count", "epoch_count", "score", "normalizer")
+        kept = ("iteration_count", "epoch_count", "score", "normalizer", "class_names")
         return _rebuild, (
             type(self),
             self.conf,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.conf.topology import Node
 
 _HEAD = ("name", "type", "in", "out", "parameters", "shapes")
@@ -80,6 +81,14 @@ def summarize(title: str, nodes: Sequence[Node]) -> str:
     return "\n".join(
         [f"{title}, {total:,} parameters", *(line.rstrip() for line in lines)]
     )
+
+
+def normalizer_in_words(normalizer: Normalizer) -> str:
+    """Return the class of a normalizer, and what it does not do or does besides."""
+    words = type(normalizer).__name__
+    if normalizer.is_fit_label:
+        words += ", labels too"
+    return words if normalizer.is_fitted else f"{words}, not fitted yet"
 
 
 def _cells(row: LayerRow) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from daskdl.data.batch_arrays import as_batch_array
 from daskdl.nn.border import as_list
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.normalizing import NormalizerChoice
 from daskdl.nn.step import StepNetwork
 from daskdl.nn.structure import Conf
 from daskdl.nn.tbptt import carrying, forget
@@ -14,7 +15,9 @@ from daskdl.nn.tbptt import carrying, forget
 class TimeSteps(StepNetwork[Conf]):
     """A network whose recurrent layers can go on where they stopped."""
 
-    def rnn_time_step(self, features: Any) -> Any:
+    def rnn_time_step(
+        self, features: Any, *, normalizer: NormalizerChoice = "own"
+    ) -> Any:
         """Predict the next stretch of time series, in inference mode.
 
         Recurrent layers begin with the state that the last call left them, or with
@@ -26,6 +29,8 @@ class TimeSteps(StepNetwork[Conf]):
         features : ndarray, or list of them for several inputs
             In the data format of the inputs, with any number of time steps. For a
             single step the axis of time may be left out: (batch, features).
+        normalizer : Normalizer, None or "own"
+            None for features that are normalized already.
 
         Returns
         -------
@@ -55,10 +60,11 @@ class TimeSteps(StepNetwork[Conf]):
         are_steps = all(array.ndim == 2 for array in given) and any(
             array.ndim == 3 for array in stretches
         )
-        with carrying(self._layers):
+        with carrying(self._layers), self._border.using(normalizer):
             arrays = self._border.unlabelled(stretches, any_length=True)
             entered = self._border.features(arrays)
             outputs = self._forward(*entered, training=False, rng=None)
+            outputs = self._border.in_units_of_data(outputs)
         results = self._border.leave(outputs)
         if are_steps:
             results = [
