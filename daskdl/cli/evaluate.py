@@ -44,10 +44,11 @@ def command(
 
     from daskdl.cli.figures import Figures
     from daskdl.cli.opening import open_for
-    from daskdl.cli.results import accuracy_of, evaluation_for
+    from daskdl.cli.results import accuracy_of
     from daskdl.cli.saved_model import open_model
     from daskdl.cluster.connect import connect
     from daskdl.cluster.frontend import front_end
+    from daskdl.nn.evaluations import evaluation_for
 
     saved = open_model(model)
     options = saved.source_options(
@@ -56,7 +57,7 @@ def command(
     source = open_for(saved.network, data, options)
     with connect(cluster_from(scheduler, workers)) as client:
         n_workers = len(client.nthreads())
-        front = front_end(client, saved.network, normalizer=saved.normalizer)
+        front = front_end(client, saved.network)
         work_s = time.monotonic()
         scored = front.score_and_evaluate(source, [evaluation_for(saved.network)])
         work_s = time.monotonic() - work_s

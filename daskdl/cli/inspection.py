@@ -133,7 +133,7 @@ def _run(path: str, fs: Any, inside: str) -> Inspection:
 def _model(path: str) -> Inspection:
     saved = open_model(path)
     network = saved.network
-    trained = training_facts(network, saved.normalizer)
+    trained = training_facts(network)
     facts = {"kind": "model", **configuration_facts(network.conf), **trained}
     lines = [
         f"model {saved.url}",

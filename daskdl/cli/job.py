@@ -124,14 +124,22 @@ class Data(Conf):
         Field(description="parquet, csv, json, ...; found out if not given."),
     ] = None
     normalize: Annotated[
-        TypeWithOptions,
+        TypeWithOptions | None,
         Field(
             description="What is done to features, with the figures of the training "
             "data, which are kept in the model: standardize (mean 0, deviation 1), "
             "min_max (a range), image_min_max, image_vgg16, multi_hybrid, or a mapping "
-            "with that `type` and its options."
+            "with that `type` and its options. If not given, that of `model`; none "
+            "takes it away."
         ),
-    ] = "none"
+    ] = None
+    class_names: Annotated[
+        tuple[str, ...] | None,
+        Field(
+            description="Names of the classes of the (first) output, in the order of "
+            "their numbers; kept in the model, printed by evaluations."
+        ),
+    ] = None
     features_mask: Annotated[
         str | None, Field(description="Column: 1 keeps a time step, 0 drops it.")
     ] = None
@@ -200,7 +208,9 @@ class Data(Conf):
 
 # What of Data goes to the sources as it stands.
 _SOURCE_OPTIONS = tuple(
-    name for name in Data.model_fields if name not in ("train", "test", "normalize")
+    name
+    for name in Data.model_fields
+    if name not in ("train", "test", "normalize", "class_names")
 )
 
 

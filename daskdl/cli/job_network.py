@@ -3,7 +3,7 @@
 from typing import Any
 
 from daskdl.cli.job import Job
-from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.errors import OptionError
 from daskdl.formats.load import load
 from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
@@ -12,16 +12,22 @@ from daskdl.nn.network import Network
 def job_network(job: Job) -> Network[Any]:
     """Return the network that a job begins with.
 
+    It has the normalizer and the names of classes that the job says, or else those that
+    it came with.
+
     Raises
     ------
     SourceNotFoundError, FormatError
         If `model` is no file, or none of a network.
+    OptionError
+        If the names are not those of its classes.
     """
-    if job.model is not None:
-        return load(job.model)
-    return build_network(job.network)
-
-
-def job_normalizer(job: Job, network: Network[Any]) -> Normalizer | None:
-    """Return what happens to the data: what the job says, or the network came with."""
-    return job.data.normalizer() or network.normalizer
+    network = build_network(job.network) if job.model is None else load(job.model)
+    if job.data.normalize is not None:
+        network.normalizer = job.data.normalizer()
+    if job.data.class_names is not None:
+        try:
+            network.class_names = job.data.class_names
+        except OptionError as error:
+            raise OptionError(f"data.class_names: {error}") from error
+    return network

@@ -9,7 +9,7 @@ from distributed import Client
 from daskdl.cli.figures import Figures, without_nan
 from daskdl.cli.job import Cluster, Job
 from daskdl.cli.job_file import job_text
-from daskdl.cli.job_network import job_network, job_normalizer
+from daskdl.cli.job_network import job_network
 from daskdl.cli.opening import open_for
 from daskdl.cli.progress import View
 from daskdl.cli.results import Results, evaluations_for
@@ -91,7 +91,7 @@ def cluster_options(cluster: Cluster) -> ClusterOptions:
 
 def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
     master = job.training.training_master()
-    return front_end(client, network, master, normalizer=job_normalizer(job, network))
+    return front_end(client, network, master)
 
 
 def _train(
@@ -106,12 +106,10 @@ def _train(
         shuffle=job.training.shuffle,
         resources=job.cluster.resources,
         on_event=view.on_event,
-        on_epoch=lambda network: directory.save(
-            CHECKPOINT, network, normalizer=front.normalizer
-        ),
+        on_epoch=lambda network: directory.save(CHECKPOINT, network),
     )
     # Before anything else can fail: it is what hours of training gave.
-    model = directory.save(MODEL, front.network, normalizer=front.normalizer)
+    model = directory.save(MODEL, front.network)
     directory.remove(CHECKPOINT)
     return model
 

@@ -11,7 +11,7 @@ from daskdl.nn.conf.network import (
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.conf.yaml import dump_yaml
 from daskdl.nn.network import Network
-from daskdl.nn.summary import layer_rows, summarize
+from daskdl.nn.summary import layer_rows, normalizer_in_words, summarize
 
 __all__ = ["Configuration", "configuration_facts", "configuration_lines"]
 __all__ += ["training_facts", "training_lines"]
@@ -59,9 +59,9 @@ def configuration_lines(conf: Configuration) -> list[str]:
     ]
 
 
-def training_facts(network: Network[Any], normalizer: Any) -> dict[str, Any]:
+def training_facts(network: Network[Any]) -> dict[str, Any]:
     """Return how far a network has come, for JSON."""
-    score = network.score
+    score, normalizer, names = network.score, network.normalizer, network.class_names
     return {
         "outputs": list(network.output_layer_n_out),
         "iterations": network.iteration_count,
@@ -69,7 +69,8 @@ def training_facts(network: Network[Any], normalizer: Any) -> dict[str, Any]:
         # JSON has no word for what is no number.
         "score": score if abs(score) < float("inf") else None,
         "updater_state": int(network.updater_state.size),
-        "normalizer": type(normalizer).__name__ if normalizer else None,
+        "normalizer": normalizer_in_words(normalizer) if normalizer else None,
+        "class_names": list(names) if names else None,
     }
 
 
@@ -82,6 +83,7 @@ def training_lines(facts: Mapping[str, Any]) -> list[str]:
         trained,
         f"updater state: {facts['updater_state']:,} numbers",
         f"normalizer: {facts['normalizer'] or 'none'}",
+        f"classes: {', '.join(facts['class_names'] or ['not named'])}",
     ]
 
 

@@ -75,7 +75,7 @@ def command(
     _check_output(url, overwrite=overwrite)
     with connect(cluster_from(scheduler, workers)) as client:
         n_workers = len(client.nthreads())
-        front = front_end(client, saved.network, normalizer=saved.normalizer)
+        front = front_end(client, saved.network)
         work_s = time.monotonic()
         rows = front.feed_forward_with_key(
             source, key=key, output=url, overwrite=overwrite, options=options

@@ -15,32 +15,17 @@ from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
-from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_columns import ColumnRocs
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
+from daskdl.nn.evaluations import INDEPENDENT_LOSSES, evaluation_for, is_independent
 from daskdl.nn.network import Network
 
-__all__ = ["Results", "accuracy_of", "evaluation_for", "evaluations_for"]
+__all__ = ["Results", "accuracy_of", "evaluations_for"]
 
-_REGRESSION_LOSSES = frozenset(
-    {
-        "mse",
-        "l2",
-        "mae",
-        "l1",
-        "mape",
-        "msle",
-        "poisson",
-        "cosine_proximity",
-        "wasserstein",
-    }
-)
-# Their outputs do not exclude each other.
-_INDEPENDENT_LOSSES = frozenset({"xent", "multilabel"})
 # Their outputs are probabilities, of which there are ROC curves and calibration.
-_PROBABILITY_LOSSES = _INDEPENDENT_LOSSES | {
+_PROBABILITY_LOSSES = INDEPENDENT_LOSSES | {
     "mcxent",
     "negativeloglikelihood",
     "kl_divergence",
@@ -52,26 +37,18 @@ _ROC_STEPS = 1000
 _MOST_CLASSES_DRAWN = 200
 
 
-def evaluation_for(network: Network[Any]) -> Evaluable:
-    """Return an empty evaluation of the kind that the network's loss asks for.
-
-    Of several outputs the first is evaluated.
-    """
-    if network.output_losses[0] in _REGRESSION_LOSSES:
-        return RegressionEvaluation()
-    return EvaluationBinary() if _is_independent(network) else Evaluation()
-
-
 def evaluations_for(network: Network[Any]) -> list[Evaluable]:
-    """Return the evaluation of :func:`evaluation_for` and those that a page draws."""
-    first = evaluation_for(network)
+    """Return the evaluation that the loss asks for, and those that a page draws."""
+    first: Any = evaluation_for(network)
+    axis, names = first.axis, network.class_names
     n_out, loss = network.output_layer_n_out[0], network.output_losses[0]
     if loss not in _PROBABILITY_LOSSES or n_out > _MOST_CLASSES_DRAWN:
         return [first]
     if n_out == 1:
-        return [first, ROC(_ROC_STEPS), EvaluationCalibration()]
-    kind = ROCBinary if _is_independent(network) else ROCMultiClass
-    return [first, kind(_ROC_STEPS), EvaluationCalibration()]
+        return [first, ROC(_ROC_STEPS, axis=axis), EvaluationCalibration(axis=axis)]
+    kind = ROCBinary if is_independent(network) else ROCMultiClass
+    rocs = kind(_ROC_STEPS, labels=names, axis=axis)
+    return [first, rocs, EvaluationCalibration(axis=axis)]
 
 
 def accuracy_of(evaluation: Evaluable | None) -> float | None:
@@ -168,6 +145,7 @@ class Results:
             name=self.test_name,
             metrics=_metrics(evaluation),
             confusion=_confusion(evaluation),
+            labels=self.network.class_names or (),
             roc=self._first(ROC, ColumnRocs),
             calibration=self._first(EvaluationCalibration),
         )
@@ -176,12 +154,6 @@ class Results:
         """Return the first evaluation of these classes, or None."""
         evaluations = self.scored.evaluations if self.scored else []
         return next((e for e in evaluations if isinstance(e, kinds)), None)
-
-
-def _is_independent(network: Network[Any]) -> bool:
-    """Whether the outputs are probabilities that do not exclude each other."""
-    is_alone = network.output_layer_n_out[0] == 1
-    return network.output_losses[0] in _INDEPENDENT_LOSSES and not is_alone
 
 
 def _confusion(evaluation: Evaluable) -> Sequence[Sequence[int]]:

@@ -84,10 +84,10 @@ class RunDirectory:
             # A path that is no text in this locale stands in some files.
             out.write(text.encode(errors="surrogateescape"))
 
-    def save(self, name: str, network: Any, *, normalizer: Any = None) -> str:
+    def save(self, name: str, network: Any) -> str:
         """Save a network and return its path or URL."""
         with self._writing(name):
-            network.save(self.path(name), normalizer=normalizer, overwrite=True)
+            network.save(self.path(name), overwrite=True)
         self._kept.add(name)
         return self.path(name)
 

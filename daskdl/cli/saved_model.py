@@ -25,7 +25,7 @@ class SavedModel:
     url : str
         Of the file.
     network : Network
-        As saved; its attribute `normalizer` is None or what the training fitted.
+        As saved, with the normalizer that the training fitted.
     options : SourceOptions
         How the job beside the file read its data; the defaults if there is no job.
     """
@@ -33,11 +33,6 @@ class SavedModel:
     url: str
     network: Network[Any]
     options: SourceOptions
-
-    @property
-    def normalizer(self) -> Any:
-        """What the training fitted, or None."""
-        return getattr(self.network, "normalizer", None)
 
     def source_options(
         self,

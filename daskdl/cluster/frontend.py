@@ -37,15 +37,16 @@ from daskdl.data.sinks import open_sink
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import OptionError
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.evaluation.evaluation import Evaluation
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
+from daskdl.nn.evaluations import evaluation_for
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.network import Network
+from daskdl.nn.normalizing import NormalizerChoice, chosen, usable
 from daskdl.training.preparation import options_for, prepare
 
 DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
@@ -64,8 +65,9 @@ class ClusterNetwork(Generic[N]):
         A network is trained in place; a configuration is initialised first.
     training_master : TrainingMaster, optional
         How the workers train together; gradient sharing with its defaults if not given.
-    normalizer : Normalizer, optional
-        Applied to all data. Fitted on the cluster by the first ``fit`` unless it is.
+    normalizer : Normalizer, None or "own"
+        Given to the network, which applies it to all data; None takes away the one that
+        it has. Fitted on the cluster by the first ``fit`` unless it is.
 
     Attributes
     ----------
@@ -83,7 +85,7 @@ class ClusterNetwork(Generic[N]):
         network: N | MultiLayerConfiguration | ComputationGraphConfiguration,
         training_master: TrainingMaster | None = None,
         *,
-        normalizer: Normalizer | None = None,
+        normalizer: NormalizerChoice = "own",
     ) -> None:
         who = type(self).__name__
         if not hasattr(client, "submit"):
@@ -93,8 +95,6 @@ class ClusterNetwork(Generic[N]):
             )
         if training_master is not None:
             check_type(who, "training_master", training_master, TrainingMaster)
-        if normalizer is not None:
-            check_type(who, "normalizer", normalizer, Normalizer)
         built = (
             network
             if isinstance(network, MultiLayerNetwork | ComputationGraph)
@@ -105,11 +105,20 @@ class ClusterNetwork(Generic[N]):
                 f"{who}: network must be a {self._kind.__name__} or its configuration, "
                 f"got {type(network).__name__}."
             )
+        built.normalizer = chosen(who, built.normalizer, normalizer)
         self.network: N = built
-        self.normalizer = normalizer
         self.last_fit: FitReport | None = None
         self._client = client
         self._master = training_master or SharedTrainingMaster()
+
+    @property
+    def normalizer(self) -> Normalizer | None:
+        """That of the network."""
+        return self.network.normalizer
+
+    @normalizer.setter
+    def normalizer(self, normalizer: Normalizer | None) -> None:
+        self.network.normalizer = normalizer
 
     def fit(
         self,
@@ -120,6 +129,7 @@ class ClusterNetwork(Generic[N]):
         shuffle: bool = False,
         workers: Sequence[str] | int | None = None,
         resources: Mapping[str, float] | None = None,
+        normalizer: NormalizerChoice = "own",
         options: SourceOptions | None = None,
         on_event: OnEvent | None = None,
         on_epoch: OnEpoch | None = None,
@@ -144,6 +154,9 @@ class ClusterNetwork(Generic[N]):
             What a worker must offer to take part, in Dask's words: ``{"GPU": 1}`` takes
             those that were started with ``--resources GPU=1``. Each holds it until the
             fit ends.
+        normalizer : Normalizer, None or "own"
+            One that is given becomes the network's own, and is fitted first unless it
+            is already. None for data that are normalized already.
         options, **source_options
             How to read `data`: see :class:`SourceOptions`. Single options may be given
             as keywords, such as ``features="features", label="label"``.
@@ -176,14 +189,17 @@ class ClusterNetwork(Generic[N]):
                 f"share gradients, got {self.network.conf.optimization_algo!r}. Use "
                 "ParameterAveragingTrainingMaster."
             )
+        used = chosen(who, self.normalizer, normalizer)
         prepared = prepare(
             self.network,
             data,
             _options(options, source_options),
             batch_size=batch_size,
-            normalizer=self.normalizer,
+            normalizer=used,
             scan=scan_on(self._client),
         )
+        if used is not None:
+            self.normalizer = used
         with Driver(
             self._client,
             self.network,
@@ -204,21 +220,25 @@ class ClusterNetwork(Generic[N]):
 
     def evaluate(
         self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
-    ) -> Evaluation:
-        """Evaluate the classes on the cluster.
+    ) -> Any:
+        """Evaluate on the cluster; the loss says what is counted.
 
         Parameters
         ----------
         data, **how
-            See :meth:`fit`.
+            See :meth:`fit`; ``normalizer=None`` for data that are normalized already.
         batch_size : int
             Examples of one forward pass; affects speed only.
+
+        Returns
+        -------
+        Evaluation, EvaluationBinary or RegressionEvaluation
+            As :meth:`daskdl.nn.network.Network.evaluate` chooses it, in the units of
+            the data; of several outputs the first.
         """
         (evaluation,) = self.do_evaluation(
-            data, [Evaluation()], batch_size=batch_size, **how
+            data, [evaluation_for(self.network)], batch_size=batch_size, **how
         )
-        if not isinstance(evaluation, Evaluation):
-            raise OptionError("evaluate: an Evaluation must come back.")
         return evaluation
 
     def do_evaluation(
@@ -260,13 +280,15 @@ class ClusterNetwork(Generic[N]):
         evaluations: Sequence[Evaluable],
         *,
         batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        normalizer: NormalizerChoice = "own",
         options: SourceOptions | None = None,
         **source_options: Any,
     ) -> Scored:
         """Return loss and evaluations of one pass over the data."""
         check_count(type(self).__name__, "batch_size", batch_size)
+        usable(type(self).__name__, self.normalizer, normalizer)
         source = self._open(data, _options(options, source_options))
-        task = InferenceTask(self.normalizer, batch_size)
+        task = InferenceTask(batch_size, normalizer=normalizer)
         scored = score_source(self._client, self.network, source, evaluations, task)
         if not scored.examples:
             raise OptionError(f"{source.name}: must hold an example, got none.")
@@ -280,6 +302,7 @@ class ClusterNetwork(Generic[N]):
         output: str | None = None,
         overwrite: bool = False,
         batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        normalizer: NormalizerChoice = "own",
         options: SourceOptions | None = None,
         **source_options: Any,
     ) -> Any:
@@ -297,6 +320,8 @@ class ClusterNetwork(Generic[N]):
             ``probability`` as a vector column. Must not exist unless `overwrite`.
         batch_size : int
             Examples of one forward pass; affects speed only.
+        normalizer : Normalizer, None or "own"
+            None for data that are normalized already.
 
         Returns
         -------
@@ -311,33 +336,29 @@ class ClusterNetwork(Generic[N]):
             When the examples have no keys.
         """
         check_count(type(self).__name__, "batch_size", batch_size)
+        usable(type(self).__name__, self.normalizer, normalizer)
         given = dataset_of_pairs(data) if are_pairs(data) else data
-        chosen = replace(_options(options, source_options), require_labels=False)
-        chosen = replace(chosen, key=key if key is not None else chosen.key)
-        source = self._open(given, chosen)
+        wanted = replace(_options(options, source_options), require_labels=False)
+        wanted = replace(wanted, key=key if key is not None else wanted.key)
+        source = self._open(given, wanted)
         if output is not None:
-            check_key("feed_forward_with_key", "key", chosen.key)
+            check_key("feed_forward_with_key", "key", wanted.key)
             check_apart("feed_forward_with_key", "output", output, data)
         if output is not None or not is_labelled(data):
-            _check_keys(source, chosen)
-        task = InferenceTask(self.normalizer, batch_size, chosen.key or "key")
+            _check_keys(source, wanted)
+        task = InferenceTask(batch_size, wanted.key or "key", normalizer)
         if output is not None:
-            return self._write(source, output, task, chosen, overwrite=overwrite)
+            return self._write(source, output, task, wanted, overwrite=overwrite)
         predicted = predict_source(self._client, self.network, source, None, task)
         if is_labelled(data):
-            return labelled(data, predicted, chosen)
+            return labelled(data, predicted, wanted)
         return pairs_of(predicted)
 
     def save(
         self, path_or_url: str, *, format: str = "daskdl", overwrite: bool = False
     ) -> None:
         """Save the network together with its normalizer; see :meth:`Network.save`."""
-        self.network.save(
-            path_or_url,
-            format=format,
-            normalizer=self.normalizer,
-            overwrite=overwrite,
-        )
+        self.network.save(path_or_url, format=format, overwrite=overwrite)
 
     def _open(self, data: Any, options: SourceOptions) -> Source:
         return open_source(data, options_for(self.network, options, data))
@@ -383,7 +404,7 @@ def front_end(
     network: Network[Any],
     training_master: TrainingMaster | None = None,
     *,
-    normalizer: Normalizer | None = None,
+    normalizer: NormalizerChoice = "own",
 ) -> DaskMultiLayer | DaskComputationGraph:
     """Return the front end that fits the kind of `network`."""
     if isinstance(network, MultiLayerNetwork):

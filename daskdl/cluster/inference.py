@@ -5,7 +5,7 @@ if its task returned it, so that a repeated task neither loses nor doubles a key
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +23,10 @@ from daskdl.errors import DataError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.losses.cross_entropy import one_hot
 from daskdl.nn.network import Network
+from daskdl.nn.normalizing import NormalizerChoice
 from daskdl.training.preparation import (
     Scan,
     class_axes,
-    normalized,
     scan_options,
 )
 from daskdl.training.state import NetworkState, network_from_state, state_of
@@ -70,9 +70,9 @@ class Predicted:
 class InferenceTask:
     """What every task needs besides its partitions."""
 
-    normalizer: Normalizer | None
     batch_size: int
     key: str = "key"
+    normalizer: NormalizerChoice = "own"
 
 
 def scan_on(client: Client) -> Scan:
@@ -141,8 +141,9 @@ def score_partitions(
     own = [evaluation.new_instance() for evaluation in evaluations]
     loss_sum, examples = 0.0, 0
     for _, partition in numbered:
-        for batch in _batches(partition.load(), task):
-            loss, outputs = _scored(network, batch)
+        for batch in partition.load().batches(task.batch_size):
+            with network.normalizing(task.normalizer):
+                loss, outputs = _scored(network, batch)
             loss_sum += loss
             examples += batch.num_examples
             _evaluate(network, batch, outputs[0], own)
@@ -259,14 +260,12 @@ def _predict(
 ) -> Predicted:
     keys, parts = [], []
     loaded = partition.load()
-    for batch in _batches(loaded, task):
+    for batch in loaded.batches(task.batch_size):
         keys.append(batch.keys)
-        parts.append(outputs_of(network, batch))
+        with network.normalizing(task.normalizer):
+            parts.append(outputs_of(network, batch))
     if parts:
         outputs = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
-        if task.normalizer is not None:
-            # What learnt from normalized labels predicts in the units of the data.
-            outputs = tuple(task.normalizer.revert_labels(outputs))
         joined = merge_keys(partition.name, keys)
     else:
         # A file without rows still tells Spark the columns.
@@ -308,8 +307,3 @@ def _run(
         if group
     ]
     return list(client.gather(futures))
-
-
-def _batches(loaded: Batch, task: InferenceTask) -> Iterator[Batch]:
-    for batch in loaded.batches(task.batch_size):
-        yield normalized(batch, task.normalizer)

@@ -34,7 +34,6 @@ from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import Partition
 from daskdl.errors import ClusterError, DeviceError, MissingExtraError, OptionError
 from daskdl.nn.network import Network
-from daskdl.training.preparation import normalized
 from daskdl.training.state import NetworkState, network_from_state, state_of
 from daskdl.training.trainer import Minibatch as Batch
 from daskdl.training.trainer import Trainer
@@ -80,6 +79,7 @@ def run_member(
     # fit, need the thread of the pool that it would hold: they would wait for ever.
     secede()
     network = _network_here(state, address)
+    network.normalizer = spec.normalizer
     sharing = isinstance(spec.master, SharedTrainingMaster)
     when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
     with (
@@ -193,11 +193,8 @@ class Member:
         self, minibatches: tuple[Minibatch, ...]
     ) -> Generator[Batch, None, None]:
         ahead = self._spec.master.worker_prefetch_num_batches
-        batches = (self._read(minibatch) for minibatch in minibatches)
+        batches = (self._reader.read(minibatch) for minibatch in minibatches)
         return prefetch(batches, ahead) if ahead else batches
-
-    def _read(self, minibatch: Minibatch) -> Batch:
-        return normalized(self._reader.read(minibatch), self._spec.normalizer)
 
     def _report_progress(self, phase: int, *, at_once: bool = False) -> None:
         now = time.monotonic()

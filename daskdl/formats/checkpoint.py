@@ -14,7 +14,6 @@ from daskdl.arrays.host_vector import HostVector
 from daskdl.arrays.namespace import to_host
 from daskdl.data.files import open_input, open_output
 from daskdl.data.normalizers.kinds import normalizer_from_dict
-from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import DaskdlError, FormatError
 from daskdl.formats.description import Description, describe
 from daskdl.formats.tensor_file import (
@@ -25,6 +24,7 @@ from daskdl.formats.tensor_file import (
 )
 from daskdl.formats.zip_checkpoint import is_zip_checkpoint, read_zip_checkpoint
 from daskdl.nn.network import Network
+from daskdl.nn.normalizing import NormalizerChoice, chosen
 from daskdl.nn.updaters.table import state_parts
 
 VERSION = 2
@@ -41,7 +41,7 @@ def save(
     network: Network[Any],
     path_or_url: str,
     *,
-    normalizer: Normalizer | None = None,
+    normalizer: NormalizerChoice = "own",
     overwrite: bool = False,
 ) -> None:
     """Write a network so that :func:`load` gives back exactly this one.
@@ -53,8 +53,8 @@ def save(
     path_or_url : str or path
         A plain path, ``file://``, ``hdfs://``, or what else fsspec opens. The file
         appears under its name when it is complete.
-    normalizer : Normalizer, optional
-        What the features went through; by default the network's own.
+    normalizer : Normalizer, None or "own"
+        What the file says that data go through; None for nothing.
     overwrite : bool
         Replace what is there.
 
@@ -63,7 +63,7 @@ def save(
     OutputExistsError
         If something is there and `overwrite` is False.
     """
-    normalizer = network.normalizer if normalizer is None else normalizer
+    kept = chosen("save", network.normalizer, normalizer)
     views = network.layout.views(to_host(network.params))
     tensors = {f"{_PARAM}{name}": view for name, view in views.items()}
     tensors[_UPDATER_STATE] = to_host(network.updater_state)
@@ -71,7 +71,8 @@ def save(
         **describe(network, VERSION),
         "params": list(views),
         "updater_state": _state_layout(network),
-        "normalizer": None if normalizer is None else normalizer.to_dict(),
+        "normalizer": None if kept is None else kept.to_dict(),
+        "class_names": network.class_names,
         "crc32": {name: checksum(array) for name, array in tensors.items()},
     }
     text = json.dumps(about, allow_nan=False, separators=(",", ":"))
@@ -91,8 +92,8 @@ def load(path_or_url: str) -> Network[Any]:
     Returns
     -------
     MultiLayerNetwork or ComputationGraph
-        With the parameters, updater state and counters of the saved one, and its
-        normalizer, or None, as attribute `normalizer`.
+        With the parameters, updater state and counters of the saved one, its
+        normalizer, which it applies to all data, and the names of its classes.
 
     Raises
     ------
@@ -150,7 +151,16 @@ def _read(file: TensorFile) -> Network[Any]:
     _check_tensors("checksums of the tensors", crcs, values.get("crc32"))
     if values.get("normalizer") is not None:
         network.normalizer = normalizer_from_dict(values["normalizer"])
+    network.class_names = _class_names(values.get("class_names"))
     return network
+
+
+def _class_names(names: Any) -> list[str] | None:
+    if names is not None and not isinstance(names, list):
+        raise FormatError(
+            f"{_WHO}: class_names must be a list of texts, got {names!r}."
+        )
+    return names
 
 
 def _description(file: TensorFile) -> dict[str, Any]:

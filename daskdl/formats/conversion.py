@@ -25,7 +25,7 @@ class Format:
         Of the names of its files.
     has_params, has_training, has_normalizer : bool
         Whether it holds the parameters; updater state, counters, losses and all else
-        that training needs; the normalizer.
+        that training needs; the normalizer and the names of classes.
     write : function of (network, path_or_url, overwrite)
         Writes a file.
     """
@@ -60,7 +60,7 @@ def _text(style: Literal["json", "yaml"]) -> Callable[[Network[Any], str, bool],
 FORMATS = {
     "daskdl": Format((".safetensors",), True, True, True, _native("daskdl")),
     "dl4j": Format((".zip",), True, True, True, _native("dl4j")),
-    "onnx": Format((".onnx",), True, False, False, _onnx),
+    "onnx": Format((".onnx",), True, False, True, _onnx),
     "dl4j-json": Format((".json",), False, True, False, _text("json")),
     "dl4j-yaml": Format((".yaml", ".yml"), False, True, False, _text("yaml")),
 }
@@ -120,6 +120,8 @@ def lost(network: Network[Any], to: str, *, is_saved: bool = True) -> list[str]:
         found += _only_for_training(network)
     if not known.has_normalizer and network.normalizer is not None:
         found.append(f"normalizer ({type(network.normalizer).__name__})")
+    if not known.has_normalizer and network.class_names is not None:
+        found.append(f"names of classes ({', '.join(network.class_names)})")
     return found
 
 

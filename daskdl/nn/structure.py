@@ -3,6 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -29,7 +30,11 @@ from daskdl.nn.fusion import join_parts
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.lengths import output_steps
-from daskdl.nn.normalizing import check_class_names, check_normalizer
+from daskdl.nn.normalizing import (
+    NormalizerChoice,
+    check_class_names,
+    check_normalizer,
+)
 from daskdl.nn.param_roles import LayerStretch, plan_parameters
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vertices.table import build_vertex
@@ -62,6 +67,7 @@ class NetworkStructure(ABC, Generic[Conf]):
         Minibatches and passes over the data that were trained.
     score : float
         Of the last minibatch, before its update; NaN before the first.
+
     Raises
     ------
     ShapeError
@@ -143,6 +149,10 @@ class NetworkStructure(ABC, Generic[Conf]):
     def normalizer(self, normalizer: Normalizer | None) -> None:
         self._border.normalizer = check_normalizer(type(self).__name__, normalizer)
 
+    def normalizing(self, normalizer: NormalizerChoice) -> AbstractContextManager[None]:
+        """Use another normalizer, or none, until the end of a ``with`` block."""
+        return self._border.using(normalizer)
+
     @property
     def class_names(self) -> tuple[str, ...] | None:
         """What the classes of the first output are called, in the order of its numbers.
@@ -175,6 +185,11 @@ class NetworkStructure(ABC, Generic[Conf]):
     def nodes(self) -> Sequence[Node]:
         """Layers and vertices in the order in which they are computed."""
         return self._nodes
+
+    @property
+    def output_nodes(self) -> Sequence[Node]:
+        """What the outputs come from, in the order of the labels."""
+        return self._output_nodes()
 
     @property
     def plan(self) -> UpdatePlan:
@@ -251,7 +266,7 @@ class NetworkStructure(ABC, Generic[Conf]):
         return self
 
     def clone(self: S) -> S:
-        """Return an independent copy: parameters, updater state, counters, normalizer."""
+        """Return an independent copy, its counters and its normalizer included."""
         rebuild, arguments = self.__reduce__()
         clone: S = rebuild(*arguments)
         # One of them may be fitted anew.

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from daskdl.checks import check_count
-from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import SourceOptions
 from daskdl.kernels.jit import numba_is_used
 from daskdl.nn.network import Network
+from daskdl.nn.normalizing import NormalizerChoice, chosen
 from daskdl.training.compiling import start_compiling
-from daskdl.training.preparation import PreparedData, normalized, prepare
+from daskdl.training.preparation import prepare
 from daskdl.training.trainer import Minibatch as Batch
 from daskdl.training.trainer import Trainer
 
@@ -24,7 +24,7 @@ def fit(
     epochs: int = 1,
     batch_size: int | None = None,
     shuffle: bool = False,
-    normalizer: Normalizer | None = None,
+    normalizer: NormalizerChoice = "own",
 ) -> Network[Any]:
     """Train `network` on `data` without a cluster.
 
@@ -42,8 +42,9 @@ def fit(
     shuffle : bool
         Whether each epoch visits the minibatches in another order, which the network's
         seed decides.
-    normalizer : Normalizer, optional
-        Fitted first unless it is already, then applied to every minibatch.
+    normalizer : Normalizer, None or "own"
+        One that is given becomes the network's own, and is fitted first unless it is
+        already. None for data that are normalized already.
 
     Raises
     ------
@@ -54,20 +55,20 @@ def fit(
     if batch_size is not None and isinstance(data, str) and numba_is_used():
         # Stored data are read through first, and the disk leaves time to compile.
         start_compiling(network, batch_size)
-    prepared = prepare(
-        network, data, options, batch_size=batch_size, normalizer=normalizer
-    )
+    used = chosen("fit", network.normalizer, normalizer)
+    prepared = prepare(network, data, options, batch_size=batch_size, normalizer=used)
+    if used is not None:
+        network.normalizer = used
     partitions = dict(enumerate(prepared.source.partitions))
     reader = MinibatchReader(partitions)
     trainer = Trainer(network)
     for epoch in range(network.epoch_count, network.epoch_count + epochs):
         (order,) = prepared.epoch(epoch, 1, shuffled=shuffle, seed=network.conf.seed)
-        trainer.fit_epoch(_read(reader, order, prepared))
+        with network.normalizing(used):
+            trainer.fit_epoch(_read(reader, order))
     return network
 
 
-def _read(
-    reader: MinibatchReader, order: list[Minibatch], prepared: PreparedData
-) -> Iterator[Batch]:
+def _read(reader: MinibatchReader, order: list[Minibatch]) -> Iterator[Batch]:
     for minibatch in order:
-        yield normalized(reader.read(minibatch), prepared.normalizer)
+        yield reader.read(minibatch)

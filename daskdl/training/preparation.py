@@ -22,7 +22,6 @@ from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.network import Network
-from daskdl.training.trainer import Minibatch as Batch
 
 Scan = Callable[[Sequence[Partition], Normalizer | None], list[PartitionFacts]]
 
@@ -43,7 +42,7 @@ class PreparedData:
     minibatches : tuple of Minibatch
         In the order of the source.
     normalizer : Normalizer or None
-        Fitted; applied to every minibatch.
+        Fitted; what the network applies to every minibatch.
     """
 
     source: Source
@@ -142,9 +141,10 @@ def prepare(
     facts = merge_facts(each)
     if not facts.rows:
         raise DataError(f"{source.name}: must hold at least one example, got none.")
-    _check_fits(network, source, facts)
+    _check_fits(network, source, facts, None)
     if unfitted is not None:
         unfitted.fit_statistics(facts.statistics or (), facts.label_statistics or ())
+    _check_fits(network, source, facts, normalizer)
     rows = [entry.rows for entry in each]
     minibatches = (
         plan_given(rows) if batch_size is None else plan_minibatches(rows, batch_size)
@@ -181,15 +181,6 @@ def options_for(
     if options.feature_shape is None and len(shape) > 2 and None not in shape:
         changes["feature_shape"] = shape
     return replace(options, **changes)
-
-
-def normalized(batch: Batch, normalizer: Normalizer | None) -> Batch:
-    """Return `batch` as `normalizer` changes it, if there is one."""
-    if normalizer is None:
-        return batch
-    if isinstance(batch, DataSet):
-        return normalizer.transform(batch)
-    return normalizer.transform(batch)
 
 
 def class_axes(network: Network[Any]) -> list[int | None]:
@@ -280,9 +271,17 @@ def _n_classes(network: Network[Any]) -> int | tuple[int | None, ...] | None:
     return classes[0] if len(classes) == 1 else classes
 
 
-def _check_fits(network: Network[Any], source: Source, facts: PartitionFacts) -> None:
+def _check_fits(
+    network: Network[Any],
+    source: Source,
+    facts: PartitionFacts,
+    normalizer: Normalizer | None,
+) -> None:
+    sample = _sample(facts)
     try:
-        network.check_batch(_sample(facts))
+        network.check_batch(sample)
+        if normalizer is not None:
+            normalizer.transform(MultiDataSet.of(sample))
     except ShapeError as error:
         raise ShapeError(f"{source.name}: {error}") from error
 

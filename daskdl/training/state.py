@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
 from daskdl.nn.network import Network
@@ -23,6 +24,10 @@ class NetworkState:
         The counters, which schedules and Adam depend on.
     score : float
         Score of the last minibatch.
+    normalizer : Normalizer or None
+        What the network applies to its data.
+    class_names : tuple of str, or None
+        What its classes are called.
     """
 
     configuration: dict[str, Any]
@@ -31,6 +36,8 @@ class NetworkState:
     iteration_count: int
     epoch_count: int
     score: float
+    normalizer: Normalizer | None = None
+    class_names: tuple[str, ...] | None = None
 
 
 def state_of(network: Network[Any]) -> NetworkState:
@@ -42,6 +49,8 @@ def state_of(network: Network[Any]) -> NetworkState:
         iteration_count=network.iteration_count,
         epoch_count=network.epoch_count,
         score=network.score,
+        normalizer=network.normalizer,
+        class_names=network.class_names,
     )
 
 
@@ -49,11 +58,16 @@ def network_from_state(state: NetworkState) -> Network[Any]:
     """Return a new network that stands where `state` was taken."""
     network = build_network(configuration_from_dict(state.configuration))
     load_state(network, state)
+    network.normalizer = state.normalizer
+    network.class_names = state.class_names
     return network
 
 
 def load_state(network: Network[Any], state: NetworkState) -> None:
-    """Overwrite the vectors and counters of `network`, through its views."""
+    """Overwrite the vectors and counters of `network`, through its views.
+
+    Its normalizer stays: training does not change it.
+    """
     network.params[...] = to_device(state.params, network.params)
     network.updater_state[...] = to_device(state.updater_state, network.updater_state)
     network.iteration_count = state.iteration_count

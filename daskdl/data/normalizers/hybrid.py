@@ -133,6 +133,13 @@ class MultiNormalizerHybrid(LearnedNormalizer):
             f"standardize_all_outputs, got fit_label({fit_label})."
         )
 
+    def without_labels(self) -> "MultiNormalizerHybrid":
+        """Return a copy that changes features alike, and leaves labels alone."""
+        made = MultiNormalizerHybrid(feature_axis=self.feature_axis)
+        made.global_strategies["features"] = self.global_strategies["features"]
+        made.own_strategies["features"] = dict(self.own_strategies["features"])
+        return made.learn(self.learned("features")) if self.is_fitted else made
+
     def strategy(self, group: Group, index: int) -> NormalizerStrategy | None:
         """Return the strategy of its own, or else the one for all."""
         own = self.own_strategies[group].get(index)

@@ -1,5 +1,6 @@
 """What all normalizers have in common: data sets in, data sets out."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
@@ -55,6 +56,11 @@ class Normalizer(ABC):
         """Say whether labels are normalized, too; return the normalizer itself."""
         self._is_fit_label = fit_label
         return self
+
+    def without_labels(self: N) -> N:
+        """Return a copy that changes features alike, and leaves labels alone."""
+        made = copy.deepcopy(self)
+        return made.fit_label(False) if made.is_fit_label else made
 
     @property
     @abstractmethod
@@ -159,7 +165,7 @@ class Normalizer(ABC):
         """
         return self._each("revert", "labels", labels, masks)
 
-    def steps(
+    def all_steps(
         self,
         group: Group,
         direction: Direction,
@@ -183,15 +189,13 @@ class Normalizer(ABC):
             Names of NumPy's functions with their second argument; none for an array
             that is left alone.
         """
-        scalers = self._scalers(f"{type(self).__name__}.steps", group, len(n_axes))
+        scalers = self._scalers(f"{type(self).__name__}", group, len(n_axes))
         return [
             [] if scaler is None else scaler.steps(direction, number, dtype)
             for scaler, number in zip(scalers, n_axes, strict=True)
         ]
 
-    def _each(
-        self, direction: Direction, group: Group, arrays: Any, masks: Any
-    ) -> Any:
+    def _each(self, direction: Direction, group: Group, arrays: Any, masks: Any) -> Any:
         who = f"{type(self).__name__}.{direction}_{group}"
         if isinstance(arrays, list | tuple):
             return self._scaled(who, direction, group, arrays, masks)

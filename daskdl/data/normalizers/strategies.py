@@ -30,8 +30,8 @@ __all__ = [
     "NormalizerStrategy",
     "StandardizeStrategy",
     "Step",
-    "strategy_from_dict",
     "stepped",
+    "strategy_from_dict",
 ]
 
 _Values = NDArray[Any]

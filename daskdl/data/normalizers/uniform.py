@@ -45,6 +45,11 @@ class UniformNormalizer(LearnedNormalizer):
             return None
         return self._one_strategy()
 
+    def without_labels(self: U) -> U:
+        """Return a copy that changes features alike, and leaves labels alone."""
+        made = super().without_labels()
+        return made.learn(made.learned("features")) if made.is_fitted else made
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold, without loss."""
         values: dict[str, Any] = {"type": self.kind, **self._options()}

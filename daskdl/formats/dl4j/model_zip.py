@@ -9,6 +9,7 @@ DL4J, ``org.deeplearning4j.util.ModelSerializer`` of 1.0.0-M2.1.
 """
 
 import io
+import json
 import math
 import sys
 import warnings
@@ -24,7 +25,6 @@ from daskdl.checks import some
 from daskdl.data.dl4j_normalizers import read_normalizer, write_normalizer
 from daskdl.data.files import open_input, open_output
 from daskdl.data.nd4j import read_array, write_array
-from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.zip_files import ZipEntries
 from daskdl.errors import FormatError, OptionError
 from daskdl.evaluation.jackson import dumps
@@ -38,12 +38,15 @@ from daskdl.formats.dl4j.parameters import from_dl4j, parameters_of, to_dl4j
 from daskdl.formats.dl4j.read_back import refuse_misread
 from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
+from daskdl.nn.normalizing import NormalizerChoice, chosen
 
 CONFIGURATION = "configuration.json"
 _COEFFICIENTS = "coefficients.bin"
 _UPDATER_STATE = "updaterState.bin"
 _NORMALIZER = "normalizer.bin"
 _OLD_NORMALIZER = "preprocessor.bin"
+# DL4J has no place for them, and leaves entries alone that it does not know.
+_CLASS_NAMES = "daskdl_class_names.json"
 
 # Statistics of a million columns, and of as many labels.
 _MOST_NORMALIZER = 64 << 20
@@ -83,9 +86,9 @@ def load(path_or_url: str) -> Network[Any]:
     Returns
     -------
     MultiLayerNetwork or ComputationGraph
-        With parameters, updater state, counters, and its normalizer, or None, as
-        attribute `normalizer`. The numbers are of the type of the file's parameters;
-        16 bits become float32.
+        With parameters, updater state, counters, and its normalizer, which it applies
+        to all data: give it those that DL4J's normalizer was given. The numbers are of
+        the type of the file's parameters; 16 bits become float32.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def save(
     network: Network[Any],
     path_or_url: str,
     *,
-    normalizer: Normalizer | None = None,
+    normalizer: NormalizerChoice = "own",
     save_updater: bool = True,
     overwrite: bool = False,
 ) -> None:
@@ -117,8 +120,8 @@ def save(
     path_or_url : str or path
         A plain path, ``file://``, ``hdfs://``, or what else fsspec opens. The file
         appears under its name when it is complete.
-    normalizer : Normalizer, optional
-        What the features went through; by default the network's own.
+    normalizer : Normalizer, None or "own"
+        What the file says that data go through; None for nothing.
     save_updater : bool
         Whether the updaters' state is written too.
     overwrite : bool
@@ -135,7 +138,7 @@ def save(
     configuration = export_configuration(network)
     refuse_misread(configuration, network)
     text = dumps(configuration)
-    normalizer = network.normalizer if normalizer is None else normalizer
+    kept = chosen("save", network.normalizer, normalizer)
     entries = {
         CONFIGURATION: text.encode(),
         _COEFFICIENTS: _array_bytes(to_dl4j(network, to_host(network.params))),
@@ -143,10 +146,13 @@ def save(
     if save_updater and network.updater_state.size:
         state = to_host(network.updater_state)[state_order(network)]
         entries[_UPDATER_STATE] = _array_bytes(state)
-    if normalizer is not None:
+    if kept is not None:
         stream = io.BytesIO()
-        write_normalizer(stream, normalizer)
+        write_normalizer(stream, kept)
         entries[_NORMALIZER] = stream.getvalue()
+    if network.class_names is not None:
+        names = json.dumps({"class_names": network.class_names})
+        entries[_CLASS_NAMES] = names.encode()
     with (
         open_output(path_or_url, overwrite=overwrite) as output,
         zipfile.ZipFile(output, "w") as archive,
@@ -207,7 +213,19 @@ def _read(archive: ZipEntries, who: str) -> Network[Any]:
             "read. Give the normalizer anew.",
             stacklevel=2,
         )
+    if _CLASS_NAMES in names:
+        network.class_names = _read_class_names(archive, who)
     return network
+
+
+def _read_class_names(archive: ZipEntries, who: str) -> list[str] | None:
+    place = f"{who}: {_CLASS_NAMES}"
+    with archive.open(_CLASS_NAMES) as stream:
+        text = limited(stream, MOST_BYTES, place).read()
+    names = parse_json(text, place).get("class_names")
+    if names is not None and not isinstance(names, list):
+        raise FormatError(f"{place}: class_names must be a list, got {names!r}.")
+    return names
 
 
 def _network(

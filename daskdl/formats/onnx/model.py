@@ -1,8 +1,10 @@
 """Writing a network as an ONNX model, which other programs run.
 
-Only the forward pass goes there: no updater state, no counters, no normalizer, no loss.
+Only the forward pass goes there, from data as they are to predictions in their units:
+no updater state, no counters, no loss.
 """
 
+import json
 from importlib.metadata import version
 from typing import Any
 
@@ -19,6 +21,7 @@ from daskdl.nn.conf.input_type import (
     Recurrent,
 )
 from daskdl.nn.network import Network
+from daskdl.nn.normalizing import NormalizerChoice, usable
 
 __all__ = ["export_onnx", "to_model"]
 
@@ -30,7 +33,11 @@ _MOST_BYTES = (1 << 31) - (1 << 20)
 
 
 def export_onnx(
-    network: Network[Any], path_or_url: str, *, overwrite: bool = False
+    network: Network[Any],
+    path_or_url: str,
+    *,
+    normalizer: NormalizerChoice = "own",
+    overwrite: bool = False,
 ) -> None:
     """Write a network as ONNX, opset 18, in float32.
 
@@ -40,6 +47,8 @@ def export_onnx(
         Its forward pass in inference mode is written, without masks. Not changed.
     path_or_url : str or path
         A plain path, ``file://``, ``hdfs://``, or what else fsspec opens.
+    normalizer : Normalizer, None or "own"
+        The first operators of the model; None for features that are normalized already.
     overwrite : bool
         Replace what is there.
 
@@ -52,25 +61,28 @@ def export_onnx(
     OutputExistsError
         If something is there and `overwrite` is False.
     """
-    content = to_model(network).SerializeToString()
+    content = to_model(network, normalizer=normalizer).SerializeToString()
     with open_output(path_or_url, overwrite=overwrite) as stream:
         stream.write(content)
 
 
-def to_model(network: Network[Any]) -> Any:
+def to_model(network: Network[Any], *, normalizer: NormalizerChoice = "own") -> Any:
     """Return a network as an ``onnx.ModelProto``, checked.
 
     Parameters
     ----------
     network : MultiLayerNetwork or ComputationGraph
         Not changed.
+    normalizer : Normalizer, None or "own"
+        As for :func:`export_onnx`.
 
     Returns
     -------
     onnx.ModelProto
         Inputs and outputs have the names of those of a graph, or ``input`` and
         ``output``, and the data formats of the network; ``batch`` is open, and so are
-        lengths of series and sizes of images that the configuration leaves open.
+        lengths of series and sizes of images that the configuration leaves open. Names
+        of classes stand in its metadata as ``class_names``, in JSON.
 
     Raises
     ------
@@ -78,7 +90,7 @@ def to_model(network: Network[Any]) -> Any:
         As :func:`export_onnx`.
     """
     onnx = _imported()
-    graph = network_graph(network)
+    graph = network_graph(network, usable("ONNX", network.normalizer, normalizer))
     n_bytes = sum(values.nbytes for values in graph.constants.values())
     if n_bytes > _MOST_BYTES:
         raise FormatError(
@@ -92,6 +104,9 @@ def to_model(network: Network[Any]) -> Any:
         producer_version=version("daskdl"),
         ir_version=_IR_VERSION,
     )
+    if network.class_names is not None:
+        names = json.dumps(network.class_names)
+        onnx.helper.set_model_props(model, {"class_names": names})
     onnx.checker.check_model(model, full_check=True)
     return model
 

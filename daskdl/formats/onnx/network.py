@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from daskdl.arrays.namespace import to_host
 from daskdl.checks import some
+from daskdl.data.normalizers.normalizer import Group, Normalizer
+from daskdl.data.normalizers.strategies import Direction, Step
 from daskdl.errors import FormatError
 from daskdl.formats.onnx.graph import Graph, Part
 from daskdl.formats.onnx.reshaping import entered, left
 from daskdl.formats.onnx.table import WRITERS
-from daskdl.nn.conf.input_type import inside_type
+from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.topology import Node
@@ -17,14 +21,19 @@ from daskdl.nn.network import Network
 
 __all__ = ["input_names", "network_graph", "not_covered", "output_names"]
 
+# ONNX's names of the steps of normalizers.
+_OPERATORS = {"subtract": "Sub", "divide": "Div", "multiply": "Mul", "add": "Add"}
 
-def network_graph(network: Network[Any]) -> Graph:
+
+def network_graph(network: Network[Any], normalizer: Normalizer | None) -> Graph:
     """Return the forward pass of a network in inference mode.
 
     Parameters
     ----------
     network : MultiLayerNetwork or ComputationGraph
         Not changed.
+    normalizer : Normalizer or None
+        What features go through first, and outputs last.
 
     Returns
     -------
@@ -35,6 +44,10 @@ def network_graph(network: Network[Any]) -> Graph:
     ------
     FormatError
         If ONNX has no form for a layer or vertex, or for an option of one.
+    OptionError
+        If the normalizer has learnt nothing yet.
+    ShapeError
+        If it is for other inputs or outputs.
     """
     missing = not_covered(network)
     if missing:
@@ -44,17 +57,27 @@ def network_graph(network: Network[Any]) -> Graph:
         )
     graph = Graph(WRITERS)
     values: dict[str, str] = {}
-    for name, read, input_type in zip(
-        input_names(network), _read_names(network), network.input_types, strict=True
+    steps = _steps(normalizer, "features", "transform", network.input_types)
+    for name, read, input_type, each in zip(
+        input_names(network),
+        _read_names(network),
+        network.input_types,
+        steps,
+        strict=True,
     ):
-        graph.inputs[name] = values[read] = entered(graph, input_type, name)
+        x = _stepped(graph, each, name)
+        graph.inputs[name] = values[read] = entered(graph, input_type, x)
     params = {name: to_host(array) for name, array in network.param_table().items()}
     for node in network.nodes:
         values[node.name] = _written(graph, node, values, params)
     by_name = {node.name: node for node in network.nodes}
-    for name, inside in zip(output_names(network), _output_nodes(network), strict=True):
+    output_types = [port.type for port in network.outputs]
+    steps = _steps(normalizer, "labels", "revert", output_types)
+    for name, inside, each in zip(
+        output_names(network), _output_nodes(network), steps, strict=True
+    ):
         y = left(graph, by_name[inside].output_type, values[inside])
-        graph.name_output(y, name)
+        graph.name_output(_stepped(graph, each, y), name)
     return graph
 
 
@@ -91,6 +114,32 @@ def not_covered(network: Network[Any]) -> list[str]:
                 found.append(f"{node.name} ({type(held).__name__})")
             held = getattr(held, "layer", getattr(held, "vertex", None))
     return found
+
+
+def _steps(
+    normalizer: Normalizer | None,
+    group: Group,
+    direction: Direction,
+    types: Sequence[InputType],
+) -> list[list[Step]]:
+    """Return what the normalizer does to each input or output, in its data format."""
+    if normalizer is None:
+        return [[] for _ in types]
+    n_axes = [len(kind.border_shape) + 1 for kind in types]
+    try:
+        return normalizer.all_steps(group, direction, n_axes, np.float32)
+    except (AttributeError, NotImplementedError) as error:
+        raise FormatError(
+            f"ONNX: normalizer must say its steps, got {type(normalizer).__name__}. "
+            "Leave it out with normalizer=None, and apply it to the features before."
+        ) from error
+
+
+def _stepped(graph: Graph, steps: Sequence[Step], x: str) -> str:
+    """Write the steps of a normalizer."""
+    for operation, operand in steps:
+        x = graph.op(_OPERATORS[operation], x, graph.floats(operand, "normalizer"))
+    return x
 
 
 def _written(

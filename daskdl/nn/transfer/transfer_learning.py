@@ -7,6 +7,7 @@ References
 DL4J, ``org.deeplearning4j.nn.transferlearning.TransferLearning``.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
@@ -144,8 +145,9 @@ class TransferLearning(ABC, Generic[N]):
     def build(self) -> N:
         """Return the new network: parameters of layers that stayed are copied.
 
-        Also the normalizer is that of the old network. The updaters begin anew, and so
-        do the counters.
+        The normalizer goes on with a copy: that of features as long as the same inputs
+        go in, that of labels and the names of classes as long as the same outputs come
+        out. The updaters begin anew, and so do the counters.
 
         Raises
         ------
@@ -166,8 +168,25 @@ class TransferLearning(ABC, Generic[N]):
             )
             for key in keys if stayed else ():
                 new[key][...] = to_device(old[key], new[key])
-        network.normalizer = self._network.normalizer
+        self._carry_over(network)
         return network
+
+    def _carry_over(self, network: N) -> None:
+        """Give the new network what the old one knows of data that are the same."""
+        old = self._network
+        normalizer = copy.deepcopy(old.normalizer)
+        same_outputs = [
+            before.name == now.name
+            and before.output_type == now.output_type
+            and now.name not in self._added
+            for before, now in zip(old.output_nodes, network.output_nodes, strict=False)
+        ]
+        inputs = [[port.type for port in each.inputs] for each in (old, network)]
+        if normalizer is not None and inputs[0] == inputs[1]:
+            all_same = old.n_outputs == network.n_outputs and all(same_outputs)
+            network.normalizer = normalizer if all_same else normalizer.without_labels()
+        if same_outputs[0]:
+            network.class_names = old.class_names
 
     @abstractmethod
     def _initial_parts(self) -> dict[str, Part]:

@@ -1,0 +1,70 @@
+"""Which evaluation a network asks for: the one rule, wherever it is evaluated."""
+
+from typing import TYPE_CHECKING, Any
+
+from daskdl.evaluation.evaluable import Evaluable
+from daskdl.evaluation.evaluation import Evaluation
+from daskdl.evaluation.evaluation_binary import EvaluationBinary
+from daskdl.evaluation.regression import RegressionEvaluation
+from daskdl.nn.conf.axes import is_channels_first
+
+if TYPE_CHECKING:
+    from daskdl.nn.structure import NetworkStructure
+
+__all__ = ["INDEPENDENT_LOSSES", "REGRESSION_LOSSES", "evaluation_for"]
+__all__ += ["is_independent"]
+
+REGRESSION_LOSSES = frozenset(
+    {
+        "mse",
+        "l2",
+        "mae",
+        "l1",
+        "mape",
+        "msle",
+        "poisson",
+        "cosine_proximity",
+        "wasserstein",
+    }
+)
+# Their outputs do not exclude each other.
+INDEPENDENT_LOSSES = frozenset({"xent", "multilabel"})
+
+
+def evaluation_for(
+    network: "NetworkStructure[Any]", *, axis: int | None = None
+) -> Evaluable:
+    """Return an empty evaluation of the kind that the network's loss asks for.
+
+    Parameters
+    ----------
+    network : MultiLayerNetwork or ComputationGraph
+        Of several outputs the first is evaluated. Its class names are those of the
+        evaluation.
+    axis : int, optional
+        Of the classes in what will be counted; by default where the data format of the
+        output has them.
+
+    Returns
+    -------
+    RegressionEvaluation
+        For losses between numbers.
+    EvaluationBinary
+        For several outputs that do not exclude each other.
+    Evaluation
+        For classes, and for losses that tell nothing.
+    """
+    if axis is None:
+        kind = network.outputs[0].type
+        axis = 1 if is_channels_first(kind) else len(kind.border_shape)
+    if network.output_losses[0] in REGRESSION_LOSSES:
+        return RegressionEvaluation(axis=axis)
+    if is_independent(network):
+        return EvaluationBinary(labels=network.class_names, axis=axis)
+    return Evaluation(labels=network.class_names, axis=axis)
+
+
+def is_independent(network: "NetworkStructure[Any]") -> bool:
+    """Whether the outputs are probabilities that do not exclude each other."""
+    is_alone = network.output_layer_n_out[0] == 1
+    return network.output_losses[0] in INDEPENDENT_LOSSES and not is_alone
