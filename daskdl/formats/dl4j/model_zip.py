@@ -214,18 +214,21 @@ def _read(archive: ZipEntries, who: str) -> Network[Any]:
             stacklevel=2,
         )
     if _CLASS_NAMES in names:
-        network.class_names = _read_class_names(archive, who)
+        _read_class_names(archive, network, who)
     return network
 
 
-def _read_class_names(archive: ZipEntries, who: str) -> list[str] | None:
+def _read_class_names(archive: ZipEntries, network: Network[Any], who: str) -> None:
     place = f"{who}: {_CLASS_NAMES}"
     with archive.open(_CLASS_NAMES) as stream:
         text = limited(stream, MOST_BYTES, place).read()
     names = parse_json(text, place).get("class_names")
     if names is not None and not isinstance(names, list):
         raise FormatError(f"{place}: class_names must be a list, got {names!r}.")
-    return names
+    try:
+        network.class_names = names
+    except OptionError as error:
+        raise FormatError(f"{place}: {error}") from None
 
 
 def _network(

@@ -25,14 +25,14 @@ __all__ = ["input_names", "network_graph", "not_covered", "output_names"]
 _OPERATORS = {"subtract": "Sub", "divide": "Div", "multiply": "Mul", "add": "Add"}
 
 
-def network_graph(network: Network[Any], normalizer: Normalizer | None) -> Graph:
+def network_graph(network: Network[Any], normalizer: Normalizer | None = None) -> Graph:
     """Return the forward pass of a network in inference mode.
 
     Parameters
     ----------
     network : MultiLayerNetwork or ComputationGraph
         Not changed.
-    normalizer : Normalizer or None
+    normalizer : Normalizer, optional
         What features go through first, and outputs last.
 
     Returns

@@ -21,6 +21,7 @@ from daskdl.cluster.masters.options import (
 from daskdl.cluster.stats.events import EpochFinished, FitStarted, Progress
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.errors import (
     ClusterError,
@@ -35,6 +36,7 @@ from daskdl.nn.conf.network import (
 )
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
+from daskdl.training import local
 from tests.devices import living_on
 
 MASTERS = {
@@ -125,6 +127,38 @@ def test_a_second_fit_goes_on_where_the_first_ended(client, master):
     front.fit(blobs(100), batch_size=10, epochs=2)
     front.fit(blobs(100), batch_size=10, epochs=2)
     assert front.network.epoch_count == 4
+
+
+def test_workers_normalize_what_they_train_once(client, master):
+    """One worker gives what one process gives, from data that nobody has normalized."""
+    data = blobs(100, scale=1000.0)
+    expected = local.fit(
+        network(), data, batch_size=10, epochs=2, normalizer=NormalizerStandardize()
+    )
+    front = DaskMultiLayer(
+        client, network(), master, normalizer=NormalizerStandardize()
+    )
+    kept = []
+    front.fit(
+        data,
+        batch_size=10,
+        epochs=2,
+        workers=1,
+        on_epoch=lambda trained: kept.append(trained.normalizer.is_fitted),
+    )
+    np.testing.assert_array_equal(front.network.params, expected.params)
+    assert front.evaluate(data).stats() == expected.evaluate(data).stats()
+    assert kept == [True, True]
+
+
+def test_a_fit_of_normalized_data_keeps_the_normalizer(client, master):
+    data = blobs(100, scale=1000.0)
+    front = DaskMultiLayer(client, network(), master)
+    front.normalizer = normalizer = NormalizerStandardize().fit(data)
+    expected = local.fit(network(), normalizer.transform(data), batch_size=10)
+    front.fit(normalizer.transform(data), batch_size=10, workers=1, normalizer=None)
+    np.testing.assert_array_equal(front.network.params, expected.params)
+    assert front.normalizer is normalizer
 
 
 @pytest.mark.parametrize("moment", [FitStarted, Progress, EpochFinished])

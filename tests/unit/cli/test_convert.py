@@ -41,7 +41,8 @@ def test_the_way_to_dl4j_and_back_changes_nothing(run, tmp_path):
     run("a.safetensors", "b.zip")
     run("b.zip", "c.safetensors")
     a, c = load(tmp_path / "a.safetensors"), load(tmp_path / "c.safetensors")
-    x = np.linspace(-1, 1, 8).reshape(2, 4)
+    # DL4J's normalizer has 32 bits.
+    x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
     np.testing.assert_array_equal(a.output(x), c.output(x))
 
 
@@ -71,7 +72,6 @@ def test_onnx_says_what_it_lacks(run):
             "updater state (58 numbers)",
             "losses and all other options of training",
             "counters (3 epochs, 3 iterations)",
-            "normalizer (NormalizerStandardize)",
         ],
     }
 

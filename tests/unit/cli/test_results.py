@@ -5,14 +5,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from daskdl.cli.results import accuracy_of, evaluation_for, evaluations_for
+from daskdl.cli.results import accuracy_of, evaluations_for
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
 from daskdl.evaluation.regression import RegressionEvaluation
+from daskdl.nn.batches import Port
+from daskdl.nn.conf.input_type import FeedForward
+from daskdl.nn.evaluations import evaluation_for
 
 
-def network(loss, n_out):
-    return SimpleNamespace(output_losses=[loss], output_layer_n_out=[n_out])
+def network(*outputs):
+    """A network with outputs of so many numbers and such losses."""
+    return SimpleNamespace(
+        output_losses=[loss for loss, _ in outputs],
+        output_layer_n_out=[n_out for _, n_out in outputs],
+        outputs=[Port("", FeedForward(size=n_out)) for _, n_out in outputs],
+        class_names=None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,12 +37,12 @@ def network(loss, n_out):
     ],
 )
 def test_evaluations_go_with_the_loss(loss, n_out, names):
-    found = evaluations_for(network(loss, n_out))
+    found = evaluations_for(network((loss, n_out)))
     assert [type(evaluation).__name__ for evaluation in found] == names
 
 
 def test_the_first_is_the_one_that_is_told():
-    assert isinstance(evaluation_for(network("mcxent", 3)), Evaluation)
+    assert isinstance(evaluation_for(network(("mcxent", 3))), Evaluation)
 
 
 def test_the_accuracy_of_independent_outputs_is_their_mean():
@@ -47,5 +56,5 @@ def test_a_regression_has_no_accuracy():
 
 
 def test_of_several_outputs_the_first_is_evaluated():
-    both = SimpleNamespace(output_losses=["mse", "mcxent"], output_layer_n_out=[2, 3])
+    both = network(("mse", 2), ("mcxent", 3))
     assert isinstance(evaluation_for(both), RegressionEvaluation)

@@ -23,10 +23,9 @@ class FakeFront:
 
     error: BaseException | None = None
 
-    def __init__(self, client, network, master, *, normalizer):
+    def __init__(self, client, network, master):
         self.network = network
         self.master = master
-        self.normalizer = normalizer
         self.last_fit = FitReport(examples=80, wall_s=2.0, examples_per_s=40.0)
         self.last_fit.bytes_sent = 1234
 
@@ -256,7 +255,7 @@ def test_the_options_of_the_job_reach_the_fit(run, monkeypatch):
     seen = {}
 
     def fit(self, data, **options):
-        seen.update(options, master=self.master, normalizer=self.normalizer)
+        seen.update(options, master=self.master, normalizer=self.network.normalizer)
         self.last_fit.add(finished(1))
 
     monkeypatch.setattr(FakeFront, "fit", fit)

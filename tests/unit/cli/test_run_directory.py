@@ -10,7 +10,7 @@ from daskdl.errors import OptionError, OutputError, OutputExistsError
 
 
 class Net:
-    def save(self, path, *, normalizer, overwrite):
+    def save(self, path, *, overwrite):
         Path(path).write_text("net")
 
 

@@ -38,6 +38,8 @@ class TallyNetwork:
 
     running_slots = ()
     searches_lines = False
+    normalizer = None
+    class_names = None
 
     def __init__(
         self, examples: int, epochs: int, dtype: Any = np.float32, put: Any = np.asarray

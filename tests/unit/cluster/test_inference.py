@@ -24,7 +24,7 @@ from daskdl.training.preparation import class_axes
 from tests.unit.cluster.inline_client import InlineClient
 from tests.unit.networks.small import rnn, sequence, two_in_two_out
 
-TASK = InferenceTask(normalizer=None, batch_size=4)
+TASK = InferenceTask(batch_size=4)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_predictions_are_those_of_the_network(network, source, whole):
 
 def test_predictions_come_in_the_units_of_the_labels(network, source, whole):
     normalizer = MultiNormalizerHybrid().min_max_scale_all_outputs(0, 2).fit(whole)
-    task = InferenceTask(normalizer, batch_size=4)
+    task = InferenceTask(batch_size=4, normalizer=normalizer)
     predicted = predict_source(InlineClient(), network, source, None, task)
     outputs = np.concatenate([entry.outputs[0] for entry in predicted])
     expected = network.output(whole.features) / 2
@@ -233,7 +233,7 @@ def test_a_loss_of_minibatches_is_told(rng):
     network.iteration_count = 3
     data = DataSet(rng.standard_normal((8, 4)), rng.integers(0, 2, (8, 1)))
     source = open_source([data], SourceOptions())
-    task = InferenceTask(normalizer=None, batch_size=8)
+    task = InferenceTask(batch_size=8)
     scored = score_source(InlineClient(), network, source, [Evaluation()], task)
     # Without what l2 adds; as in DL4J it is divided by the number of examples too.
     regularization = network.plan.regularization_score(network.params, iteration=3)

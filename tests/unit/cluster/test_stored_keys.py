@@ -81,7 +81,7 @@ def predicted(network, data, output, **options):
     )
     sink = open_sink(str(output))
     sink.prepare()
-    task = InferenceTask(normalizer=None, batch_size=2, key="id")
+    task = InferenceTask(batch_size=2, key="id")
     entries = predict_source(InlineClient(), network, source, sink, task)
     sink.commit([entry.path for entry in entries])
     return output
@@ -182,6 +182,6 @@ def test_csv_keys_are_text_in_every_part(network, tmp_path):
 def test_keys_that_are_returned_stay_plain(network, tmp_path):
     data = write_parts(tmp_path / "in", [pa.array([1, None], pa.int32())])
     source = open_path(str(data), features="x", key="id", require_labels=False)
-    task = InferenceTask(normalizer=None, batch_size=2)
+    task = InferenceTask(batch_size=2)
     entries = predict_source(InlineClient(), network, source, None, task)
     assert [key for key, _ in pairs_of(entries)] == [1, None]

@@ -62,7 +62,9 @@ def test_updaters_and_counters_begin_anew(old):
 
 def test_the_normalizer_goes_on(old, data):
     old.normalizer = dl.NormalizerStandardize().fit(data)
-    assert dl.transfer_learning(old).build().normalizer is old.normalizer
+    new = dl.transfer_learning(old).build().normalizer
+    assert new is not old.normalizer
+    assert new.to_dict() == old.normalizer.to_dict()
 
 
 def test_the_same_changes_are_built_twice(old):
