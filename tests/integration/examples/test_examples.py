@@ -42,12 +42,10 @@ def daskdl(*words: str | Path) -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("job", ["job.yaml", "job-averaging.yaml"])
-def test_digits_are_learnt_and_each_key_predicted_once(
-    job: str, tmp_path: Path
-) -> None:
+def test_digits_are_learnt_and_each_key_predicted_once(tmp_path: Path) -> None:
+    """By averaging; the other job is what the guides begin with."""
     run, predictions = tmp_path / "run", tmp_path / "predictions"
-    trained = daskdl("run", DIGITS / job, "--output", run)
+    trained = daskdl("run", DIGITS / "job-averaging.yaml", "--output", run)
     assert trained["accuracy"] >= 0.97
     test = DIGITS / "data" / "test"
     daskdl("predict", run, test, "--key", "id", "--output", predictions)

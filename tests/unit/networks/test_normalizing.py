@@ -176,7 +176,7 @@ def test_every_method_that_takes_data_is_tried():
 
 
 def test_none_switches_it_off_for_a_call(pair):
-    network, data, bare, ready = pair
+    network, _, bare, ready = pair
     features, mask = given(ready)
     found = network.output(features, features_mask=mask, normalizer=None)
     for one, other in zip(flat(found), flat(plain(bare, ready)), strict=True):
