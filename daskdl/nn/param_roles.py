@@ -9,14 +9,14 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.constraints import Constraint
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.names import GradientNormalizationLiteral
-from daskdl.nn.conf.parameters import Parameter, ParameterRole
+from daskdl.nn.conf.parameters import Kind, Parameter
 from daskdl.nn.conf.regularization import weight_decays
 from daskdl.nn.conf.updaters import NoOp, Updater
 from daskdl.nn.constraints import check_dimensions
 from daskdl.nn.regularization import Penalty
 
-# What constraints call the parameters with these roles.
-_GROUPS = {"weight": "weights", "bias": "biases"}
+# How the options of weights and of biases end.
+_ENDINGS: dict[Kind, str] = {"weights": "", "biases": "_bias"}
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class ParamRole:
         NoOp for running statistics and what never changes.
     penalty : Penalty
         L1, L2 and weight decay.
+    scored : Penalty
+        Those that are in the score.
     constraints : tuple of constraint configurations
         What holds it after every update.
     is_running : bool
@@ -42,8 +44,6 @@ class ParamRole:
         Whether it never changes.
     is_pretraining : bool
         Whether it changes only in layer-wise pretraining.
-    is_scored : bool
-        Whether its penalty is in the score.
     axes : tuple of int, optional
         ``array.transpose(axes)`` has DL4J's axes; None where both are the same.
     dl4j_shape : tuple of int, optional
@@ -54,11 +54,11 @@ class ParamRole:
     slot: Slot
     updater: Updater
     penalty: Penalty = field(default_factory=Penalty)
+    scored: Penalty = field(default_factory=Penalty)
     constraints: tuple[Constraint, ...] = ()
     is_running: bool = False
     is_frozen: bool = False
     is_pretraining: bool = False
-    is_scored: bool = True
     axes: tuple[int, ...] | None = None
     dl4j_shape: tuple[int, ...] | None = None
 
@@ -208,16 +208,17 @@ def own_names(names: Sequence[str]) -> list[str]:
 def _role(
     conf: TrainedLayerConf, slot: Slot, parameter: Parameter, own_name: str
 ) -> ParamRole:
+    treatment = parameter.treatment
     role = ParamRole(
         parameter.name,
         slot,
-        _updater(conf, parameter.role),
-        _penalty(conf, parameter.role),
+        _updater(conf, treatment.updater),
+        _penalty(conf, treatment.penalty),
+        _penalty(conf, treatment.scored if parameter.is_scored else None),
         _constraints(conf, parameter, own_name),
         is_running=parameter.role == "running",
         is_frozen=parameter.role == "frozen",
         is_pretraining=parameter.is_pretraining,
-        is_scored=parameter.is_scored,
         axes=parameter.axes,
         dl4j_shape=parameter.dl4j_shape,
     )
@@ -226,20 +227,17 @@ def _role(
     return role
 
 
-def _updater(conf: TrainedLayerConf, role: ParameterRole) -> Updater:
-    if role in ("direct", "running", "frozen"):
-        return NoOp()
-    if role == "bias" and conf.bias_updater is not None:
+def _updater(conf: TrainedLayerConf, kind: Kind | None) -> Updater:
+    if kind == "biases" and conf.bias_updater is not None:
         return conf.bias_updater
-    return conf.updater or NoOp()
+    return conf.updater or NoOp() if kind else NoOp()
 
 
-def _penalty(conf: TrainedLayerConf, role: ParameterRole) -> Penalty:
-    if role not in ("weight", "bias"):
+def _penalty(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
+    if kind is None:
         return Penalty()
-    ending = "_bias" if role == "bias" else ""
     l1, l2, decay = (
-        _option(conf, option + ending) for option in ("l1", "l2", "weight_decay")
+        _option(conf, option + _ENDINGS[kind]) for option in ("l1", "l2", "weight_decay")
     )
     return Penalty(l1 or 0.0, l2 or 0.0, weight_decays(decay))
 
@@ -250,20 +248,18 @@ def _constraints(
     given: tuple[Constraint, ...] = _option(conf, "constraints") or ()
     if parameter.role == "frozen":
         return ()
-    names = {parameter.name, own_name}
+    names = {parameter.name, own_name, *parameter.treatment.groups}
     return tuple(
         constraint
         for constraint in given
-        if _is_for(constraint.apply_to, names, parameter.role)
+        if not names.isdisjoint(constrained(constraint))
     )
 
 
-def _is_for(
-    apply_to: str | tuple[str, ...], names: set[str], role: ParameterRole
-) -> bool:
-    if isinstance(apply_to, tuple):
-        return not names.isdisjoint(apply_to)
-    return apply_to in ("all", _GROUPS.get(role))
+def constrained(constraint: Constraint) -> tuple[str, ...]:
+    """Return what a constraint is for: the names of parameters, or that of a group."""
+    apply_to = constraint.apply_to
+    return (apply_to,) if isinstance(apply_to, str) else apply_to
 
 
 def _option(conf: TrainedLayerConf, option: str) -> Any:

@@ -13,7 +13,7 @@ from daskdl.nn.batches import Arrays, Batch
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.solvers import LineSearchSolver
 from daskdl.nn.structure import Conf, NetworkStructure
-from daskdl.nn.tbptt import carrying_anew, time_segments
+from daskdl.nn.tbptt import carrying_anew, forget, time_segments
 
 
 class StepNetwork(NetworkStructure[Conf]):
@@ -93,10 +93,13 @@ class StepNetwork(NetworkStructure[Conf]):
             return
         self._checked(batch)
         only_series = isinstance(self.conf, MultiLayerConfiguration)
+        forgetful = [layer for layer in self._layers if layer.forgets_between_segments]
         with carrying_anew(self._layers):
-            yield from time_segments(
+            for segment in time_segments(
                 batch, length, self.inputs, self.labels, only_series=only_series
-            )
+            ):
+                forget(forgetful)
+                yield segment
 
     def fit_minibatch(self, batch: Batch, *, rng_stream: int = 0) -> float:
         """Train one minibatch: gradients, update, parameters, one more iteration.
@@ -190,13 +193,15 @@ class StepNetwork(NetworkStructure[Conf]):
         )
 
     def _loss(self, labels: list[FloatArray], masks: list[FloatArray | None]) -> float:
-        """Return the mean loss of the last forward pass, or the sum of all losses.
+        """Return the mean loss of the last forward pass.
 
-        Each output has its own mean, as in DL4J: a layer may make several rows of an
-        example.
+        With `mini_batch` False that of some layers is the sum of all losses, see
+        :class:`~daskdl.nn.layers.layer.OutputLayer`. Each output has its own mean, as in
+        DL4J: a layer may make several rows of an example.
         """
         return sum(
-            layer.score(target, mask) / (len(target) if self.conf.mini_batch else 1)
+            layer.score(target, mask)
+            / (len(target) if self.conf.mini_batch or layer.has_mean_score else 1)
             for layer, target, mask in zip(
                 self._output_layers(), labels, masks, strict=True
             )

@@ -58,6 +58,7 @@ class UpdatePlan:
         self._averaged = _join_averaged(roles)
         self._still = [role for role in roles if _is_still(role, pretraining)]
         self._active = [role for role in roles if not _is_still(role, pretraining)]
+        self._constrained = [role for role in roles if role.constraints]
         self._active_blocks = [
             block for block in self.blocks if pretraining or not block.is_pretraining
         ]
@@ -200,7 +201,8 @@ class UpdatePlan:
         params : ndarray of shape (n_params,)
             Changed in place.
         """
-        for role in self._active:
+        # As in DL4J those of pretraining are held, too, while others learn.
+        for role in self._constrained:
             for constraint in role.constraints:
                 apply_constraint(constraint, role.dl4j_view(params))
 
@@ -217,11 +219,9 @@ class UpdatePlan:
             Iterations and epochs done before this one, for schedules.
         """
         return sum(
-            score_term(
-                role.penalty, role.part(params), iteration=iteration, epoch=epoch
-            )
+            score_term(role.scored, role.part(params), iteration=iteration, epoch=epoch)
             for role in self._active
-            if role.penalty != Penalty() and role.is_scored
+            if role.scored != Penalty()
         )
 
     def state_order(

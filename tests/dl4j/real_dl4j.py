@@ -101,7 +101,23 @@ class RealDl4j:
         )
         return [read(folder / str(i)) for i in range(answer["n_outputs"])]
 
-    def fit(self, model, batches, *, dtype, epochs=0):
+    def build(self, network, *, seed):
+        """Return a model file that DL4J builds from a description, and its size.
+
+        Parameters
+        ----------
+        network : mapping
+            See Built.java.
+        seed : int
+            Of its parameters.
+        """
+        saved = self.new(".zip")
+        answer = self.ask(
+            "build", network=network, seed=seed, dtype="float64", save=saved
+        )
+        return saved, answer["n_params"]
+
+    def fit(self, model, batches, *, dtype, epochs=0, pretrain=0, shaken_by=0):
         """Return scores, and the model file that DL4J saves after further training.
 
         Parameters
@@ -114,6 +130,10 @@ class RealDl4j:
         epochs : int
             So many passes over all, through an iterator; 0 trains each minibatch by
             itself, which ends no epoch.
+        pretrain : int
+            So many passes before that, for each layer that learns without labels.
+        shaken_by : float
+            Share of each parameter by which it is changed at random before all.
         """
         paths = [self.new(".bin") for _ in batches]
         for path, batch in zip(paths, batches, strict=True):
@@ -126,9 +146,12 @@ class RealDl4j:
             datasets=paths,
             multi=any(not isinstance(batch, DataSet) for batch in batches),
             epochs=epochs,
+            pretrain=pretrain,
+            shaken_by=shaken_by,
             save=saved,
         )
-        return answer["scores"], saved
+        # Numbers that are not finite come as texts.
+        return [float(score) for score in answer["scores"]], saved
 
     def _written(self, arrays):
         return [None if array is None else str(self.write(array)) for array in arrays]

@@ -54,8 +54,8 @@ def _bidirectional(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
 def _samediff(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     """Return the shapes of weights and biases, by name."""
     parameters = conf.parameters(input_type)
-    weights = {p.name: p for p in parameters if p.role != "bias"}
-    biases = {p.name: p for p in parameters if p.role == "bias"}
+    biases = {p.name: p for p in parameters if "biases" in p.treatment.groups}
+    weights = {p.name: p for p in parameters if p.name not in biases}
     return {
         "layerParams": {
             "biasParams": {name: list(p.shape_in_dl4j) for name, p in biases.items()},

@@ -201,11 +201,10 @@ def _constrained(apply_to: Any, conf: LayerConf, input_type: InputType) -> list[
     """Return the names of the parameters that a group stands for."""
     if not isinstance(apply_to, str):
         return list(apply_to)
-    roles = {"weights": ("weight",), "biases": ("bias",), "all": ("weight", "bias")}
     return [
         item.name
         for item in conf.parameters(input_type)
-        if item.role in roles[apply_to]
+        if apply_to in item.treatment.groups
     ]
 
 

@@ -161,11 +161,25 @@ def _with_cycle(written: dict[str, Json], value: Mapping[str, Any]) -> dict[str,
 def read_either(
     value: Mapping[str, Json], plain: str, scheduled: str, where: str
 ) -> Any:
-    """Return the schedule of an object, or else its number; None if it has neither."""
+    """Return the schedule of an object, or else its number; None if it has neither.
+
+    Raises
+    ------
+    FormatError
+        If the number is NaN, as it is beside a schedule, and there is no schedule.
+    """
     if value.get(scheduled) is not None:
         return read_schedule(value[scheduled], f"{where}.{scheduled}")
     number = value.get(plain)
-    return None if number == "NaN" else number
+    if number == "NaN":
+        # DL4J's AdaGrad loses its schedule wherever a layer is copied, and trains NaN.
+        raise FormatError(
+            f"{where}: must have a number in {plain!r} or a schedule in "
+            f"{scheduled!r}, got NaN and no schedule: DL4J loses that of AdaGrad, and "
+            "makes every parameter NaN. Build the network with a number there, or put "
+            "the schedule into its configuration.json."
+        )
+    return number
 
 
 def write_either(

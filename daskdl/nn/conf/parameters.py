@@ -1,9 +1,70 @@
 """What a layer says of each of its parameters."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-ParameterRole = Literal["weight", "bias", "plain", "direct", "running", "frozen"]
+ParameterRole = Literal[
+    "weight",
+    "gain",
+    "bias",
+    "bias of weights",
+    "visible bias",
+    "plain",
+    "direct",
+    "running",
+    "frozen",
+]
+# Whose options a parameter has.
+Kind = Literal["weights", "biases"]
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """Whose options a parameter has: one row of :data:`TREATMENTS`.
+
+    Parameters
+    ----------
+    updater : {"weights", "biases"} or None
+        Whose updater brings it forward; None: it sees none.
+    penalty : {"weights", "biases"} or None
+        Whose l1, l2 and weight decay change it.
+    scored : {"weights", "biases"} or None
+        Whose are in the score.
+    groups : tuple of str
+        By which of ``"weights"``, ``"biases"`` and ``"all"`` constraints name it.
+    noise : {"weights", "biases"} or None
+        With which parameters it has noise.
+    """
+
+    updater: Kind | None = None
+    penalty: Kind | None = None
+    scored: Kind | None = None
+    groups: tuple[str, ...] = ()
+    noise: Kind | None = None
+
+
+_WEIGHT = Treatment("weights", "weights", "weights", ("weights", "all"), "weights")
+_BIAS = Treatment("biases", "biases", "biases", ("biases", "all"), "biases")
+
+# What DL4J's ``ParamInitializer`` says of a parameter's key, and its layer's
+# ``getUpdaterByParam`` and ``getRegularizationByParam``; the layers' own exceptions are
+# roles too. Whatever treats parameters reads it here.
+TREATMENTS: dict[ParameterRole, Treatment] = {
+    "weight": _WEIGHT,
+    # That of layer normalization, which DL4J reads without noise.
+    "gain": replace(_WEIGHT, noise=None),
+    "bias": _BIAS,
+    # That of CenterLossOutput.
+    "bias of weights": replace(_BIAS, updater="weights"),
+    # That of AutoEncoder, which DL4J takes for neither weight nor bias, but where it
+    # scores pretraining.
+    "visible bias": Treatment("weights", scored="biases"),
+    # Scale and shift of batch normalization.
+    "plain": Treatment("weights", groups=("all",)),
+    "direct": Treatment(),
+    "running": Treatment(groups=("all",)),
+    "frozen": Treatment(),
+}
 
 
 @dataclass(frozen=True)
@@ -16,12 +77,10 @@ class Parameter:
         DL4J's name.
     shape : tuple of int
         As the layer uses it.
-    role : {"weight", "bias", "plain", "direct", "running", "frozen"}
-        Weights have l1, l2 and weight decay, biases have the options for biases, plain
-        ones neither (scale and shift of batch normalization). The mean gradient of
-        direct ones (class centers) is subtracted as it is. The "gradient" of running
-        statistics is already what is subtracted; frozen ones never change. The updater
-        does not see the last three.
+    role : str
+        A key of :data:`TREATMENTS`. The mean gradient of ``"direct"`` parameters (class
+        centers) is subtracted as it is. The "gradient" of ``"running"`` statistics is
+        already what is subtracted; ``"frozen"`` ones never change.
     axes : tuple of int, optional
         ``array.transpose(axes)`` is what DL4J has; None where both have the same axes.
     dl4j_shape : tuple of int, optional
@@ -43,6 +102,11 @@ class Parameter:
     order: Literal["f", "c"] = "f"
     is_pretraining: bool = False
     is_scored: bool = True
+
+    @property
+    def treatment(self) -> Treatment:
+        """Whose options it has."""
+        return TREATMENTS[self.role]
 
     @property
     def shape_in_dl4j(self) -> tuple[int, ...]:

@@ -65,7 +65,7 @@ class AutoEncoder(WeightLayerConf):
         visible = (self.inferred_n_in(input_type),)
         return (
             *dense_parameters(self, input_type, has_bias=True),
-            Parameter("vb", visible, "bias", is_pretraining=True),
+            Parameter("vb", visible, "visible bias", is_pretraining=True),
         )
 
 

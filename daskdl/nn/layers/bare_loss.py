@@ -51,6 +51,7 @@ class BareLossLayer(RowLoss[L]):
     """``activation(x)`` with a loss that sees examples, steps or pixels as rows."""
 
     masks_output = False
+    has_mean_score = True
 
     def __init__(
         self, conf: L, input_type: InputType, name: str, workspace: Workspace

@@ -1,5 +1,6 @@
 """The output layer that also draws examples to the center of their class."""
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -8,7 +9,7 @@ from pydantic import ConfigDict, Field
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import TrainedLayerConf, refuse_input
+from daskdl.nn.conf.layer import refuse_input
 from daskdl.nn.conf.losses import label_columns, loss_name
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative
@@ -48,16 +49,13 @@ class CenterLossOutput(OutputConf):
         self.inferred_n_in(input_type)
         return FeedForward(size=self.n_out)
 
-    @property
-    def trained(self) -> TrainedLayerConf:
-        """The layer itself; its bias has the updater of the weights, as in DL4J."""
-        return self.model_copy(update={"bias_updater": None})
-
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (n_in, n_out), b (n_out,) and the centers cL (n_out, n_in)."""
         centers = (self.n_out, self.inferred_n_in(input_type))
+        weight, *bias = super().parameters(input_type)
         return (
-            *super().parameters(input_type),
+            weight,
+            *(replace(item, role="bias of weights") for item in bias),
             Parameter("cL", centers, "direct", order="c"),
         )
 
@@ -75,6 +73,8 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
     Wen et al., *A Discriminative Feature Learning Approach for Deep Face Recognition*,
     2016, equations 2 to 4, as in DL4J's ``CenterLossOutputLayer``.
     """
+
+    has_mean_score = True
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W, and set the centers to 0."""

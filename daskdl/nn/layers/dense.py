@@ -48,7 +48,7 @@ class Dense(WeightLayerConf):
         """Return W (n_in, n_out), and where they are b (n_out,) and g (n_out,)."""
         found = dense_parameters(self, input_type, has_bias=self.has_bias)
         if self.has_layer_norm:
-            found += (Parameter("g", (self.n_out,)),)
+            found += (Parameter("g", (self.n_out,), "gain"),)
         return found
 
 

@@ -56,7 +56,12 @@ class Layer(ABC, Generic[C]):
         Whether a recurrent layer begins with `state`, and leaves its last one there.
     state : object
         What a recurrent layer carries over; None before the first step.
+    forgets_between_segments : bool
+        Whether a recurrent layer begins each segment of truncated backpropagation with
+        zeros. A wrapper says so of layers that are such.
     """
+
+    forgets_in_wrappers: ClassVar[bool] = False
 
     def __init__(
         self, conf: C, input_type: InputType, name: str, workspace: Workspace
@@ -71,6 +76,7 @@ class Layer(ABC, Generic[C]):
         self.needs_gradients = True
         self.carries_state = False
         self.state: Any = None
+        self.forgets_between_segments = False
         self._workspace = workspace
 
     def bind(
@@ -247,6 +253,9 @@ class OutputLayer(Layer[C]):
     # Whether a mask of the labels sets what it drops of the output to 0, as DL4J's
     # layers do that have weights.
     masks_output: ClassVar[bool] = True
+    # Whether DL4J divides the score by the number of examples whatever `mini_batch`
+    # says.
+    has_mean_score: ClassVar[bool] = False
 
     @abstractmethod
     def score_examples(

@@ -120,11 +120,9 @@ def _noise_of(conf: LayerConf) -> _Noise | None:
 
 
 def _is_noised(parameter: Parameter, noise: _Noise | None) -> bool:
-    # The gain of layer normalization is a weight that DL4J reads without noise.
-    if parameter.role == "weight":
-        return parameter.name != "g"
-    if parameter.role != "bias":
-        return False
+    kind = parameter.treatment.noise
+    if kind != "biases":
+        return kind is not None
     if isinstance(noise, DropConnect):
         return noise.apply_to_biases
     return noise is not None and noise.apply_to_bias

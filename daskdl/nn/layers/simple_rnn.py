@@ -54,8 +54,7 @@ class SimpleRnn(RecurrentConf):
         )
         if not self.has_layer_norm:
             return parameters
-        # A weight to regularization, as in DL4J.
-        return (*parameters, Parameter("g", (2 * self.n_out,)))
+        return (*parameters, Parameter("g", (2 * self.n_out,), "gain"))
 
 
 class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):

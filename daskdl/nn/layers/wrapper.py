@@ -123,6 +123,7 @@ class WrapperLayer(Layer[W]):
         arriving = conf.inner_type(input_type)
         self._stage = Stage(conf.layer, arriving, f"{name}.layer", workspace)
         self.inner: Layer[Any] = self._stage.layer
+        self.inner.forgets_between_segments = self.inner.forgets_in_wrappers
         self._mask_behind: FloatArray | None = None
 
     def walk(self) -> Iterator[Layer[Any]]:

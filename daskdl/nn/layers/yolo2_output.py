@@ -97,6 +97,8 @@ class Yolo2Output(DroppedLayerConf):
 class Yolo2OutputLayer(OutputLayer[Yolo2Output]):
     """Boxes and their loss. Masks that arrive with the input change nothing."""
 
+    has_mean_score = True
+
     def __init__(
         self,
         conf: Yolo2Output,

@@ -28,6 +28,7 @@ public final class Answers {
 
     static {
         COMMANDS.put("array", Stored::array);
+        COMMANDS.put("build", Built::build);
         COMMANDS.put("configuration", Stored::configuration);
         COMMANDS.put("dataset", Stored::dataSet);
         COMMANDS.put("evaluation", Stored::evaluation);

@@ -4,6 +4,7 @@ import java.io.File;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.zip.ZipFile;
 import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
 import org.deeplearning4j.nn.api.Model;
@@ -45,7 +46,9 @@ final class Models {
     /** Trains on minibatches in turn, or for whole epochs; saves; answers scores. */
     static Map<String, Object> fit(JsonNode command) throws Exception {
         Model model = restore(new File(command.get("model").asText()));
+        shake(model, command.path("shaken_by").asDouble(0));
         List<Double> scores = new ArrayList<>();
+        pretrain(model, command);
         int epochs = command.path("epochs").asInt(0);
         if (epochs > 0) {
             List<DataSet> all = new ArrayList<>();
@@ -61,6 +64,35 @@ final class Models {
         }
         ModelSerializer.writeModel(model, new File(command.get("save").asText()), true);
         return Map.of("scores", scores);
+    }
+
+    /** Changes each parameter by some share of itself: what follows shows rounding. */
+    private static void shake(Model model, double share) {
+        if (share > 0) {
+            INDArray params = model.params();
+            Random random = new Random(1);
+            for (long i = 0; i < params.length(); i++) {
+                double value = params.getDouble(i);
+                params.putScalar(i, value * (1 + share * random.nextGaussian()));
+            }
+        }
+    }
+
+    private static void pretrain(Model model, JsonNode command) {
+        int epochs = command.path("pretrain").asInt(0);
+        if (epochs == 0) {
+            return;
+        }
+        List<DataSet> all = new ArrayList<>();
+        for (JsonNode path : command.get("datasets")) {
+            all.add(Stored.load(path.asText()));
+        }
+        ExistingDataSetIterator iterator = new ExistingDataSetIterator(all);
+        if (model instanceof ComputationGraph) {
+            ((ComputationGraph) model).pretrain(iterator, epochs);
+        } else {
+            ((MultiLayerNetwork) model).pretrain(iterator, epochs);
+        }
     }
 
     private static void fitEpochs(Model model, List<DataSet> all, int epochs) {

@@ -1,0 +1,272 @@
+"""Layers drawn at random: descriptions for java/, kind of data by kind of data.
+
+Each function of a table takes a Draw and the data format, and returns a description.
+"""
+
+from tests.dl4j.random_parts import activation, build, learning, new
+
+
+def with_weights(draw, name, *calls, args=(), **options):
+    """Return a layer that has parameters, with some options of its own."""
+    extra = []
+    if draw.chance(0.5):
+        extra.append(("activation", options.get("activation") or activation(draw)))
+    if draw.chance(0.5):
+        extra += learning(draw, probability=0.2)
+    return build(name, *calls, *extra, args=args)
+
+
+def frozen(draw, layer):
+    """Wrap a layer in one that keeps it as it is, sometimes."""
+    if not draw.chance(0.15):
+        return layer
+    kind = draw.choice(["FrozenLayer", "FrozenLayerWithBackprop"])
+    return new(kind, layer)
+
+
+def n_out(draw):
+    return ("nOut", draw.randint(2, 5))
+
+
+def dense(draw, _format=None):
+    # DL4J miscounts the parameters of a normalized layer without a bias.
+    unusual = [[], [], [], [("hasBias", False)], [("hasLayerNorm", True)]]
+    return with_weights(draw, "DenseLayer", n_out(draw), *draw.choice(unusual))
+
+
+def batch_normalization(draw, _format=None):
+    return with_weights(
+        draw,
+        "BatchNormalization",
+        *draw.some(
+            0.25,
+            [
+                ("lockGammaBeta", True),
+                ("useLogStd", True),
+                ("decay", 0.8),
+                ("eps", 1e-3),
+            ],
+        ),
+    )
+
+
+def auto_encoder(draw, _format=None):
+    return with_weights(draw, "AutoEncoder", n_out(draw), ("corruptionLevel", 0.0))
+
+
+def variational(draw, _format=None):
+    return with_weights(
+        draw,
+        "VariationalAutoencoder",
+        n_out(draw),
+        ("encoderLayerSizes", [3]),
+        ("decoderLayerSizes", [3, 2]),
+    )
+
+
+def of_known_size(draw, _format=None):
+    """Return a layer that must be told how many numbers arrive, or another."""
+    if draw.size is None:
+        return dense(draw)
+    if draw.chance(0.5):
+        return with_weights(
+            draw, "PReLULayer", ("inputShape", [draw.size]), activation="IDENTITY"
+        )
+    sizes = (("nIn", draw.size), ("nOut", draw.size))
+    return with_weights(draw, "ElementWiseMultiplicationLayer", *sizes)
+
+
+ROWS = [
+    dense,
+    dense,
+    batch_normalization,
+    auto_encoder,
+    variational,
+    of_known_size,
+    of_known_size,
+    lambda draw, _: build("ActivationLayer", ("activation", activation(draw))),
+]
+
+
+def lstm(draw, data_format):
+    calls = draw.some(
+        0.3,
+        [("gateActivationFunction", "HARDSIGMOID"), ("forgetGateBiasInit", 0.5)],
+    )
+    return with_weights(draw, "LSTM", n_out(draw), *calls, *_steps(data_format))
+
+
+def graves(draw, data_format):
+    return with_weights(draw, "GravesLSTM", n_out(draw), *_steps(data_format))
+
+
+def graves_both_ways(draw, data_format):
+    return with_weights(
+        draw, "GravesBidirectionalLSTM", n_out(draw), *_steps(data_format)
+    )
+
+
+def simple(draw, data_format):
+    return with_weights(draw, "SimpleRnn", n_out(draw), *_steps(data_format))
+
+
+def one_way(draw, data_format):
+    return draw.choice([lstm, graves, simple])(draw, data_format)
+
+
+def both_ways(draw, data_format):
+    mode = draw.choice(["CONCAT", "ADD", "MUL", "AVERAGE"])
+    inside = one_way(draw, data_format)
+    if draw.chance(0.2):
+        inside = new("MaskZeroLayer", inside, 0.0)
+    return new("Bidirectional", mode, inside)
+
+
+def mask_zero(draw, data_format):
+    return new("MaskZeroLayer", one_way(draw, data_format), 0.0)
+
+
+def _steps(data_format):
+    return () if data_format == "NCW" else (("dataFormat", data_format),)
+
+
+def self_attention(draw, _format):
+    size = 2 * draw.randint(1, 2)
+    return with_weights(
+        draw, "SelfAttentionLayer", ("nOut", size), ("nHeads", 2), ("projectInput", True)
+    )
+
+
+def recurrent_attention(draw, _format):
+    return with_weights(
+        draw,
+        "RecurrentAttentionLayer",
+        *(("nOut", 2), ("nHeads", 1)),
+        ("projectInput", True),
+    )
+
+
+def convolution1d(draw, data_format):
+    return with_weights(
+        draw,
+        "Convolution1DLayer",
+        n_out(draw),
+        ("kernelSize", 2),
+        ("convolutionMode", draw.choice(["Same", "Truncate", "Causal"])),
+        *(() if data_format == "NCW" else (("dataFormat", data_format),)),
+    )
+
+
+ONE_WAY = [lstm, lstm, graves, simple, mask_zero, dense]
+SERIES = [
+    *ONE_WAY,
+    both_ways,
+    both_ways,
+    graves_both_ways,
+    convolution1d,
+    batch_normalization,
+    self_attention,
+    recurrent_attention,
+    lambda draw, _: build("ActivationLayer", ("activation", activation(draw))),
+    lambda draw, _: build("MaskLayer"),
+    lambda draw, _: build(
+        "Subsampling1DLayer",
+        *(("kernelSize", 2), ("stride", 1)),
+        args=[draw.choice(["MAX", "AVG"])],
+    ),
+    lambda draw, _: build("Upsampling1D", ("size", 2)),
+    lambda draw, _: build("ZeroPadding1DLayer", args=[1]),
+    lambda draw, _: build("Cropping1D", args=[1]),
+]
+
+
+def _window(draw, *, stride=1):
+    kernel = [draw.randint(1, 3), draw.randint(1, 3)]
+    return (
+        ("kernelSize", kernel),
+        ("stride", [draw.randint(1, stride), draw.randint(1, stride)]),
+        ("convolutionMode", draw.choice(["Same", "Truncate", "Truncate"])),
+    )
+
+
+def _images(data_format):
+    return () if data_format == "NCHW" else (("dataFormat", data_format),)
+
+
+def _convolving(name, *more, stride=2):
+    def drawn(draw, data_format):
+        return with_weights(
+            draw,
+            name,
+            *_window(draw, stride=stride),
+            *more,
+            *(() if name.startswith("Depth") else (n_out(draw),)),
+            *draw.some(0.25, [("hasBias", False)]),
+            *_images(data_format),
+        )
+
+    return drawn
+
+
+convolution = _convolving("ConvolutionLayer")
+
+IMAGES = [
+    convolution,
+    convolution,
+    _convolving("Deconvolution2D"),
+    _convolving("SeparableConvolution2D", ("depthMultiplier", 2)),
+    _convolving("DepthwiseConvolution2D", ("depthMultiplier", 2), stride=1),
+    batch_normalization,
+    lambda draw, _: build("ActivationLayer", ("activation", activation(draw))),
+    lambda draw, data_format: build(
+        "SubsamplingLayer",
+        ("poolingType", draw.choice(["MAX", "AVG", "PNORM"])),
+        ("pnorm", 2),
+        *_window(draw, stride=2),
+        *_images(data_format),
+    ),
+    lambda draw, data_format: build("Upsampling2D", ("size", 2), *_images(data_format)),
+    lambda draw, data_format: build(
+        "ZeroPaddingLayer", *_images(data_format), args=[1, 0, 0, 2]
+    ),
+    lambda draw, data_format: build(
+        "Cropping2D", *_images(data_format), args=[1, 0, 0, 1]
+    ),
+    lambda draw, _: build("LocalResponseNormalization", ("n", 3)),
+    lambda draw, _: with_weights(
+        draw,
+        "LocallyConnected2D",
+        *(n_out(draw), ("kernelSize", [2, 2]), ("stride", [1, 1])),
+    ),
+]
+
+
+def _volume(name, *more):
+    def drawn(draw, _format):
+        return with_weights(
+            draw,
+            name,
+            n_out(draw),
+            ("kernelSize", [2, 1, 2]),
+            ("convolutionMode", draw.choice(["Same", "Truncate"])),
+            *draw.some(0.25, [("hasBias", False)]),
+            *more,
+        )
+
+    return drawn
+
+
+VOLUMES = [
+    _volume("Convolution3D"),
+    _volume("Convolution3D"),
+    _volume("Deconvolution3D"),
+    batch_normalization,
+    lambda draw, _: build("ActivationLayer", ("activation", activation(draw))),
+    lambda draw, _: build("Upsampling3D", ("size", 2)),
+    lambda draw, _: build(
+        "Subsampling3DLayer",
+        *(("kernelSize", [2, 2, 2]), ("stride", [1, 1, 1])),
+        args=[draw.choice(["MAX", "AVG"])],
+    ),
+    lambda draw, _: build("ZeroPadding3DLayer", args=[1]),
+]
