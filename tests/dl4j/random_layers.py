@@ -64,26 +64,26 @@ def variational(draw, _format=None):
     )
 
 
-def of_known_size(draw, _format=None):
-    """Return a layer that must be told how many numbers arrive, or another."""
+def element_wise(draw, _format=None):
     if draw.size is None:
         return dense(draw)
-    if draw.chance(0.5):
-        return with_weights(
-            draw, "PReLULayer", ("inputShape", [draw.size]), activation="IDENTITY"
-        )
     sizes = (("nIn", draw.size), ("nOut", draw.size))
     return with_weights(draw, "ElementWiseMultiplicationLayer", *sizes)
 
 
+def prelu(draw, _format=None):
+    if draw.size is None:
+        return dense(draw)
+    return with_weights(
+        draw, "PReLULayer", ("inputShape", [draw.size]), activation="IDENTITY"
+    )
+
+
+# The others of DL4J overwrite their input, and whatever else reads that sees it.
+SHARING = [dense, dense, batch_normalization, auto_encoder, variational, element_wise]
 ROWS = [
-    dense,
-    dense,
-    batch_normalization,
-    auto_encoder,
-    variational,
-    of_known_size,
-    of_known_size,
+    *SHARING,
+    prelu,
     lambda draw, _: build("ActivationLayer", ("activation", activation(draw))),
 ]
 

@@ -243,7 +243,7 @@ def _add(draw, name, vertices, sizes):
         + ["plain", "merge", "element", "subset", "reshape", "stack", "frozen", "l2"]
     )
     if kind == "layer":
-        layer = kinds.frozen(draw, draw.choice(kinds.ROWS)(draw, None))
+        layer = kinds.frozen(draw, draw.choice(kinds.SHARING)(draw, None))
         vertices.append([name, layer, [one]])
         sizes[name] = _width(layer, size)
     elif kind == "merge":

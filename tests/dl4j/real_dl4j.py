@@ -117,7 +117,17 @@ class RealDl4j:
         )
         return saved, answer["n_params"]
 
-    def fit(self, model, batches, *, dtype, epochs=0, pretrain=0, shaken_by=0):
+    def fit(
+        self,
+        model,
+        batches,
+        *,
+        dtype,
+        epochs=0,
+        pretrain=0,
+        shaken_by=0,
+        scores_first=False,
+    ):
         """Return scores, and the model file that DL4J saves after further training.
 
         Parameters
@@ -134,6 +144,9 @@ class RealDl4j:
             So many passes before that, for each layer that learns without labels.
         shaken_by : float
             Share of each parameter by which it is changed at random before all.
+        scores_first : bool
+            Whether scores are computed by themselves, in front of the training, and are
+            not those that come with the gradients.
         """
         paths = [self.new(".bin") for _ in batches]
         for path, batch in zip(paths, batches, strict=True):
@@ -148,6 +161,7 @@ class RealDl4j:
             epochs=epochs,
             pretrain=pretrain,
             shaken_by=shaken_by,
+            scores_first=scores_first,
             save=saved,
         )
         # Numbers that are not finite come as texts.

@@ -1,15 +1,17 @@
 """From the JSON of DL4J's configurations to configurations here."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from daskdl.errors import FormatError
 from daskdl.formats.dl4j.configuration import Counters, read_configuration
 from daskdl.formats.dl4j.data_formats import as_written
-from daskdl.formats.dl4j.inputs import input_type
+from daskdl.formats.dl4j.inputs import inner, input_type
 from daskdl.formats.dl4j.java import Json
 from daskdl.formats.dl4j.legacy import modernized
+from daskdl.formats.dl4j.sizes import solved_sizes
 from daskdl.formats.dl4j.variables import variables_of
+from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
@@ -51,16 +53,18 @@ def import_configuration(
     variables = {key: part.pop("variables", None) for key, part in parts.items()}
     try:
         conf = configuration_from_dict(mapping, who)
+        return _as_written(conf, variables), counters
+    except PathError as error:
+        raise FormatError(f"{who}: {error}") from None
     except (OverflowError, ValueError) as error:
         # Sizes can multiply to numbers that Python refuses to write in a message.
         raise FormatError(str(error)) from None
-    return _as_written(conf, variables), counters
 
 
 def _input_types(
     vertices: Mapping[str, Mapping[str, Any]], names: Iterable[str], who: str
 ) -> dict[str, Any]:
-    readers = _readers(vertices)
+    readers, sizes = _readers(vertices), solved_sizes(vertices)
     types = {}
     for name in names:
         if name not in readers:
@@ -69,7 +73,14 @@ def _input_types(
             )
         path = list(_path(vertices, readers, name))
         types[name] = input_type(path, f"{who}: {name}")
+        if types[name].get("size", 0) is None and not _is_of_any_size(path):
+            types[name]["size"] = sizes.get(name)
     return types
+
+
+def _is_of_any_size(path: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether an embedding reads an input: a row has a number for each step."""
+    return inner(path[0])["type"] == "embedding_sequence"
 
 
 def _readers(vertices: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

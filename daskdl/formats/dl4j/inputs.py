@@ -68,6 +68,7 @@ _VOLUMES = {
     "cropping3d",
     "cnn3d_loss",
 }
+_OF_IMAGES = {"cnn_to_feed_forward", "cnn3d_to_feed_forward"}
 # Vertices that take one kind and give another of the same size.
 _CHANGING = {
     "duplicate_to_time_series": "feed_forward",
@@ -85,7 +86,21 @@ _WRAPPERS = {
     "frozen",
     "frozen_with_backprop",
 }
-_ANY_SIZE = {"loss", "activation", *_RESIZING}
+# Each kind's data formats: with features or channels first, and last.
+_FORMATS = {
+    "recurrent": ("NCW", "NWC", "NCHW", "NHWC"),
+    "convolutional": ("NCHW", "NHWC"),
+    "convolutional3d": ("NCDHW", "NDHWC"),
+}
+# What has the axes that are pooled over.
+_KIND_OF_AXES = {
+    (2,): "recurrent",
+    (1,): "recurrent",
+    (2, 3): "convolutional",
+    (1, 2): "convolutional",
+    (2, 3, 4): "convolutional3d",
+    (1, 2, 3): "convolutional3d",
+}
 _FORMAT_NAMES = (
     "rnnDataFormat",
     "rnndataFormat",
@@ -112,7 +127,7 @@ def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
     Returns
     -------
     mapping
-        Sizes of images and lengths of series stay open where nothing tells them.
+        Sizes stay open where nothing tells them.
 
     Raises
     ------
@@ -120,6 +135,8 @@ def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
         If nothing tells the type.
     """
     chain = [inner(layer) for layer in layers]
+    if not chain:
+        raise FormatError(f"{where}: must begin with a layer, got none.")
     for index, layer in enumerate(chain):
         preprocessor = layers[index].get("preprocessor")
         if preprocessor is not None:
@@ -127,20 +144,15 @@ def input_type(layers: Sequence[_Layer], where: str) -> dict[str, Any]:
         if layer["type"] in _CHANGING:
             size = next(_sizes(chain[index + 1 :]), None)
             return {"type": _CHANGING[layer["type"]], "size": size}
-        found = _kind(layer["type"])
+        found = _kind(layer)
         if found == "feed_forward" and layer.get("dl4j", {}).get(
             "timeDistributedFormat"
         ):
             found = "recurrent"
         if found is not None:
             return _typed(found, chain, index, where)
-    size = _size(chain[0]) if chain else None
-    if size is None and not (chain and chain[0]["type"] in _ANY_SIZE):
-        raise FormatError(
-            f"{where}: must begin with a layer that tells what it takes, got "
-            f"{chain[0]['type'] if chain else 'none'!r}."
-        )
-    return {"type": "feed_forward", "size": size}
+    # Vertices and layers without weights take rows of any size.
+    return {"type": "feed_forward", "size": stated_size(chain[0])}
 
 
 def inner(layer: _Layer) -> _Layer:
@@ -158,7 +170,10 @@ def inner(layer: _Layer) -> _Layer:
     return {**layer, "dl4j": {**layer.get("dl4j", {}), "timeDistributedFormat": steps}}
 
 
-def _kind(tag: str) -> str | None:
+def _kind(layer: _Layer) -> str | None:
+    tag = layer["type"]
+    if tag == "global_pooling":
+        return _KIND_OF_AXES.get(_pooled(layer))
     for kind, tags in (
         ("feed_forward", _ROWS),
         ("recurrent", _SERIES),
@@ -170,6 +185,12 @@ def _kind(tag: str) -> str | None:
         if tag in tags:
             return kind
     return None
+
+
+def _pooled(layer: _Layer) -> tuple[Any, ...]:
+    """Return the axes that a global pooling names, in their order."""
+    axes = layer.get("pooling_dimensions")
+    return tuple(sorted(axes)) if isinstance(axes, list) else ()
 
 
 def _typed(
@@ -184,7 +205,7 @@ def _typed(
     size = None if is_resized else next(_sizes(chain[index:]), None)
     if kind == "feed_forward":
         return {"type": kind, "size": size}
-    written = _format(layer)
+    written = _format_of(kind, chain[index:])
     if kind == "recurrent":
         is_last = written in ("NWC", "NHWC")
         return {"type": kind, "size": size, "data_format": "NWC" if is_last else "NCW"}
@@ -205,20 +226,38 @@ def _sizes(chain: Sequence[_Layer]) -> Iterator[int]:
     """Yield the sizes that layers name, until one changes the number of features."""
     for layer in chain:
         preprocessor = layer.get("preprocessor") or {}
-        size = preprocessor.get("channels", _size(layer))
+        size = preprocessor.get("channels", stated_size(layer))
         if size is not None:
             yield size
         if size is not None or layer["type"] in _RESIZING:
             return
 
 
-def _size(layer: _Layer) -> int | None:
+def stated_size(layer: _Layer) -> int | None:
+    """Return how many numbers or channels a layer says that it takes."""
     kept = layer.get("dl4j", {})
+    shape = layer.get("input_shape")
+    if layer["type"] == "prelu" and isinstance(shape, list) and len(shape) == 1:
+        return shape[0] if isinstance(shape[0], int) else None
     sizes = (layer.get("n_in"), kept.get("inputChannels"), kept.get("nin"))
     return next((size for size in sizes if isinstance(size, int) and size > 0), None)
 
 
+def _format_of(kind: str, chain: Sequence[_Layer]) -> str | None:
+    """Return the data format that the first layer names which names one of a kind."""
+    for layer in chain:
+        written = _format(layer)
+        if written in _FORMATS[kind]:
+            return written
+        if _kind(layer) not in (None, kind) or layer.get("preprocessor") is not None:
+            break
+    return None
+
+
 def _format(layer: _Layer) -> str | None:
+    if layer["type"] == "global_pooling":
+        axes = _pooled(layer)
+        return _FORMATS[_KIND_OF_AXES[axes]][1] if axes[:1] == (1,) else None
     kept = layer.get("dl4j", {})
     for name in _FORMAT_NAMES:
         value = kept.get(name, layer.get(name))
@@ -247,6 +286,12 @@ def _before(
             f"{where}: its first preprocessor must name whole sizes, got "
             f"{shown(sizes)}."
         )
+    if 0 in sizes.values() or (tag in _OF_IMAGES and not sizes):
+        raise FormatError(
+            f"{where}: its first preprocessor must name the sizes of what it takes, "
+            "got zeros. Put them into configuration.json: inputHeight, inputWidth and "
+            "numChannels."
+        )
     count = math.prod(sizes.values())
     data_format = preprocessor.get("data_format")
     if tag in ("cnn_to_feed_forward", "cnn_to_rnn"):
@@ -259,5 +304,5 @@ def _before(
     if tag == "rnn_to_cnn":
         return {"type": "recurrent", "size": count, "data_format": data_format}
     if tag == "rnn_to_feed_forward":
-        return {"type": "recurrent", "size": _size(layer), "data_format": data_format}
-    return {"type": "feed_forward", "size": _size(layer)}
+        return {"type": "recurrent", "size": stated_size(layer), "data_format": data_format}
+    return {"type": "feed_forward", "size": stated_size(layer)}

@@ -11,6 +11,9 @@ _IMAGE = {
     "inputWidth": Key("width"),
     "numChannels": Key("channels"),
 }
+# DL4J takes sizes of 0 from the data.
+_OPEN = Codec(lambda value, where: value or None, lambda size: size or 0)
+_OPEN_IMAGE = {name: Key(key.option, _OPEN) for name, key in _IMAGE.items()}
 _SERIES = {"rnnDataFormat": Key("data_format", missing="NCW")}
 _VOLUME = {**_IMAGE, "inputDepth": Key("depth")}
 _FORMAT = Codec(
@@ -38,7 +41,7 @@ _TABLE = JavaTable(
         JavaClass(
             "CnnToFeedForwardPreProcessor",
             "cnn_to_feed_forward",
-            {**_IMAGE, "format": Key("data_format", missing="NCHW")},
+            {**_OPEN_IMAGE, "format": Key("data_format", missing="NCHW")},
         ),
         JavaClass("FeedForwardToCnnPreProcessor", "feed_forward_to_cnn", _IMAGE),
         JavaClass("RnnToFeedForwardPreProcessor", "rnn_to_feed_forward", _SERIES),

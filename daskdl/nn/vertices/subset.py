@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import InputType, features_of, with_features
+from daskdl.nn.conf.input_type import InputType, with_features
 from daskdl.nn.conf.values import Index
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.vertices.cut import CutVertex
@@ -25,8 +25,9 @@ class SubsetVertex(VertexConf):
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
         """Return the input's type with fewer features or channels."""
         whole = self.only(input_types)
-        if not self.from_ <= self.to < features_of(whole):
-            last = features_of(whole) - 1
+        n_features = whole.shape[-1]
+        last = self.to if n_features is None else n_features - 1
+        if not self.from_ <= self.to <= last:
             raise PathError(
                 f"must be from {self.from_} (from) to {last}, the last of {whole}, "
                 f"got {self.to}.",

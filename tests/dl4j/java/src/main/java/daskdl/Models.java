@@ -57,9 +57,16 @@ final class Models {
             }
             fitEpochs(model, all, epochs);
         } else {
+            boolean scoresFirst = command.path("scores_first").asBoolean();
             for (JsonNode path : command.get("datasets")) {
-                fitOne(model, path.asText(), command.path("multi").asBoolean());
-                scores.add(model.score());
+                boolean isMulti = command.path("multi").asBoolean();
+                if (scoresFirst) {
+                    scores.add(score(model, path.asText(), isMulti));
+                }
+                fitOne(model, path.asText(), isMulti);
+                if (!scoresFirst) {
+                    scores.add(model.score());
+                }
             }
         }
         ModelSerializer.writeModel(model, new File(command.get("save").asText()), true);
@@ -102,6 +109,18 @@ final class Models {
         } else {
             ((MultiLayerNetwork) model).fit(iterator, epochs);
         }
+    }
+
+    private static double score(Model model, String path, boolean isMulti)
+            throws Exception {
+        if (isMulti) {
+            MultiDataSet data = new MultiDataSet();
+            data.load(new File(path));
+            return ((ComputationGraph) model).score(data, true);
+        }
+        return model instanceof ComputationGraph
+                ? ((ComputationGraph) model).score(Stored.load(path), true)
+                : ((MultiLayerNetwork) model).score(Stored.load(path), true);
     }
 
     private static void fitOne(Model model, String path, boolean isMulti)
