@@ -31,10 +31,14 @@ class Port:
         What messages begin with, e.g. ``MultiLayerNetwork layer0 (Dense)``.
     type : InputType
         What an example is there.
+    images : tuple of int, optional
+        Channels, height and width of images that may come instead of the rows that
+        they are flattened to, as in DL4J.
     """
 
     who: str
     type: InputType
+    images: tuple[int, ...] | None = None
 
 
 def of_any_length(ports: Iterable[Port]) -> list[Port]:
@@ -249,10 +253,17 @@ def _check_count(who: str, what: str, expected: int, came: int) -> None:
 
 
 def _check_shape(port: Port, what: str, array: Any) -> None:
-    if not fits(port.type.border_shape, array):
-        raise ShapeError(
-            f"{port.who}: {what} must have shape {_axes(port.type)}, got {array.shape}."
-        )
+    if fits(port.type.border_shape, array):
+        return
+    or_images = ""
+    if port.images is not None:
+        if fits(port.images, array):
+            return
+        or_images = f" or (batch, {', '.join(map(str, port.images))})"
+    raise ShapeError(
+        f"{port.who}: {what} must have shape {_axes(port.type)}{or_images}, got "
+        f"{array.shape}."
+    )
 
 
 def _axes(input_type: InputType) -> str:

@@ -4,6 +4,7 @@ DL4J's input preprocessors between layers are not needed: inside, a layer takes 
 shape that the one before gives, and flattens images itself.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from numpy.typing import DTypeLike
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.axes import dl4j_axes, is_channels_first
-from daskdl.nn.conf.input_type import ConvolutionalFlat, InputType
+from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, InputType
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.preprocessors.feed_forward_to_cnn import FeedForwardToCnn
 
 
 def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray:
@@ -20,7 +24,8 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
     Parameters
     ----------
     array : ndarray of shape (batch, *input_type.border_shape)
-        Of any real dtype. Not changed.
+        Of any real dtype; or images instead of rows, see :func:`images_of`. Not
+        changed.
     input_type : InputType
         How the axes are to be read.
     dtype : dtype
@@ -31,7 +36,10 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
     ndarray of shape (batch, *input_type.shape), C-contiguous
         `array` itself where nothing has to change; layers do not write into it.
     """
-    if isinstance(input_type, ConvolutionalFlat):
+    if isinstance(input_type, FeedForward):
+        # Images come as they are to who flattens rows the same way.
+        array = array.reshape(len(array), -1)
+    elif isinstance(input_type, ConvolutionalFlat):
         # A flattened image is channel by channel, DL4J's order.
         shape = (input_type.channels, input_type.height, input_type.width)
         array = array.reshape(len(array), *shape)
@@ -39,6 +47,37 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
     if is_channels_first(input_type):
         array = np.moveaxis(array, 1, -1)
     return np.ascontiguousarray(array, dtype=dtype)
+
+
+def images_of(
+    input_type: InputType, readers: Sequence[LayerConf | VertexConf]
+) -> tuple[int, ...] | None:
+    """Return the shape of images that may come instead of rows.
+
+    Parameters
+    ----------
+    input_type : InputType
+        Of a network's input.
+    readers : sequence of LayerConf or VertexConf
+        What reads it.
+
+    Returns
+    -------
+    tuple of int or None
+        Channels, height and width if everything makes such images of the rows.
+    """
+    if isinstance(input_type, ConvolutionalFlat):
+        return (input_type.channels, input_type.height, input_type.width)
+    if not isinstance(input_type, FeedForward):
+        return None
+    makers = [getattr(reader, "preprocessor", None) for reader in readers]
+    shapes = {
+        (maker.channels, maker.height, maker.width)
+        if isinstance(maker, FeedForwardToCnn)
+        else None
+        for maker in makers
+    }
+    return shapes.pop() if len(shapes) == 1 else None
 
 
 def to_border(array: FloatArray, output_type: InputType) -> FloatArray:

@@ -10,6 +10,7 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.batches import Port
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.doors import images_of
 from daskdl.nn.layers.same_diff import as_counted
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.network import Network
@@ -41,7 +42,13 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
     def inputs(self) -> list[Port]:
         """What goes in, in the order of the configuration."""
         return [
-            Port(f"ComputationGraph input {name!r}", input_type)
+            Port(
+                f"ComputationGraph input {name!r}",
+                input_type,
+                images_of(
+                    input_type, [n.conf for n in self._nodes if name in n.inputs]
+                ),
+            )
             for name, input_type in self.conf.inputs.items()
         ]
 

@@ -8,6 +8,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.batches import Port
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.doors import images_of
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.network import Network
 
@@ -41,7 +42,8 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
     @property
     def inputs(self) -> list[Port]:
         """What goes in: one input, named after the first layer."""
-        return [Port(self._who_is(self._nodes[0]), self.conf.input)]
+        first, given = self._nodes[0], self.conf.input
+        return [Port(self._who_is(first), given, images_of(given, [first.conf]))]
 
     def _output_nodes(self) -> Sequence[Node]:
         return self._nodes[-1:]

@@ -68,7 +68,7 @@ def element_wise(draw, _format=None):
     if draw.size is None:
         return dense(draw)
     sizes = (("nIn", draw.size), ("nOut", draw.size))
-    return with_weights(draw, "ElementWiseMultiplicationLayer", *sizes)
+    return build("ElementWiseMultiplicationLayer", *sizes)
 
 
 def prelu(draw, _format=None):

@@ -98,5 +98,16 @@ def _check(what: str, given: InputType, found: InputType) -> None:
             raise FormatError(
                 f"DL4J: must be able to tell the {name} {value!r} of {what}, for which "
                 f"its file has no word here: it would be read as {other!r}, got "
-                f"{given!r}. {_ADVICE}"
+                f"{given!r}. {_advice(given, found)}"
             )
+
+
+def _advice(given: InputType, found: InputType) -> str:
+    is_series = isinstance(given, Recurrent) and given.size == 1
+    if is_series and isinstance(found, FeedForward):
+        # Numbers, one a step, which only embeddings take.
+        return (
+            f"Give the input as FeedForward(size={given.time_steps}), rows of numbers, "
+            f"which DL4J can tell. Or save the network in daskdl's own format."
+        )
+    return _ADVICE
