@@ -237,7 +237,8 @@ def _penalty(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
     if kind is None:
         return Penalty()
     l1, l2, decay = (
-        _option(conf, option + _ENDINGS[kind]) for option in ("l1", "l2", "weight_decay")
+        _option(conf, option + _ENDINGS[kind])
+        for option in ("l1", "l2", "weight_decay")
     )
     return Penalty(l1 or 0.0, l2 or 0.0, weight_decays(decay))
 

@@ -196,8 +196,8 @@ class StepNetwork(NetworkStructure[Conf]):
         """Return the mean loss of the last forward pass.
 
         With `mini_batch` False that of some layers is the sum of all losses, see
-        :class:`~daskdl.nn.layers.layer.OutputLayer`. Each output has its own mean, as in
-        DL4J: a layer may make several rows of an example.
+        :class:`~daskdl.nn.layers.layer.OutputLayer`. Each output has its own mean, as
+        in DL4J: a layer may make several rows of an example.
         """
         return sum(
             layer.score(target, mask)

@@ -115,9 +115,7 @@ def _check(dl4j, described, model, batches, computed, scores, trained):
         _stage("pretrain", lambda: network.pretrain(batches, epochs=pretrain))
     ours = _stage("fit", lambda: [network.fit_minibatch(batch) for batch in batches])
     again = _stage("load again", lambda: model_zip.load(trained))
-    _stage(
-        "scores", lambda: _same_scores(dl4j, model, batches, pretrain, ours, scores)
-    )
+    _stage("scores", lambda: _same_scores(dl4j, model, batches, pretrain, ours, scores))
     _stage("params", lambda: close(network.params, again.params, TRAINED))
     _stage("state", lambda: close(network.updater_state, again.updater_state, TRAINED))
     with tempfile.TemporaryDirectory() as folder:
@@ -267,7 +265,9 @@ def _smaller(described):
     """Yield descriptions with one thing less."""
     network = described["network"]
     for option in ("pretrain", "n_batches"):
-        if described.get(option, 0) > 1 or (option == "pretrain" and option in described):
+        if described.get(option, 0) > 1 or (
+            option == "pretrain" and option in described
+        ):
             yield {**described, option: described[option] - 1}
     for flag in ("labels_masks", "features_masks"):
         if described[flag]:

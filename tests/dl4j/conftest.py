@@ -19,7 +19,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             # Maven's downloads, in the first test's fixture, take longer.
-            item.add_marker(pytest.mark.timeout(TIMEOUT_S, func_only=True))
+            given = item.get_closest_marker("timeout")
+            patience = given.args[0] if given else TIMEOUT_S
+            item.add_marker(pytest.mark.timeout(patience, func_only=True), append=False)
 
 
 @pytest.fixture(scope="session")

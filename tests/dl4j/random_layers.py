@@ -133,7 +133,11 @@ def _steps(data_format):
 def self_attention(draw, _format):
     size = 2 * draw.randint(1, 2)
     return with_weights(
-        draw, "SelfAttentionLayer", ("nOut", size), ("nHeads", 2), ("projectInput", True)
+        draw,
+        "SelfAttentionLayer",
+        ("nOut", size),
+        ("nHeads", 2),
+        ("projectInput", True),
     )
 
 
@@ -146,14 +150,13 @@ def recurrent_attention(draw, _format):
     )
 
 
-def convolution1d(draw, data_format):
+def convolution1d(draw, _format):
     return with_weights(
         draw,
         "Convolution1DLayer",
         n_out(draw),
         ("kernelSize", 2),
         ("convolutionMode", draw.choice(["Same", "Truncate", "Causal"])),
-        *(() if data_format == "NCW" else (("dataFormat", data_format),)),
     )
 
 
@@ -168,7 +171,7 @@ SERIES = [
     self_attention,
     recurrent_attention,
     lambda draw, _: build("ActivationLayer", ("activation", activation(draw))),
-    lambda draw, _: build("MaskLayer"),
+    lambda draw, _: new("MaskLayer"),
     lambda draw, _: build(
         "Subsampling1DLayer",
         *(("kernelSize", 2), ("stride", 1)),
@@ -220,10 +223,10 @@ IMAGES = [
     lambda draw, _: build("ActivationLayer", ("activation", activation(draw))),
     lambda draw, data_format: build(
         "SubsamplingLayer",
-        ("poolingType", draw.choice(["MAX", "AVG", "PNORM"])),
         ("pnorm", 2),
         *_window(draw, stride=2),
         *_images(data_format),
+        args=[draw.choice(["MAX", "AVG", "PNORM"])],
     ),
     lambda draw, data_format: build("Upsampling2D", ("size", 2), *_images(data_format)),
     lambda draw, data_format: build(

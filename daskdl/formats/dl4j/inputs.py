@@ -202,7 +202,7 @@ def _typed(
     if kind == "embedding_sequence":
         return {"type": "feed_forward", "size": None}
     is_resized = not _RESIZING.isdisjoint(item["type"] for item in chain[:index])
-    size = None if is_resized else next(_sizes(chain[index:]), None)
+    size = None if is_resized else next(_sizes(chain), None)
     if kind == "feed_forward":
         return {"type": kind, "size": size}
     written = _format_of(kind, chain[index:])
@@ -281,16 +281,16 @@ def _before(
         for name in ("depth", "height", "width", "channels")
         if name in preprocessor
     }
-    if not all(isinstance(size, int) for size in sizes.values()):
-        raise FormatError(
-            f"{where}: its first preprocessor must name whole sizes, got "
-            f"{shown(sizes)}."
-        )
-    if 0 in sizes.values() or (tag in _OF_IMAGES and not sizes):
+    if tag in _OF_IMAGES and not all(sizes.values()):
         raise FormatError(
             f"{where}: its first preprocessor must name the sizes of what it takes, "
             "got zeros. Put them into configuration.json: inputHeight, inputWidth and "
             "numChannels."
+        )
+    if not all(isinstance(size, int) for size in sizes.values()):
+        raise FormatError(
+            f"{where}: its first preprocessor must name whole sizes, got "
+            f"{shown(sizes)}."
         )
     count = math.prod(sizes.values())
     data_format = preprocessor.get("data_format")
@@ -304,5 +304,9 @@ def _before(
     if tag == "rnn_to_cnn":
         return {"type": "recurrent", "size": count, "data_format": data_format}
     if tag == "rnn_to_feed_forward":
-        return {"type": "recurrent", "size": stated_size(layer), "data_format": data_format}
+        return {
+            "type": "recurrent",
+            "size": stated_size(layer),
+            "data_format": data_format,
+        }
     return {"type": "feed_forward", "size": stated_size(layer)}

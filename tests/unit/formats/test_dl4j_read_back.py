@@ -167,9 +167,37 @@ SERIES_LAST = d.Recurrent(size=4, data_format="NWC")
         d.SelfAttention(n_out=4, project_input=False),
     ],
 )
-def test_formats_that_no_first_layer_tells_are_refused(first, tmp_path):
+def test_a_global_pooling_tells_the_format_of_layers_that_do_not(first, tmp_path, rng):
     network = sequence(first, d.GlobalPooling(), d.Output(**LAST), input=SERIES_LAST)
+    same_training(network, tmp_path, rng, shape=(3, 5, 4))
+
+
+def test_a_format_that_nothing_tells_is_refused(tmp_path):
+    network = sequence(d.ZeroPadding1D(padding=1), d.RnnLoss(), input=SERIES_LAST)
     refused(network, tmp_path, "data_format.'NWC'")
+
+
+def test_series_of_numbers_are_refused_with_what_dl4j_can_tell(tmp_path):
+    layers = d.EmbeddingSequence(n_in=5, n_out=2), d.GlobalPooling(), d.Output(**LAST)
+    network = sequence(*layers, size=1)
+    refused(network, tmp_path, r"Give the input as FeedForward\(size=None\)")
+    network = sequence(*layers, input=d.FeedForward(size=None))
+    network.save(tmp_path / "model.zip", format="dl4j")
+
+
+def test_inputs_that_only_vertices_read_are_told_by_what_is_behind(tmp_path, rng):
+    vertices = {
+        "moved": d.ShiftVertex(shift_factor=0.5, inputs=["a"]),
+        "part": d.SubsetVertex(from_=1, to=2, inputs=["b"]),
+        "unit": d.L2NormalizeVertex(inputs=["part"]),
+        "both": d.MergeVertex(inputs=["moved", "unit"]),
+        "out": d.Output(**LAST, inputs=["both"]),
+    }
+    network = graph(vertices, a=d.FeedForward(size=3), b=d.FeedForward(size=4))
+    other = read_again(network, tmp_path)
+    x = [rng.standard_normal((2, 3)), rng.standard_normal((2, 4))]
+    assert other.conf.inputs["a"].size == 3
+    np.testing.assert_array_equal(other.output(x), network.output(x))
 
 
 def test_formats_of_inputs_of_graphs_are_refused_by_name(tmp_path):

@@ -119,7 +119,7 @@ UNFIT = {"@class": "LossMSE", "weights": {"shape": [2, 3], "data": [1.0]}}
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ({"confs": []}, "f: must begin with a layer that tells what it takes"),
+        ({"confs": []}, "f: must begin with a layer, got none"),
         ({"confs": [None]}, r"f: confs\[0\]: must be an object, got None"),
         ({"confs": [{"layer": None}]}, r"confs\[0\]\.layer: must be an object, got No"),
         ({"confs": [{"layer": []}]}, r"confs\[0\]\.layer: must be an object, got \[\]"),

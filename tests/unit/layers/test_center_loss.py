@@ -6,7 +6,6 @@ import pytest
 from daskdl import CenterLossOutput, Output
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
-from daskdl.nn.conf.updaters import Adam
 from tests.unit.layers.single import Single
 
 ROWS = FeedForward(size=2)
@@ -68,17 +67,10 @@ def test_a_mask_leaves_the_distances_in(x, rng):
     np.testing.assert_allclose(scores, 0.15 * (away**2).sum(axis=1))
 
 
-def test_the_bias_has_the_updater_of_the_weights():
+def test_the_bias_has_the_updater_of_the_weights_and_centers_have_none():
     """As in DL4J."""
-    conf = CenterLossOutput(n_out=3, bias_updater=Adam())
-    assert conf.trained.bias_updater is None
-
-
-def test_centers_have_no_updater():
-    roles = {
-        item.name: item.role for item in CenterLossOutput(n_out=3).parameters(ROWS)
-    }
-    assert roles["cL"] == "direct"
+    roles = [item.role for item in CenterLossOutput(n_out=3).parameters(ROWS)]
+    assert roles == ["weight", "bias of weights", "direct"]
 
 
 def test_labels_must_be_one_hot():

@@ -26,6 +26,28 @@ def data(rng):
 # The border
 
 
+def test_flattened_images_may_come_as_images(rng):
+    images = rng.standard_normal((2, 3, 5, 4)).astype(np.float32)
+    rows_of_images = images.reshape(2, -1)
+    size = {"height": 5, "width": 4, "channels": 3}
+    behind = {"preprocessor": {"type": "feed_forward_to_cnn", **size}}
+    for input_type, more in (
+        (ConvolutionalFlat(**size), {}),
+        (FeedForward(size=60), behind),
+    ):
+        first = Convolution2D(n_out=2, kernel_size=2, **more)
+        network = sequence(input_type, first, Output(n_out=2))
+        expected = network.output(rows_of_images)
+        np.testing.assert_array_equal(network.output(images), expected)
+        with pytest.raises(ShapeError, match=r"\(batch, 60\) or \(batch, 3, 5, 4\)"):
+            network.output(images[:, :2])
+
+
+def test_rows_do_not_come_as_images(rng):
+    with pytest.raises(ShapeError, match=r"\(batch, 4\), got"):
+        mlp().output(rng.standard_normal((2, 1, 2, 2)))
+
+
 def test_time_series_come_and_go_in_the_data_format(rng):
     """The same numbers, once (batch, features, time), once (batch, time, features)."""
     series = rng.standard_normal((2, 3, 5)).astype(np.float32)

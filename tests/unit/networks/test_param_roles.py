@@ -11,7 +11,7 @@ from daskdl.nn.conf.constraints import (
     NonNegativeConstraint,
     UnitNormConstraint,
 )
-from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.parameters import TREATMENTS, Parameter
 from daskdl.nn.conf.regularization import WeightDecay
 from daskdl.nn.conf.updaters import Adam, NoOp, Sgd
 from daskdl.nn.param_roles import plan_parameters
@@ -19,7 +19,7 @@ from daskdl.nn.regularization import Penalty
 from daskdl.nn.update_plan import UpdatePlan
 from tests.unit.networks.update_cases import Options
 
-ROLES = ["weight", "bias", "plain", "direct", "running", "frozen"]
+ROLES = list(TREATMENTS)
 
 
 def planned(parameters, options, **more):
@@ -53,7 +53,10 @@ def test_only_what_is_learned_has_an_updater():
     found = roles(Options(updater=Adam()))
     assert {name: role.updater for name, role in found.items()} == {
         "weight": Adam(),
+        "gain": Adam(),
         "bias": Adam(),
+        "bias of weights": Adam(),
+        "visible bias": Adam(),
         "plain": Adam(),
         "direct": NoOp(),
         "running": NoOp(),
@@ -75,16 +78,18 @@ def test_penalties_are_for_weights_and_those_of_biases_for_biases():
     }
     assert penalized == {
         "weight": Penalty(1.0, 2.0, (WeightDecay(coefficient=3.0),)),
+        "gain": Penalty(1.0, 2.0, (WeightDecay(coefficient=3.0),)),
         "bias": Penalty(4.0, 0.0, (WeightDecay(coefficient=5.0),)),
+        "bias of weights": Penalty(4.0, 0.0, (WeightDecay(coefficient=5.0),)),
     }
 
 
 @pytest.mark.parametrize(
     ("apply_to", "expected"),
     [
-        ("weights", ["weight"]),
-        ("biases", ["bias"]),
-        ("all", ["weight", "bias", "plain", "direct", "running"]),
+        ("weights", ["weight", "gain"]),
+        ("biases", ["bias", "bias of weights"]),
+        ("all", ["weight", "gain", "bias", "bias of weights", "plain", "running"]),
         (("plain", "elsewhere"), ["plain"]),
         # No part of the word "weights".
         (("w",), []),
@@ -177,3 +182,13 @@ def test_the_score_counts_weight_decay_like_l2():
     _, plan = planned([Parameter("W", (2,))], options)
     score = plan.regularization_score(np.array([-1.0, 3.0]))
     assert score == pytest.approx(4 + 0.5 * (2 + 3 + 4) * 10)
+
+
+def test_constraints_hold_parameters_of_pretraining_while_others_learn():
+    """As in DL4J."""
+    parameters = [Parameter("W", (2,)), Parameter("d0W", (2,), is_pretraining=True)]
+    options = Options(constraints=(NonNegativeConstraint(apply_to="weights"),))
+    _, plan = planned(parameters, options)
+    params = np.array([-1.0, 2.0, -3.0, 4.0])
+    plan.constrain(params)
+    assert params.tolist() == [0.0, 2.0, 0.0, 4.0]

@@ -299,3 +299,22 @@ def test_series_of_different_lengths_are_refused(rng, data):
     )
     with pytest.raises(ShapeError, match=r"series must have one length, got \[5, 7\]"):
         net.fit_minibatch(batch)
+
+
+@pytest.mark.parametrize("wrapper", [dl.Frozen, dl.FrozenWithBackprop])
+@pytest.mark.parametrize(
+    ("layer", "forgets"),
+    [
+        (dl.LSTM(n_out=4), False),
+        (dl.GravesLSTM(n_out=4), True),
+        (dl.SimpleRnn(n_out=4), False),
+        (dl.MaskZero(layer=dl.SimpleRnn(n_out=4)), True),
+    ],
+)
+def test_some_layers_in_wrappers_begin_each_stretch_anew(data, wrapper, layer, forgets):
+    """As in DL4J."""
+    net = network(wrapper(layer=layer), dl.RnnOutput(n_out=2), updater=STILL)
+    last = net.fit_minibatch(data)
+    alone = network(*net.conf.layers, updater=STILL)
+    alone.params[...] = net.params
+    assert (alone.fit_minibatch(cut(data, 6, 7)) == last) is forgets

@@ -37,6 +37,7 @@ public final class Answers {
         COMMANDS.put("multi_dataset", Stored::multiDataSet);
         COMMANDS.put("normalizer", Stored::normalizer);
         COMMANDS.put("output", Models::output);
+        COMMANDS.put("roles", Roles::roles);
     }
 
     private Answers() {}
