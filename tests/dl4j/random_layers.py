@@ -16,12 +16,20 @@ def with_weights(draw, name, *calls, args=(), **options):
     return build(name, *calls, *extra, args=args)
 
 
-def frozen(draw, layer):
-    """Wrap a layer in one that keeps it as it is, sometimes."""
+def frozen(draw, layer, *, hears_nothing=False):
+    """Wrap a layer in one that keeps it as it is, sometimes.
+
+    Parameters
+    ----------
+    hears_nothing : bool
+        Whether nothing learns in front of it: behind what does, DL4J's FrozenLayer
+        leaves the last update for the gradient.
+    """
     if not draw.chance(0.15):
         return layer
-    kind = draw.choice(["FrozenLayer", "FrozenLayerWithBackprop"])
-    return new(kind, layer)
+    if hears_nothing and draw.chance(0.5):
+        return new("FrozenLayer", layer)
+    return new("FrozenLayerWithBackprop", layer)
 
 
 def n_out(draw):
@@ -161,6 +169,17 @@ def convolution1d(draw, _format):
 
 
 ONE_WAY = [lstm, lstm, graves, simple, mask_zero, dense]
+# What changes the length of series; DL4J loses their masks there.
+RESIZING = [
+    lambda draw, _: build(
+        "Subsampling1DLayer",
+        *(("kernelSize", 2), ("stride", 1)),
+        args=[draw.choice(["MAX", "AVG"])],
+    ),
+    lambda draw, _: build("Upsampling1D", ("size", 2)),
+    lambda draw, _: build("ZeroPadding1DLayer", args=[1]),
+    lambda draw, _: build("Cropping1D", args=[1]),
+]
 SERIES = [
     *ONE_WAY,
     both_ways,
@@ -172,14 +191,6 @@ SERIES = [
     recurrent_attention,
     lambda draw, _: build("ActivationLayer", ("activation", activation(draw))),
     lambda draw, _: new("MaskLayer"),
-    lambda draw, _: build(
-        "Subsampling1DLayer",
-        *(("kernelSize", 2), ("stride", 1)),
-        args=[draw.choice(["MAX", "AVG"])],
-    ),
-    lambda draw, _: build("Upsampling1D", ("size", 2)),
-    lambda draw, _: build("ZeroPadding1DLayer", args=[1]),
-    lambda draw, _: build("Cropping1D", args=[1]),
 ]
 
 

@@ -60,13 +60,20 @@ def _sequence(draw, family):
     is_cut = family == "series" and draw.chance(0.3)
     # DL4J cuts series whose features come last along their features.
     data_format = "NCW" if is_cut else _data_format(draw, family)
+    is_masked = family == "series" and draw.chance(0.5)
     table = kinds.ONE_WAY if is_cut else _LAYERS[family]
+    if family == "series" and not (is_masked or is_cut):
+        table = [*table, *kinds.RESIZING]
     draw.size = 4 if family == "rows" else None
+    if data_format != "NHWC":
+        # DL4J's softmax runs along the width there, in one of both directions.
+        draw.activations = [*draw.activations, "SOFTMAX"]
     layers = []
     for _ in range(draw.randint(1, 3)):
-        layers.append(kinds.frozen(draw, draw.choice(table)(draw, data_format)))
+        is_first = all(layer.get("new") == "FrozenLayer" for layer in layers)
+        drawn = draw.choice(table)(draw, data_format)
+        layers.append(kinds.frozen(draw, drawn, hears_nothing=is_first))
         draw.size = draw.size and _width(layers[-1], draw.size)
-    is_masked = family == "series" and draw.chance(0.5)
     ends, labels, has_steps = _end(draw, family, data_format, needs_steps=is_cut)
     layers += ends
     described = {
@@ -120,6 +127,8 @@ def _cut(draw):
 def _end(draw, family, data_format, *, needs_steps):
     """Return the last layers, what the labels are, and whether they have steps."""
     loss, activation, labels = draw.choice(LOSSES)
+    if data_format == "NHWC":
+        loss, activation, labels = "MSE", "TANH", "numbers"
     out = (("lossFunction", loss), ("activation", activation), ("nOut", 3))
     has_bias = draw.some(0.15, [("hasBias", False)])
     extra = learning(draw, probability=0.15) if draw.chance(0.4) else []
@@ -150,6 +159,9 @@ def _series_end(draw, data_format, out, more, bare, labels, needs_steps):
     if not needs_steps:
         choices += ["pool", "last"]
     tail = draw.choice(choices)
+    if data_format == "NWC" and tail == "loss":
+        # DL4J compares with the input in place of the labels.
+        tail = "output"
     last = [("dataFormat", data_format)] if data_format == "NWC" else []
     if tail == "output":
         return [build("RnnOutputLayer", *out, *more, *last)], labels, True
@@ -255,7 +267,8 @@ def _add(draw, name, vertices, sizes):
         + ["plain", "merge", "element", "subset", "reshape", "stack", "frozen", "l2"]
     )
     if kind == "layer":
-        layer = kinds.frozen(draw, draw.choice(kinds.SHARING)(draw, None))
+        layer = draw.choice(kinds.SHARING)(draw, None)
+        layer = kinds.frozen(draw, layer, hears_nothing=one in "ab")
         vertices.append([name, layer, [one]])
         sizes[name] = _width(layer, size)
     elif kind == "merge":
@@ -282,7 +295,8 @@ def _add(draw, name, vertices, sizes):
         vertices.append([name, new("ReshapeVertex", [-1, size]), [one]])
         sizes[name] = size
     elif kind == "frozen":
-        vertices.append([name, new("FrozenLayer", kinds.dense(draw)), [one]])
+        kind = "FrozenLayer" if one in "ab" else "FrozenLayerWithBackprop"
+        vertices.append([name, new(kind, kinds.dense(draw)), [one]])
         sizes[name] = _width(vertices[-1][1], size)
     else:
         vertices.append([name, _plain_vertex(draw), [one]])

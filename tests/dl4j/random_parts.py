@@ -14,9 +14,12 @@ class Draw(random.Random):
     ----------
     size : int or None
         How many numbers arrive at the next layer, where that is known.
+    activations : list of str
+        Those to choose from.
     """
 
     size = None
+    activations = ("TANH", "SIGMOID", "IDENTITY", "SOFTPLUS", "ELU", "SWISH", "CUBE")
 
     def chance(self, probability):
         return self.random() < probability
@@ -119,9 +122,7 @@ def _normalization(draw, probability):
 
 
 def activation(draw):
-    return draw.choice(
-        ["TANH", "SIGMOID", "IDENTITY", "SOFTPLUS", "ELU", "SWISH", "CUBE", "SOFTMAX"]
-    )
+    return draw.choice(draw.activations)
 
 
 # Loss, the activation in front of it, and what its labels are.

@@ -29,6 +29,7 @@ of_the_day = pytest.mark.parametrize("seed", [SEED], ids=[f"DASKDL_SEED={SEED}"]
 
 
 @of_the_day
+@pytest.mark.timeout(600)
 def test_networks_of_today(dl4j, seed):
     check(dl4j, seed, N_NETWORKS)
 

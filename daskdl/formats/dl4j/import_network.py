@@ -80,7 +80,7 @@ def _input_types(
 
 def _is_of_any_size(path: Sequence[Mapping[str, Any]]) -> bool:
     """Whether an embedding reads an input: a row has a number for each step."""
-    return inner(path[0])["type"] == "embedding_sequence"
+    return bool(inner(path[0])["type"] == "embedding_sequence")
 
 
 def _readers(vertices: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -202,7 +202,10 @@ def _typed(
     if kind == "embedding_sequence":
         return {"type": "feed_forward", "size": None}
     is_resized = not _RESIZING.isdisjoint(item["type"] for item in chain[:index])
-    size = None if is_resized else next(_sizes(chain), None)
+    size = None
+    if not is_resized:
+        # A normalization in front of layers without weights tells it, too.
+        size = next(_sizes(chain[index:]), None) or next(_sizes(chain[:index]), None)
     if kind == "feed_forward":
         return {"type": kind, "size": size}
     written = _format_of(kind, chain[index:])

@@ -103,11 +103,10 @@ def _check(what: str, given: InputType, found: InputType) -> None:
 
 
 def _advice(given: InputType, found: InputType) -> str:
-    is_series = isinstance(given, Recurrent) and given.size == 1
-    if is_series and isinstance(found, FeedForward):
+    if isinstance(given, Recurrent) and given.size == 1 and found.type != given.type:
         # Numbers, one a step, which only embeddings take.
         return (
             f"Give the input as FeedForward(size={given.time_steps}), rows of numbers, "
-            f"which DL4J can tell. Or save the network in daskdl's own format."
+            "which DL4J can tell. Or save the network in daskdl's own format."
         )
     return _ADVICE

@@ -55,6 +55,13 @@ def behind(layer, tag, **options):
         ([{"type": "activation"}, DENSE], rows(4)),
         ([{"type": "batch_normalization", "dl4j": {"nin": 5}}, LSTM], series(3)),
         ([POOL, CONV], images(2)),
+        ([{"type": "batch_normalization", "dl4j": {"nin": 5}}, POOL], images(5)),
+        ([{"type": "prelu", "input_shape": [5]}], rows(5)),
+        (
+            [POOL, {"type": "global_pooling", "pooling_dimensions": [1, 2]}, DENSE],
+            images(4, data_format="NHWC"),
+        ),
+        ([{"type": "global_pooling", "pooling_dimensions": [1]}], series(None, "NWC")),
         ([POOL, {"type": "output", "n_in": 8}], images(8)),
         (
             [{"type": "frozen", "layer": {"type": "bidirectional", "layer": LSTM}}],

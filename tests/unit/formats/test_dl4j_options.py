@@ -195,6 +195,15 @@ def test_a_rate_from_a_schedule_is_no_number():
     assert written["learningRateSchedule"]["step"] == 3.0
 
 
+def test_a_rate_that_is_no_number_needs_a_schedule():
+    """What DL4J writes of ``new AdaGrad(schedule)``: it loses the schedule."""
+    lost = {"@class": "org.nd4j.linalg.learning.config.AdaGrad", "learningRate": "NaN"}
+    with pytest.raises(FormatError, match="iupdater: must have a number in 'learningR"):
+        UPDATER.read(lost, "iupdater")
+    kept = {**lost, "learningRateSchedule": SCHEDULE.write(STEP)}
+    assert UPDATER.read(kept, "iupdater")["learning_rate"] == STEP
+
+
 def test_no_constraints_are_null():
     assert CONSTRAINTS.write([]) is None
 

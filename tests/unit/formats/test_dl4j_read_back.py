@@ -173,7 +173,9 @@ def test_a_global_pooling_tells_the_format_of_layers_that_do_not(first, tmp_path
 
 
 def test_a_format_that_nothing_tells_is_refused(tmp_path):
-    network = sequence(d.ZeroPadding1D(padding=1), d.RnnLoss(), input=SERIES_LAST)
+    first = d.SelfAttention(n_out=4, project_input=False)
+    last = d.LastTimeStep(layer=d.SelfAttention(n_out=4, project_input=False))
+    network = sequence(first, last, d.Output(**LAST), input=SERIES_LAST)
     refused(network, tmp_path, "data_format.'NWC'")
 
 

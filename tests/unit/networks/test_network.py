@@ -6,7 +6,14 @@ import pickle
 import numpy as np
 import pytest
 
-from daskdl import BatchNormalization, Dense, Dropout, Output
+from daskdl import (
+    BatchNormalization,
+    CenterLossOutput,
+    Dense,
+    Dropout,
+    LossLayer,
+    Output,
+)
 from daskdl.data.dataset import DataSet
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.evaluation.regression import RegressionEvaluation
@@ -302,3 +309,23 @@ def test_a_summary_lists_layers_and_parameters():
     lines = mlp().summary().splitlines()
     assert lines[0] == "MultiLayerNetwork, 43 parameters"
     assert lines[3].split("  ")[:2] == ["layer0", "Dense"]
+
+
+@pytest.mark.parametrize(
+    ("last", "is_mean"),
+    [
+        (Output(n_out=3), False),
+        (LossLayer(activation="softmax"), True),
+        (CenterLossOutput(n_out=3), True),
+    ],
+)
+def test_some_scores_are_means_without_mini_batch(last, is_mean, rng):
+    """As in DL4J: the loss of layers without weights, and of centers."""
+    data = rows(rng)
+    nets = [
+        sequence(FeedForward(size=4), Dense(n_out=3), last, mini_batch=mini_batch)
+        for mini_batch in (True, False)
+    ]
+    nets[1].params[...] = nets[0].params
+    mean, found = (net.compute_gradients(data) for net in nets)
+    assert found == pytest.approx(mean if is_mean else 12 * mean)
