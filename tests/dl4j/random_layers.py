@@ -29,6 +29,9 @@ def frozen(draw, layer, *, hears_nothing=False):
         return layer
     if hears_nothing and draw.chance(0.5):
         return new("FrozenLayer", layer)
+    if layer.get("build") in ("ActivationLayer", "PReLULayer"):
+        # In inference mode these overwrite what their own gradient needs.
+        return layer
     return new("FrozenLayerWithBackprop", layer)
 
 

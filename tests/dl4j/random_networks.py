@@ -71,7 +71,9 @@ def _sequence(draw, family):
     layers = []
     for _ in range(draw.randint(1, 3)):
         is_first = all(layer.get("new") == "FrozenLayer" for layer in layers)
-        drawn = draw.choice(table)(draw, data_format)
+        # Of volumes only a layer with weights tells, in a file, that they are such.
+        is_told = layers or family != "volumes"
+        drawn = draw.choice(table if is_told else table[:1])(draw, data_format)
         layers.append(kinds.frozen(draw, drawn, hears_nothing=is_first))
         draw.size = draw.size and _width(layers[-1], draw.size)
     ends, labels, has_steps = _end(draw, family, data_format, needs_steps=is_cut)
@@ -88,7 +90,11 @@ def _sequence(draw, family):
         "labels_masks": is_masked and has_steps,
         "may_pretrain": _may_pretrain(layers),
     }
-    return _as_graph(draw, described) if draw.chance(0.25) else described
+    # In graphs DL4J does not forget the state of wrapped layers between minibatches.
+    is_carried = is_cut and any("new" in layer for layer in layers)
+    if is_carried or draw.chance(0.75):
+        return described
+    return _as_graph(draw, described)
 
 
 def _may_pretrain(layers):
@@ -128,7 +134,8 @@ def _end(draw, family, data_format, *, needs_steps):
     """Return the last layers, what the labels are, and whether they have steps."""
     loss, activation, labels = draw.choice(LOSSES)
     if data_format == "NHWC":
-        loss, activation, labels = "MSE", "TANH", "numbers"
+        # DL4J's score takes the height for the channels, which only sums do not show.
+        loss, activation, labels = "L2", "TANH", "numbers"
     out = (("lossFunction", loss), ("activation", activation), ("nOut", 3))
     has_bias = draw.some(0.15, [("hasBias", False)])
     extra = learning(draw, probability=0.15) if draw.chance(0.4) else []
