@@ -93,6 +93,7 @@ _HOMES = {
     "daskdl.nn.layers.lstm": ("LSTM",),
     "daskdl.nn.layers.mask_layer": ("Mask",),
     "daskdl.nn.layers.mask_zero": ("MaskZero",),
+    "daskdl.nn.layers.ocnn_output": ("OCNNOutput",),
     "daskdl.nn.layers.output": ("Output",),
     "daskdl.nn.layers.prelu": ("PReLU",),
     "daskdl.nn.layers.primary_capsules": ("PrimaryCapsules",),

@@ -181,14 +181,8 @@ class ClusterNetwork(Generic[N]):
         check_count(who, "epochs", epochs)
         _check_callable(who, "on_event", on_event)
         _check_callable(who, "on_epoch", on_epoch)
-        if self.network.searches_lines and isinstance(
-            self._master, SharedTrainingMaster
-        ):
-            raise OptionError(
-                f"{who}: optimization_algo must be 'stochastic_gradient_descent' to "
-                f"share gradients, got {self.network.conf.optimization_algo!r}. Use "
-                "ParameterAveragingTrainingMaster."
-            )
+        if isinstance(self._master, SharedTrainingMaster):
+            _check_shareable(who, self.network)
         used = chosen(who, self.normalizer, normalizer)
         prepared = prepare(
             self.network,
@@ -440,6 +434,22 @@ def _check_keys(source: Source, options: SourceOptions) -> None:
         f"feed_forward_with_key: key must name the column of {source.name} that holds "
         "the keys, got None. DataSets and pairs bring their own."
     )
+
+
+def _check_shareable(who: str, network: Network[Any]) -> None:
+    """Refuse a network whose training is more than updates that could be shared."""
+    if network.searches_lines:
+        raise OptionError(
+            f"{who}: optimization_algo must be 'stochastic_gradient_descent' to "
+            f"share gradients, got {network.conf.optimization_algo!r}. Use "
+            "ParameterAveragingTrainingMaster."
+        )
+    if network.sets_parameters:
+        raise OptionError(
+            f"{who}: the output layer must learn by updates alone to share gradients, "
+            "got OCNNOutput, which sets r to a percentile of the scores that a worker "
+            "has seen: each would have another. Use ParameterAveragingTrainingMaster."
+        )
 
 
 def _check_callable(who: str, option: str, value: Any) -> None:

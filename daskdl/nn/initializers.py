@@ -4,6 +4,7 @@ The numbers follow DL4J's distributions; its streams of random numbers are not
 reproduced.
 """
 
+import io
 import math
 from collections.abc import Callable
 from typing import TypeAlias
@@ -11,10 +12,13 @@ from typing import TypeAlias
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_device
-from daskdl.errors import OptionError
+from daskdl.data.files import open_input
+from daskdl.data.nd4j import read_array
+from daskdl.errors import CorruptFileError, OptionError
 from daskdl.nn.conf.weight_inits import (
     ConstantInit,
     DistributionInit,
+    EmbeddingInit,
     IdentityInit,
     WeightInitLiteral,
     WeightInitOptions,
@@ -22,6 +26,9 @@ from daskdl.nn.conf.weight_inits import (
 from daskdl.nn.distributions import Sample, sample, truncated_normal
 
 _Fans: TypeAlias = Callable[[float, float], float]
+
+# What a file of NumPy's begins with.
+_NUMPY = b"\x93NUMPY"
 
 # Standard deviation of a normal distribution, by the fans (DL4J's WeightInit* classes).
 _NORMAL: dict[str, _Fans] = {
@@ -98,7 +105,8 @@ def initialize(
     Raises
     ------
     OptionError
-        If ``identity`` is asked for weights that are not square.
+        If ``identity`` is asked for weights that are not square, or ``embedding`` for
+        those of another shape than its vectors.
 
     References
     ----------
@@ -112,6 +120,8 @@ def initialize(
         return np.full(shape, scheme.value)
     if isinstance(scheme, IdentityInit):
         return _identity(shape) * _or_one(scheme.scale)
+    if isinstance(scheme, EmbeddingInit):
+        return _vectors(scheme, shape)
     fan = _FAN[scheme.type.rpartition("_")[2]](fan_in, fan_out)
     return _var_scaling(scheme.type, _or_one(scheme.scale), shape, fan, rng)
 
@@ -163,6 +173,40 @@ def _identity(shape: tuple[int, ...]) -> Sample:
     weights = np.zeros(shape)
     weights[tuple(length // 2 for length in window)] = np.eye(n_in)
     return weights
+
+
+def _vectors(scheme: EmbeddingInit, shape: tuple[int, ...]) -> Sample:
+    """Return the vectors of an embedding, which must be what is asked for."""
+    if scheme.path is not None:
+        vectors = _read_vectors(scheme.path)
+    elif scheme.weights is not None:
+        vectors = np.array(scheme.weights, np.float64)
+    else:
+        raise OptionError(
+            "weight_init: 'embedding' must have weights or a path, got none. DL4J's "
+            "files do not hold the vectors of a network that has never been trained."
+        )
+    if vectors.shape != shape:
+        raise OptionError(
+            f"weight_init: 'embedding' must have vectors of shape {shape}, one for "
+            f"each number that comes in, got {vectors.shape}."
+        )
+    return vectors
+
+
+def _read_vectors(path: str) -> Sample:
+    with open_input(path) as stream:
+        content = stream.read()
+    if content.startswith(_NUMPY):
+        try:
+            array = np.load(io.BytesIO(content), allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise CorruptFileError(
+                f"{path}: must be an array that NumPy saved, it is damaged: {error}"
+            ) from error
+    else:
+        array = read_array(io.BytesIO(content), name=path)
+    return np.asarray(array, np.float64)
 
 
 def _or_one(scale: float | None) -> float:

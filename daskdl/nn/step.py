@@ -28,6 +28,11 @@ class StepNetwork(NetworkStructure[Conf]):
         """Whether it is trained by searches along lines, which make no update."""
         return self._solver is not None
 
+    @property
+    def sets_parameters(self) -> bool:
+        """Whether training changes a parameter otherwise than by an update."""
+        return any(layer.sets_parameters for layer in self._output_layers())
+
     def compute_gradients(self, batch: Batch, *, rng_stream: int = 0) -> float:
         """Run forward and backward, and leave the mean gradient in `gradients`.
 
@@ -145,6 +150,8 @@ class StepNetwork(NetworkStructure[Conf]):
             now = (self.iteration_count, self.epoch_count)
             drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
             rng = IterationStream(drawn, *now)
+        for layer in self._output_layers():
+            layer.begin_iteration(self.epoch_count)
         self._forward(*self._border.features(arrays), training=True, rng=rng)
         labels, masks = self._border.labels(arrays)
         loss = self._loss(labels, masks)

@@ -56,7 +56,8 @@ def state_of(network: Network[Any]) -> NetworkState:
 
 def network_from_state(state: NetworkState) -> Network[Any]:
     """Return a new network that stands where `state` was taken."""
-    network = build_network(configuration_from_dict(state.configuration))
+    conf = configuration_from_dict(state.configuration)
+    network = build_network(conf, is_drawn=False)
     load_state(network, state)
     network.normalizer = state.normalizer
     network.class_names = state.class_names

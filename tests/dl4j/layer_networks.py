@@ -31,6 +31,8 @@ from tests.dl4j.networks import (
 
 NUMBERS = {0: "numbers below 7"}
 
+VECTORS = [[i / 7, 1 - i / 7] for i in range(7)]
+
 ON_ROWS = {
     "dense": trial(ROWS, dense(n_out=5, activation="relu"), out()),
     "dense, no bias": trial(ROWS, dense(n_out=5, has_bias=False), out(has_bias=False)),
@@ -47,6 +49,13 @@ ON_ROWS = {
     "loss": trial(ROWS, dense(n_out=3), dl.LossLayer()),
     "center loss": trial(
         ROWS, dense(n_out=4), dl.CenterLossOutput(n_out=3, alpha=0.1, lambda_=0.05)
+    ),
+    # With configure_r DL4J would forget r when it loads the file.
+    "one-class": trial(
+        ROWS,
+        dense(n_out=5),
+        dl.OCNNOutput(hidden_size=3, nu=0.3, configure_r=False, activation="sigmoid"),
+        not_trained="DL4J goes on in the first epoch only, see test_one_class.py",
     ),
     "activation": trial(
         ROWS,
@@ -89,6 +98,14 @@ ON_ROWS = {
     "embedding": trial(
         FeedForward(size=1),
         dl.Embedding(n_in=7, n_out=4, has_bias=True),
+        out(),
+        features=NUMBERS,
+    ),
+    "embedding, vectors": trial(
+        FeedForward(size=1),
+        dl.Embedding(
+            n_in=7, n_out=2, weight_init={"type": "embedding", "weights": VECTORS}
+        ),
         out(),
         features=NUMBERS,
     ),

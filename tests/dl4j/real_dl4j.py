@@ -139,7 +139,7 @@ class RealDl4j:
             ``"float32"`` or ``"float64"``.
         epochs : int
             So many passes over all, through an iterator; 0 trains each minibatch by
-            itself, which ends no epoch.
+            itself, which ends no epoch. Of whole passes only the last score comes back.
         pretrain : int
             So many passes before that, for each layer that learns without labels.
         shaken_by : float

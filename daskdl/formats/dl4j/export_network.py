@@ -38,7 +38,7 @@ from daskdl.nn.step import StepNetwork
 from daskdl.nn.vertices.preprocessor_vertex import PreprocessorVertex
 
 # Layers that flatten images, and work on each step of series, by themselves.
-_AFFINE = ("dense", "output", "rnn_output", "center_loss_output")
+_AFFINE = ("dense", "output", "rnn_output", "center_loss_output", "ocnn_output")
 _NETWORK_OPTIONS = (
     "seed",
     "dtype",

@@ -271,6 +271,13 @@ _WEIGHT_INITS = JavaTable(
             {"distribution": Key("distribution", DISTRIBUTIONS.codec)},
         ),
         JavaClass("WeightInitIdentity", "identity", {"scale": Key("scale")}),
+        # The vectors are in no file; what could say them anew is kept as it came.
+        JavaClass(
+            "WeightInitEmbedding",
+            "embedding",
+            ignored={"serializableInit": None},
+            package="org.deeplearning4j.nn.weights.embeddings.",
+        ),
         *(
             _scaled(f"WeightInitVarScaling{kind}Fan{fan}")
             for kind in ("Normal", "Uniform")
@@ -321,6 +328,11 @@ def _lowered(value: Json, where: str, names: Mapping[str, str]) -> str:
 def write_enumerated_init(value: Any) -> Json:
     """Return ``XAVIER`` for the name of initial weights."""
     if isinstance(value, Mapping):
+        if value["type"] == "embedding":
+            raise FormatError(
+                "DL4J: must be able to name the weight_init of a SameDiff layer, got "
+                "'embedding', for which it has a class and no name there."
+            )
         constant = {0.0: "ZERO", 1.0: "ONES"}.get(value.get("value", ""))
         return constant or str(value["type"]).upper()
     return str(value).upper()

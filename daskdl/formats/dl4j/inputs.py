@@ -17,6 +17,7 @@ _ROWS = {
     "dense",
     "output",
     "center_loss_output",
+    "ocnn_output",
     "auto_encoder",
     "variational_autoencoder",
     "element_wise_multiplication",

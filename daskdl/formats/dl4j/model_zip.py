@@ -240,7 +240,7 @@ def _network(
         vector = vector.astype(dtype, copy=False)
         conf = conf.model_copy(update={"dtype": dtype})
     try:
-        network = build_network(conf)
+        network = build_network(conf, is_drawn=vector is None)
     except OptionError as error:
         # Some options fit together or not only where labels are known.
         raise FormatError(f"{who}: {CONFIGURATION}: {error}") from None

@@ -1,7 +1,7 @@
 """Layers of rows in DL4J's JSON, and those of any kind of input."""
 
 from daskdl.formats.dl4j.functions import ACTIVATION, ENUMERATED_LOSS, WEIGHT_INIT
-from daskdl.formats.dl4j.java import Key
+from daskdl.formats.dl4j.java import JavaClass, Key
 from daskdl.formats.dl4j.layer_keys import (
     ACTIVATED,
     ANY,
@@ -19,7 +19,7 @@ from daskdl.formats.dl4j.layer_keys import (
     no_params,
     unused,
 )
-from daskdl.formats.dl4j.layer_row import LAYER
+from daskdl.formats.dl4j.layer_row import LAYER, LayerRow
 from daskdl.formats.dl4j.reconstructions import RECONSTRUCTION
 
 ROWS = [
@@ -140,6 +140,28 @@ ROWS = [
             **keys(alpha="alpha", gradientCheck="gradient_check"),
         },
         TIME,
+    ),
+    LayerRow(
+        JavaClass(
+            "OCNNOutputLayer",
+            "ocnn_output",
+            {
+                **FF,
+                **keys(
+                    configureR="configure_r",
+                    hiddenSize="hidden_size",
+                    initialRValue="initial_r_value",
+                    nu="nu",
+                    windowSize="window_size",
+                ),
+            },
+            ("configureR", "hiddenSize", "initialRValue", "nu", "windowSize"),
+            # Of the last only DL4J knows what to do with it: nothing is stored that
+            # could be r's next value.
+            {**TIME, "gainInit": 1.0, "hasBias": True, "lastEpochSinceRUpdated": 0},
+        ),
+        "org.deeplearning4j.nn.conf.ocnn.",
+        is_regularized=True,
     ),
     layer_row(
         "AutoEncoder",

@@ -13,6 +13,7 @@ __all__ = [
     "write_embedding_sequence",
     "write_identity",
     "write_loss",
+    "write_ocnn_output",
     "write_output",
     "write_repeat_vector",
 ]
@@ -40,6 +41,15 @@ def write_output(graph: Graph, part: Part, x: str) -> str:
     else:
         y = graph.op("Gemm", x, weight, *bias)
     return activate(graph, part.conf.activation, y, axis=-1)
+
+
+def write_ocnn_output(graph: Graph, part: Part, x: str) -> str:
+    """Write ``activation(x @ v) @ w``; the loss is left out."""
+    hidden = graph.op(
+        "Gemm", _rows(graph, part, x), graph.floats(part.params["v"], "v")
+    )
+    hidden = activate(graph, part.conf.activation, hidden, axis=-1)
+    return graph.op("MatMul", hidden, graph.floats(part.params["w"].T, "w"))
 
 
 def write_activation(graph: Graph, part: Part, x: str) -> str:

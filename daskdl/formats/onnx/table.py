@@ -14,6 +14,7 @@ from daskdl.formats.onnx.dense import (
     write_embedding_sequence,
     write_identity,
     write_loss,
+    write_ocnn_output,
     write_output,
     write_repeat_vector,
 )
@@ -96,6 +97,7 @@ from daskdl.nn.layers.local_response_normalization import LocalResponseNormaliza
 from daskdl.nn.layers.loss_layer import LossLayer
 from daskdl.nn.layers.lstm import LSTM
 from daskdl.nn.layers.mask_layer import Mask
+from daskdl.nn.layers.ocnn_output import OCNNOutput
 from daskdl.nn.layers.output import Output
 from daskdl.nn.layers.prelu import PReLU
 from daskdl.nn.layers.repeat_vector import RepeatVector
@@ -173,6 +175,7 @@ WRITERS = Writers(
         LossLayer: write_loss,
         LSTM: write_lstm,
         Mask: write_identity,
+        OCNNOutput: write_ocnn_output,
         Output: write_output,
         PReLU: write_prelu,
         RepeatVector: write_repeat_vector,

@@ -3,11 +3,13 @@
 The names are those of DL4J's ``WeightInit``; :mod:`daskdl.nn.initializers` draws.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
 
 from daskdl.nn.conf.distributions import AnyDistribution
+from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.named import named
 from daskdl.nn.conf.values import Conf, Positive, Real
 
@@ -56,6 +58,43 @@ class IdentityInit(Conf):
     scale: Real | None = None
 
 
+def _nested(value: Any) -> Any:
+    """Return an array as nested lists."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+class EmbeddingInit(Conf):
+    """The vectors that somebody else has learnt, one for each number that comes in.
+
+    Parameters
+    ----------
+    weights : array_like of shape (n_in, n_out), optional
+        Stay in the configuration: for small tables.
+    path : str, optional
+        A file of NumPy (``.npy``) or of ND4J with such an array, read when the first
+        weights are asked for.
+
+    Notes
+    -----
+    DL4J's files do not hold the vectors, but those of a network that was saved are in
+    its parameters. Without both options, as such a file says, nothing can be drawn.
+    """
+
+    type: Literal["embedding"] = "embedding"
+    weights: Annotated[
+        tuple[tuple[Real, ...], ...] | None, BeforeValidator(_nested)
+    ] = None
+    path: Annotated[str, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _check_source(self) -> "EmbeddingInit":
+        if self.weights is not None and self.path is not None:
+            raise PathError("must be left out where weights are given.", "path")
+        if self.weights is not None and len({len(row) for row in self.weights}) != 1:
+            raise PathError("must be rows of one length.", "weights")
+        return self
+
+
 class _VarScaling(Conf):
     scale: Positive | None = None
 
@@ -100,6 +139,7 @@ WeightInitOptions: TypeAlias = (
     DistributionInit
     | ConstantInit
     | IdentityInit
+    | EmbeddingInit
     | VarScalingNormalFanIn
     | VarScalingNormalFanOut
     | VarScalingNormalFanAvg
@@ -115,6 +155,7 @@ AnyWeightInit = Annotated[
             DistributionInit,
             ConstantInit,
             IdentityInit,
+            EmbeddingInit,
             VarScalingNormalFanIn,
             VarScalingNormalFanOut,
             VarScalingNormalFanAvg,

@@ -257,6 +257,18 @@ class OutputLayer(Layer[C]):
     # says.
     has_mean_score: ClassVar[bool] = False
 
+    # Whether training sets a parameter to what this process has seen, besides updates.
+    sets_parameters: ClassVar[bool] = False
+
+    def begin_iteration(self, epoch: int) -> None:
+        """Take notice that an iteration of training begins; most need not know.
+
+        Parameters
+        ----------
+        epoch : int
+            Epochs done before this one.
+        """
+
     @abstractmethod
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None

@@ -74,6 +74,7 @@ from daskdl.nn.layers.loss_layer import LossLayer, LossOnlyLayer
 from daskdl.nn.layers.lstm import LSTM, LstmLayer
 from daskdl.nn.layers.mask_layer import Mask, MaskLayer
 from daskdl.nn.layers.mask_zero import MaskZero, MaskZeroLayer
+from daskdl.nn.layers.ocnn_output import OCNNOutput, OCNNOutputLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
 from daskdl.nn.layers.prelu import PReLU, PReLULayer
 from daskdl.nn.layers.primary_capsules import PrimaryCapsules, PrimaryCapsulesLayer
@@ -146,6 +147,7 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     LSTM: LstmLayer,
     Mask: MaskLayer,
     MaskZero: MaskZeroLayer,
+    OCNNOutput: OCNNOutputLayer,
     Output: RowOutputLayer,
     PReLU: PReLULayer,
     PrimaryCapsules: PrimaryCapsulesLayer,

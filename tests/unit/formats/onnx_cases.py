@@ -53,6 +53,11 @@ def graph(inputs, vertices, *outputs):
 # The layers, and what goes in; several networks of a kind differ in their options.
 LAYERS = {
     "dense": (ROWS, DENSE, OUT),
+    "one-class output": (
+        ROWS,
+        DENSE,
+        {"type": "ocnn_output", "hidden_size": 3, "activation": "sigmoid"},
+    ),
     "dense without bias": (ROWS, {**DENSE, "has_bias": False}, OUT),
     "dense with norm": (ROWS, {**DENSE, "has_layer_norm": True}, OUT),
     "dense with norm, without bias": (

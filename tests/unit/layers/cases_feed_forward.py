@@ -83,6 +83,12 @@ FEED_FORWARD_CASES = {
         conf.CenterLossOutput(n_out=3, alpha=1.0, lambda_=0.3, gradient_check=True),
         IMAGES,
     ),
+    "one-class output": rows(
+        conf.OCNNOutput(hidden_size=3, activation="sigmoid"), has_own_labels=True
+    ),
+    "one-class output on images": Case(
+        conf.OCNNOutput(hidden_size=3), IMAGES, has_own_labels=True
+    ),
     "embedding": numbers(conf.Embedding(n_in=5, n_out=3), ONE_NUMBER),
     "embedding, tanh and bias": numbers(
         conf.Embedding(n_in=5, n_out=3, has_bias=True, activation="tanh"), ONE_NUMBER

@@ -43,7 +43,10 @@ final class Models {
         return Map.of("n_outputs", outputs.length);
     }
 
-    /** Trains on minibatches in turn, or for whole epochs; saves; answers scores. */
+    /**
+     * Trains on minibatches in turn, or for whole epochs; saves; answers the scores of
+     * all minibatches, or of the last one.
+     */
     static Map<String, Object> fit(JsonNode command) throws Exception {
         Model model = restore(new File(command.get("model").asText()));
         shake(model, command.path("shaken_by").asDouble(0));
@@ -56,6 +59,7 @@ final class Models {
                 all.add(Stored.load(path.asText()));
             }
             fitEpochs(model, all, epochs);
+            scores.add(model.score());
         } else {
             boolean scoresFirst = command.path("scores_first").asBoolean();
             for (JsonNode path : command.get("datasets")) {

@@ -1,0 +1,226 @@
+"""The output layer of a one-class neural network: it learns what is normal."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import ShapeError
+from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
+from daskdl.nn.conf.layer import TrainedLayerConf, WeightLayerConf, refuse_input
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Count, Real, plain
+from daskdl.nn.layers.affine import AffineLayer
+from daskdl.nn.layers.layer import OutputLayer
+from daskdl.nn.layers.one_class_loss import (
+    ScoreWindow,
+    one_class_gradients,
+    one_class_score,
+)
+
+One = Annotated[Count, Field(le=1)]
+Share = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
+
+
+class OCNNOutput(WeightLayerConf):
+    """The last layer of a one-class network: one score, high for what is normal.
+
+    Whatever scores less than ``r``, a parameter, is an anomaly. The labels are not
+    looked at; there must be some, of shape (batch, 1).
+
+    Parameters
+    ----------
+    hidden_size : int
+        Units of the hidden layer; DL4J's hiddenLayerSize.
+    nu : float in (0, 1]
+        About the share of the examples that are taken for anomalies.
+    window_size : int
+        How many scores are kept; ``r`` is set to their percentile ``nu`` when an epoch
+        begins.
+    initial_r_value : float
+        What ``r`` begins with.
+    configure_r : bool
+        Whether ``r`` begins with that, or is drawn like the weights.
+    n_out : int
+        Always 1.
+
+    Notes
+    -----
+    L1, L2 and weight decay have no effect, as in DL4J: the loss has its own.
+    """
+
+    type: Literal["ocnn_output"] = "ocnn_output"
+    hidden_size: Count
+    nu: Share = 0.04
+    window_size: Count = 10_000
+    initial_r_value: Real = 0.1
+    configure_r: bool = True
+    n_out: One = 1
+
+    @property
+    def is_output(self) -> bool:
+        """True: the layer computes a loss."""
+        return True
+
+    @property
+    def trained(self) -> TrainedLayerConf:
+        """The layer itself, without what DL4J never applies to its parameters."""
+        penalties = dict.fromkeys(("l1", "l2", "weight_decay"))
+        return self.model_copy(update=penalties)
+
+    def output_type(self, input_type: InputType) -> FeedForward:
+        """Return rows of one score; refuse time series."""
+        if isinstance(input_type, Recurrent):
+            hint = "Put GlobalPooling before it for one score per series."
+            raise refuse_input(self, "rows or images", input_type, hint)
+        self.inferred_n_in(input_type)
+        return FeedForward(size=1)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return w (1, hidden_size), v (n_in, hidden_size) and r (1,)."""
+        return (
+            Parameter("w", (1, self.hidden_size)),
+            Parameter("v", (self.inferred_n_in(input_type), self.hidden_size)),
+            Parameter("r", (1,), dl4j_shape=()),
+        )
+
+
+class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
+    """``output = activation(x @ v) @ w``, and a loss of a whole minibatch.
+
+    The loss is ``|w|^2 / 2 + |v|^2 / 2 + mean(max(0, r - output)) / nu - r``.
+
+    As in DL4J, the gradient in the input is no derivative: it is 1 in all features of
+    an example that scores less than ``r``, and 0 in the others. Score and gradients are
+    divided by the size of the minibatch, although they are means already.
+
+    The window of scores is not stored with a network: training that goes on from a file
+    begins with an empty one, and leaves ``r`` as it is until an epoch has filled it.
+
+    References
+    ----------
+    Chalapathy, Menon and Chawla, *Anomaly Detection using One-Class Neural Networks*,
+    2018, equation 4, as in DL4J's ``OCNNOutputLayer``, which has a weight of its own
+    for ``r`` and no bias.
+    """
+
+    masks_output: ClassVar[bool] = False
+    sets_parameters: ClassVar[bool] = True
+
+    def __init__(
+        self, conf: OCNNOutput, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._window = ScoreWindow(conf.window_size, conf.nu)
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Draw v with fans n_in and hidden_size, and w with 1 and hidden_size."""
+        n_in, hidden_size = self.params["v"].shape
+        self._draw("w", 1, hidden_size, rng)
+        self._draw("v", n_in, hidden_size, rng)
+        self._draw("r", 1, 1, rng)
+        if self.conf.configure_r:
+            self.params["r"].fill(self.conf.initial_r_value)
+
+    def begin_iteration(self, epoch: int) -> None:
+        """Take notice of a new epoch, with which `r` changes."""
+        self._window.begin_iteration(epoch)
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the scores; see :meth:`Layer.forward`."""
+        self._check_input(x)
+        self._x_shape = x.shape
+        self._rows = self._as_rows(x)
+        xp = array_namespace(x)
+        shape = (len(x), self.conf.hidden_size)
+        self._preout = self._buffer("preout", shape, x.dtype)
+        xp.matmul(self._rows, self.params["v"], out=self._preout)
+        self._hidden = self._activated(self._preout, rng if training else None)
+        self._output = self._buffer("scores", (len(x), 1), x.dtype)
+        return xp.matmul(self._hidden, self.params["w"].T, out=self._output)
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients of the scores, the loss left out."""
+        xp = array_namespace(grad_out)
+        self.gradients["r"].fill(0)
+        xp.matmul(grad_out.T, self._hidden, out=self.gradients["w"])
+        grad_preout = self._like("grad_preout", self._hidden)
+        xp.multiply(grad_out, self.params["w"], out=grad_preout)
+        self._activation.backward(
+            grad_preout, self._preout, self._hidden, out=grad_preout
+        )
+        xp.matmul(self._rows.T, grad_preout, out=self.gradients["v"])
+        if not self.needs_grad_x:
+            return None
+        grad_rows = self._like("grad_rows", self._rows)
+        xp.matmul(grad_preout, self.params["v"].T, out=grad_rows)
+        return self._from_rows(grad_rows)
+
+    def score_examples(
+        self, labels: FloatArray, mask: FloatArray | None = None
+    ) -> FloatArray:
+        """Return how far each example is below `r`: more than 0 for anomalies.
+
+        Not the loss of single examples, which there is none of. DL4J fails here.
+        """
+        self._check_labels(labels)
+        below: FloatArray = (self.params["r"] - self._output)[:, 0]
+        return below
+
+    def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
+        """Return the loss of the minibatch; see :class:`OutputLayer`."""
+        self._check_labels(labels)
+        # In the first iteration of an epoch DL4J scores with the r that it sets behind
+        # the gradients, which are those of the old one.
+        r = self._window.threshold
+        if r is None:
+            r = float(self.params["r"][0])
+        w, v = self.params["w"], self.params["v"]
+        return one_class_score(self._output, w, v, r, nu=self.conf.nu)
+
+    def backward_loss(
+        self, labels: FloatArray, mask: FloatArray | None = None
+    ) -> FloatArray | None:
+        """Compute the gradients of the loss; see :class:`OutputLayer`."""
+        self._check_labels(labels)
+        xp = array_namespace(labels)
+        # Slopes first: a softmax has none in DL4J, whose gradient is that of a sum.
+        slopes = self._like("slopes", self._hidden)
+        ones = self._like("ones", self._hidden)
+        ones.fill(1)
+        self._activation.backward(ones, self._preout, self._hidden, out=slopes)
+        is_below = one_class_gradients(
+            self._rows,
+            self._hidden,
+            slopes,
+            self._output,
+            self.params,
+            nu=self.conf.nu,
+            gradients=self.gradients,
+        )
+        if self._window.threshold is None:
+            self._window.put(self._output)
+        else:
+            self.params["r"].fill(self._window.threshold)
+        if not self.needs_grad_x:
+            return None
+        grad_rows = self._like("grad_rows", self._rows)
+        # DL4J spreads what is below r over all features.
+        xp.copyto(grad_rows, is_below)
+        return self._from_rows(grad_rows)
+
+    def _check_labels(self, labels: FloatArray) -> None:
+        expected = self._output.shape
+        if labels.shape != expected:
+            raise ShapeError(
+                f"{self.who}: labels must have shape {expected}, got {labels.shape}."
+            )

@@ -1,0 +1,224 @@
+"""The output layer of one-class networks: its loss, its window, and its threshold."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import daskdl as dl
+from daskdl.data.dataset import DataSet
+from daskdl.errors import OptionError, ShapeError
+from daskdl.formats.dl4j import model_zip
+from daskdl.nn.conf.input_type import FeedForward, Recurrent
+from daskdl.nn.layers.one_class_loss import ScoreWindow, percentile
+from tests.gradients import check_gradient
+from tests.unit.layers.single import Single
+
+ROWS = FeedForward(size=4)
+LABELS = np.ones((6, 1))
+RECORDED = Path(__file__).parents[2] / "data" / "one_class" / "four_epochs.json"
+
+
+@pytest.fixture
+def x(rng):
+    return rng.standard_normal((6, 4))
+
+
+def one_class(**options):
+    options = {"hidden_size": 3, "nu": 0.3, "activation": "sigmoid", **options}
+    return Single(dl.OCNNOutput(**options), ROWS)
+
+
+def network(**options):
+    return dl.MultiLayerNetwork(
+        dl.MultiLayerConfiguration(
+            input=ROWS,
+            layers=[dl.OCNNOutput(**{"hidden_size": 3, "nu": 0.3, **options})],
+            updater={"type": "sgd", "learning_rate": 0.1},
+            dtype="float64",
+        )
+    )
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "identity", "swish"])
+def test_gradients_of_parameters_are_those_of_the_loss(x, activation):
+    single = one_class(activation=activation, initial_r_value=0.05)
+
+    def loss_and_grad(vector):
+        single.params[...] = vector
+        single.forward(x)
+        single.layer.backward_loss(LABELS)
+        return single.layer.score(LABELS), single.gradients
+
+    check_gradient(loss_and_grad, single.params.copy())
+
+
+def test_the_loss_is_that_of_the_paper(x):
+    single = one_class(nu=0.2)
+    output = single.forward(x)
+    w, v, r = (single.layer.params[name] for name in "wvr")
+    below = np.maximum(0, r - output).mean() / 0.2
+    expected = (w**2).sum() / 2 + (v**2).sum() / 2 + below - r[0]
+    assert single.layer.score(LABELS) == pytest.approx(expected)
+
+
+def test_the_gradient_in_the_input_is_one_for_what_is_below_r(x):
+    """As in DL4J; the derivative is another."""
+    single = one_class()
+    output = single.forward(x)
+    single.layer.params["r"].fill(np.median(output))
+    grad_x = single.layer.backward_loss(LABELS)
+    expected = np.repeat(output < np.median(output), 4, axis=1)
+    np.testing.assert_array_equal(grad_x, expected)
+
+
+def test_where_nobody_asks_there_is_no_gradient_of_the_input(x):
+    layer = one_class().layer
+    layer.needs_grad_x = False
+    layer.forward(x, training=True)
+    assert layer.backward_loss(LABELS) is None
+
+
+def test_each_example_has_its_distance_from_r(x):
+    single = one_class(initial_r_value=0.5)
+    output = single.forward(x)
+    scores = single.layer.score_examples(LABELS)
+    np.testing.assert_allclose(scores, 0.5 - output[:, 0])
+
+
+def test_labels_of_another_shape_are_refused(x):
+    single = one_class()
+    single.forward(x)
+    with pytest.raises(ShapeError, match=r"'me': labels must have shape \(6, 1\), got"):
+        single.layer.score(np.ones((6, 2)))
+
+
+def test_series_are_refused():
+    with pytest.raises(OptionError, match="OCNNOutput needs rows or images"):
+        dl.OCNNOutput(hidden_size=3).output_type(Recurrent(size=2))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("nu", 0), ("nu", 1.5), ("window_size", 0), ("n_out", 2)]
+)
+def test_options_that_cannot_be_are_refused(option, value):
+    with pytest.raises(OptionError, match=rf"OCNNOutput\.{option}: must be"):
+        dl.OCNNOutput(**{"hidden_size": 3, option: value})
+
+
+def test_penalties_have_no_effect(x):
+    """As in DL4J."""
+    conf = dl.OCNNOutput(hidden_size=3, l1=1.0, l2=1.0, weight_decay=1.0)
+    trained = conf.trained
+    assert (trained.l1, trained.l2, trained.weight_decay) == (None, None, None)
+
+
+def test_r_begins_with_its_option():
+    assert one_class(initial_r_value=0.7).layer.params["r"] == 0.7
+
+
+def test_r_may_be_drawn():
+    single = one_class(initial_r_value=0.7, configure_r=False)
+    assert single.layer.params["r"] not in (0.0, 0.7)
+
+
+def column(*values):
+    return np.array(values)[:, None]
+
+
+def test_a_window_keeps_the_scores_of_the_first_epoch():
+    window = ScoreWindow(4, 1.0)
+    for scores in (column(1.0, 2.0), column(3.0, 4.0), column(5.0, 6.0)):
+        window.begin_iteration(0)
+        window.put(scores)
+    window.begin_iteration(1)
+    assert window.threshold == 4.0
+
+
+def test_room_without_scores_counts_as_zeros():
+    """As in DL4J."""
+    window = ScoreWindow(9, 0.5)
+    window.begin_iteration(0)
+    window.put(column(5.0, 6.0))
+    window.begin_iteration(1)
+    assert window.threshold == 0.0
+
+
+def test_behind_the_first_epoch_each_minibatch_takes_the_first_places():
+    """As in DL4J."""
+    window = ScoreWindow(3, 1.0)
+    window.begin_iteration(0)
+    window.put(column(1.0, 2.0, 3.0))
+    for scores in (column(9.0, 9.0), column(4.0, 5.0)):
+        window.begin_iteration(1)
+        window.put(scores)
+    window.begin_iteration(2)
+    assert window.threshold == 5.0
+
+
+def test_the_threshold_holds_for_one_iteration():
+    window = ScoreWindow(3, 1.0)
+    window.begin_iteration(0)
+    window.put(column(1.0))
+    window.begin_iteration(1)
+    window.begin_iteration(1)
+    assert window.threshold is None
+
+
+def test_a_window_may_begin_in_any_epoch():
+    window = ScoreWindow(2, 1.0)
+    window.begin_iteration(7)
+    assert window.threshold is None
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(0.0, 1.0), (0.009, 1.0), (0.1, 1.0), (0.5, 3.0), (0.3, 1.8), (0.9, 5.0), (1, 5)],
+)
+def test_percentile_interpolates_like_nd4j(share, expected):
+    values = np.array([5.0, 1.0, 4.0, 2.0, 3.0])
+    assert percentile(values, share) == pytest.approx(expected)
+
+
+def test_four_epochs_are_those_of_dl4j():
+    """Recorded from the real one; see tests/dl4j/test_one_class.py."""
+    recorded = json.loads(RECORDED.read_text("utf-8"))
+    layers = [
+        dl.Dense(n_out=4),
+        dl.OCNNOutput(hidden_size=3, activation="sigmoid", nu=0.2, window_size=20),
+    ]
+    conf = dl.MultiLayerConfiguration(
+        input=ROWS,
+        layers=layers,
+        activation="tanh",
+        updater={"type": "adam", "learning_rate": 0.01},
+        dtype="float64",
+    )
+    trained = dl.MultiLayerNetwork(conf, params=np.array(recorded["start"]))
+    batches = [DataSet(x, np.ones((len(x), 1))) for x in recorded["features"]]
+    trained.fit(batches, epochs=4)
+    np.testing.assert_allclose(trained.params, recorded["trained"], atol=1e-12)
+    assert trained.score == pytest.approx(recorded["score"], rel=1e-12)
+
+
+def test_training_goes_on_from_a_file(x, tmp_path):
+    """The window is not stored: r stays until an epoch has filled a new one."""
+    first = network(window_size=6)
+    first.fit(DataSet(x, LABELS), epochs=3)
+    model_zip.save(first, tmp_path / "model.zip")
+    again = dl.load(str(tmp_path / "model.zip"))
+    np.testing.assert_array_equal(again.params, first.params)
+    again.fit_minibatch(DataSet(x, LABELS))
+    again.epoch_count += 1
+    again.fit_minibatch(DataSet(x, LABELS))
+    assert np.isfinite(again.params).all()
+
+
+def test_anomalies_score_below_the_others(rng):
+    normal = rng.standard_normal((200, 4)) * 0.3 + 2
+    trained = network(nu=0.05, window_size=200, activation="sigmoid")
+    data = DataSet(normal, np.ones((200, 1)))
+    trained.fit(data, epochs=40, batch_size=20)
+    odd = rng.standard_normal((50, 4)) * 0.3 - 2
+    assert trained.output(odd).max() < trained.output(normal).min()
