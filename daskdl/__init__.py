@@ -21,6 +21,7 @@ _HOMES = {
         "ImagePreProcessingScaler",
         "VGG16ImagePreProcessor",
     ),
+    "daskdl.data.normalizers.image_multi": ("ImageMultiPreProcessingScaler",),
     "daskdl.data.normalizers.min_max": (
         "MultiNormalizerMinMaxScaler",
         "NormalizerMinMaxScaler",
@@ -28,6 +29,23 @@ _HOMES = {
     "daskdl.data.normalizers.standardize": (
         "MultiNormalizerStandardize",
         "NormalizerStandardize",
+    ),
+    "daskdl.data.pre_processors.composite": (
+        "CompositeDataSetPreProcessor",
+        "CompositeMultiDataSetPreProcessor",
+    ),
+    "daskdl.data.pre_processors.crop_and_resize": (
+        "CropAndResizeDataSetPreProcessor",
+    ),
+    "daskdl.data.pre_processors.images": (
+        "ImageFlatteningDataSetPreProcessor",
+        "PermuteDataSetPreProcessor",
+        "RGBtoGrayscaleDataSetPreProcessor",
+    ),
+    "daskdl.data.pre_processors.labels": ("LabelLastTimeStepPreProcessor",),
+    "daskdl.data.pre_processors.under_sampling": (
+        "UnderSamplingByMaskingMultiDataSetPreProcessor",
+        "UnderSamplingByMaskingPreProcessor",
     ),
     "daskdl.data.sources.source": ("SourceOptions", "open_source"),
     "daskdl.encoding.algorithms": (

@@ -146,7 +146,8 @@ _Body: TypeAlias = Iterable[bytes | NormalizerStats]
 
 
 def _writer_of(normalizer: Normalizer) -> tuple[str, Callable[[Any], _Body]]:
-    if isinstance(normalizer, ImagePreProcessingScaler):
+    # Not for one that has indices: DL4J's file has no room for them.
+    if type(normalizer) is ImagePreProcessingScaler:
         return "IMAGE_MIN_MAX", _image_body
     if isinstance(normalizer, MultiNormalizerHybrid):
         return "MULTI_HYBRID", _hybrid_body

@@ -47,7 +47,7 @@ NORMALIZERS: Mapping[str, type[Normalizer]] = MappingProxyType(
         )
     }
 )
-"""The kinds that are here, by name: DL4J's names of its types in lower case."""
+"""The normalizers, by name: DL4J's names of its types in lower case."""
 
 
 def normalizer_from_dict(values: Any) -> Normalizer:
@@ -66,13 +66,17 @@ def normalizer_from_dict(values: Any) -> Normalizer:
         If an option cannot be right.
     """
     kind = values.get("type") if isinstance(values, dict) else None
-    found: Any = NORMALIZERS.get(kind) if isinstance(kind, str) else None
+    # Some of them hold others, which they make by this function.
+    from daskdl.data.pre_processors.table import PRE_PROCESSORS
+
+    known = {**NORMALIZERS, **PRE_PROCESSORS}
+    found: Any = known.get(kind) if isinstance(kind, str) else None
     if found is None and isinstance(kind, str):
         found = plugged_in(kind)
     if found is None:
         raise FormatError(
-            f"normalizer: type must be one of {some(NORMALIZERS, len(NORMALIZERS))}, "
-            f"got {kind!r}.{did_you_mean(kind, NORMALIZERS)} Others are registered by "
+            f"normalizer: type must be one of {some(known, len(known))}, "
+            f"got {kind!r}.{did_you_mean(kind, known)} Others are registered by "
             f"an entry point of the group {GROUP!r}."
         )
     made: Normalizer = found.from_dict(values)

@@ -115,6 +115,13 @@ class Normalizer(ABC):
         """
         return self._changed("transform", examples)
 
+    def pre_process(self, examples: E) -> E:
+        """Return a minibatch as it is trained; as :meth:`transform` unless said.
+
+        Parameters and errors are those of `transform`.
+        """
+        return self.transform(examples)
+
     def revert(self, examples: E) -> E:
         """Return the examples as before `transform`.
 

@@ -37,7 +37,10 @@ public final class Answers {
         COMMANDS.put("multi_dataset", Stored::multiDataSet);
         COMMANDS.put("normalizer", Stored::normalizer);
         COMMANDS.put("output", Models::output);
+        COMMANDS.put("pre_process", PreProcessors::preProcess);
         COMMANDS.put("roles", Roles::roles);
+        COMMANDS.put("share_kept", PreProcessors::shareKept);
+        COMMANDS.put("subtypes", Subtypes::list);
     }
 
     private Answers() {}

@@ -131,7 +131,7 @@ final class Stored {
         return data;
     }
 
-    private static MultiDataSet loadMulti(String path) throws Exception {
+    static MultiDataSet loadMulti(String path) throws Exception {
         MultiDataSet data = new MultiDataSet();
         data.load(new File(path));
         return data;
@@ -150,7 +150,7 @@ final class Stored {
         }
     }
 
-    private static File out(JsonNode command) {
+    static File out(JsonNode command) {
         return new File(command.get("out").asText());
     }
 }

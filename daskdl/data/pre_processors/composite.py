@@ -1,0 +1,238 @@
+"""Several preprocessors one behind the other."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+from numpy.typing import NDArray
+
+from daskdl.checks import check_one_of, check_type
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers.kinds import normalizer_from_dict
+from daskdl.data.normalizers.normalizer import Examples, Normalizer
+from daskdl.data.normalizers.options import check_keys, check_kind
+from daskdl.data.normalizers.scaler import Direction
+from daskdl.data.pre_processors.pre_processor import DataSetPreProcessor
+from daskdl.data.sources.source import Source
+from daskdl.data.statistics import FeatureStatistics
+from daskdl.errors import FormatError, OptionError
+
+__all__ = ["CompositeDataSetPreProcessor", "CompositeMultiDataSetPreProcessor"]
+
+_Array: TypeAlias = NDArray[Any]
+E = TypeVar("E", DataSet, MultiDataSet)
+C = TypeVar("C", bound="CompositeDataSetPreProcessor")
+
+
+class CompositeDataSetPreProcessor(DataSetPreProcessor):
+    """Runs preprocessors and normalizers in the order in which they are given.
+
+    Parameters
+    ----------
+    *pre_processors : Normalizer or DataSetPreProcessor
+        At least one.
+    stop_on_empty_data_set : bool
+        Whether the next ones are left out where there are no examples.
+
+    Raises
+    ------
+    OptionError
+        If there is none, or one is something else.
+
+    Notes
+    -----
+    A normalizer that learns is fitted by :meth:`fit` with what those in front of it
+    make of the data. Training does so by itself with data in memory; for stored data
+    the first may learn by itself, others must be fitted before.
+
+    References
+    ----------
+    ``CompositeDataSetPreProcessor`` of Deeplearning4j 1.0.0-M2.1, where normalizers
+    must have been fitted.
+
+    Examples
+    --------
+    >>> from daskdl import ImagePreProcessingScaler, RGBtoGrayscaleDataSetPreProcessor
+    >>> both = CompositeDataSetPreProcessor(
+    ...     RGBtoGrayscaleDataSetPreProcessor(keep_channel=True),
+    ...     ImagePreProcessingScaler(),
+    ... )
+    >>> both.transform(DataSet([[[[255.0]], [[255.0]], [[255.0]]]])).features.shape
+    (1, 1, 1, 1)
+    """
+
+    kind: ClassVar[str] = "composite"
+
+    def __init__(
+        self, *pre_processors: Normalizer, stop_on_empty_data_set: bool = False
+    ) -> None:
+        who = type(self).__name__
+        if not pre_processors:
+            raise OptionError(f"{who}: there must be a preprocessor, got none.")
+        for index, one in enumerate(pre_processors):
+            check_type(who, f"preprocessor {index}", one, Normalizer)
+        flags = (True, False)
+        check_one_of(who, "stop_on_empty_data_set", stop_on_empty_data_set, flags)
+        super().__init__(feature_axis=pre_processors[0].feature_axis)
+        self.pre_processors = pre_processors
+        self.stop_on_empty_data_set = stop_on_empty_data_set
+
+    @property
+    def changes_shapes(self) -> bool:  # type: ignore[override]
+        """Whether one of them does."""
+        return any(changes_shapes(one) for one in self.pre_processors)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether all are."""
+        return all(one.is_fitted for one in self.pre_processors)
+
+    @property
+    def is_fit_label(self) -> bool:
+        """Whether one of them normalizes labels."""
+        return any(one.is_fit_label for one in self.pre_processors)
+
+    def fit(self: C, data: Examples | Iterable[Examples] | Source) -> C:
+        """Fit those that are not, with what those in front of them make of the data.
+
+        Parameters
+        ----------
+        data : DataSet, MultiDataSet, iterable of them or source
+            Read once for each that learns.
+        """
+        if isinstance(data, Iterator):
+            data = list(data)
+        for index, one in enumerate(self.pre_processors):
+            if not one.is_fitted:
+                one.fit(self._through(index, _each(data)))
+        return self
+
+    def fit_statistics(
+        self: C,
+        statistics: Sequence[FeatureStatistics],
+        label_statistics: Sequence[FeatureStatistics] = (),
+    ) -> C:
+        """Fit the one that learns, if it sees the data as they are.
+
+        Raises
+        ------
+        OptionError
+            If another one changes them first.
+        """
+        for index, one in enumerate(self.pre_processors):
+            if one.is_fitted:
+                continue
+            if index > 0:
+                raise OptionError(
+                    f"{type(self).__name__}: {type(one).__name__} must be fitted "
+                    "before, since those in front of it change what it learns from. "
+                    "Call fit with some of the data."
+                )
+            one.fit_statistics(statistics, label_statistics)
+        return self
+
+    def pre_process(self, examples: E) -> E:
+        """Run all as training does."""
+        for one in self.pre_processors:
+            if self._is_done(examples):
+                break
+            examples = one.pre_process(examples)
+        return examples
+
+    def reshaped(self, sample: E) -> E:
+        """Return what those that change shapes make of a sample."""
+        for one in self.pre_processors:
+            if isinstance(one, DataSetPreProcessor):
+                sample = one.reshaped(sample)
+        return sample
+
+    def revert_features(
+        self, features: Sequence[_Array] | _Array, masks: Any = None
+    ) -> Any:
+        """Return features as before; see :meth:`Normalizer.revert_features`."""
+        for one in reversed(self.pre_processors):
+            features = one.revert_features(features, masks)
+        return features
+
+    def revert_labels(
+        self, labels: Sequence[_Array] | _Array, masks: Any = None
+    ) -> Any:
+        """Return labels as before; see :meth:`Normalizer.revert_labels`."""
+        for one in reversed(self.pre_processors):
+            labels = one.revert_labels(labels, masks)
+        return labels
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold, without loss."""
+        return {
+            "type": self.kind,
+            "pre_processors": [one.to_dict() for one in self.pre_processors],
+            "stop_on_empty_data_set": self.stop_on_empty_data_set,
+        }
+
+    @classmethod
+    def from_dict(cls: type[C], values: dict[str, Any]) -> C:
+        """Return the preprocessor that `to_dict` described.
+
+        Raises
+        ------
+        FormatError
+            If the values do not come from there.
+        """
+        check_kind(cls.__name__, values, cls.kind)
+        check_keys(cls.__name__, values, ["pre_processors", "stop_on_empty_data_set"])
+        given = values.get("pre_processors")
+        if not isinstance(given, list):
+            raise FormatError(
+                f"{cls.__name__}.from_dict: pre_processors must be a list, got "
+                f"{given!r}."
+            )
+        named = ({"type": one} if isinstance(one, str) else one for one in given)
+        return cls(
+            *(normalizer_from_dict(one) for one in named),
+            stop_on_empty_data_set=values.get("stop_on_empty_data_set", False),
+        )
+
+    def _changed(self, direction: Direction, examples: E) -> E:
+        if direction == "transform":
+            return self._pre_processed(examples)
+        for one in reversed(self.pre_processors):
+            examples = one.revert(examples)
+        return examples
+
+    def _pre_processed(self, examples: E) -> E:
+        for one in self.pre_processors:
+            if self._is_done(examples):
+                break
+            examples = one.transform(examples)
+        return examples
+
+    def _is_done(self, examples: Examples) -> bool:
+        return self.stop_on_empty_data_set and not examples.num_examples
+
+    def _through(self, stop: int, each: Iterable[Examples]) -> Iterator[Examples]:
+        for examples in each:
+            for one in self.pre_processors[:stop]:
+                examples = one.transform(examples)  # noqa: PLW2901
+            yield examples
+
+
+class CompositeMultiDataSetPreProcessor(CompositeDataSetPreProcessor):
+    """The same under the name that DL4J has for several inputs and outputs."""
+
+    kind: ClassVar[str] = "multi_composite"
+
+
+def changes_shapes(normalizer: Normalizer | None) -> bool:
+    """Return whether examples come out in another shape."""
+    return isinstance(normalizer, DataSetPreProcessor) and normalizer.changes_shapes
+
+
+def _each(data: Examples | Iterable[Examples] | Source) -> Iterator[Examples]:
+    if isinstance(data, DataSet | MultiDataSet):
+        yield data
+    elif isinstance(data, Source):
+        for partition in data.partitions:
+            yield partition.load()
+    else:
+        yield from data
