@@ -34,9 +34,7 @@ _HOMES = {
         "CompositeDataSetPreProcessor",
         "CompositeMultiDataSetPreProcessor",
     ),
-    "daskdl.data.pre_processors.crop_and_resize": (
-        "CropAndResizeDataSetPreProcessor",
-    ),
+    "daskdl.data.pre_processors.crop_and_resize": ("CropAndResizeDataSetPreProcessor",),
     "daskdl.data.pre_processors.images": (
         "ImageFlatteningDataSetPreProcessor",
         "PermuteDataSetPreProcessor",

@@ -60,7 +60,7 @@ def compare_outputs(dl4j, trial, conf, dtype, rng, path):
         assert ours.dtype == theirs.dtype
         if theirs.ndim == 1:
             # A one-class network gives a vector in DL4J.
-            theirs = theirs[:, None]  # noqa: PLW2901
+            theirs = theirs[:, None]
         close(ours, theirs, TOLERANCE[dtype])
 
 

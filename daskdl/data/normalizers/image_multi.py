@@ -97,7 +97,9 @@ class ImageMultiPreProcessingScaler(ImagePreProcessingScaler):
 
 def _indices(who: str, indices: Any) -> tuple[int, ...]:
     found = tuple(indices) if isinstance(indices, Sequence) else ()
-    is_index = [isinstance(i, int) and not isinstance(i, bool) and i >= 0 for i in found]
+    is_index = [
+        isinstance(i, int) and not isinstance(i, bool) and i >= 0 for i in found
+    ]
     if not found or isinstance(indices, str) or not all(is_index):
         raise OptionError(
             f"{who}: feature_indices must be indices of inputs, counted from 0, got "

@@ -211,10 +211,16 @@ class CompositeDataSetPreProcessor(DataSetPreProcessor):
         return self.stop_on_empty_data_set and not examples.num_examples
 
     def _through(self, stop: int, each: Iterable[Examples]) -> Iterator[Examples]:
+        if stop == 0:
+            yield from each
+            return
+        in_front = CompositeDataSetPreProcessor(*self.pre_processors[:stop])
         for examples in each:
-            for one in self.pre_processors[:stop]:
-                examples = one.transform(examples)  # noqa: PLW2901
-            yield examples
+            # Told apart for the type: both are the same to it.
+            if isinstance(examples, DataSet):
+                yield in_front.transform(examples)
+            else:
+                yield in_front.transform(examples)
 
 
 class CompositeMultiDataSetPreProcessor(CompositeDataSetPreProcessor):

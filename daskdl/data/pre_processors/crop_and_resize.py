@@ -74,8 +74,8 @@ class CropAndResizeDataSetPreProcessor(FeaturesPreProcessor):
         who = type(self).__name__
         self.original_height = check_count(who, "original_height", original_height)
         self.original_width = check_count(who, "original_width", original_width)
-        self.crop_y_start = check_at_least(who, "crop_y_start", crop_y_start, 0)
-        self.crop_x_start = check_at_least(who, "crop_x_start", crop_x_start, 0)
+        self.crop_y_start = int(check_at_least(who, "crop_y_start", crop_y_start, 0))
+        self.crop_x_start = int(check_at_least(who, "crop_x_start", crop_x_start, 0))
         self.resized_height = check_count(who, "resized_height", resized_height)
         self.resized_width = check_count(who, "resized_width", resized_width)
         self.num_channels = check_count(who, "num_channels", num_channels)
@@ -148,7 +148,8 @@ def _is_inside(points: _Sample, length: int) -> _Sample:
 def _nearest(points: _Sample, length: int) -> NDArray[np.intp]:
     # C rounds halves away from 0.
     nearest = np.floor(points + np.float32(0.5)).astype(np.intp)
-    return np.clip(nearest, 0, length - 1)
+    clipped: NDArray[np.intp] = np.clip(nearest, 0, length - 1)
+    return clipped
 
 
 def _bilinear(pixels: _Array, rows: _Sample, columns: _Sample) -> _Array:
@@ -167,5 +168,7 @@ def _neighbours(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], _Sample]:
     """Return the pixels on both sides, and how far each point is from the first."""
     low = np.floor(points)
-    sides = [np.clip(one, 0, length - 1).astype(np.intp) for one in (low, np.ceil(points))]
+    sides = [
+        np.clip(one, 0, length - 1).astype(np.intp) for one in (low, np.ceil(points))
+    ]
     return sides[0], sides[1], points - low

@@ -56,9 +56,7 @@ class LabelLastTimeStepPreProcessor(DataSetPreProcessor):
         ]
         if isinstance(examples, MultiDataSet):
             return examples.replaced(labels=labels, labels_masks=None)
-        return examples.replaced(
-            labels=labels[0] if labels else None, labels_mask=None
-        )
+        return examples.replaced(labels=labels[0] if labels else None, labels_mask=None)
 
     def _last(self, labels: Any, mask: Any) -> Any:
         who = f"{type(self).__name__}.transform"

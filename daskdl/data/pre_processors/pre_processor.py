@@ -99,7 +99,9 @@ class FeaturesPreProcessor(DataSetPreProcessor):
     def _pre_processed(self, examples: E) -> E:
         who = f"{type(self).__name__}.transform"
         if isinstance(examples, DataSet):
-            return examples.replaced(features=self._new_features(who, examples.features))
+            return examples.replaced(
+                features=self._new_features(who, examples.features)
+            )
         if len(examples.features) > 1:
             raise ShapeError(
                 f"{who}: there must be one input, got {len(examples.features)}."

@@ -165,7 +165,9 @@ class UnderSamplingByMaskingPreProcessor(_UnderSampling):
         )
         who = type(self).__name__
         self.target_minority_dist = _target(who, target_minority_dist)
-        self.minority_label = check_one_of(who, "minority_label", minority_label, (0, 1))
+        self.minority_label = check_one_of(
+            who, "minority_label", minority_label, (0, 1)
+        )
 
     def _masked(self, examples: E, rng: np.random.Generator) -> E:
         of = MultiDataSet.of(examples)

@@ -1,5 +1,7 @@
 """Layers that pool, resize or measure images and series in DL4J's JSON."""
 
+from dataclasses import replace
+
 from daskdl.formats.dl4j.enumerations import ONE_OF_TWO, POOLING, one_and
 from daskdl.formats.dl4j.functions import ARRAY, LOSS
 from daskdl.formats.dl4j.java import Key
@@ -165,4 +167,12 @@ ROWS = [
         unused(format="NCHW"),
         folder="objdetect.",
     ),
+]
+
+# DL4J's other names of the same layers.
+_OTHER_NAMES = {"SubsamplingLayer": "Pooling2D", "Subsampling1DLayer": "Pooling1D"}
+ROWS += [
+    replace(row, java=replace(row.java, name=_OTHER_NAMES[row.java.name]))
+    for row in ROWS
+    if row.java.name in _OTHER_NAMES
 ]

@@ -145,8 +145,10 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
         self._preout = self._buffer("preout", shape, x.dtype)
         xp.matmul(self._rows, self.params["v"], out=self._preout)
         self._hidden = self._activated(self._preout, rng if training else None)
-        self._output = self._buffer("scores", (len(x), 1), x.dtype)
-        return xp.matmul(self._hidden, self.params["w"].T, out=self._output)
+        output: FloatArray = self._buffer("scores", (len(x), 1), x.dtype)
+        xp.matmul(self._hidden, self.params["w"].T, out=output)
+        self._output = output
+        return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of the scores, the loss left out."""

@@ -1,4 +1,4 @@
-"""The loss of a one-class network, and the window of scores that its threshold is of."""
+"""The loss of a one-class network, and the scores that its threshold follows from."""
 
 import math
 from collections.abc import Mapping
@@ -114,7 +114,7 @@ class ScoreWindow:
             self.threshold = percentile(self._kept, self._nu)
 
     def put(self, scores: FloatArray) -> None:
-        """Keep the scores of a minibatch, shape (batch, 1), as many as there is room."""
+        """Keep the scores of a minibatch, shape (batch, 1), while there is room."""
         if self._kept is None:
             self._kept = array_namespace(scores).zeros(self._size, scores.dtype)
         start = self._end if self._is_first_epoch else 0
