@@ -20,10 +20,16 @@ def check_normalizer(who: str, normalizer: Any) -> Normalizer | None:
     Raises
     ------
     OptionError
-        If it is neither a normalizer nor None.
+        If it is neither a normalizer nor None, or one that changes more than numbers.
     """
     if normalizer is not None:
         check_type(who, "normalizer", normalizer, Normalizer)
+        if not normalizer.fits_networks:
+            raise OptionError(
+                f"{who}: normalizer must change numbers alone, got a "
+                f"{type(normalizer).__name__}. Give data that went through its "
+                "transform, or its pre_process for training."
+            )
     checked: Normalizer | None = normalizer
     return checked
 

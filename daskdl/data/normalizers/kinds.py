@@ -17,6 +17,7 @@ from daskdl.data.normalizers.image import (
     ImagePreProcessingScaler,
     VGG16ImagePreProcessor,
 )
+from daskdl.data.normalizers.image_multi import ImageMultiPreProcessingScaler
 from daskdl.data.normalizers.min_max import (
     MultiNormalizerMinMaxScaler,
     NormalizerMinMaxScaler,
@@ -30,6 +31,7 @@ from daskdl.errors import FormatError
 
 __all__ = ["GROUP", "NORMALIZERS", "normalizer_from_dict", "plugged_in"]
 
+_MULTI_IMAGE = ImageMultiPreProcessingScaler
 GROUP = "daskdl.normalizers"
 """Group of the entry points."""
 
@@ -66,10 +68,8 @@ def normalizer_from_dict(values: Any) -> Normalizer:
         If an option cannot be right.
     """
     kind = values.get("type") if isinstance(values, dict) else None
-    # Some of them hold others, which they make by this function.
-    from daskdl.data.pre_processors.table import PRE_PROCESSORS
-
-    known = {**NORMALIZERS, **PRE_PROCESSORS}
+    # Without options there is none of those, which a table of kinds alone is for.
+    known = {**NORMALIZERS, _MULTI_IMAGE.kind: _MULTI_IMAGE}
     found: Any = known.get(kind) if isinstance(kind, str) else None
     if found is None and isinstance(kind, str):
         found = plugged_in(kind)

@@ -43,6 +43,10 @@ class Normalizer(ABC):
     kind: ClassVar[str]
     """Name of the kind in checkpoints and job files."""
 
+    fits_networks: ClassVar[bool] = True
+    """Whether a network can hold it: it changes numbers, and neither shapes nor masks.
+    """
+
     def __init__(self, *, feature_axis: int = 1, fit_label: bool = False) -> None:
         self.feature_axis = feature_axis
         self._is_fit_label = fit_label

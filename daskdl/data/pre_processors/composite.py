@@ -18,6 +18,7 @@ from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import FormatError, OptionError
 
 __all__ = ["CompositeDataSetPreProcessor", "CompositeMultiDataSetPreProcessor"]
+__all__ += ["pre_processor_from_dict"]
 
 _Array: TypeAlias = NDArray[Any]
 E = TypeVar("E", DataSet, MultiDataSet)
@@ -42,8 +43,7 @@ class CompositeDataSetPreProcessor(DataSetPreProcessor):
     Notes
     -----
     A normalizer that learns is fitted by :meth:`fit` with what those in front of it
-    make of the data. Training does so by itself with data in memory; for stored data
-    the first may learn by itself, others must be fitted before.
+    make of the data.
 
     References
     ----------
@@ -78,11 +78,6 @@ class CompositeDataSetPreProcessor(DataSetPreProcessor):
         self.stop_on_empty_data_set = stop_on_empty_data_set
 
     @property
-    def changes_shapes(self) -> bool:  # type: ignore[override]
-        """Whether one of them does."""
-        return any(changes_shapes(one) for one in self.pre_processors)
-
-    @property
     def is_fitted(self) -> bool:
         """Whether all are."""
         return all(one.is_fitted for one in self.pre_processors)
@@ -112,24 +107,11 @@ class CompositeDataSetPreProcessor(DataSetPreProcessor):
         statistics: Sequence[FeatureStatistics],
         label_statistics: Sequence[FeatureStatistics] = (),
     ) -> C:
-        """Fit the one that learns, if it sees the data as they are.
-
-        Raises
-        ------
-        OptionError
-            If another one changes them first.
-        """
-        for index, one in enumerate(self.pre_processors):
-            if one.is_fitted:
-                continue
-            if index > 0:
-                raise OptionError(
-                    f"{type(self).__name__}: {type(one).__name__} must be fitted "
-                    "before, since those in front of it change what it learns from. "
-                    "Call fit with some of the data."
-                )
-            one.fit_statistics(statistics, label_statistics)
-        return self
+        """Refuse: statistics of the data are not those of what is made of them."""
+        raise OptionError(
+            f"{type(self).__name__}: must be fitted with data, got statistics. Call "
+            "fit."
+        )
 
     def pre_process(self, examples: E) -> E:
         """Run all as training does."""
@@ -138,13 +120,6 @@ class CompositeDataSetPreProcessor(DataSetPreProcessor):
                 break
             examples = one.pre_process(examples)
         return examples
-
-    def reshaped(self, sample: E) -> E:
-        """Return what those that change shapes make of a sample."""
-        for one in self.pre_processors:
-            if isinstance(one, DataSetPreProcessor):
-                sample = one.reshaped(sample)
-        return sample
 
     def revert_features(
         self, features: Sequence[_Array] | _Array, masks: Any = None
@@ -189,7 +164,7 @@ class CompositeDataSetPreProcessor(DataSetPreProcessor):
             )
         named = ({"type": one} if isinstance(one, str) else one for one in given)
         return cls(
-            *(normalizer_from_dict(one) for one in named),
+            *(pre_processor_from_dict(one) for one in named),
             stop_on_empty_data_set=values.get("stop_on_empty_data_set", False),
         )
 
@@ -229,9 +204,22 @@ class CompositeMultiDataSetPreProcessor(CompositeDataSetPreProcessor):
     kind: ClassVar[str] = "multi_composite"
 
 
-def changes_shapes(normalizer: Normalizer | None) -> bool:
-    """Return whether examples come out in another shape."""
-    return isinstance(normalizer, DataSetPreProcessor) and normalizer.changes_shapes
+def pre_processor_from_dict(values: Any) -> Normalizer:
+    """Return the preprocessor or normalizer that ``to_dict`` described.
+
+    Raises
+    ------
+    FormatError
+        If the kind is not known, or the values do not come from there.
+    OptionError
+        If an option cannot be right.
+    """
+    # The table holds composites, which call this.
+    from daskdl.data.pre_processors.table import PRE_PROCESSORS
+
+    kind = values.get("type") if isinstance(values, dict) else None
+    found = PRE_PROCESSORS.get(kind) if isinstance(kind, str) else None
+    return normalizer_from_dict(values) if found is None else found.from_dict(values)
 
 
 def _each(data: Examples | Iterable[Examples] | Source) -> Iterator[Examples]:

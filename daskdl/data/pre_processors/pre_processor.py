@@ -1,7 +1,7 @@
 """What all preprocessors of data sets have in common: they need not learn anything.
 
-They stand wherever a normalizer does. A normalizer changes numbers and can be undone;
-these may change shapes, labels and masks, and most cannot.
+A normalizer changes numbers, can be undone, and belongs to a network. These may change
+shapes, labels and masks, most cannot be undone, and data go through them before.
 """
 
 from abc import abstractmethod
@@ -28,8 +28,7 @@ P = TypeVar("P", bound="DataSetPreProcessor")
 class DataSetPreProcessor(Normalizer):
     """Changes a minibatch as it is told, not as it has learnt."""
 
-    changes_shapes: ClassVar[bool] = True
-    """Whether examples come out in another shape, so that no reader can be told it."""
+    fits_networks: ClassVar[bool] = False
 
     @property
     def is_fitted(self) -> bool:
@@ -56,16 +55,6 @@ class DataSetPreProcessor(Normalizer):
                 "learnt, got True."
             )
         return self
-
-    def reshaped(self, sample: E) -> E:
-        """Return examples with the shapes that come out for those that come in.
-
-        Parameters
-        ----------
-        sample : DataSet or MultiDataSet
-            Of zeros, which may be no labels at all.
-        """
-        return self.transform(sample)
 
     def _scalers(self, who: str, group: Group, n_arrays: int) -> list[Scaler | None]:
         """Leave single arrays alone: predictions stay as the network gave them."""

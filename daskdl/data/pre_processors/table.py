@@ -1,7 +1,4 @@
-"""All kinds of preprocessors by name, as checkpoints and jobs name them.
-
-Beside them stand the normalizers: :mod:`daskdl.data.normalizers.kinds` makes both.
-"""
+"""All kinds of preprocessors by name, as their ``to_dict`` says it."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

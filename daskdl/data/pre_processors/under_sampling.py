@@ -29,8 +29,6 @@ _FLAGS = ("mask_all_majority_windows", "mask_minority_windows")
 class _UnderSampling(DataSetPreProcessor):
     """Draws masks of labels anew for each minibatch that is trained."""
 
-    changes_shapes: ClassVar[bool] = False
-
     def __init__(
         self,
         window_size: int,

@@ -8,11 +8,10 @@ import pytest
 
 import daskdl as dl
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.normalizers.kinds import normalizer_from_dict
+from daskdl.data.pre_processors.composite import pre_processor_from_dict
 from daskdl.data.pre_processors.table import PRE_PROCESSORS
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward
-from daskdl.training.local import fit
 from tests.unit.data.pre_processor_cases import (
     DRAWN,
     EXACT,
@@ -232,7 +231,7 @@ def test_every_kind_is_tried():
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.kind)
 def test_every_kind_survives_json(one):
-    again = normalizer_from_dict(json.loads(json.dumps(one.to_dict())))
+    again = pre_processor_from_dict(json.loads(json.dumps(one.to_dict())))
     assert type(again) is type(one)
     assert again.to_dict() == one.to_dict()
 
@@ -240,7 +239,7 @@ def test_every_kind_survives_json(one):
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.kind)
 def test_values_that_nobody_knows_are_refused(one):
     with pytest.raises(FormatError, match=r"from_dict: keys must be among .*'colour'"):
-        normalizer_from_dict({**one.to_dict(), "colour": 1})
+        pre_processor_from_dict({**one.to_dict(), "colour": 1})
 
 
 NEEDS_OPTIONS = set(PRE_PROCESSORS) - {
@@ -253,7 +252,7 @@ NEEDS_OPTIONS = set(PRE_PROCESSORS) - {
 @pytest.mark.parametrize("kind", sorted(NEEDS_OPTIONS))
 def test_a_kind_without_what_it_needs_is_refused(kind):
     with pytest.raises((FormatError, OptionError), match=", got "):
-        normalizer_from_dict({"type": kind})
+        pre_processor_from_dict({"type": kind})
 
 
 def test_what_forgets_cannot_be_undone(rng):
@@ -301,42 +300,45 @@ def network(input_type, n_out=3):
     return dl.MultiLayerNetwork(conf)
 
 
-def test_training_goes_through_a_preprocessor(rng):
+def test_a_network_trains_what_comes_out(rng):
     data = [images(rng) for _ in range(2)]
     gray = Convolutional(height=5, width=6, channels=1)
-    both = composite(dl.NormalizerStandardize())
-    trained = fit(network(gray), data, normalizer=both, epochs=2)
-    by_hand = network(gray).fit([both.transform(one) for one in data], epochs=2)
-    np.testing.assert_array_equal(trained.params, by_hand.params)
+    both = composite(dl.NormalizerStandardize()).fit(data)
+    trained = network(gray).fit([both.pre_process(one) for one in data], epochs=2)
+    assert trained.iteration_count == 4
 
 
-def test_training_flattens_images(rng):
-    flat = dl.ImageFlatteningDataSetPreProcessor()
-    trained = fit(network(FeedForward(size=90)), [images(rng)], normalizer=flat)
-    assert trained.iteration_count == 1
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.kind)
+def test_a_network_holds_what_changes_numbers_alone(one):
+    changed = network(FeedForward(size=4))
+    if isinstance(one, dl.ImageMultiPreProcessingScaler):
+        changed.normalizer = one
+        return
+    with pytest.raises(OptionError, match="normalizer must change numbers alone, got"):
+        changed.normalizer = one
 
 
-def test_training_samples_steps(rng):
-    data = classes(rng, one_hot=True)
-    conf = dl.MultiLayerConfiguration(
-        input=dl.Recurrent(size=3), layers=[dl.LSTM(n_out=4), dl.RnnOutput(n_out=2)]
+def test_a_network_scales_the_images_among_its_inputs(rng):
+    scaler = dl.ImageMultiPreProcessingScaler([0])
+    rows = dl.DataSet(rng.integers(0, 256, (3, 4)).astype("f4"))
+    by_hand = network(FeedForward(size=4))
+    holding = network(FeedForward(size=4))
+    holding.normalizer = scaler
+    np.testing.assert_array_equal(
+        holding.output(rows.features),
+        by_hand.output(scaler.transform(rows).features),
     )
-    trained = fit(dl.MultiLayerNetwork(conf), [data], normalizer=sampling(0.4, 12))
-    by_hand = dl.MultiLayerNetwork(conf).fit(sampling(0.4, 12).pre_process(data))
-    np.testing.assert_array_equal(trained.params, by_hand.params)
 
 
-def test_a_network_that_does_not_fit_is_refused_before_training(rng):
-    colored = Convolutional(height=5, width=6, channels=3)
-    with pytest.raises(
-        ShapeError, match=r"features must have shape \(batch, 3, 5, 6\)"
-    ):
-        fit(network(colored), [images(rng)], normalizer=GRAY)
+def test_a_scaler_of_several_inputs_is_saved_with_its_network(tmp_path):
+    saved = network(FeedForward(size=4))
+    saved.normalizer = dl.ImageMultiPreProcessingScaler([0], -1, 1)
+    saved.save(tmp_path / "model")
+    assert (
+        dl.load(tmp_path / "model").normalizer.to_dict() == saved.normalizer.to_dict()
+    )
 
 
-def test_a_preprocessor_is_saved_with_its_network(rng, tmp_path):
-    gray = Convolutional(height=5, width=6, channels=1)
-    saved = network(gray)
-    saved.save(tmp_path / "model", normalizer=composite(dl.ImagePreProcessingScaler()))
-    again = dl.load(tmp_path / "model").normalizer
-    assert again.to_dict() == composite(dl.ImagePreProcessingScaler()).to_dict()
+def test_statistics_fit_no_composite():
+    with pytest.raises(OptionError, match="must be fitted with data, got statistics"):
+        composite(dl.NormalizerStandardize()).fit_statistics(())
