@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daskdl import Output
+from daskdl import OCNNOutput, Output
 from daskdl.cluster.frontend import (
     DaskComputationGraph,
     DaskMultiLayer,
@@ -133,3 +133,12 @@ def test_half_a_minibatch_is_no_averaging_frequency():
     """The count of minibatches would never equal it, and no round would come."""
     with pytest.raises(OptionError, match="averaging_frequency must be a whole number"):
         ParameterAveragingTrainingMaster(averaging_frequency=2.5)
+
+
+def test_what_sets_a_parameter_itself_cannot_share_gradients():
+    layers = [OCNNOutput(hidden_size=3)]
+    conf = MultiLayerConfiguration(input=FeedForward(size=4), layers=layers)
+    front = DaskMultiLayer(InlineClient(), conf, SharedTrainingMaster())
+    data = DataSet([[1.0, 2.0, 3.0, 4.0]], [[1.0]])
+    with pytest.raises(OptionError, match="must learn by updates alone to share"):
+        front.fit([data])
