@@ -158,7 +158,50 @@ class Data(Conf):
         bool | None,
         Field(description="CSV files begin with the column names; else found out."),
     ] = None
-    delimiter: Annotated[str, Field(description="Of CSV files.")] = ","
+    delimiter: Annotated[
+        str, Field(description="Of CSV files: one character or several.")
+    ] = ","
+    quote: Annotated[
+        str, Field(description="Around CSV cells; one character, or empty for none.")
+    ] = '"'
+    escape: Annotated[
+        str,
+        Field(
+            description="Before a quote inside a quoted CSV cell; one character, or "
+            "empty for none."
+        ),
+    ] = "\\"
+    char_to_escape_quote_escaping: Annotated[
+        str | None,
+        Field(
+            description="Before the escape inside a quoted CSV cell; if not given, the "
+            "escape itself unless it is the quote."
+        ),
+    ] = None
+    null_value: Annotated[
+        str, Field(description="What a CSV cell holds that is null.")
+    ] = ""
+    empty_value: Annotated[
+        str, Field(description="What a quoted empty CSV cell stands for.")
+    ] = ""
+    comment: Annotated[
+        str | None,
+        Field(description="One character that begins CSV lines that are no data."),
+    ] = None
+    encoding: Annotated[str, Field(description="Of CSV and JSON files.")] = "UTF-8"
+    multi_line: Annotated[
+        bool,
+        Field(
+            description="CSV cells may span lines; a JSON file is one document instead "
+            "of one a line."
+        ),
+    ] = False
+    ignore_leading_white_space: Annotated[
+        bool, Field(description="Take blanks in front of CSV cells off.")
+    ] = False
+    ignore_trailing_white_space: Annotated[
+        bool, Field(description="Take blanks behind CSV cells off.")
+    ] = False
     sample_dim: Annotated[
         str | None,
         Field(description="Dimension along which labelled arrays hold examples."),

@@ -1,29 +1,48 @@
-"""CSV files as Spark writes them: a backslash escapes, each part has its header.
+"""CSV files, read as Spark reads them; each part has its own header.
 
-An empty cell is null, a quoted empty one is an empty string. Keys are text, because CSV
-does not tell the number 7 from the text 007. A byte order mark, as Excel writes, is
-dropped.
+An empty cell is null, quoted or not, unless `null_value` says otherwise. Keys are text,
+because CSV does not tell the number 7 from the text 007. What Spark reads as null since
+it cannot read it (rows of another length, text for numbers) is refused.
 """
 
-import csv
-import io
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, DataError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import ExampleColumns, check_exist, resolve_columns
+from daskdl_bridge.readers.csv_cells import UnclosedQuoteError
+from daskdl_bridge.readers.csv_text import CsvText, RaggedRowError, Row
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import read_head, read_lines
 from daskdl_bridge.readers.place import Place, reading
 
 __all__ = ["CsvReader", "open_parts"]
+
+# As pyarrow has it.
+_BLOCK_BYTES = 1 << 20
+
+_REWRITTEN = pacsv.ParseOptions(newlines_in_values=True)
+
+_SPANNING = (
+    " If cells may span lines, give multi_line=True (in a job multi_line: true)."
+)
+
+# What pyarrow takes for a number, which Python's float does not quite.
+_NUMBER = re.compile(
+    r"[ \t]*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)[ \t]*",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 @dataclass(frozen=True)
@@ -46,65 +65,101 @@ class CsvReader(TableReader):
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table of floats and text; see `TableReader.read`."""
-        types = {
-            name: pa.string() if name in self.text else pa.float64() for name in columns
-        }
         data = read_lines(part, "CSV", options.storage_options)
-        if not data:
-            return pa.table({name: pa.array([], kind) for name, kind in types.items()})
-        names = self.names
-        if self.has_header:
-            names = tuple(next(_rows(data, options.delimiter), []))
-            check_exist(columns, names, part.url)
-        try:
-            return pacsv.read_csv(
-                io.BytesIO(data),
-                pacsv.ReadOptions(
-                    column_names=None if self.has_header else list(names)
-                ),
-                pacsv.ParseOptions(
-                    delimiter=options.delimiter,
-                    double_quote=False,
-                    escape_char="\\",
-                    newlines_in_values=True,
-                ),
-                pacsv.ConvertOptions(
-                    column_types=types,
-                    include_columns=columns,
-                    null_values=[""],
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
-        except pa.ArrowInvalid as error:
-            # pyarrow names no row when it parses in blocks.
-            self._explain(data, names, columns, part, options.delimiter)
-            with reading(part.url, "CSV"):
-                raise error
+        with _naming(part, options):
+            text = CsvText.of(data, options)
+            names = self.names
+            if self.has_header and text.data:
+                header, text = text.header_and_rest()
+                names = tuple(_safe_names(header))
+                check_exist(columns, names, part.url)
+            if not text.data:
+                kinds = {name: self._kind(name) for name in columns}
+                return pa.table({n: pa.array([], kind) for n, kind in kinds.items()})
+            return self._table(text, names, columns, part, options)
 
-    def _explain(
+    def _table(
         self,
-        data: bytes,
+        text: CsvText,
         names: Sequence[str],
         columns: list[str],
         part: Part,
-        delimiter: str,
+        options: SourceOptions,
+    ) -> Any:
+        how = text.parse_options(len(names))
+        if how is not None:
+            try:
+                return self._parsed(text.data, how, names, columns, options)
+            except pa.ArrowInvalid:
+                # The other way skips lines of blanks, and names the row.
+                pass
+        indices = [names.index(name) for name in columns]
+        try:
+            data = text.rewritten(len(names), indices)
+        except RaggedRowError as error:
+            hint = "" if options.multi_line else _SPANNING
+            raise DataError(
+                f"{part.url}: row {error.row} must have {len(names)} cells as the "
+                f"first one has, got {error.cells}.{hint}"
+            ) from None
+        try:
+            # In one block: pyarrow refuses a row that is longer than one.
+            size = min(max(len(data), _BLOCK_BYTES), 2**31 - 1)
+            return self._parsed(data, _REWRITTEN, columns, columns, options, size)
+        except pa.ArrowInvalid as error:
+            self._explain(text.rows(), dict(zip(columns, indices, strict=True)), part)
+            with reading(part.url, "CSV"):
+                raise error
+
+    def _parsed(
+        self,
+        data: bytes,
+        how: pacsv.ParseOptions,
+        names: Sequence[str],
+        columns: list[str],
+        options: SourceOptions,
+        block_bytes: int = _BLOCK_BYTES,
+    ) -> Any:
+        nothing = not options.null_value and not options.empty_value
+        table = pacsv.read_csv(
+            pa.BufferReader(data),
+            pacsv.ReadOptions(column_names=list(names), block_size=block_bytes),
+            how,
+            pacsv.ConvertOptions(
+                column_types={name: self._kind(name) for name in columns},
+                include_columns=columns,
+                null_values=["", options.null_value],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=nothing,
+            ),
+        )
+        return table if nothing else self._with_nulls(table, options)
+
+    def _with_nulls(self, table: Any, options: SourceOptions) -> Any:
+        """Give quoted cells what `null_value` and `empty_value` make of them."""
+        for index, name in enumerate(table.column_names):
+            if name not in self.text:
+                continue
+            column = table.column(index)
+            column = pc.if_else(pc.equal(column, ""), options.empty_value, column)
+            is_null = pc.equal(column, options.null_value)
+            column = pc.if_else(is_null, pa.scalar(None, pa.string()), column)
+            table = table.set_column(index, name, column)
+        return table
+
+    def _kind(self, name: str) -> Any:
+        return pa.string() if name in self.text else pa.float64()
+
+    def _explain(
+        self, rows: Iterator[Row], indices: dict[str, int], part: Part
     ) -> None:
-        rows = _rows(data, delimiter)
-        if self.has_header:
-            next(rows)
-        indices = [(name, names.index(name)) for name in columns]
-        for row, cells in enumerate(_or_corrupt(rows, part)):
-            if cells and len(cells) != len(names):
-                raise DataError(
-                    f"{part.url}: row {row} must have {len(names)} cells as the first "
-                    f"one has, got {len(cells)}."
-                )
-            for name, index in indices if cells else ():
-                if name not in self.text and not _is_number(cells[index]):
+        for row, cells in enumerate(rows):
+            for name, index in indices.items():
+                cell = cells[index]
+                if name not in self.text and cell and not _is_number(cell):
                     raise ColumnError(
-                        f"{Place(part.url, name)} must hold numbers, got "
-                        f"{cells[index]!r} in row {row}."
+                        f"{Place(part.url, name)} must hold numbers, got {cell!r} in "
+                        f"row {row}."
                     )
 
 
@@ -124,12 +179,11 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     ColumnError
         If a column does not exist.
     """
-    part, head = _first_with_rows(parts, options)
-    first = next(_or_corrupt(_rows(head, options.delimiter), part), [])
+    part, first = _first_row(parts, options)
     has_header = options.header
     if has_header is None:
         has_header = bool(first) and not any(_is_number(c) for c in first if c)
-    names = first if has_header else [f"_c{i}" for i in range(len(first))]
+    names = _safe_names(first if has_header else [None] * len(first))
     available = [*names, *part.values]
     columns = resolve_columns(options, available, part.url)
     text = _text_columns(columns)
@@ -139,13 +193,23 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     return whole_files(parts, reader, columns, options)
 
 
-def _first_with_rows(
-    parts: Sequence[Part], options: SourceOptions
-) -> tuple[Part, bytes]:
+def _first_row(parts: Sequence[Part], options: SourceOptions) -> tuple[Part, Row]:
     for part in parts:
-        if head := read_head(part, "CSV", options.storage_options):
-            return part, head
-    return parts[0], b""
+        head = read_head(part, "CSV", options.storage_options)
+        with _naming(part, options):
+            row, _ = CsvText.of(head, options, is_whole=False).header_and_rest()
+        if row:
+            return part, row
+    return parts[0], []
+
+
+def _safe_names(header: Row) -> list[str]:
+    """Put numbers to columns whose names are empty or doubled, as Spark does."""
+    numbers = Counter(header)
+    return [
+        f"_c{index}" if not name else f"{name}{index}" if numbers[name] > 1 else name
+        for index, name in enumerate(header)
+    ]
 
 
 def _text_columns(columns: ExampleColumns) -> frozenset[str]:
@@ -153,27 +217,22 @@ def _text_columns(columns: ExampleColumns) -> frozenset[str]:
     return frozenset([columns.key] if is_text and columns.key is not None else [])
 
 
-def _rows(data: bytes, delimiter: str) -> Iterator[list[str]]:
-    # newline="": the csv module itself keeps line ends inside quotes. The codec drops
-    # a byte order mark, as pyarrow does: it would be part of the first name.
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
-    return csv.reader(
-        text, delimiter=delimiter, escapechar="\\", doublequote=False, strict=True
-    )
-
-
-def _or_corrupt(rows: Iterator[list[str]], part: Part) -> Iterator[list[str]]:
+@contextmanager
+def _naming(part: Part, options: SourceOptions) -> Iterator[None]:
+    """Name the file whose bytes are none of the encoding."""
     try:
-        yield from rows
-    except (csv.Error, UnicodeDecodeError) as error:
+        yield
+    except UnclosedQuoteError as error:
         raise CorruptFileError(
-            f"{part.url}: must be a whole CSV file, it is cut short or damaged: {error}"
+            f"{part.url}: must be a whole CSV file, it is cut short or damaged: no "
+            f"quote ends the cell that one begins in the row at character {error.at}."
+        ) from error
+    except UnicodeError as error:
+        raise CorruptFileError(
+            f"{part.url}: must be a whole CSV file in {options.encoding}, it is "
+            f"damaged or in another encoding: {error}. Give encoding if it is another."
         ) from error
 
 
 def _is_number(cell: str) -> bool:
-    try:
-        float(cell or "nan")
-    except ValueError:
-        return False
-    return True
+    return _NUMBER.fullmatch(cell) is not None

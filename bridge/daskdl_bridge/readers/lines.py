@@ -1,6 +1,10 @@
-"""Part files of lines (CSV, JSON, libsvm) as bytes, decompressed and checked."""
+"""Part files of lines (CSV, JSON, libsvm) as bytes, decompressed and checked.
+
+A byte order mark of UTF-8, as Excel writes, is dropped, as Spark does.
+"""
 
 import bz2
+import codecs
 import gzip
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,6 +22,9 @@ _OPENERS: Mapping[str, Any] = MappingProxyType({".gz": gzip.open, ".bz2": bz2.op
 # Hadoop frames these in a way of its own.
 _FOREIGN_CODECS = (".snappy", ".lz4", ".lzo", ".zst", ".zstd", ".deflate")
 
+# Also where a character has two or four bytes, the lowest first.
+_LINE_ENDS = (b"\n", b"\n\0", b"\n\0\0\0")
+
 # Enough for a header and a few records; a first line longer than this is read anew.
 _HEAD_BYTES = 1 << 20
 
@@ -34,7 +41,7 @@ def read_lines(part: Part, form: str, storage_options: Mapping[str, Any]) -> byt
         If the codec is none of gzip and bzip2.
     """
     data = _read(part, form, storage_options, -1)
-    if data and part.partition is not None and not data.endswith(b"\n"):
+    if data and part.partition is not None and not data.endswith(_LINE_ENDS):
         raise CorruptFileError(
             f"{part.url}: a {form} file of Spark must end with a line end, this one is "
             f"cut short at offset {len(data)}."
@@ -51,7 +58,7 @@ def read_head(part: Part, form: str, storage_options: Mapping[str, Any]) -> byte
         As `read_lines`, as far as was read.
     """
     head = _read(part, form, storage_options, _HEAD_BYTES)
-    if len(head) < _HEAD_BYTES:
+    if len(head) < _HEAD_BYTES - len(codecs.BOM_UTF8):
         return head
     if b"\n" in head:
         return head[: head.rindex(b"\n") + 1]
@@ -68,6 +75,6 @@ def _read(
         )
     with reading(part.url, form), open_input(part.url, storage_options) as stream:
         if ending not in _OPENERS or part.size == 0:
-            return bytes(stream.read(n_bytes))
+            return bytes(stream.read(n_bytes)).removeprefix(codecs.BOM_UTF8)
         with _OPENERS[ending](stream) as plain:
-            return bytes(plain.read(n_bytes))
+            return bytes(plain.read(n_bytes)).removeprefix(codecs.BOM_UTF8)

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from daskdl.checks import check_one_of, check_positive, some
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.sources.text_options import check_text_options
 from daskdl.errors import OptionError
 
 __all__ = [
@@ -61,8 +62,22 @@ class SourceOptions:
         Refuse a directory without ``_SUCCESS``.
     header : bool, optional
         Whether CSV files start with column names; None lets the source find out.
-    delimiter : str
-        Of CSV files.
+    delimiter, quote, escape, char_to_escape_quote_escaping : str
+        Of CSV files; the delimiter may have several characters, the others have one.
+        An empty `quote` or `escape` switches it off. An escape counts inside quotes
+        only; it is escaped by itself, unless `char_to_escape_quote_escaping` is given.
+    null_value, empty_value : str
+        What a CSV cell holds that is null, and what a quoted empty one stands for.
+    comment : str, optional
+        One character that begins lines of CSV files that are no data.
+    encoding : str
+        Of CSV and JSON files.
+    multi_line : bool
+        Whether cells of CSV files may span lines, and JSON files hold one document each
+        instead of one a line.
+    ignore_leading_white_space, ignore_trailing_white_space : bool
+        Take blanks around CSV cells off. These, like all options from `header` on, bear
+        the names and the defaults of Spark's reader.
     sample_dim : str, optional
         Dimension of labelled arrays along which examples lie; None is the first
         dimension of the (first) features variable.
@@ -90,6 +105,16 @@ class SourceOptions:
     require_success: bool = True
     header: bool | None = None
     delimiter: str = ","
+    quote: str = '"'
+    escape: str = "\\"
+    char_to_escape_quote_escaping: str | None = None
+    null_value: str = ""
+    empty_value: str = ""
+    comment: str | None = None
+    encoding: str = "UTF-8"
+    multi_line: bool = False
+    ignore_leading_white_space: bool = False
+    ignore_trailing_white_space: bool = False
     sample_dim: str | None = None
     storage_options: dict[str, Any] = field(default_factory=dict)
     require_labels: bool = True
@@ -102,6 +127,7 @@ class SourceOptions:
             object.__setattr__(self, "feature_shape", tuple(self.feature_shape))
         check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
         self._check_numbers()
+        check_text_options(self)
         self._check_combinations()
 
     def classes_of(self, output: int) -> int | None:
@@ -124,11 +150,6 @@ class SourceOptions:
             check_positive("SourceOptions", "n_features", self.n_features)
         for size in self.feature_shape or ():
             check_positive("SourceOptions", "each size in feature_shape", size)
-        if len(self.delimiter) != 1:
-            raise OptionError(
-                f"SourceOptions: delimiter must be one character, "
-                f"got {self.delimiter!r}."
-            )
 
     def _check_combinations(self) -> None:
         if isinstance(self.label, dict) and not isinstance(self.features, dict):
