@@ -113,8 +113,9 @@ def check_exist(names: Iterable[str], available: Sequence[str], who: str) -> Non
     ------
     ColumnError
     """
+    known = set(available)
     for name in names:
-        if name not in available:
+        if name not in known:
             raise ColumnError(
                 f"{who}: column {name!r} must exist, it does not. The columns are "
                 f"{some(available) or 'none'}.{did_you_mean(name, available)}"

@@ -93,7 +93,8 @@ class CsvReader(TableReader):
             except pa.ArrowInvalid:
                 # The other way skips lines of blanks, and names the row.
                 pass
-        indices = [names.index(name) for name in columns]
+        index_of = {name: index for index, name in enumerate(names)}
+        indices = [index_of[name] for name in columns]
         try:
             data = text.rewritten(len(names), indices)
         except RaggedRowError as error:

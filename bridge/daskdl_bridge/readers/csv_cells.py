@@ -150,6 +150,9 @@ class CsvDialect:
     def _unended(self, cell: str, text: str, at: int) -> tuple[str, int]:
         """Return a cell that goes on behind the quote in front of `at`."""
         end = self._end(text, at)
+        if len(self.delimiter) > 1 and text[at] in BLANKS:
+            # A quirk of Spark's reader: it does not find the delimiter.
+            end = (text.find("\n", at) + 1 or len(text) + 1) - 1
         rest = text[at:end]
         seen = rest.lstrip(BLANKS)
         if end == len(text) and seen != rest and seen.find(self._quote) == 1:
