@@ -9,6 +9,7 @@ catch it without importing this module::
     ├── DataError (ValueError)             the data cannot be used as they are
     │   ├── SourceNotFoundError (FileNotFoundError)
     │   ├── UnfinishedJobError             a directory without _SUCCESS
+    │   ├── ChangedFileError               a file was rewritten while it was in use
     │   ├── ColumnError                    a column is missing or has the wrong type
     │   └── CorruptFileError               also a FormatError: cut short or damaged
     ├── FormatError (ValueError)           a stored file is unreadable
@@ -53,6 +54,10 @@ class SourceNotFoundError(FileNotFoundError, DataError):
 
 class UnfinishedJobError(DataError):
     """A directory holds no ``_SUCCESS``: the job that writes it has not finished."""
+
+
+class ChangedFileError(DataError):
+    """A file was rewritten after it was listed; rows of both would be mixed."""
 
 
 class ColumnError(DataError):

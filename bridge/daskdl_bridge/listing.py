@@ -8,10 +8,11 @@ Names that start with ``_`` or ``.`` are Spark's own and are skipped at every le
 import re
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from daskdl.errors import DataError, UnfinishedJobError
+from daskdl_bridge.fingerprint import Fingerprint, fingerprint_of, modified
 from daskdl_bridge.storage import (
     Location,
     expand_locations,
@@ -19,6 +20,7 @@ from daskdl_bridge.storage import (
     not_found,
     url_of,
 )
+from daskdl_bridge.tables import refuse_table, refuse_table_above
 
 __all__ = ["Part", "PartitionValue", "list_parts"]
 
@@ -55,6 +57,8 @@ class Part:
         with an integer beyond 64 bits stays text: no number keeps all its digits.
     size : int
         In bytes.
+    fingerprint : Fingerprint, optional
+        What must still hold when the file is read.
     """
 
     url: str
@@ -64,11 +68,18 @@ class Part:
     bucket: int | None = None
     values: dict[str, PartitionValue] = field(default_factory=dict)
     size: int = 0
+    fingerprint: Fingerprint | None = None
 
     @property
     def name(self) -> str:
         """The last piece of the URL."""
         return self.url.rpartition("/")[2]
+
+    def with_tail(self, tail: str) -> "Part":
+        """Return the part with the digest of the file's end in its fingerprint."""
+        if self.fingerprint is None:
+            return self
+        return replace(self, fingerprint=replace(self.fingerprint, tail=tail))
 
 
 @dataclass(frozen=True)
@@ -114,22 +125,35 @@ def list_parts(
     UnfinishedJobError
         If ``_SUCCESS`` is missing.
     DataError
-        If a directory holds no data file, or its partition columns differ.
+        If a directory holds no data file, its partition columns differ, or it is or
+        holds or lies in a table of a format of its own. A file of a table that is
+        named, without a pattern, is taken.
     """
     parts: list[Part] = []
-    for fs, path in expand_locations(url_or_urls, storage_options):
+    checked: set[str] = set()
+    for fs, path, is_named in expand_locations(url_or_urls, storage_options):
         fs.invalidate_cache(path)
-        parts += _list_one(fs, path, require_success=require_success)
+        parts += _list_one(
+            fs, path, checked, is_named=is_named, require_success=require_success
+        )
     return _with_typed_values(parts)
 
 
-def _list_one(fs: Any, path: str, *, require_success: bool) -> list[Part]:
+def _list_one(
+    fs: Any, path: str, checked: set[str], *, is_named: bool, require_success: bool
+) -> list[Part]:
     try:
         entry = fs.info(path)
     except FileNotFoundError as error:
         raise not_found(fs, path) from error
     root = _partitioned_root(path)
-    if entry["type"] != "directory":
+    is_file = entry["type"] != "directory"
+    above = path.rpartition("/")[0]
+    # The matches of a pattern mostly have one directory.
+    if not (is_file and is_named) and above not in checked:
+        checked.add(above)
+        refuse_table_above(fs, path)
+    if is_file:
         return [_found(fs, root, entry).part]
     files = [_found(fs, root, file) for file in _walk(fs, path)]
     if require_success:
@@ -140,7 +164,10 @@ def _list_one(fs: Any, path: str, *, require_success: bool) -> list[Part]:
 
 
 def _walk(fs: Any, directory: str) -> Iterator[dict[str, Any]]:
-    for entry in fs.ls(directory, detail=True):
+    entries = fs.ls(directory, detail=True)
+    names = [entry["name"].rstrip("/").rpartition("/")[2] for entry in entries]
+    refuse_table(fs, directory, names)
+    for entry in entries:
         name = entry["name"].rstrip("/").rpartition("/")[2]
         if is_hidden(name) or entry["name"].rstrip("/") == directory:
             continue
@@ -172,8 +199,9 @@ def _found(fs: Any, root: str, entry: dict[str, Any]) -> _Found:
         bucket=bucket,
         values=_values(path.removeprefix(root)),
         size=int(entry["size"]),
+        fingerprint=fingerprint_of(fs, entry),
     )
-    return _Found(part, _modified(entry))
+    return _Found(part, modified(entry) or 0.0)
 
 
 def _numbers(name: str) -> tuple[int | None, str | None, int | None, int]:
@@ -195,13 +223,6 @@ def _values(below_root: str) -> dict[str, PartitionValue]:
                 None if text == _NULL_PARTITION else text
             )
     return values
-
-
-def _modified(entry: Mapping[str, Any]) -> float:
-    time = entry.get("modification_time", entry.get("mtime", entry.get("LastModified")))
-    if time is None:
-        return 0.0
-    return float(time.timestamp() if hasattr(time, "timestamp") else time)
 
 
 def _check_finished(fs: Any, path: str, root: str, parts: list[Part]) -> None:

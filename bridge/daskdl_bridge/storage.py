@@ -118,7 +118,7 @@ def open_input(url: Location, storage_options: Mapping[str, Any] | None = None) 
 def expand_locations(
     data: Location | Iterable[Location],
     storage_options: Mapping[str, Any] | None = None,
-) -> list[tuple[Any, str]]:
+) -> list[tuple[Any, str, bool]]:
     """Resolve paths as Hadoop does: lists, commas, braces and globs.
 
     Parameters
@@ -131,15 +131,16 @@ def expand_locations(
 
     Returns
     -------
-    list of (fs, path)
+    list of (fs, path, is_named)
         In the order given; the matches of one pattern by name, without hidden ones.
+        `is_named` tells whether it stood there as it is, and not for a pattern.
 
     Raises
     ------
     SourceNotFoundError
         If a pattern matches nothing. Plain names are not looked up.
     """
-    found: list[tuple[Any, str]] = []
+    found: list[tuple[Any, str, bool]] = []
     for item in [data] if isinstance(data, str | os.PathLike) else data:
         for url in _without_commas(item, storage_options):
             found += _matches(url, storage_options)
@@ -185,17 +186,17 @@ def _hdfs(url: str, options: dict[str, Any]) -> tuple[Any, str]:
 
 def _matches(
     url: str, storage_options: Mapping[str, Any] | None
-) -> list[tuple[Any, str]]:
+) -> list[tuple[Any, str, bool]]:
     fs, path = filesystem(url, storage_options)
     if not _MAGIC.search(path) or fs.exists(path):
-        return [(fs, path.rstrip("/") or "/")]
+        return [(fs, path.rstrip("/") or "/", True)]
     names = [name for pattern in _without_braces(path) for name in fs.glob(pattern)]
     kept = [name for name in names if not is_hidden(name.rpartition("/")[2])]
     if not kept:
         raise SourceNotFoundError(
             f"{url_of(fs, path)}: the pattern must match something, it matches nothing."
         )
-    return [(fs, name) for name in kept]
+    return [(fs, name, False) for name in kept]
 
 
 def _without_commas(

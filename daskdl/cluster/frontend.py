@@ -5,7 +5,8 @@ as data is whatever a source opens: a path or paths, DataSets, Dask or xarray
 collections. Every method answers to DL4J's camelCase name as well.
 """
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -34,6 +35,7 @@ from daskdl.cluster.results import (
 from daskdl.cluster.stats.events import FitReport, OnEvent
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import open_sink
+from daskdl.data.sources.paths import listed_paths
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import OptionError
 from daskdl.evaluation.evaluable import Evaluable
@@ -208,9 +210,26 @@ class ClusterNetwork(Generic[N]):
             driver.fit(epochs, shuffle=shuffle)
         return self.network
 
-    def fit_paths(self, paths: Sequence[str], **fit_options: Any) -> N:
-        """Train on files: :meth:`fit` under the name that DL4J gave it."""
-        return self.fit(list(paths), **fit_options)
+    def fit_paths(
+        self,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        **fit_options: Any,
+    ) -> N:
+        """Train on files: :meth:`fit` under the name that DL4J gave it.
+
+        Parameters
+        ----------
+        paths : path, or several
+            Files and directories.
+        **fit_options
+            See :meth:`fit`.
+
+        Raises
+        ------
+        OptionError
+            If `paths` are none.
+        """
+        return self.fit(listed_paths(type(self).__name__, paths), **fit_options)
 
     def evaluate(
         self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any

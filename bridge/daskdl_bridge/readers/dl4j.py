@@ -9,6 +9,7 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
 from daskdl.data.zip_files import ZipEntries
 from daskdl.errors import OptionError
+from daskdl_bridge.fingerprint import Fingerprint, unchanged
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
@@ -39,12 +40,15 @@ class MinibatchPartition(Partition):
         As the user gave them.
     is_multi : bool
         Whether it is a ``MultiDataSet``.
+    fingerprint : Fingerprint, optional
+        Of the file when it was listed.
     """
 
     name: str
     rows: int | None = None
     options: SourceOptions
     is_multi: bool = False
+    fingerprint: Fingerprint | None = None
 
     def load(self) -> DataSet | MultiDataSet:
         """Read the minibatch, without its metadata: training has no use for them.
@@ -55,9 +59,11 @@ class MinibatchPartition(Partition):
             If the file is cut short, damaged, or something else; with the offset.
         """
         kind = MultiDataSet if self.is_multi else DataSet
+        storage_options = self.options.storage_options
         with (
+            unchanged(self.name, self.fingerprint, storage_options),
             reading(self.name, "DL4J"),
-            open_input(self.name, self.options.storage_options) as stream,
+            open_input(self.name, storage_options) as stream,
         ):
             return kind.read_from(stream, name=self.name, with_metadata=False)
 
@@ -76,6 +82,8 @@ class FileBatchPartition(Partition):
         As the user gave them.
     url, entry : str
         Of the zip, and in it.
+    fingerprint : Fingerprint, optional
+        Of the zip when it was listed.
     """
 
     name: str
@@ -83,6 +91,7 @@ class FileBatchPartition(Partition):
     options: SourceOptions
     url: str
     entry: str
+    fingerprint: Fingerprint | None = None
 
     def load(self) -> DataSet | MultiDataSet:
         """Read the minibatch, a ``DataSet`` or a ``MultiDataSet``.
@@ -92,9 +101,11 @@ class FileBatchPartition(Partition):
         CorruptFileError
             If the zip or the entry is damaged or something else.
         """
+        storage_options = self.options.storage_options
         with (
+            unchanged(self.url, self.fingerprint, storage_options),
             reading(self.url, "DL4J"),
-            open_input(self.url, self.options.storage_options) as stream,
+            open_input(self.url, storage_options) as stream,
         ):
             content = ZipEntries(stream, self.url).read(self.entry)
         return dataset_of_bytes(content, name=self.name, with_metadata=False)
@@ -148,7 +159,11 @@ def open_file_batch_parts(
             entries = entries_of_files(ZipEntries(stream, part.url))
         partitions += [
             FileBatchPartition(
-                name=f"{part.url}: {entry}", options=options, url=part.url, entry=entry
+                name=f"{part.url}: {entry}",
+                options=options,
+                url=part.url,
+                entry=entry,
+                fingerprint=part.fingerprint,
             )
             for entry in entries
         ]
@@ -160,7 +175,12 @@ def _open(
 ) -> list[MinibatchPartition]:
     _refuse_columns(parts, options)
     return [
-        MinibatchPartition(name=part.url, options=options, is_multi=is_multi)
+        MinibatchPartition(
+            name=part.url,
+            options=options,
+            is_multi=is_multi,
+            fingerprint=part.fingerprint,
+        )
         for part in parts
     ]
 

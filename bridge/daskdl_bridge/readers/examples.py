@@ -16,6 +16,7 @@ from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
 from daskdl.errors import ColumnError
+from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.arrays import (
     decode_lists,
@@ -88,6 +89,8 @@ class TablePartition(Partition):
 
         Raises
         ------
+        ChangedFileError
+            If the file was rewritten since it was listed.
         CorruptFileError
             If the file is cut short or damaged.
         ColumnError
@@ -97,7 +100,9 @@ class TablePartition(Partition):
         """
         values = self.part.values
         stored = [name for name in self.columns.all() if name not in values]
-        table = self.reader.read(self.part, stored, self.options)
+        part, storage_options = self.part, self.options.storage_options
+        with unchanged(part.url, part.fingerprint, storage_options):
+            table = self.reader.read(part, stored, self.options)
         for name in self.columns.all():
             if name in values:
                 constant = pa.array([values[name]] * table.num_rows)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.orc as orc
 
 from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.fingerprint import tail_of
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader
@@ -55,17 +56,20 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If a file is cut short or damaged, as far as its footer tells.
     """
 
-    def footer(part: Part) -> tuple[int, Mapping[str, Any]]:
+    def footer(part: Part) -> tuple[int, Mapping[str, Any], str]:
         with (
             reading(part.url, "ORC"),
             open_input(part.url, options.storage_options) as stream,
         ):
             file = orc.ORCFile(stream)
             # In here, since names are decoded only now and may be damaged.
-            return file.nrows, {field.name: field.type for field in file.schema}
+            types = {field.name: field.type for field in file.schema}
+            return file.nrows, types, tail_of(stream)
 
     with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-        footers = list(pool.map(footer, parts))
+        found = list(pool.map(footer, parts))
+    footers = [here[:2] for here in found]
+    parts = [part.with_tail(here[2]) for part, here in zip(parts, found, strict=True)]
     available = [*footers[0][1], *parts[0].values]
     columns = resolve_columns(options, available, parts[0].url)
     partitions = []

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.fingerprint import tail_of
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader
@@ -81,16 +82,18 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If a file is cut short or damaged, as far as its footer tells.
     """
 
-    def footer(part: Part) -> tuple[Any, Mapping[str, Any]]:
+    def footer(part: Part) -> tuple[Any, Mapping[str, Any], str]:
         with (
             reading(part.url, "Parquet"),
             open_input(part.url, options.storage_options) as stream,
         ):
             file = pq.ParquetFile(stream)
-            return file.metadata, _types(file)
+            return file.metadata, _types(file), tail_of(stream)
 
     with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-        footers = list(pool.map(footer, parts))
+        found = list(pool.map(footer, parts))
+    footers = [here[:2] for here in found]
+    parts = [part.with_tail(here[2]) for part, here in zip(parts, found, strict=True)]
     first = [*footers[0][1], *parts[0].values]
     columns = resolve_columns(options, first, parts[0].url)
     for part, (_, types) in zip(parts, footers, strict=True):

@@ -101,7 +101,7 @@ def test_other_names_come_in_natural_order(tmp_path):
         "_metadata",
         "_common_metadata",
         "part-00001._COPYING_",
-        "_delta_log/00000.json",
+        "_metadata_of_mine/00000.json",
         ".staging/part-00000",
         "sub/_started_1",
     ],

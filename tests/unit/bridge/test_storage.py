@@ -22,7 +22,7 @@ from daskdl_bridge.storage import (
 
 
 def paths_of(locations):
-    return [path for _, path in locations]
+    return [path for _, path, _ in locations]
 
 
 @pytest.mark.parametrize("prefix", ["", "file://"])
@@ -97,9 +97,16 @@ def test_globs_match_as_in_hadoop(tmp_path, pattern, expected):
     assert found == [f"{tmp_path}/{name}" for name in expected]
 
 
+def test_matches_of_a_pattern_are_told_from_names(tmp_path):
+    (tmp_path / "a.csv").touch()
+    found = expand_locations([f"{tmp_path}/*.csv", f"{tmp_path}/a.csv"])
+    assert [is_named for *_, is_named in found] == [False, True]
+
+
 def test_commas_separate_paths(tmp_path):
     found = expand_locations(f"{tmp_path}/a, {tmp_path}/b")
     assert paths_of(found) == [f"{tmp_path}/a", f"{tmp_path}/b"]
+    assert [is_named for *_, is_named in found] == [True, True]
 
 
 @pytest.mark.parametrize("name", ["a,b", "a[1]", "what?"])

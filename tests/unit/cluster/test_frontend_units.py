@@ -66,6 +66,37 @@ def test_a_graph_is_no_sequence():
         DaskMultiLayer(InlineClient(), GRAPH)
 
 
+class Rdd:
+    """Stands in for what Spark holds."""
+
+
+@pytest.mark.parametrize(
+    ("paths", "got"),
+    [
+        (Rdd(), "Rdd"),
+        ([Rdd()], "list of 'Rdd'"),
+        ([], "an empty list"),
+        ({"train": 1}, "dict"),
+        (b"/data", "bytes"),
+        (None, "NoneType"),
+    ],
+)
+def test_what_is_no_path_is_refused_as_paths(front, paths, got):
+    with pytest.raises(OptionError, match=f"paths must be a path .* got {got}. What"):
+        front.fit_paths(paths, epochs=1, batch_size=4)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_one_path_is_not_a_list_of_letters(front, tmp_path, several):
+    path = tmp_path / "train.csv"
+    path.write_text("label,a,b,c,d,e\n0,1,2,3,4,5\n1,5,4,3,2,1\n")
+    columns = {"features": ("a", "b", "c", "d", "e"), "label": "label"}
+    for one in (path, str(path)):
+        paths = iter([one]) if several else one
+        front.fit_paths(paths, epochs=1, batch_size=2, **columns)
+        assert front.last_fit.examples == 2
+
+
 def test_the_front_end_fits_the_kind_of_network():
     network = ComputationGraph(GRAPH).init()
     assert isinstance(front_end(InlineClient(), network), DaskComputationGraph)
