@@ -38,7 +38,7 @@ def listed_paths(who: str, paths: Any) -> list[str]:
             kinds = some(sorted({type(item).__name__ for item in others}))
             got = f"{got} of {kinds}" if kinds else f"an empty {got}"
         raise OptionError(
-            f"{who}: paths must be a path or several, got {got}. What is in Spark has to "
-            "be written first: df.write.parquet(path)."
+            f"{who}: paths must be a path or several, got {got}. What Spark holds it "
+            "has to write first: df.write.parquet(path)."
         )
     return [os.fspath(item) for item in items]

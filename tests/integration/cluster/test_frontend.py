@@ -1,12 +1,15 @@
 """Evaluation, several evaluations at once, scores and keyed predictions."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import xarray as xr
 
+from daskdl.cluster import frontend
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
 from daskdl.data.dataset import DataSet
-from daskdl.errors import OptionError, ShapeError
+from daskdl.errors import ChangedFileError, OptionError, ShapeError
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
@@ -116,3 +119,27 @@ def test_wrong_width_is_refused_before_a_worker_trains(front):
 def test_an_unknown_source_option_is_refused(front, blobs):
     with pytest.raises(OptionError, match="fetures"):
         front.fit(blobs(8), batch_size=4, fetures="x")
+
+
+def test_part_that_is_rewritten_during_a_fit_ends_it(
+    front, blobs, tmp_path, monkeypatch
+):
+    """The error is that of the worker, and comes at once."""
+
+    def write(part, rows):
+        data = blobs(rows)
+        columns = {"features": data.features.tolist(), "label": data.labels.argmax(1)}
+        pq.write_table(pa.table(columns), tmp_path / f"{part}.parquet")
+
+    for part in range(4):
+        write(part, 64)
+    prepare = frontend.prepare
+
+    def prepare_and_rewrite(*args, **kwargs):
+        prepared = prepare(*args, **kwargs)
+        write(2, 80)
+        return prepared
+
+    monkeypatch.setattr(frontend, "prepare", prepare_and_rewrite)
+    with pytest.raises(ChangedFileError, match=r"2\.parquet: must stay .* its size is"):
+        front.fit_paths(tmp_path, batch_size=16, epochs=2)
