@@ -5,7 +5,6 @@ be taken out of those that are. All other text is cut into cells here and writte
 in the one way of quoting that leaves no choice.
 """
 
-import codecs
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,17 +15,12 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.text_options import delimiter_of
 from daskdl_bridge.readers.csv_cells import BLANKS, CsvDialect
 from daskdl_bridge.readers.csv_quotes import quoting_in_agreement
+from daskdl_bridge.readers.lines import as_utf8
 
 __all__ = ["CsvText", "RaggedRowError", "Row"]
 
 Row = list[str | None]
 
-_MARKS = (
-    codecs.BOM_UTF16_LE,
-    codecs.BOM_UTF16_BE,
-    codecs.BOM_UTF32_LE,
-    codecs.BOM_UTF32_BE,
-)
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _LINE_OF_BLANKS = re.compile(rb"(?<![^\r\n])[\0-\x09\x0b\x0c\x0e-\x20]+(?![^\r\n])")
 
@@ -90,7 +84,7 @@ class CsvText:
         values = {f.name: getattr(options, f.name) for f in fields(CsvDialect)}
         values["delimiter"] = delimiter_of(options)
         text = cls(
-            data=_as_utf8(data, options.encoding, is_whole=is_whole),
+            data=as_utf8(data, options.encoding, is_whole=is_whole),
             dialect=CsvDialect(**values),
             comment=options.comment,
             null_value=options.null_value,
@@ -193,17 +187,6 @@ class CsvText:
     def _may_take_blanks_for_a_row(self, n_columns: int) -> bool:
         has_cells = n_columns == 1 or self.dialect.delimiter in BLANKS
         return has_cells and _LINE_OF_BLANKS.search(self.data) is not None
-
-
-def _as_utf8(data: bytes, encoding: str, *, is_whole: bool) -> bytes:
-    name = codecs.lookup(encoding).name
-    if name == "utf-8":
-        return data
-    if name in ("utf-16", "utf-32") and not data.startswith(_MARKS):
-        # In Java big-endian without a mark, in Python as the machine has it.
-        name = f"{name}-be"
-    text = codecs.getincrementaldecoder(name)().decode(data, is_whole)
-    return text.removeprefix("\ufeff").encode()
 
 
 def _with_line_feeds(data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Files with one JSON object a line, as Spark writes them.
+"""Files with one JSON object a line, as Spark writes them, or one document each.
 
 Spark leaves null fields out, so a column that is null throughout a file is missing from
 it, and writes NaN and infinite numbers as text.
@@ -20,7 +20,7 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import ExampleColumns, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.keys import with_key_type
-from daskdl_bridge.readers.lines import read_head, read_lines
+from daskdl_bridge.readers.lines import as_utf8, read_head, read_lines
 from daskdl_bridge.readers.vectors import VECTOR
 
 __all__ = ["JsonReader", "open_parts"]
@@ -45,7 +45,7 @@ class JsonReader(TableReader):
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table with a null where a field is missing."""
-        data = read_lines(part, "JSON", options.storage_options)
+        data = _lines(read_lines(part, "JSON", options.storage_options), part, options)
         types = dict(self.types)
         schema = pa.schema([(name, types[name]) for name in columns])
         if not data.strip():
@@ -96,7 +96,7 @@ def _resolved(
     """Read heads of files until all columns that the options name have been met."""
     sampled: dict[str, list[Any]] = {}
     for part in parts:
-        head = read_head(part, "JSON", options.storage_options)
+        head = _head(part, options)
         for record in itertools.islice(_records(head, part), _SAMPLED_ROWS):
             for name, value in record.items():
                 if value is not None:
@@ -110,6 +110,37 @@ def _resolved(
             continue
         break
     return part, columns, {name: _type(values) for name, values in sampled.items()}
+
+
+def _head(part: Part, options: SourceOptions) -> bytes:
+    if options.multi_line:
+        data = read_lines(part, "JSON", options.storage_options)
+        return _lines(data, part, options)
+    data = read_head(part, "JSON", options.storage_options)
+    return _lines(data, part, options, is_whole=False)
+
+
+def _lines(
+    data: bytes, part: Part, options: SourceOptions, *, is_whole: bool = True
+) -> bytes:
+    """Return one object a line in UTF-8, whatever the options say it is."""
+    try:
+        data = as_utf8(data, options.encoding, is_whole=is_whole)
+    except UnicodeDecodeError as error:
+        raise CorruptFileError(
+            f"{part.url}: must be a whole JSON file in {options.encoding}, it is "
+            f"damaged or in another encoding: {error}."
+        ) from error
+    if not options.multi_line or not data.strip():
+        return data
+    try:
+        document = json.loads(data)
+    except ValueError as error:
+        raise CorruptFileError(
+            f"{part.url}: must be one JSON document with multi_line, it is not: {error}"
+        ) from error
+    records = document if isinstance(document, list) else [document]
+    return b"\n".join(json.dumps(record).encode() for record in records)
 
 
 def _type(values: list[Any]) -> Any:

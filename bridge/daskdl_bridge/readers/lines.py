@@ -15,12 +15,19 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
-__all__ = ["read_head", "read_lines"]
+__all__ = ["as_utf8", "read_head", "read_lines"]
 
 _OPENERS: Mapping[str, Any] = MappingProxyType({".gz": gzip.open, ".bz2": bz2.open})
 
 # Hadoop frames these in a way of its own.
 _FOREIGN_CODECS = (".snappy", ".lz4", ".lzo", ".zst", ".zstd", ".deflate")
+
+_MARKS = (
+    codecs.BOM_UTF16_LE,
+    codecs.BOM_UTF16_BE,
+    codecs.BOM_UTF32_LE,
+    codecs.BOM_UTF32_BE,
+)
 
 # Also where a character has two or four bytes, the lowest first.
 _LINE_ENDS = (b"\n", b"\n\0", b"\n\0\0\0")
@@ -63,6 +70,33 @@ def read_head(part: Part, form: str, storage_options: Mapping[str, Any]) -> byte
     if b"\n" in head:
         return head[: head.rindex(b"\n") + 1]
     return _read(part, form, storage_options, -1)
+
+
+def as_utf8(data: bytes, encoding: str, *, is_whole: bool = True) -> bytes:
+    """Return text in UTF-8, without a byte order mark.
+
+    Parameters
+    ----------
+    data : bytes
+        Without the mark of UTF-8.
+    encoding : str
+        What Python or Java calls it. UTF-8 is not looked at.
+    is_whole : bool
+        Whether the text ends with the data, and not in the midst of a character.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If the bytes are none of the encoding.
+    """
+    name = codecs.lookup(encoding).name
+    if name == "utf-8":
+        return data
+    if name in ("utf-16", "utf-32") and not data.startswith(_MARKS):
+        # In Java big-endian without a mark, in Python as the machine has it.
+        name = f"{name}-be"
+    text = codecs.getincrementaldecoder(name)().decode(data, is_whole)
+    return text.removeprefix("\ufeff").encode()
 
 
 def _read(

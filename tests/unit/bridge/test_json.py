@@ -136,3 +136,41 @@ def test_damaged_lines_are_refused(tmp_path, line, message):
     write_text(tmp_path / "x.json", (tmp_path / "x.json").read_text() + line + "\n")
     with pytest.raises(CorruptFileError, match=message):
         load_one(path)
+
+
+DOCUMENT = '[\n {"label": 0,\n  "a": 1.5, "id": "ü"},\n {"a": 2, "label": 1}\n]'
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16", "ISO-8859-1"])
+def test_document_that_spans_lines(tmp_path, encoding):
+    path = tmp_path / "x.json"
+    path.write_bytes(DOCUMENT.encode(encoding))
+    options = {"features": "a", "label": "label", "key": "id", "encoding": encoding}
+    batch = load_one(str(path), multi_line=True, **options)
+    assert batch.features.tolist() == [[1.5], [2]]
+    assert batch.keys.tolist() == ["ü", None]
+
+
+def test_document_of_one_object_is_one_row(tmp_path):
+    path = write_text(tmp_path / "x.json", '{"a":\n 1.5}\n')
+    batch = load_one(path, features="a", require_labels=False, multi_line=True)
+    assert batch.features.tolist() == [[1.5]]
+
+
+def test_lines_in_another_encoding(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_bytes('{"a": 1.5, "id": "ü"}\n'.encode("latin-1"))
+    options = {"features": "a", "key": "id", "require_labels": False}
+    batch = load_one(str(path), encoding="latin-1", **options)
+    assert batch.keys.tolist() == ["ü"]
+
+
+def test_document_that_is_none_is_refused(tmp_path):
+    path = write_text(tmp_path / "x.json", '{"a": 1}\n{"a": 2}\n')
+    with pytest.raises(CorruptFileError, match="one JSON document with multi_line"):
+        load_one(path, features="a", require_labels=False, multi_line=True)
+
+
+def test_byte_order_mark_is_dropped(tmp_path):
+    path = write_text(tmp_path / "x.json", '\ufeff{"a": 1.5}\n')
+    assert load_one(path, features="a", require_labels=False).num_examples == 1

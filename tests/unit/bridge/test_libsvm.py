@@ -53,3 +53,8 @@ def test_other_column_is_refused(tmp_path):
     path = write_text(tmp_path / "x.libsvm", "0 1:1\n")
     with pytest.raises(ColumnError, match=r"column 'key' must exist"):
         open_path(path, key="key")
+
+
+def test_byte_order_mark_is_dropped(tmp_path):
+    path = write_text(tmp_path / "x.libsvm", "\ufeff1 1:2\r\n# a comment\r\n\r\n0 1:3")
+    assert load_one(path).features.tolist() == [[2], [3]]
