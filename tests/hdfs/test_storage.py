@@ -7,7 +7,12 @@ import uuid
 import numpy as np
 import pytest
 
-from daskdl.errors import SourceNotFoundError, UnfinishedJobError
+from daskdl.errors import (
+    ChangedFileError,
+    DataError,
+    SourceNotFoundError,
+    UnfinishedJobError,
+)
 from daskdl_bridge.errors import StorageError, StorageTimeoutError
 from daskdl_bridge.listing import list_parts
 from daskdl_bridge.storage import filesystem, open_input
@@ -70,6 +75,29 @@ def test_missing_file_is_refused_with_the_nearest_name(directory):
 def test_unfinished_job_is_refused(directory):
     with pytest.raises(UnfinishedJobError, match=r"hdfs://mini/.*_temporary"):
         list_parts(put("parquet_unfinished", directory))
+
+
+@pytest.mark.parametrize("marker", ["_delta_log/0.json", "metadata/v1.metadata.json"])
+def test_table_is_refused(directory, marker):
+    fs, path = filesystem(directory)
+    for name in (marker, "data/day=1/a.csv"):
+        fs.makedirs(f"{path}/{name}".rpartition("/")[0], exist_ok=True)
+        fs.pipe_file(f"{path}/{name}", b"x\n")
+    for url in (directory, f"{directory}/data/day=1", f"{directory}/data/*/*.csv"):
+        with pytest.raises(DataError, match="must hold plain files, got"):
+            list_parts(url, require_success=False)
+
+
+def test_rewritten_part_is_refused(directory):
+    fs, path = filesystem(f"{directory}/x.csv")
+    fs.pipe_file(path, b"a\n1\n")
+    options = {"features": "a", "require_labels": False}
+    (partition,) = open_path(f"{directory}/x.csv", **options).partitions
+    assert partition.load().num_examples == 1
+    fs.rm(path)
+    fs.pipe_file(path, b"a\n2\n")
+    with pytest.raises(ChangedFileError, match="modification time is another"):
+        partition.load()
 
 
 def test_path_without_name_service_goes_to_the_default_one(directory):

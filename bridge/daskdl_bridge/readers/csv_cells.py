@@ -60,6 +60,8 @@ class CsvDialect:
 
     def row(self, line: str) -> list[str | None]:
         """Return the cells of a line; None for one that is empty and not quoted."""
+        if self._quote not in line and not self.trims:
+            return [cell or None for cell in line.split(self.delimiter)]
         return self._row(line, 0)[0]
 
     def rows(
