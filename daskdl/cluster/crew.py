@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import time
 import uuid
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -12,13 +14,19 @@ from typing import Any
 from distributed import CancelledError, Client, Future
 from distributed.comm import CommClosedError
 
-from daskdl.checks import check_positive, some
 from daskdl.cluster import bus
+from daskdl.cluster.bus.installation import installed_version
+from daskdl.cluster.bus.scheduler_plugin import evict
+from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, call_each
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
-from daskdl.cluster.reports import LOOK_EVERY_S, DriverEvent, ReportQueue
+from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
+from daskdl.cluster.reports import DriverEvent, ReportQueue, WorkerGone
+from daskdl.cluster.selection import Selection
 from daskdl.cluster.session import run_member, snapshot
+from daskdl.cluster.shared_state import share_state
+from daskdl.cluster.silence import SilentWorkers
 from daskdl.data.plan import Minibatch
 from daskdl.data.sources.source import Partition
 from daskdl.errors import ClusterError, OptionError, StepTimeoutError
@@ -29,8 +37,6 @@ logger = logging.getLogger(__name__)
 
 DELIVERY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 5.0
-# What a call to a worker that went ends with, on every Python.
-_GONE = (OSError, asyncio.TimeoutError)
 # Above tasks of other users that came later: a session waits for all its members.
 PRIORITY = 10
 
@@ -77,22 +83,31 @@ class Crew:
                 "from a thread of its own."
             )
         self._client = client
+        self._master = master
         self._partitions = data.source.partitions
-        self._wanted = workers
         self._resources = dict(resources or {})
-        for name, amount in self._resources.items():
-            check_positive("Session", f"resources[{name!r}]", amount)
+        self._selection = Selection(client, workers, self._resources)
         self._spec = SessionSpec(
             session=uuid.uuid4().hex, master=master, normalizer=data.normalizer
         )
         self._members: dict[int, _Member] = {}
-        self._dismissed: set[str] = set()
+        self._installed: frozenset[str] = frozenset()
         self._addresses_ever: dict[int, str] = {}
         self._reports = ReportQueue(client, self._spec.topic)
+        self._gone: deque[WorkerGone] = deque()  # whom we gave up ourselves
+        self._looked_s = time.monotonic()
+        self._data = data
+        # Before the peers of a silent member give up themselves.
+        self._silent = SilentWorkers(client, master.peer_timeout_s / 2)
+        self._trial: Trial | None = None
+        self._probation = Probation(
+            client,
+            master.start_timeout_s,
+            {"resources": self._resources or None, "priority": PRIORITY},
+        )
 
     def __enter__(self) -> "Crew":
-        bus.install(self._client)
-        self._client.register_plugin(SessionPlugin())
+        self._installed = bus.install(self._client, plugins=[SessionPlugin()])
         self._reports.__enter__()
         return self
 
@@ -103,11 +118,15 @@ class Crew:
         traceback: TracebackType | None,
     ) -> None:
         try:
+            self._probation.close()
             if error is not None and self._members:
-                self._stop(f"{type(error).__name__}: {error}")
+                # Whoever does not answer gives up by itself.
+                stop = Stop(reason=f"{type(error).__name__}: {error}")
+                orders = dict.fromkeys(self.addresses.values(), stop)
+                self._deliver(orders, STOP_TIMEOUT_S)
             self._reports.__exit__(kind, error, traceback)
             self._client.cancel([member.future for member in self._members.values()])
-        except (*_GONE, RuntimeError):
+        except (*GONE, RuntimeError):
             # The cluster or the client is closed, and the members give up by
             # themselves; what is told is why the fit ended.
             if error is None:
@@ -129,37 +148,38 @@ class Crew:
         return self._addresses_ever[rank]
 
     def newcomers(self) -> list[str]:
-        """Return workers that may join: asked for, there, and not yet taken."""
-        taken = set(self.addresses.values()) | self._dismissed
-        free = sorted(set(self._suitable()) - taken)
-        if isinstance(self._wanted, int):
-            return free[: max(0, self._wanted - len(self._members))]
-        if self._wanted is not None:
-            return [address for address in free if address in self._wanted]
-        return free
+        """Return workers that may join: asked for, there, and able to take part.
 
-    def _suitable(self) -> list[str]:
-        """Return workers that offer what a member needs."""
-        if not self._resources:
-            return list(self._client.nthreads())
-        # From 2025.4 to 2026.3 it lists five workers unless it is told not to.
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        return [
-            address
-            for address, worker in workers.items()
-            if all(
-                worker["resources"].get(name, 0) >= amount
-                for name, amount in self._resources.items()
-            )
-        ]
+        Who began to show that a moment ago is waited for.
+        """
+        if self._trial is None:
+            return self._free()
+        self._try_out()
+        while self._probation.has_just_begun():
+            time.sleep(LOOK_AGAIN_S)
+            self._try_out()
+        passed = self._probation.passed()
+        return [address for address in self._free() if address in passed]
+
+    def _free(self) -> list[str]:
+        """Return workers that were asked for, are there, and are not taken."""
+        free = set(self._selection.suitable()) - set(self.addresses.values())
+        if self._trial is None:
+            free &= self._installed
+        willing = self._probation.willing(sorted(free))
+        return willing[: self._selection.vacancies(len(self._members))]
 
     def start(self, state: NetworkState) -> None:
         """Start a member on every newcomer, from `state`."""
         addresses = self.newcomers()
-        self._check_wanted(addresses)
-        shared = self._client.scatter(
-            state, workers=addresses, broadcast=True, hash=False
-        )
+        if self._trial is None:
+            self._selection.check(addresses, self._installed)
+            self._trial = self._new_trial(state)
+        if not addresses:
+            return
+        # Not on newcomers, who have shown the least so far.
+        near = list(self.addresses.values()) or addresses
+        shared = share_state(self._client, state, workers=near, priority=PRIORITY)
         for address in addresses:
             rank = len(self._addresses_ever)
             self._addresses_ever[rank] = address
@@ -187,11 +207,16 @@ class Crew:
 
     def dismiss_late(self) -> None:
         """Go on without the members whose task has not started."""
-        late = {rank for rank, m in self._members.items() if not m.is_ready}
-        self.order(dict.fromkeys(late, Stop(reason="it started too late")))
-        members = [self._members.pop(rank) for rank in late]
-        self._dismissed.update(member.address for member in members)
+        self.dismiss(self.not_ready, "it started too late")
+
+    def dismiss(self, addresses: Sequence[str], reason: str) -> None:
+        """Go on without these workers; they are not asked again."""
+        self._deliver(dict.fromkeys(addresses, Stop(reason=reason)), STOP_TIMEOUT_S)
+        ranks = {member.address: rank for rank, member in self._members.items()}
+        members = [self._members.pop(ranks[address]) for address in addresses]
         self._client.cancel([member.future for member in members])
+        for address in addresses:
+            self._shut_out(address)
 
     def lose(self, address: str) -> int | None:
         """Forget the member at `address`; return its rank, None if there is none."""
@@ -206,6 +231,10 @@ class Crew:
     def next_event(self) -> DriverEvent | None:
         """Return the next report, or None when nothing came for a moment."""
         with self._scheduler_must_answer():
+            if time.monotonic() - self._looked_s > LOOK_EVERY_S:
+                self._look()
+            if self._gone:
+                return self._gone.popleft()
             return self._reports.get(self.addresses.values())
 
     def new_partitions(
@@ -223,23 +252,43 @@ class Crew:
         self.order(dict.fromkeys(self._members, order))
 
     def order(self, orders: Mapping[int, Order]) -> None:
-        """Give each member its order. Whoever is gone will be noticed elsewhere."""
+        """Give each member its order, and give up who does not take it in time.
+
+        Raises
+        ------
+        ClusterError
+            When a worker cannot take its order, for instance not unpickle it.
+        """
         by_address = {
             self._members[rank].address: order
             for rank, order in orders.items()
             if rank in self._members
         }
         with self._scheduler_must_answer():
-            self._deliver(by_address, DELIVERY_TIMEOUT_S)
+            answers = self._deliver(by_address, DELIVERY_TIMEOUT_S)
+            for address in answers.silent:
+                self._give_up(
+                    address, f"take an order in {DELIVERY_TIMEOUT_S:g} s, it did not"
+                )
+        for address, error in answers.failed.items():
+            raise ClusterError(
+                f"Session: {address} must take its order, it failed with {error!r}."
+            ) from error
 
     def snapshot(self) -> NetworkState:
         """Return the network as it is on the first member that answers."""
         for address in self.addresses.values():
-            answer = self._client.run(
-                snapshot, self._spec.session, workers=[address], on_error="return"
-            ).get(address)
-            if isinstance(answer, NetworkState):
-                return answer
+            with self._scheduler_must_answer():
+                answers = self._client.sync(
+                    call_each,
+                    self._client,
+                    snapshot,
+                    {address: (self._spec.session,)},
+                    max(DELIVERY_TIMEOUT_S, self._master.peer_timeout_s),
+                )
+            state = answers.values.get(address)
+            if isinstance(state, NetworkState):
+                return state
         raise StepTimeoutError(
             f"Session: one of {sorted(self.addresses.values())} must return its "
             "parameters, none did."
@@ -273,79 +322,58 @@ class Crew:
                 "checkpoint."
             ) from error
 
-    def _check_wanted(self, addresses: Sequence[str]) -> None:
-        there = sorted(self._client.nthreads())
-        if not addresses or (isinstance(self._wanted, int) and not self._members):
-            n_wanted = self._wanted if isinstance(self._wanted, int) else 1
-            if len(addresses) >= n_wanted:
-                return
-            if self._resources:
-                raise OptionError(
-                    f"Session: {n_wanted} workers must offer {self._resources}, got "
-                    f"{len(addresses)} of {len(there)} that do. Start workers with "
-                    "--resources, or leave resources out."
-                )
-            raise OptionError(
-                f"Session: workers must be workers of the cluster, got "
-                f"{self._wanted!r}; it has {len(there)}: {some(there)}."
-            )
-
-    def _stop(self, reason: str) -> None:
-        orders = dict.fromkeys(self.addresses.values(), Stop(reason=reason))
-        with suppress(ClusterError):
-            # Whoever does not answer gives up by itself.
-            self._deliver(orders, STOP_TIMEOUT_S)
-
-    def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> None:
-        late = self._client.sync(self._deliver_all, orders, timeout_s)
-        if late:
-            raise StepTimeoutError(
-                f"Session: workers {sorted(late)} must take an order within "
-                f"{timeout_s:g} s, they did not."
-            )
-
-    async def _deliver_all(
-        self, orders: Mapping[str, Order], timeout_s: float
-    ) -> set[str]:
-        """Return the workers that are there and did not take their order in time.
-
-        Raises
-        ------
-        ClusterError
-            When a worker cannot take its order, for instance not unpickle it.
-
-        Notes
-        -----
-        A call to a dead worker tries to connect for 30 s; it is given up as soon as
-        the scheduler knows that the worker is gone.
-        """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout_s
-        calls = {
-            address: asyncio.ensure_future(self._call(address, order))
-            for address, order in orders.items()
-        }
-        waiting = set(calls)
-        try:
-            while waiting and loop.time() < deadline:
-                await asyncio.wait(
-                    [calls[address] for address in waiting], timeout=LOOK_EVERY_S
-                )
-                there = await self._client.nthreads()
-                waiting = {a for a in waiting if a in there and not calls[a].done()}
-        finally:
-            for call in calls.values():
-                call.cancel()
-            ends = await asyncio.gather(*calls.values(), return_exceptions=True)
-        for address, error in zip(calls, ends, strict=True):
-            if isinstance(error, Exception) and not isinstance(error, _GONE):
-                raise ClusterError(
-                    f"Session: {address} must take its order, it failed with {error!r}."
-                ) from error
-        return waiting
-
-    async def _call(self, address: str, order: Order) -> Any:
-        answers = await self._client.run(
-            deliver, self._spec.session, order, workers=[address], on_error="return"
+    def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> Answers:
+        session = self._spec.session
+        given = {address: (session, order) for address, order in orders.items()}
+        answers: Answers = self._client.sync(
+            call_each, self._client, deliver, given, timeout_s
         )
-        return answers.get(address)
+        return answers
+
+    def _look(self) -> None:
+        """Find members that no longer answer, and try newcomers out."""
+        self._looked_s = time.monotonic()
+        limit_s = self._silent.limit_s
+        for address in self._silent.look(self.addresses.values()):
+            self._give_up(address, f"give a sign of life in {limit_s:g} s, it did not")
+        self._try_out()
+
+    def _try_out(self) -> None:
+        if self._trial is not None and self._master.elastic:
+            self._probation.look(self._free(), self._trial)
+
+    def _give_up(self, address: str, what: str) -> None:
+        """Count a worker that is there as gone."""
+        logger.warning(
+            "Session: %s must %s. The fit goes on without it.", address, what
+        )
+        self._shut_out(address)
+        self._gone.append(WorkerGone(address))
+
+    def _shut_out(self, address: str) -> None:
+        """Have the others forget a worker that may wake up again."""
+        self._probation.refuse(address)
+        self._client.run_on_scheduler(evict, self._spec.topic, address)
+
+    def _new_trial(self, state: NetworkState) -> Trial:
+        version, source = installed_version(), self._data.source
+        if source.in_memory:
+            return Trial(version=version, configuration=state.configuration)
+        minibatch = self._data.minibatches[0]
+        return Trial(
+            version=version,
+            configuration=state.configuration,
+            normalizer=self._data.normalizer,
+            minibatch=minibatch,
+            partitions={
+                piece.partition: self._partitions[piece.partition]
+                for piece in minibatch.pieces
+            },
+        )
+
+
+def seconds_of_silence(dask_scheduler: Any) -> dict[str, float]:
+    """Return when each worker gave its last sign of life. Runs on the scheduler."""
+    now = time.time()
+    workers = dask_scheduler.workers.items()
+    return {address: now - state.last_seen for address, state in workers}

@@ -31,6 +31,7 @@ from daskdl.cluster.stats.events import (
 from daskdl.cluster.stats.progress import ProgressMeter
 from daskdl.data.plan import Minibatch
 from daskdl.errors import (
+    BusClosedError,
     ClusterError,
     DaskdlError,
     StepTimeoutError,
@@ -223,7 +224,7 @@ class Driver:
         elif isinstance(event, WorkerGone):
             self._lose(event.address, ledger)
         elif isinstance(event, MemberFailed) and event.rank in self._crew.addresses:
-            self._fail(event)
+            self._take_failure(event, ledger)
         return event is not None
 
     def _take_report(self, report: MemberReport, ledger: PhaseLedger | None) -> None:
@@ -249,14 +250,31 @@ class Driver:
                 self.report.peak_worker_bytes, values["peak_bytes"]
             )
 
+    def _take_failure(self, event: MemberFailed, ledger: PhaseLedger | None) -> None:
+        address = self._crew.addresses[event.rank]
+        if self._epoch and address in self._crew.not_ready:
+            logger.warning(
+                "Session: newcomer %s must start, it failed with %r. The fit goes on "
+                "without it.",
+                address,
+                event.error,
+            )
+            self._crew.dismiss([address], "it failed to start")
+        elif isinstance(event.error, BusClosedError):
+            # Its worker is closing, which the scheduler may say a moment later.
+            self._lose(address, ledger)
+        else:
+            self._fail(event)
+
     def _lose(self, address: str, ledger: PhaseLedger | None) -> None:
+        took_part = address not in self._crew.not_ready
         rank = self._crew.lose(address)
         if rank is None:
             return
         self._noticed[rank] = time.monotonic() - self._start_s
         if ledger is not None:
             ledger.lost(rank)
-        elif self._epoch:
+        elif self._epoch and took_part:
             # Between two phases: everything that was dealt to it is done.
             self._tell_losses([Loss(rank, (), 0)])
         if not self._crew.addresses:

@@ -13,6 +13,8 @@ import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
 
+from daskdl.cluster.calls import gather_all
+from daskdl.cluster.shared_state import share_state
 from daskdl.data.dataset import DataSet
 from daskdl.data.merging import merge_keys
 from daskdl.data.normalizers.normalizer import Normalizer
@@ -84,7 +86,7 @@ def scan_on(client: Client) -> Scan:
         futures = client.map(
             scan_partition, partitions, **scan_options(unfitted), pure=False
         )
-        return list(client.gather(futures))
+        return gather_all(client, "scan", futures)
 
     return scan
 
@@ -297,7 +299,7 @@ def _run(
     extra: Any,
     task: InferenceTask,
 ) -> list[Any]:
-    state = client.scatter(state_of(network), broadcast=True, hash=False)
+    state = share_state(client, state_of(network))
     numbered = list(enumerate(source.partitions))
     n_groups = GROUPS_PER_WORKER * max(1, len(client.nthreads()))
     groups = [numbered[start::n_groups] for start in range(n_groups)]
@@ -306,4 +308,4 @@ def _run(
         for group in groups
         if group
     ]
-    return list(client.gather(futures))
+    return gather_all(client, source.name, futures)

@@ -75,14 +75,18 @@ class Registry:
 
     def remove_worker(self, address: str) -> list[str]:
         """Remove all members on a worker; return the topics that this changed."""
-        topics = [topic for topic in self._topics if address in self.addresses(topic)]
-        for topic in topics:
-            members = self._topics[topic].items()
-            self._topics[topic] = {
-                id_: entry for id_, entry in members if entry.address != address
-            }
-            self._changed(topic)
-        return topics
+        return [topic for topic in list(self._topics) if self.evict(topic, address)]
+
+    def evict(self, topic: str, address: str) -> bool:
+        """Remove a worker's members from a topic; False when there were none."""
+        if address not in self.addresses(topic):
+            return False
+        members = self._topics[topic].items()
+        self._topics[topic] = {
+            id_: entry for id_, entry in members if entry.address != address
+        }
+        self._changed(topic)
+        return True
 
     def clear(self) -> None:
         """Forget all members; the counter goes on."""

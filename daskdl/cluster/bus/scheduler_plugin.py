@@ -60,6 +60,11 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         for topic in self._registry.remove_worker(worker):
             self._tell(topic)
 
+    def evict(self, topic: str, address: str) -> None:
+        """Remove a worker's members from a topic, as if the worker were gone."""
+        if self._registry.evict(topic, address):
+            self._tell(topic)
+
     def restart(self, scheduler: Any) -> None:
         """Forget everyone; all workers are new."""
         self._registry.clear()
@@ -139,3 +144,11 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
             logger.info("Topic %r: %s was not told: %r", view.topic, address, error)
             return False
         return isinstance(reply, dict) and bool(reply.get("ok"))
+
+
+def evict(topic: str, address: str, dask_scheduler: Any) -> None:
+    """Remove a worker that no longer answers from a topic. Runs on the scheduler.
+
+    If it wakes up, its own member finds that it is no longer counted, and is aborted.
+    """
+    dask_scheduler.plugins[PLUGIN_NAME].evict(topic, address)

@@ -1,5 +1,7 @@
 """A client whose tasks run where they are submitted."""
 
+import asyncio
+
 
 class InlineClient:
     """Stands in for a synchronous Client of two workers.
@@ -16,13 +18,13 @@ class InlineClient:
         self.submitted = 0
         self._answer = answer
 
+    def sync(self, function, *args):
+        return asyncio.run(function(*args))
+
     def nthreads(self):
         return {"a": 1, "b": 1}
 
-    def scatter(self, value, **options):
-        return value
-
-    def submit(self, function, *args, pure):
+    def submit(self, function, *args, pure, **options):
         self.submitted += 1
         return function(*args)
 
@@ -30,5 +32,5 @@ class InlineClient:
         self.submitted += len(items)
         return [function(item, **options) for item in items]
 
-    def gather(self, results):
+    async def gather(self, results, *, asynchronous):
         return self._answer(results)

@@ -8,10 +8,15 @@ import pytest
 from distributed import CancelledError
 from distributed.comm import CommClosedError
 
+from daskdl.cluster.bus.scheduler_plugin import evict
 from daskdl.cluster.crew import Crew
 from daskdl.cluster.mailbox import Mailbox, SessionPlugin
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.orders import EndEpoch, MemberGone, Stop, TrainPhase
+from daskdl.cluster.probation import try_out
+from daskdl.cluster.reports import WorkerGone
+from daskdl.cluster.session import run_member, snapshot
+from daskdl.cluster.silence import LOOKS
 from daskdl.data.plan import plan_minibatches
 from daskdl.errors import (
     BusClosedError,
@@ -19,6 +24,7 @@ from daskdl.errors import (
     DataError,
     OptionError,
     StepTimeoutError,
+    WorkerLostError,
 )
 from daskdl.training.state import NetworkState
 
@@ -35,8 +41,8 @@ STATE = NetworkState(
 class FakeFuture:
     """A member's task that the test ends."""
 
-    def __init__(self):
-        self.status = "pending"
+    def __init__(self, status="pending"):
+        self.status = status
         self.outcome = None
 
     def add_done_callback(self, callback):
@@ -44,6 +50,9 @@ class FakeFuture:
 
     def finish(self, outcome):
         self.status, self.outcome = "finished", outcome
+
+    def exception(self, timeout):
+        return self.outcome
 
     def result(self, timeout):
         if isinstance(self.outcome, BaseException):
@@ -63,6 +72,10 @@ class FakeClient:
         self.answers = {}
         self.cancelled = []
         self.resources = {}
+        self.trials = {}
+        self.networks = {}
+        self.silence_s = {}
+        self.evicted = []
         self._in_loop = False
 
     def scheduler_info(self, n_workers):
@@ -91,20 +104,28 @@ class FakeClient:
         finally:
             self._in_loop = False
 
-    async def run(self, function, session, order, *, workers, on_error):
+    async def run(self, function, session, order=None, *, workers, on_error):
         (address,) = workers
         answer = self.answers.get(address)
         if answer == "never":
             await asyncio.sleep(3600)
         if isinstance(answer, Exception):
             return {address: answer}
+        if function is snapshot:
+            return {address: self.networks.get(address)}
         self.delivered.append((address, order))
         return {address: None}
 
-    def scatter(self, state, **options):
-        return state
+    def run_on_scheduler(self, function, *args):
+        if function is evict:
+            self.evicted.append(args[1])
+        return self.silence_s
 
-    def submit(self, function, spec, rank, address, state, **options):
+    def submit(self, function, *args, workers, **options):
+        if function is try_out:
+            return self.trials.setdefault(workers[0], FakeFuture("finished"))
+        if function is not run_member:
+            return "the network"
         self.needed = options["resources"]
         self.futures.append(FakeFuture())
         return self.futures[-1]
@@ -114,9 +135,11 @@ class FakeClient:
 
 
 def crew_on(client, workers=None, resources=None):
-    source = SimpleNamespace(partitions=("p0", "p1", "p2"))
+    source = SimpleNamespace(partitions=("p0", "p1", "p2"), in_memory=True)
     data = SimpleNamespace(source=source, normalizer=None)
-    return Crew(client, SharedTrainingMaster(), data, workers, resources)
+    crew = Crew(client, SharedTrainingMaster(), data, workers, resources)
+    crew._installed = frozenset(client.workers)
+    return crew
 
 
 @pytest.fixture
@@ -236,11 +259,81 @@ def test_a_connection_that_breaks_is_no_failure(crew, client):
     assert [address for address, _ in client.delivered] == ["a", "c"]
 
 
-def test_a_worker_that_takes_no_order_is_named(crew, client, monkeypatch):
+def test_a_worker_that_takes_no_order_counts_as_gone(crew, client, monkeypatch, caplog):
+    """It may wake up again, but nobody waits for it or asks it any more."""
     monkeypatch.setattr("daskdl.cluster.crew.DELIVERY_TIMEOUT_S", 0.01)
     client.answers["c"] = "never"
-    with pytest.raises(StepTimeoutError, match=r"workers \['c'\] must take an order"):
-        crew.order_all(EndEpoch())
+    crew.order_all(EndEpoch())
+    assert crew.next_event() == WorkerGone("c")
+    assert client.evicted == ["c"]
+    assert "c must take an order in 0.01 s, it did not" in caplog.text
+
+
+def test_a_member_without_heartbeats_counts_as_gone(crew, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.crew.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    client.silence_s = {"a": 1.0, "b": 61.0}
+    events = [crew.next_event() for _ in range(LOOKS + 1)]
+    assert events == [None] * (LOOKS - 1) + [WorkerGone("b"), None]
+
+
+def test_a_worker_that_did_not_answer_when_the_fit_began_is_left_out(client):
+    crew = crew_on(client)
+    crew._installed = frozenset("ac")
+    crew.start(STATE)
+    assert sorted(crew.addresses.values()) == ["a", "c"]
+
+
+def test_workers_that_are_needed_and_do_not_answer_are_named(client):
+    crew = crew_on(client, 3)
+    crew._installed = frozenset("ac")
+    with pytest.raises(
+        StepTimeoutError, match="workers 'b' must answer before the fit"
+    ):
+        crew.start(STATE)
+
+
+def test_a_cluster_without_workers_is_told(client):
+    client.workers.clear()
+    with pytest.raises(WorkerLostError, match="at least one worker must be there"):
+        crew_on(client).start(STATE)
+
+
+def test_a_newcomer_that_cannot_take_part_does_not_join(crew, client, caplog):
+    client.workers.append("d")
+    client.trials["d"] = FakeFuture("error")
+    client.trials["d"].outcome = ImportError("no cupy")
+    assert crew.newcomers() == crew.newcomers() == []
+    assert (
+        "newcomer d must show that it can take part, it failed with Imp" in caplog.text
+    )
+
+
+def test_a_newcomer_on_trial_holds_nobody_up_for_long(crew, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.probation.PATIENCE_S", 0.01)
+    client.workers.append("d")
+    client.trials["d"] = FakeFuture()
+    assert crew.newcomers() == []
+    client.trials["d"].finish(None)
+    assert crew.newcomers() == ["d"]
+
+
+def test_a_newcomer_that_goes_is_forgotten(crew, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.probation.PATIENCE_S", 0.01)
+    client.workers.append("d")
+    client.trials["d"] = FakeFuture()
+    crew.newcomers()
+    client.workers.remove("d")
+    assert crew.newcomers() == []
+    assert client.cancelled == [client.trials["d"]]
+
+
+def test_a_snapshot_comes_from_whoever_answers(crew, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.crew.DELIVERY_TIMEOUT_S", 0.01)
+    crew._master = SharedTrainingMaster(peer_timeout_s=0.01)
+    client.answers.update(a="never", b=CommClosedError("gone"))
+    client.networks["c"] = STATE
+    assert crew.snapshot() is STATE
 
 
 def test_nobody_waits_for_a_worker_that_went_meanwhile(crew, client):

@@ -1,0 +1,193 @@
+"""Workers that come while a fit runs show that they can take part before they join.
+
+A newcomer may be killed or stopped as it joins, lack a package, have another daskdl, or
+not see the data. None of that may touch the members: it is tried in a task of its own,
+beside the fit, with its own time-out.
+"""
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from distributed import Client, Future, get_worker
+
+from daskdl.cluster.bus import get_bus
+from daskdl.cluster.bus.installation import installed_version
+from daskdl.cluster.mailbox import PLUGIN_NAME
+from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.data.plan import Minibatch
+from daskdl.data.reader import MinibatchReader
+from daskdl.data.sources.source import Partition
+from daskdl.errors import ClusterError
+from daskdl.nn.build import build_network
+from daskdl.nn.conf.network import configuration_from_dict
+
+logger = logging.getLogger(__name__)
+
+# Whoever began a moment ago is waited for between two epochs, so that a worker which
+# came during the last one, however short, trains in the next.
+PATIENCE_S = 3.0
+LOOK_AGAIN_S = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What a newcomer is tried with.
+
+    Parameters
+    ----------
+    version : str
+        That of daskdl here, which it must have too.
+    configuration : dict
+        Of the network.
+    normalizer : Normalizer or None
+    minibatch : Minibatch or None
+        One that it must be able to read; None where the data travel in any case.
+    partitions : mapping of int to Partition
+        Those of the minibatch.
+    """
+
+    version: str
+    configuration: dict[str, Any]
+    normalizer: Normalizer | None = None
+    minibatch: Minibatch | None = None
+    partitions: Mapping[int, Partition] = field(default_factory=dict)
+
+
+def try_out(trial: Trial) -> None:
+    """Do once what a member does. Runs as a Dask task on a newcomer.
+
+    Raises
+    ------
+    ClusterError
+        When it has another daskdl, or lacks the bus or the mailboxes.
+    Exception
+        Whatever keeps it from building the network, or reading and scoring a minibatch.
+    """
+    found = installed_version()
+    if found != trial.version:
+        raise ClusterError(f"daskdl must be {trial.version}, got {found}")
+    worker = get_worker()
+    get_bus(worker)
+    if PLUGIN_NAME not in worker.plugins:
+        raise ClusterError(f"the worker must have the plugin {PLUGIN_NAME}")
+    network = build_network(configuration_from_dict(trial.configuration))
+    if trial.minibatch is None:
+        return
+    network.normalizer = trial.normalizer
+    network.compute_score(MinibatchReader(trial.partitions).read(trial.minibatch))
+
+
+@dataclass
+class _OnTrial:
+    future: Future
+    since_s: float
+    is_late: bool = False
+
+
+class Probation:
+    """Keep book of the newcomers of one fit.
+
+    Parameters
+    ----------
+    client : Client
+    timeout_s : float
+        How long a newcomer may take before it is told that one is late.
+    submit_options : dict
+        Of the tasks that try them out.
+    """
+
+    def __init__(
+        self, client: Client, timeout_s: float, submit_options: Mapping[str, Any]
+    ) -> None:
+        self._client = client
+        self._timeout_s = timeout_s
+        self._submit_options = submit_options
+        self._on_trial: dict[str, _OnTrial] = {}
+        self._refused: set[str] = set()
+
+    def refuse(self, address: str) -> None:
+        """Never ask a worker again, in this fit."""
+        self._refused.add(address)
+
+    def willing(self, free: Iterable[str]) -> list[str]:
+        """Return those of `free` that were not refused."""
+        return [address for address in free if address not in self._refused]
+
+    def look(self, free: Iterable[str], trial: Trial) -> None:
+        """Begin to try out who is new; drop who went or failed, tell who is late."""
+        there = self.willing(free)
+        for address in self._on_trial.keys() - set(there):
+            self._cancel(address)
+        for address in there:
+            if address not in self._on_trial:
+                self._begin(address, trial)
+            else:
+                self._judge(address)
+
+    def passed(self) -> list[str]:
+        """Return who may join."""
+        return [
+            address
+            for address, each in self._on_trial.items()
+            if each.future.status == "finished"
+        ]
+
+    def has_just_begun(self) -> bool:
+        """Whether a newcomer should be waited for a moment longer."""
+        latest_s = time.monotonic() - PATIENCE_S
+        return any(
+            each.future.status == "pending" and each.since_s > latest_s
+            for each in self._on_trial.values()
+        )
+
+    def close(self) -> None:
+        """Give up all trials."""
+        for address in list(self._on_trial):
+            self._cancel(address)
+
+    def _begin(self, address: str, trial: Trial) -> None:
+        future = self._client.submit(
+            try_out,
+            trial,
+            workers=[address],
+            allow_other_workers=False,
+            pure=False,
+            retries=0,
+            **self._submit_options,
+        )
+        self._on_trial[address] = _OnTrial(future, time.monotonic())
+
+    def _judge(self, address: str) -> None:
+        each = self._on_trial[address]
+        status = each.future.status
+        if status == "finished":
+            return
+        if status == "error":
+            self._refuse(address, f"failed with {each.future.exception(1)!r}")
+        elif status != "pending":
+            # Cancelled, or lost with its worker: whoever is there is tried again.
+            self._cancel(address)
+        elif time.monotonic() - each.since_s > self._timeout_s and not each.is_late:
+            # Busy with other tasks, or stopped: it costs nothing to keep the door open.
+            each.is_late = True
+            _tell(address, f"did not within {self._timeout_s:g} s")
+
+    def _refuse(self, address: str, reason: str) -> None:
+        _tell(address, reason)
+        self._refused.add(address)
+        self._cancel(address)
+
+    def _cancel(self, address: str) -> None:
+        self._client.cancel([self._on_trial.pop(address).future])
+
+
+def _tell(address: str, what: str) -> None:
+    logger.warning(
+        "Session: newcomer %s must show that it can take part, it %s. The fit goes on "
+        "without it.",
+        address,
+        what,
+    )

@@ -1,0 +1,108 @@
+"""Which workers of a cluster a fit was asked to use."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from distributed import Client
+
+from daskdl.checks import check_positive, some
+from daskdl.errors import OptionError, StepTimeoutError, WorkerLostError
+
+
+class Selection:
+    """Choose among the workers that are there.
+
+    Parameters
+    ----------
+    client : Client
+        A synchronous client.
+    wanted : sequence of str or int, optional
+        Addresses, or how many; ``None`` takes all that the cluster has.
+    resources : dict of str to float
+        What a worker must offer.
+
+    Raises
+    ------
+    OptionError
+        If resources are no amounts.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        wanted: Sequence[str] | int | None,
+        resources: Mapping[str, float],
+    ) -> None:
+        for name, amount in resources.items():
+            check_positive("Session", f"resources[{name!r}]", amount)
+        self._client = client
+        self._wanted = wanted
+        self._resources = resources
+
+    def suitable(self) -> list[str]:
+        """Return workers that are there, were not excluded by name, and can do it."""
+        there = sorted(self._offering())
+        if self._wanted is None or isinstance(self._wanted, int):
+            return there
+        return [address for address in there if address in self._wanted]
+
+    def vacancies(self, members: int) -> int | None:
+        """Return how many may join besides so many members, None for all."""
+        return max(0, self._wanted - members) if isinstance(self._wanted, int) else None
+
+    def check(self, found: Collection[str], answering: Collection[str]) -> None:
+        """Refuse to begin with too few.
+
+        Parameters
+        ----------
+        found : collection of str
+            Who would take part.
+        answering : collection of str
+            Whoever is there and answers.
+
+        Raises
+        ------
+        WorkerLostError
+            When there is no worker at all.
+        StepTimeoutError
+            When workers that are needed do not answer.
+        OptionError
+            When the cluster does not have what was asked for.
+        """
+        n_wanted = self._wanted if isinstance(self._wanted, int) else 1
+        if len(found) >= n_wanted:
+            return
+        there = sorted(self._client.nthreads())
+        if not there:
+            raise WorkerLostError(
+                "Session: at least one worker must be there, got none. Start workers, "
+                "and try again."
+            )
+        if silent := sorted(set(self.suitable()) - set(answering)):
+            raise StepTimeoutError(
+                f"Session: workers {some(silent)} must answer before the fit starts, "
+                "they do not. End them, or ask for fewer workers."
+            )
+        if self._resources:
+            raise OptionError(
+                f"Session: {n_wanted} workers must offer {self._resources}, got "
+                f"{len(found)} of {len(there)} that do. Start workers with "
+                "--resources, or leave resources out."
+            )
+        raise OptionError(
+            f"Session: workers must be workers of the cluster, got "
+            f"{self._wanted!r}; it has {len(there)}: {some(there)}."
+        )
+
+    def _offering(self) -> list[str]:
+        if not self._resources:
+            return list(self._client.nthreads())
+        # From 2025.4 to 2026.3 it lists five workers unless it is told not to.
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        return [
+            address
+            for address, worker in workers.items()
+            if all(
+                worker["resources"].get(name, 0) >= amount
+                for name, amount in self._resources.items()
+            )
+        ]
