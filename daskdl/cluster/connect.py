@@ -19,8 +19,10 @@ from dask.utils import parse_bytes
 from distributed import Client, LocalCluster, Security
 from distributed.comm import connect as open_comm
 from distributed.comm import get_address_host_port
+from distributed.versions import get_versions
 
 from daskdl.checks import check_at_least, check_positive
+from daskdl.cluster.calls import call_each
 from daskdl.cluster.versions import check_versions
 from daskdl.errors import ClusterError, OptionError, SchedulerUnreachableError
 
@@ -146,8 +148,25 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
 def _remote(options: ClusterOptions) -> Iterator[Client]:
     with _join(options) as client:
         _await_workers(client, options)
-        check_versions(client.get_versions(packages=["daskdl"]))
+        check_versions(_versions(client, options))
         yield client
+
+
+def _versions(client: Client, options: ClusterOptions) -> dict[str, Any]:
+    """Return what ``client.get_versions`` does, without waiting for who is stopped."""
+    packages = ["daskdl"]
+    workers = client.sync(
+        call_each,
+        client,
+        get_versions,
+        dict.fromkeys(client.nthreads(), (packages,)),
+        options.timeout_s,
+    )
+    return {
+        "client": get_versions(packages),
+        "scheduler": client.run_on_scheduler(get_versions, packages),
+        "workers": workers.values,
+    }
 
 
 def _join(options: ClusterOptions) -> Client:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from distributed import Client
+from distributed import Client, KilledWorker
 
 from daskdl.cluster.crew import Crew
 from daskdl.cluster.masters.options import TrainingMaster
@@ -260,8 +260,8 @@ class Driver:
                 event.error,
             )
             self._crew.dismiss([address], "it failed to start")
-        elif isinstance(event.error, BusClosedError):
-            # Its worker is closing, which the scheduler may say a moment later.
+        elif isinstance(event.error, BusClosedError | KilledWorker):
+            # Its worker is closing or dead, which we may hear of a moment later.
             self._lose(address, ledger)
         else:
             self._fail(event)

@@ -15,7 +15,7 @@ def check_versions(versions: Mapping[str, Any]) -> None:
     Parameters
     ----------
     versions : mapping
-        What ``distributed.Client.get_versions(packages=["daskdl"])`` returned.
+        As ``distributed.Client.get_versions(packages=["daskdl"])`` returns them.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from distributed import Client, LocalCluster
 
 from daskdl import Dense, Output
 from daskdl.cluster.bus.protocol import PLUGIN_NAME as BUS
+from daskdl.cluster.calls import call_each
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.mailbox import PLUGIN_NAME as SESSIONS
 from daskdl.cluster.masters.options import (
@@ -30,7 +31,7 @@ N_FEATURES, N_CLASSES = 16, 4
 PARTS = 24
 TRAINED, PREDICTED = 100, 800  # rows of a part
 EPOCHS = 4
-START_TIMEOUT_S = 40
+START_TIMEOUT_S = 60
 LEFT_WITHIN_S = 15
 MASTERS = {
     "sharing": SharedTrainingMaster(start_timeout_s=20, peer_timeout_s=20),
@@ -216,17 +217,18 @@ def left_on(client: Client) -> list[str]:
         ]
 
     found = list(client.run_on_scheduler(on_scheduler))
-    # Whoever was killed a moment ago gives an error instead of a list.
-    for items in client.run(on_worker, on_error="return").values():
-        found += items if isinstance(items, list) else []
+    everyone = dict.fromkeys(client.nthreads(), ())
+    answers = client.sync(call_each, client, on_worker, everyone, LEFT_WITHIN_S)
+    for items in answers.values.values():
+        found += items
     return found
 
 
 class Newcomer:
     """A worker that comes in the middle of a fit, and what happens to it.
 
-    To be the fit's ``on_epoch``: after the first epoch it starts the worker, waits until
-    the scheduler knows it, and `delay_s` seconds later sends it a signal, if any.
+    To be the fit's ``on_epoch``: after the first epoch it starts the worker, waits
+    until the scheduler knows it, and `delay_s` seconds later sends it a signal, if any.
     """
 
     def __init__(
@@ -237,30 +239,35 @@ class Newcomer:
         delay_s: float = 0.0,
         **environment: str,
     ) -> None:
-        self.address = ""
+        self.delay_s = delay_s
         self._workers = workers
         self._sends = sends
-        self._delay_s = delay_s
         self._environment = environment
+        self._process: Any = None
         self._timer: threading.Timer | None = None
 
     def __call__(self, network: Any) -> None:
-        if self.address:
-            return
-        before = self._workers.pids()
-        process = self._workers.spawn(**self._environment)
+        if self._process is None:
+            self.start()
+            self.arrive()
+
+    def start(self) -> None:
+        self._process = self._workers.spawn(**self._environment)
+
+    def arrive(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
-        while not (after := self._workers.pids().keys() - before.keys()):
+        while self._process.pid not in self._workers.pids().values():
             assert time.monotonic() < deadline, "the newcomer did not come"
-            time.sleep(0.005)
-        (self.address,) = after
+            threading.Event().wait(0.005)
         if self._sends is not None:
-            self._timer = threading.Timer(
-                self._delay_s, process.send_signal, (self._sends,)
-            )
+            strike = self._process.send_signal
+            self._timer = threading.Timer(self.delay_s, strike, (self._sends,))
             self._timer.start()
 
-    def join(self) -> None:
-        """Wait until its fate has come."""
+    def end(self) -> None:
+        """Wait until its fate has come, and end what is left of it."""
         if self._timer is not None:
             self._timer.join()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()

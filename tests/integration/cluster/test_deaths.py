@@ -1,19 +1,149 @@
-"""Kill -9 of one of three workers, at any moment of what they do; two are left."""
+"""Kill -9 of a worker at any moment of what the cluster does; others are left.
 
+Named moments first, each of which ended in an error or a hang before; then, if asked
+for, moments that are drawn over the whole length.
+"""
+
+import os
 import random
+import signal
 import sys
+import threading
+from dataclasses import replace
 
 import pytest
 
+from daskdl.cluster import crew, inference
+from daskdl.cluster.bus import installation
+from daskdl.cluster.crew import Crew
+from daskdl.cluster.stats.events import FitStarted
+from daskdl.errors import WorkerLostError
 from tests.integration.cluster.disturbed import (
+    MASTERS,
     OPERATIONS,
+    Newcomer,
     WorkerProcesses,
     assert_nothing_is_left,
+    evaluate,
+    fit,
     killed_at,
+    predict,
     timed,
 )
 
 RUNS = 25  # of each operation
+# What the client calls at a moment of a fit, and which of the calls it is.
+MOMENTS = {
+    "the plugins are put on it": (installation, "call_each", 2),
+    "the network is sent": (crew, "share_state", 1),
+    "the first order is given": (Crew, "order", 1),
+    "the fit is finished": (Crew, "order_all", 2),
+}
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    with WorkerProcesses(tmp_path_factory.mktemp("workers")) as started:
+        yield started
+
+
+@pytest.fixture
+def client(workers):
+    workers.at_least(3)
+    yield workers.client
+    assert_nothing_is_left(workers.client)
+
+
+def just_before(monkeypatch, place, name, number, happen):
+    """Have something happen just before a function is called for the n-th time."""
+    real = getattr(place, name)
+    calls = []
+
+    def called(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == number:
+            happen()
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(place, name, called)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_fit_goes_on_when_a_worker_is_killed_as(client, workers, monkeypatch, moment):
+    pid = min(workers.pids().values())
+    just_before(
+        monkeypatch, *MOMENTS[moment], happen=lambda: os.kill(pid, signal.SIGKILL)
+    )
+    fit(client, epochs=1)
+
+
+@pytest.mark.parametrize("operation", [evaluate, predict])
+def test_results_are_whole_when_the_worker_that_has_the_network_is_killed(
+    client, workers, monkeypatch, operation
+):
+    real = inference.share_state
+
+    def share_and_kill(*args, **options):
+        shared = real(*args, **options)
+        shared.result()
+        (holder,) = client.who_has(shared)[shared.key]
+        os.kill(workers.pids()[holder], signal.SIGKILL)
+        return shared
+
+    monkeypatch.setattr(inference, "share_state", share_and_kill)
+    operation(client)
+
+
+def test_newcomers_that_die_stop_or_lack_a_package_are_left_out(
+    client, workers, caplog
+):
+    """One of each comes during the first epoch, and the fit ends with its own."""
+    newcomers = [
+        Newcomer(workers, sends=signal.SIGKILL),
+        Newcomer(workers, sends=signal.SIGSTOP),
+        Newcomer(workers, DASKDL_BACKEND_PRIORITY_GPU="cupy"),
+    ]
+
+    def come(network):
+        if network.epoch_count == 1:
+            for newcomer in newcomers:
+                newcomer.arrive()
+
+    def begin(event):
+        if isinstance(event, FitStarted):
+            for newcomer in newcomers:
+                newcomer.start()
+
+    try:
+        front = fit(client, "averaging", epochs=3, on_epoch=come, on_event=begin)
+    finally:
+        for newcomer in newcomers:
+            newcomer.end()
+    assert len({epoch.workers for epoch in front.last_fit.epochs}) == 1
+    assert front.last_fit.lost == []
+
+
+def test_a_member_that_is_stopped_is_given_up(client, workers, monkeypatch, caplog):
+    monkeypatch.setattr("daskdl.cluster.silence.LEAST_LIMIT_S", 2.0)
+    monkeypatch.setitem(
+        MASTERS, "sharing", replace(MASTERS["sharing"], peer_timeout_s=10)
+    )
+    pid = min(workers.pids().values())
+    try:
+        front = fit(client, epochs=2, on_epoch=lambda _: os.kill(pid, signal.SIGSTOP))
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    assert len(front.last_fit.lost) == 1
+    assert "must give a sign of life in 5 s, it did not" in caplog.text
+
+
+def test_without_any_worker_left_an_evaluation_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.calls.NO_WORKER_TIMEOUT_S", 1.0)
+    with WorkerProcesses(tmp_path) as workers:
+        (pid,) = workers.at_least(1).values()
+        threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
+        with pytest.raises(WorkerLostError, match="at least one worker must be left"):
+            evaluate(workers.client)
 
 
 @pytest.mark.slow
@@ -36,4 +166,22 @@ def test_a_worker_is_killed_at_any_moment(tmp_path, name, nanny):
             sys.stdout.write(f"run {run}: at {moment_s:.2f} of {length_s:.2f} s\n")
             victim = rng.choice(sorted(pids))
             killed_at(operation, workers.client, pids[victim], moment_s)
+            assert_nothing_is_left(workers.client)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("master", MASTERS)
+@pytest.mark.parametrize("fate", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_newcomer_is_lost_at_any_moment(tmp_path, master, fate):
+    seed = random.SystemRandom().randrange(10**6)
+    sys.stdout.write(f"seed {seed}\n")
+    rng = random.Random(seed)
+    with WorkerProcesses(tmp_path) as workers:
+        for run in range(5):
+            workers.at_least(2)
+            newcomer = Newcomer(workers, sends=fate, delay_s=rng.uniform(0, 2))
+            sys.stdout.write(f"run {run}: {newcomer.delay_s:.2f} s after it came\n")
+            fit(workers.client, master, epochs=10, on_epoch=newcomer)
+            newcomer.end()
             assert_nothing_is_left(workers.client)

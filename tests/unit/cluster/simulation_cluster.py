@@ -23,6 +23,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.plan import plan_minibatches
 from daskdl.data.scan import PartitionFacts
 from daskdl.data.sources.source import Partition, Source
+from daskdl.errors import MissingExtraError
 from daskdl.training.preparation import PreparedData
 from daskdl.training.state import NetworkState, load_state, state_of
 from tests.unit.cluster.simulation_bus import SimulatedBus, SimulatedTopic
@@ -117,6 +118,7 @@ class Worker:
     address: str
     fate: Fate | None = None
     from_epoch: int = 0  # when it joins the cluster
+    is_unfit: bool = False  # its task fails before it is ready
     rank: int | None = None
     actor: Actor | None = None
     mailbox: "SimulatedMailbox | None" = None
@@ -198,6 +200,8 @@ class SimulatedCluster:
     ) -> NetworkState:
         """What ``run_member`` does, without Dask."""
         self.world.pause()
+        if worker.is_unfit:
+            raise MissingExtraError("Worker: a package must be installed, it is not.")
         load_state(network, state)
         worker.network = network
         sharing = isinstance(spec.master, SharedTrainingMaster)
@@ -275,6 +279,11 @@ class SimulatedCrew:
 
     def ready(self, rank: int) -> None:
         self._ready.add(rank)
+
+    def dismiss(self, addresses: Sequence[str], reason: str) -> None:
+        for rank, worker in list(self._alive.items()):
+            if worker.address in addresses:
+                del self._alive[rank]
 
     def lose(self, address: str) -> int | None:
         ranks = {worker.address: rank for rank, worker in self._alive.items()}
@@ -365,7 +374,11 @@ class Outcome:
 
     @property
     def survivors(self) -> list[Worker]:
-        return [w for w in self.cluster.workers if w.rank is not None and w.is_there]
+        return [
+            worker
+            for worker in self.cluster.workers
+            if worker.rank is not None and worker.is_there and not worker.is_unfit
+        ]
 
 
 def simulate(

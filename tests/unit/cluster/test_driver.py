@@ -3,6 +3,7 @@
 from collections import deque
 
 import pytest
+from distributed import KilledWorker
 
 from daskdl.cluster import driver as driver_module
 from daskdl.cluster.driver import Driver
@@ -11,6 +12,7 @@ from daskdl.cluster.orders import EndEpoch, Finish
 from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.stats.events import EpochFinished, FitFinished, FitStarted
 from daskdl.errors import (
+    BusClosedError,
     ClusterError,
     DataError,
     StepTimeoutError,
@@ -50,6 +52,12 @@ class ScriptedCrew:
     def dismiss_late(self):
         self.orders.append("dismiss")
         self.not_ready.clear()
+
+    def dismiss(self, addresses, reason):
+        self.orders.append("dismiss")
+        for address in addresses:
+            self.not_ready.remove(address)
+            self.lose(address)
 
     def next_event(self):
         return self.events.popleft() if self.events else None
@@ -149,6 +157,34 @@ def test_a_newcomer_that_does_not_start_is_left_out(driver):
     driver._crew.not_ready = ["c"]
     driver._let_join(1)
     assert driver._crew.orders == ["start", "dismiss"]
+
+
+def test_a_newcomer_that_fails_to_start_is_left_out(driver, caplog):
+    driver._epoch = 1
+    driver._crew.addresses[2] = "c"
+    driver._crew.not_ready = ["c"]
+    driver._crew.events.append(MemberFailed(2, MemoryError("no more")))
+    driver._await_ready()
+    assert driver._crew.orders == ["dismiss"]
+    assert "newcomer c must start, it failed with MemoryError" in caplog.text
+
+
+def test_a_newcomer_that_goes_before_it_started_is_no_loss(driver):
+    driver._epoch = 1
+    driver._crew.addresses[2] = "c"
+    driver._crew.not_ready = ["c"]
+    driver._lose("c", None)
+    assert driver.report.lost == []
+
+
+@pytest.mark.parametrize(
+    "error", [BusClosedError("closing"), KilledWorker("t", None, 0)]
+)
+def test_a_member_whose_worker_is_closing_is_lost(driver, error):
+    """Its task ends with an error before the scheduler says that the worker went."""
+    driver._crew.events.append(MemberFailed(1, error))
+    driver.fit(1, shuffle=False)
+    assert [lost.worker for lost in driver.report.lost] == ["b"]
 
 
 def test_a_newcomer_starts_with_the_number_of_the_epoch(driver, monkeypatch):

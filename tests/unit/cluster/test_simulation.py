@@ -89,7 +89,14 @@ def disturbed_fit(monkeypatch, seed, make_master, **options):
         worker.fate = random_fate(rng, epochs)
     for number in range(rng.randint(0, 2)):
         fate = random_fate(rng, epochs) if rng.random() < 0.5 else None
-        workers.append(Worker(f"late{number}", fate, from_epoch=rng.randint(1, 2)))
+        workers.append(
+            Worker(
+                f"late{number}",
+                fate,
+                from_epoch=rng.randint(1, 2),
+                is_unfit=rng.random() < 0.3,
+            )
+        )
     return simulate(
         monkeypatch,
         seed,
