@@ -99,6 +99,7 @@ class Crew:
         self._data = data
         # Before the peers of a silent member give up themselves.
         self._silent = SilentWorkers(client, master.peer_timeout_s / 2)
+        self._delivery_s = min(DELIVERY_TIMEOUT_S, self._silent.limit_s)
         self._trial: Trial | None = None
         self._probation = Probation(
             client,
@@ -265,10 +266,10 @@ class Crew:
             if rank in self._members
         }
         with self._scheduler_must_answer():
-            answers = self._deliver(by_address, DELIVERY_TIMEOUT_S)
+            answers = self._deliver(by_address, self._delivery_s)
             for address in answers.silent:
                 self._give_up(
-                    address, f"take an order in {DELIVERY_TIMEOUT_S:g} s, it did not"
+                    address, f"take an order in {self._delivery_s:g} s, it did not"
                 )
         for address, error in answers.failed.items():
             raise ClusterError(

@@ -259,9 +259,9 @@ def test_a_connection_that_breaks_is_no_failure(crew, client):
     assert [address for address, _ in client.delivered] == ["a", "c"]
 
 
-def test_a_worker_that_takes_no_order_counts_as_gone(crew, client, monkeypatch, caplog):
+def test_a_worker_that_takes_no_order_counts_as_gone(crew, client, caplog):
     """It may wake up again, but nobody waits for it or asks it any more."""
-    monkeypatch.setattr("daskdl.cluster.crew.DELIVERY_TIMEOUT_S", 0.01)
+    crew._delivery_s = 0.01
     client.answers["c"] = "never"
     crew.order_all(EndEpoch())
     assert crew.next_event() == WorkerGone("c")
