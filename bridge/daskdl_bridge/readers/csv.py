@@ -32,7 +32,8 @@ __all__ = ["CsvReader", "open_parts"]
 # As pyarrow has it.
 _BLOCK_BYTES = 1 << 20
 
-_REWRITTEN = pacsv.ParseOptions(newlines_in_values=True)
+# An empty line is a row whose only cell is null.
+_REWRITTEN = pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
 
 _SPANNING = (
     " If cells may span lines, give multi_line=True (in a job multi_line: true)."

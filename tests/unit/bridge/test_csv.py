@@ -119,6 +119,13 @@ def test_lines_of_blanks_are_no_rows(tmp_path):
     assert batch.features.tolist() == [[1, 2], [3, 4]]
 
 
+def test_null_in_the_only_column_that_is_read_is_a_row(tmp_path):
+    """Also where a cell keeps pyarrow from reading the file as it is."""
+    text = 'id,features\na"b,1\n"c"d,\ne,2\n'
+    with pytest.raises(DataError, match="'features' must hold .* row 1 is null"):
+        load_one(write_text(tmp_path / "x.csv", text), require_labels=False)
+
+
 def test_row_may_be_longer_than_a_block_of_pyarrow(tmp_path):
     path = write_text(tmp_path / "x.csv", f"id,features\n{'x' * 3_000_000},1\n")
     batch = load_one(path, key="id", require_labels=False)
