@@ -122,7 +122,7 @@ def test_lines_of_blanks_are_no_rows(tmp_path):
 def test_null_in_the_only_column_that_is_read_is_a_row(tmp_path):
     """Also where a cell keeps pyarrow from reading the file as it is."""
     text = 'id,features\na"b,1\n"c"d,\ne,2\n'
-    with pytest.raises(DataError, match="'features' must hold .* row 1 is null"):
+    with pytest.raises(DataError, match=r"'features' must hold .* row 1 is null"):
         load_one(write_text(tmp_path / "x.csv", text), require_labels=False)
 
 
