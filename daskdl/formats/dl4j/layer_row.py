@@ -21,7 +21,11 @@ from daskdl.formats.dl4j.java import (
     in_order,
     shown,
 )
-from daskdl.formats.dl4j.training import read_regularization, write_regularization
+from daskdl.formats.dl4j.training import (
+    read_regularization,
+    with_lost_schedule,
+    write_regularization,
+)
 
 GROUP = "daskdl.dl4j_layers"
 PACKAGE = "org.deeplearning4j.nn.conf.layers."
@@ -53,6 +57,7 @@ class LayerRow:
     def read(self, value: Mapping[str, Json], where: str) -> dict[str, Any]:
         """Return the mapping of a layer; what means nothing here goes to `dl4j`."""
         self._check_twins(value, where)
+        value = with_lost_schedule(value)
         mapping = self.java.read(value, where)
         if self.is_regularized:
             for name in _SUFFIXES:

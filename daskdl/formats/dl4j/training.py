@@ -83,6 +83,22 @@ def _write_updater(value: Any) -> Json:
 
 UPDATER = Codec(_read_updater, _write_updater)
 
+
+def with_lost_schedule(layer: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Give the updater of biases back the schedule that it had with the other one.
+
+    DL4J copies the updater of a layer for its biases, and AdaGrad's copy has a rate of
+    NaN and no schedule.
+    """
+    updater = layer.get("iupdater")
+    if not isinstance(updater, Mapping) or "learningRateSchedule" not in updater:
+        return layer
+    copied = {key: updater[key] for key in updater if key != "learningRateSchedule"}
+    if layer.get("biasUpdater") != copied:
+        return layer
+    return {**layer, "biasUpdater": updater}
+
+
 _REGULARIZATION = "org.nd4j.linalg.learning.regularization."
 
 

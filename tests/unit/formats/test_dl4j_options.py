@@ -24,6 +24,7 @@ from daskdl.formats.dl4j.training import (
     NOISE,
     UPDATER,
     read_regularization,
+    with_lost_schedule,
     write_regularization,
 )
 from daskdl.formats.dl4j.vertices import read_vertex, write_vertex
@@ -202,6 +203,11 @@ def test_a_rate_that_is_no_number_needs_a_schedule():
         UPDATER.read(lost, "iupdater")
     kept = {**lost, "learningRateSchedule": SCHEDULE.write(STEP)}
     assert UPDATER.read(kept, "iupdater")["learning_rate"] == STEP
+    assert with_lost_schedule({"iupdater": kept, "biasUpdater": lost}) == {
+        "iupdater": kept,
+        "biasUpdater": kept,
+    }
+    assert with_lost_schedule({"iupdater": kept}) == {"iupdater": kept}
 
 
 def test_no_constraints_are_null():
