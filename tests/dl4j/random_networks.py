@@ -40,7 +40,8 @@ def random_network(seed):
     described["n_batches"] = draw.randint(1, 3)
     described["batch_size"] = draw.randint(2, 5)
     if described.pop("may_pretrain", False) and draw.chance(0.5):
-        described["pretrain"] = draw.randint(1, 2)
+        # Graphs of DL4J pretrain otherwise from the second pass on.
+        described["pretrain"] = draw.randint(1, 2) if "layers" in network else 1
     return described
 
 
