@@ -48,10 +48,15 @@ class PathSinks:
     ) -> "PathSink":
         """Return a sink for a directory of Parquet files; nothing is touched yet."""
         return PathSink(
-            url=os.fspath(url).rstrip("/"),
+            url=_whole(os.fspath(url)),
             overwrite=overwrite,
             storage_options=dict(storage_options or {}),
         )
+
+
+def _whole(url: str) -> str:
+    """Return a path as it is called from any folder: workers have one of their own."""
+    return url.rstrip("/") if ":/" in url else os.path.abspath(url)
 
 
 @dataclass(frozen=True, kw_only=True)

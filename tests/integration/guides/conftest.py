@@ -79,7 +79,6 @@ class Place:
             "tcp://scheduler:8786": machines.address,
             "tcp://host:8786": machines.address,
             "/tmp/": f"{folder}/tmp/",
-            "epochs=20": "epochs=4",
         }
         for parent in ("data", "hdfs/digits", "hdfs/models", "tmp"):
             (folder / parent).mkdir(parents=True)

@@ -42,20 +42,17 @@ CONFIGURATION = dl.MultiLayerConfiguration(
 
 def names(page, network, client, examples):
     """Return what the blocks of a page take for given."""
-    rng = np.random.default_rng(1)
-    rows = rng.random((64, 2)).astype(np.float32)
-    two = {"features": rows, "labels": np.eye(2)[(rows[:, 0] > 0.5).astype(int)]}
     known = {
         "client": client,
         "configuration": CONFIGURATION,
         "features": examples.features,
+        "labels": examples.labels,
         "Client": Client,
         "daskdl": dl,
         "data": examples,
     }
     own = {
-        "docs/guide/python.md": two,
-        "docs/guide/bus.md": {"values": rows},
+        "docs/guide/bus.md": {"values": np.arange(1000.0)},
         "docs/guide/models.md": {"network": network},
         "docs/gpu.md": {
             "network": dl.DaskMultiLayer(client, CONFIGURATION),
@@ -195,7 +192,7 @@ def test_the_quick_start_lists_the_files_of_a_run(page, place):
 def test_python_trains_in_one_process_and_on_a_cluster(page, place):
     assert place.folder.joinpath("predictions", "_SUCCESS").exists()
     assert page["rows"] == 360
-    assert page["top"][0].top_n_accuracy() > page["evaluation"].accuracy() > 0.8
+    assert page["top"][0].top_n_accuracy() > page["evaluation"].accuracy() > 0.7
     alone = dl.load("model.safetensors")
     data = dl.DataSet(page["features"], page["labels"])
     assert alone.evaluate(data).accuracy() > 0.9

@@ -211,3 +211,13 @@ def test_missing_permission_is_not_tried_again(tmp_path, monkeypatch):
     with pytest.raises(PermissionError, match=r"not yours"):
         sink.write_part(0, columns("a"))
     assert len(failures) == 1
+
+
+def test_a_relative_path_means_the_same_on_every_worker(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sink = open_sink("out")
+    sink.prepare()
+    (tmp_path / "worker").mkdir()
+    monkeypatch.chdir(tmp_path / "worker")
+    sink.commit([sink.write_part(0, {"key": np.arange(3)})])
+    assert (tmp_path / "out" / "_SUCCESS").exists()

@@ -10,7 +10,7 @@ from tests.unit.house.sources import ROOT
 
 TESTS = ROOT / "tests"
 # Only the cluster and the command import Dask. The checks of this folder read pages,
-# and the guides are run as they stand: a release of Dask breaks tests of its own rows.
+# and guides are run as they stand: what a release of Dask breaks, other tests find.
 OF_DASK = ("dask", "distributed", "daskdl.cluster", "daskdl.cli")
 OF_PAGES = (TESTS / "unit" / "house", TESTS / "integration" / "guides")
 CHECKED = sorted(
