@@ -32,7 +32,7 @@ NOT_RUN = {
 # Blocks of Python that begin so.
 PYTHON_NOT_RUN = {"spark.read": "needs Spark: tests/spark/test_write_back.py"}
 PAGES = list(dict.fromkeys(block.page for block in blocks("python", "sh")))
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 CONFIGURATION = dl.MultiLayerConfiguration(
     updater=dl.Adam(learning_rate=0.01),
     input=dl.FeedForward(size=64),
@@ -96,15 +96,16 @@ def page(request, place, client, examples):
     if place.space is None:
         network = dl.load(place.digits["model"])
         write_files(request.param, network, examples)
-        place.space = names(request.param, network, client, examples)
+        space = names(request.param, network, client, examples)
         for block in blocks("python", "sh", page=request.param):
-            run_block(block, place, client)
+            run_block(block, place, space, client)
+        place.space = space
     return place.space
 
 
-def run_block(block, place, client):
+def run_block(block, place, space, client):
     if block.kind == "python":
-        run_python(block, place, place.space, client)
+        run_python(block, place, space, client)
         return
     for command in commands(block):
         if not command.startswith(tuple(NOT_RUN)):
