@@ -46,6 +46,11 @@ class ThresholdState:
 class ThresholdAlgorithm(ABC):
     """Chooses the threshold of each message."""
 
+    @property
+    def first_share(self) -> float | None:
+        """Share of an update that its threshold is read off; None where it is given."""
+        return None
+
     @abstractmethod
     def next_threshold(
         self, state: ThresholdState, last: LastEncoding | None
@@ -101,11 +106,13 @@ class AdaptiveThresholdAlgorithm(ThresholdAlgorithm):
 
     Parameters
     ----------
-    initial_threshold : float
-        The first threshold.
+    initial_threshold : float, optional
+        The first threshold. ``None`` reads it off the updates: so high that the share
+        `max_target_sparsity` of the first one is sent, and at once higher where updates
+        outgrow it. DL4J starts at 1e-4.
     min_target_sparsity, max_target_sparsity : float
         Below the first the threshold is multiplied by the decay rate, above the second
-        divided; between them it stays.
+        divided; between them it stays. DL4J's second is 1e-2.
     decay_rate : float
         From 0.5, less than 1; 0.966 halves the threshold in 20 messages.
 
@@ -115,14 +122,14 @@ class AdaptiveThresholdAlgorithm(ThresholdAlgorithm):
     1/16.
     """
 
-    initial_threshold: float = 1e-4
+    initial_threshold: float | None = None
     min_target_sparsity: float = 1e-4
-    max_target_sparsity: float = 1e-2
+    max_target_sparsity: float = 3e-2
     decay_rate: float = _DEFAULT_DECAY
 
     def __post_init__(self) -> None:
         who = "AdaptiveThresholdAlgorithm"
-        _check_finite_positive(who, "initial_threshold", self.initial_threshold)
+        _check_first(who, self.initial_threshold)
         check_positive(who, "min_target_sparsity", self.min_target_sparsity)
         check_at_least(
             who,
@@ -131,6 +138,11 @@ class AdaptiveThresholdAlgorithm(ThresholdAlgorithm):
             self.min_target_sparsity,
         )
         _check_decay(who, self.decay_rate)
+
+    @property
+    def first_share(self) -> float | None:
+        """The highest sparsity that is aimed at, unless the threshold is given."""
+        return self.max_target_sparsity if self.initial_threshold is None else None
 
     def next_threshold(
         self, state: ThresholdState, last: LastEncoding | None
@@ -152,21 +164,23 @@ class TargetSparsityThresholdAlgorithm(ThresholdAlgorithm):
 
     Parameters
     ----------
-    initial_threshold : float
-        The first threshold.
+    initial_threshold : float, optional
+        The first threshold. ``None`` reads it off the updates: so high that the share
+        `sparsity_target` of the first one is sent, and at once higher where updates
+        outgrow it. DL4J starts at 1e-4.
     sparsity_target : float
         Greater than 0, less than 1/16, which is what a dense message counts as.
     decay_rate : float
         From 0.5, less than 1; the factor of one change.
     """
 
-    initial_threshold: float = 1e-4
+    initial_threshold: float | None = None
     sparsity_target: float = 1e-3
     decay_rate: float = _DEFAULT_DECAY
 
     def __post_init__(self) -> None:
         who = "TargetSparsityThresholdAlgorithm"
-        _check_finite_positive(who, "initial_threshold", self.initial_threshold)
+        _check_first(who, self.initial_threshold)
         check_positive(who, "sparsity_target", self.sparsity_target)
         if self.sparsity_target >= DENSE_SPARSITY:
             raise OptionError(
@@ -174,6 +188,11 @@ class TargetSparsityThresholdAlgorithm(ThresholdAlgorithm):
                 f"got {self.sparsity_target!r}."
             )
         _check_decay(who, self.decay_rate)
+
+    @property
+    def first_share(self) -> float | None:
+        """The highest sparsity that is aimed at, unless the threshold is given."""
+        return self.sparsity_target if self.initial_threshold is None else None
 
     def next_threshold(
         self, state: ThresholdState, last: LastEncoding | None
@@ -193,13 +212,16 @@ def _steered(
     state: ThresholdState,
     last: LastEncoding | None,
     *,
-    initial: float,
+    initial: float | None,
     low: float,
     high: float,
     decay: float,
 ) -> tuple[float, ThresholdState]:
     """Lower the threshold if the last message was too sparse, raise it if too dense."""
     if last is None and math.isnan(state.threshold):
+        if initial is None:
+            # Nothing but zeros came yet: there is nothing to send either.
+            return math.nan, state
         return initial, ThresholdState(threshold=initial, sparsity=state.sparsity)
     threshold, sparsity = _where_it_stands(state, last)
     if sparsity < low:
@@ -211,7 +233,8 @@ def _steered(
 
 def _mean(values: Iterable[float]) -> float:
     known = [value for value in values if not math.isnan(value)]
-    return sum(known) / len(known) if known else math.nan
+    # Exact, so that all members get the same bits in whatever order they ask.
+    return math.fsum(known) / len(known) if known else math.nan
 
 
 def _where_it_stands(
@@ -227,6 +250,11 @@ def _check_finite_positive(who: str, option: str, value: float) -> None:
     check_positive(who, option, value)
     if not math.isfinite(value):
         raise OptionError(f"{who}: {option} must be finite, got {value!r}.")
+
+
+def _check_first(who: str, value: float | None) -> None:
+    if value is not None:
+        _check_finite_positive(who, "initial_threshold", value)
 
 
 def _check_decay(who: str, value: float) -> None:

@@ -4,7 +4,9 @@
 :func:`decode_add` and :func:`merge` are what a receiver needs.
 """
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from daskdl.encoding.algorithms import (
     ThresholdAlgorithm,
     ThresholdState,
 )
+from daskdl.encoding.magnitude import magnitude
 from daskdl.encoding.message import check_dense, check_message
 from daskdl.encoding.residual import (
     ResidualClippingPostProcessor,
@@ -30,11 +33,19 @@ from daskdl.kernels.threshold import (
     Scratch,
     bitmap_decode_add,
     bitmap_encode,
+    double,
     threshold_decode_add,
     threshold_encode,
 )
 
 _FLOAT32 = np.finfo(np.float32)
+ROUNDINGS = ("nearest", "down")
+# How many updates of the first one's size are to gather before an element is sent. With
+# fewer, most messages of the first epochs are bitmaps; see design 0012.
+_GATHERED = 3.0
+# How much a threshold may rise at once where updates outgrow it: a warm-up is followed,
+# and a single minibatch out of the ordinary does not spoil it.
+_MOST_RISE = 2.0
 
 
 class EncodingHandler:
@@ -48,6 +59,9 @@ class EncodingHandler:
         Chooses the threshold of each message.
     post_processor : ResidualPostProcessor, optional
         Changes the residual after each message.
+    rounding : {'down', 'nearest'}
+        Whether an element is sent once it has reached the threshold, as in DL4J, or
+        half of it. Both send a whole one.
     dtype : {'float32', 'float64'}
         Type of the residual and of the updates.
 
@@ -66,16 +80,20 @@ class EncodingHandler:
         *,
         algorithm: ThresholdAlgorithm | None = None,
         post_processor: ResidualPostProcessor | None = None,
+        rounding: str = "down",
         dtype: DTypeLike = np.float32,
     ) -> None:
         who = "EncodingHandler"
         check_positive(who, "size", size)
+        check_one_of(who, "rounding", rounding, ROUNDINGS)
         check_one_of(who, "dtype", np.dtype(dtype).name, ("float32", "float64"))
         if size > np.iinfo(np.int32).max:
             # The header and the positions are int32.
             raise ShapeError(f"{who}: size must be < 2**31, got {size}.")
         self._algorithm = algorithm or AdaptiveThresholdAlgorithm()
         self._post_processor = post_processor or ResidualClippingPostProcessor()
+        # How many times what an element must have reached is sent of it.
+        self._quantum = 2.0 if rounding == "nearest" else 1.0
         self._residual: FloatArray = np.zeros(size, dtype)
         # A threshold message is sent only while it is shorter than a bitmap.
         self._boundary = max(size // 16 - HEADER_INTS - 1, 0)
@@ -101,6 +119,24 @@ class EncodingHandler:
         """What the algorithm remembers; see :meth:`ThresholdAlgorithm.reduce`."""
         return self._state
 
+    @property
+    def reads_first_threshold(self) -> bool:
+        """Whether the first threshold is yet to be read off an update."""
+        is_known = self._last is not None or not math.isnan(self._state.threshold)
+        return self._algorithm.first_share is not None and not is_known
+
+    def start_from(self, state: ThresholdState) -> None:
+        """Go on from what the algorithm remembered elsewhere, before any message."""
+        self._state = state
+
+    def threshold_for(self, update: FloatArray, *, sampled: bool = False) -> float:
+        """Return the threshold that an update asks for; NaN where it is all zeros."""
+        share = self._algorithm.first_share
+        if share is None:
+            return math.nan
+        reached = _GATHERED * magnitude(update, share, sampled=sampled)
+        return self._quantum * reached
+
     def encode(
         self, update: FloatArray, iteration: int, epoch: int
     ) -> NDArray[np.int32] | None:
@@ -116,8 +152,8 @@ class EncodingHandler:
         Returns
         -------
         message : ndarray of shape (length,), int32, or None
-            ``None`` when fewer than two elements reach the threshold. The length is
-            at most ``size // 16 + 5``.
+            ``None`` when fewer than two elements are to be sent. The length is at most
+            ``size // 16 + 5``.
 
         Raises
         ------
@@ -125,10 +161,14 @@ class EncodingHandler:
             When the update has another shape or dtype.
         """
         self._check(update)
+        self._follow(update)
         chosen, self._state = self._algorithm.next_threshold(self._state, self._last)
+        if math.isnan(chosen):
+            return None
         # The header is a float32: a threshold that decays for thousands of iterations
         # must not become 0, which every element reaches.
-        tau = min(max(chosen, float(_FLOAT32.tiny)), float(_FLOAT32.max))
+        least = self._quantum * float(_FLOAT32.tiny)
+        tau = min(max(chosen, least), float(_FLOAT32.max))
         message = self._take_message(update, tau)
         if message is not None:
             self._post_processor.process(self._residual, iteration=iteration, tau=tau)
@@ -166,18 +206,43 @@ class EncodingHandler:
                 threshold=state["last_threshold"], sparsity=state["last_sparsity"]
             )
 
+    def _follow(self, update: FloatArray) -> None:
+        """Read the first threshold off an update, and rise where updates outgrow it.
+
+        An element gives one quantum a message: where many give more each time, the
+        residual grows faster than it can be sent.
+        """
+        last, state = self._last, self._state
+        known = state.threshold if last is None else last.threshold
+        is_first = math.isnan(known)
+        asked = self.threshold_for(update, sampled=not is_first)
+        if not is_first and not asked > known:
+            return
+        if last is None:
+            self._state = replace(state, threshold=_risen(known, asked))
+        else:
+            self._last = replace(last, threshold=_risen(known, asked))
+
     def _take_message(self, update: FloatArray, tau: float) -> NDArray[np.int32] | None:
+        message = self._take_reached(update, tau, tau / self._quantum)
+        if message is not None and self._quantum != 1:
+            double(message, self._residual)
+        return message
+
+    def _take_reached(
+        self, update: FloatArray, tau: float, reached: float
+    ) -> NDArray[np.int32] | None:
         size = self._residual.size
         words = size // 16
         dense = LastEncoding(threshold=tau, sparsity=None)
         if self._is_bitmap_mode:
-            bitmap, count = bitmap_encode(self._residual, tau, update=update)
+            bitmap, count = bitmap_encode(self._residual, reached, update=update)
             self._is_bitmap_mode = words < 2 or count >= (words + 5) // 2
             self._last = dense
             return bitmap
         message, count = threshold_encode(
             self._residual,
-            tau,
+            reached,
             update=update,
             boundary=self._boundary,
             truncate=False,
@@ -186,7 +251,7 @@ class EncodingHandler:
         if message is None and count >= 2:
             self._is_bitmap_mode = True
             self._last = dense
-            return bitmap_encode(self._residual, tau)[0]
+            return bitmap_encode(self._residual, reached)[0]
         length = 0 if message is None else message.size
         self._last = LastEncoding(threshold=tau, sparsity=length / size)
         return message
@@ -198,6 +263,10 @@ class EncodingHandler:
                 f"EncodingHandler: update must have shape {expected.shape} and dtype "
                 f"{expected.dtype}, got {vector.shape} and {vector.dtype}."
             )
+
+
+def _risen(known: float, asked: float) -> float:
+    return asked if math.isnan(known) else min(asked, _MOST_RISE * known)
 
 
 def decode_add(message: NDArray[Any], target: FloatArray) -> None:

@@ -207,6 +207,28 @@ def subtract_and_clear(
         kernels.subtract_entries_and_clear(message[HEADER_INTS:], total, target)
 
 
+def double(message: NDArray[np.int32], residual: FloatArray) -> None:
+    """Take what a message carries off a second time, and double its threshold.
+
+    Parameters
+    ----------
+    message : ndarray of shape (length,), int32
+        Just taken out of `residual`; of either kind. Its threshold is doubled.
+    residual : ndarray of shape (n,), float32 or float64, contiguous
+        Changed where the message has entries.
+
+    Notes
+    -----
+    What was encoded with half a threshold is then sent by whole ones: rounded to the
+    nearest, not down.
+    """
+    half = header_tau(message)
+    add = bitmap_decode_add if int(message[3]) == BITMAP else threshold_decode_add
+    message[2] = int((-half).view(np.int32))
+    add(message, residual)
+    message[2] = int((half + half).view(np.int32))
+
+
 def header_tau(message: NDArray[np.int32]) -> np.float32:
     """Return the threshold of a message."""
     tau: np.float32 = np.int32(int(message[2])).view(np.float32)

@@ -20,14 +20,16 @@ CASES = {
     case["name"]: case for case in json.loads((DATA / "algorithms.json").read_text())
 }
 ALGORITHMS = {
-    "adaptive_default": AdaptiveThresholdAlgorithm(),
+    "adaptive_default": AdaptiveThresholdAlgorithm(
+        initial_threshold=1e-4, max_target_sparsity=1e-2
+    ),
     "adaptive": AdaptiveThresholdAlgorithm(
         initial_threshold=1e-3,
         min_target_sparsity=1e-3,
         max_target_sparsity=1e-2,
         decay_rate=0.95,
     ),
-    "target_default": TargetSparsityThresholdAlgorithm(),
+    "target_default": TargetSparsityThresholdAlgorithm(initial_threshold=1e-4),
     "target": TargetSparsityThresholdAlgorithm(
         initial_threshold=1e-2, sparsity_target=5e-3, decay_rate=0.9
     ),
@@ -119,7 +121,7 @@ def test_a_state_of_another_worker_is_gone_on_from(name, sparsity):
         (
             AdaptiveThresholdAlgorithm,
             {"min_target_sparsity": 0.1},
-            "max_target_sparsity must be >= 0.1, got 0.01",
+            "max_target_sparsity must be >= 0.1, got 0.03",
         ),
         (AdaptiveThresholdAlgorithm, {"decay_rate": 0.4}, "decay_rate must be >= 0.5"),
         (AdaptiveThresholdAlgorithm, {"decay_rate": 1}, "decay_rate must be < 1"),
@@ -138,3 +140,35 @@ def test_a_state_of_another_worker_is_gone_on_from(name, sparsity):
 def test_impossible_options_are_refused(make, options, message):
     with pytest.raises(OptionError, match=message):
         make(**options)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "share"),
+    [
+        (AdaptiveThresholdAlgorithm(max_target_sparsity=0.02), 0.02),
+        (TargetSparsityThresholdAlgorithm(sparsity_target=0.005), 0.005),
+        (AdaptiveThresholdAlgorithm(initial_threshold=1e-4), None),
+        (TargetSparsityThresholdAlgorithm(initial_threshold=1e-4), None),
+        (FixedThresholdAlgorithm(), None),
+    ],
+)
+def test_a_threshold_that_is_not_given_is_read_off_at_the_target(algorithm, share):
+    assert algorithm.first_share == share
+
+
+def test_without_a_first_threshold_nothing_is_known():
+    threshold, state = AdaptiveThresholdAlgorithm().next_threshold(
+        ThresholdState(), None
+    )
+    assert math.isnan(threshold)
+    assert math.isnan(state.threshold)
+
+
+def test_the_mean_has_the_same_bits_in_any_order():
+    values = [0.1, 1e16, -1e16, 0.3]
+    algorithm = FixedThresholdAlgorithm()
+    means = {
+        algorithm.reduce([ThresholdState(threshold=v) for v in order]).threshold
+        for order in (values, values[::-1])
+    }
+    assert len(means) == 1

@@ -1,5 +1,6 @@
 """The encoder's state machine, its golden traces, and what a receiver refuses."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from daskdl.encoding.residual import (
     ResidualClippingPostProcessor,
 )
 from daskdl.errors import OptionError, ShapeError, StaleMessageError
-from daskdl.kernels.threshold import bitmap_encode, threshold_encode
+from daskdl.kernels.threshold import bitmap_encode, header_tau, threshold_encode
 
 DATA = Path(__file__).parents[2] / "data" / "threshold"
 NO_CLIPPING = NoOpResidualPostProcessor()
@@ -33,7 +34,10 @@ TRACES = {
         ),
         ResidualClippingPostProcessor(threshold_multiple=5.0, frequency=5),
     ),
-    "adaptive_default_noclip": (AdaptiveThresholdAlgorithm(), NO_CLIPPING),
+    "adaptive_default_noclip": (
+        AdaptiveThresholdAlgorithm(initial_threshold=1e-4, max_target_sparsity=1e-2),
+        NO_CLIPPING,
+    ),
     "target": (
         TargetSparsityThresholdAlgorithm(
             initial_threshold=1e-3, sparsity_target=2e-2, decay_rate=0.9
@@ -213,6 +217,19 @@ def test_the_threshold_of_a_network_that_stands_still_stays_a_float32():
     assert np.float32(handler.threshold) > 0
 
 
+@pytest.mark.parametrize("rounding", ["nearest", "down"])
+@pytest.mark.parametrize("tau", [1e-300, 1e-44, 1e39, 1e300])
+def test_a_threshold_beyond_float32_is_sent_as_the_nearest_one(rounding, tau):
+    """As 0 every element reaches it, as infinity none ever does."""
+    handler = EncodingHandler(
+        640, algorithm=FixedThresholdAlgorithm(threshold=tau), rounding=rounding
+    )
+    message = handler.encode(np.zeros(640, np.float32), 0, 0)
+    sent = float(header_tau(message))
+    assert np.finfo(np.float32).tiny <= sent <= np.finfo(np.float32).max
+    assert np.isfinite(handler.residual).all()
+
+
 def test_a_restored_handler_sends_the_same_messages(rng):
     updates = rng.standard_normal((40, 320)).astype(np.float32) * 1e-3
     algorithm = AdaptiveThresholdAlgorithm(initial_threshold=3e-3)
@@ -232,11 +249,12 @@ def test_a_fresh_handler_can_be_saved():
     state = EncodingHandler(8).state_dict()
     other = EncodingHandler(8)
     other.load_state_dict(state)
-    assert other.threshold == 1e-4
+    assert math.isnan(other.threshold)
 
 
 def test_state_of_the_algorithm_is_known_after_a_message():
-    handler = EncodingHandler(64)
+    algorithm = AdaptiveThresholdAlgorithm(initial_threshold=1e-4)
+    handler = EncodingHandler(64, algorithm=algorithm)
     handler.encode(np.zeros(64, np.float32), 0, 0)
     assert handler.state == ThresholdState(
         threshold=1e-4, sparsity=pytest.approx(float("nan"), nan_ok=True)
@@ -264,7 +282,8 @@ def test_a_vector_longer_than_an_int32_is_refused():
 
 
 def test_merge_is_the_sum_of_messages(rng):
-    handler = EncodingHandler(320)
+    algorithm = AdaptiveThresholdAlgorithm(initial_threshold=1e-4)
+    handler = EncodingHandler(320, algorithm=algorithm)
     messages = [
         handler.encode(rng.standard_normal(320).astype(np.float32), iteration, 0)
         for iteration in range(3)
