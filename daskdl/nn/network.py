@@ -11,6 +11,7 @@ from daskdl.checks import check_count, check_one_of, check_type
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import Arrays, Batch, check_readable, minibatches
+from daskdl.nn.divergence import check_finite
 from daskdl.nn.evaluations import evaluation_for
 from daskdl.nn.masks import masked
 from daskdl.nn.normalizing import NormalizerChoice, chosen
@@ -70,6 +71,8 @@ class Network(Pretraining[Conf]):
             fitting the normalizer is one.
         DataError
             If there is no minibatch at all.
+        DivergedError
+            If a parameter is no number in the end.
         """
         who = f"{type(self).__name__}.fit"
         check_count(who, "epochs", epochs)
@@ -85,6 +88,7 @@ class Network(Pretraining[Conf]):
                 with self._border.using(used):
                     self.fit_minibatch(batch)
             self.epoch_count += 1
+        check_finite(who, self)
         return self
 
     def output(

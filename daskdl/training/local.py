@@ -8,6 +8,7 @@ from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import SourceOptions
 from daskdl.kernels.jit import numba_is_used
+from daskdl.nn.divergence import check_finite
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen
 from daskdl.training.compiling import start_compiling
@@ -50,6 +51,8 @@ def fit(
     ------
     OptionError, DataError, ShapeError
         Before anything is trained, when options, data and network do not go together.
+    DivergedError
+        When a score, or a parameter in the end, is no number.
     """
     check_count("fit", "epochs", epochs)
     if batch_size is not None and isinstance(data, str) and numba_is_used():
@@ -66,6 +69,7 @@ def fit(
         (order,) = prepared.epoch(epoch, 1, shuffled=shuffle, seed=network.conf.seed)
         with network.normalizing(used):
             trainer.fit_epoch(_read(reader, order))
+    check_finite("fit", network)
     return network
 
 
