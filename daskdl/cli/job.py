@@ -296,6 +296,13 @@ class Training(Conf):
             "or a mapping with that `type` and its options."
         ),
     ] = None
+    rounding: Annotated[
+        Literal["nearest", "down"] | None,
+        Field(
+            description="shared: send an element once it has reached half of the "
+            "threshold (nearest), or all of it, as DL4J does (down)."
+        ),
+    ] = None
     averaging_frequency: Annotated[
         Count | None,
         Field(description="averaging: minibatches a worker between two averagings."),

@@ -6,8 +6,10 @@ a time-out.
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -43,6 +45,9 @@ from daskdl.training.state import NetworkState, load_state, state_of
 
 logger = logging.getLogger(__name__)
 
+# How long the other members may take to tell what they sent, once one has returned.
+RETURN_WAIT_S = 2.0
+
 OnEpoch = Callable[[Network[Any]], None]
 
 
@@ -67,6 +72,15 @@ class Driver:
         Called with each event, in this thread.
     on_epoch : callable, optional
         Called with the network after each epoch.
+    threshold : float
+        Where an earlier fit left the threshold of gradient sharing; NaN if none did.
+
+    Attributes
+    ----------
+    report : FitReport
+        What was done so far.
+    threshold : float
+        After the fit, where it left the threshold.
     """
 
     def __init__(
@@ -80,8 +94,10 @@ class Driver:
         resources: Mapping[str, float] | None = None,
         on_event: OnEvent | None = None,
         on_epoch: OnEpoch | None = None,
+        threshold: float = math.nan,
     ) -> None:
         self._network = network
+        self.threshold = threshold
         self._master = master
         self._data = data
         self._on_event = on_event
@@ -119,7 +135,7 @@ class Driver:
             Whatever ended a member's task.
         """
         network = self._network
-        self._crew.start(state_of(network))
+        self._crew.start(state_of(network, self.threshold))
         self._await_ready()
         self._tell(
             FitStarted(
@@ -231,6 +247,8 @@ class Driver:
         rank, values = report.rank, report.values
         if report.what == "ready":
             self._crew.ready(rank)
+        elif report.what == "returned":
+            self._meter.returned(rank, values["bytes_sent"])
         if ledger is None or values.get("phase") != self._phase:
             return
         if report.what == "progress":
@@ -327,7 +345,18 @@ class Driver:
             return result is None
 
         self._await(is_waiting, None)
+        self._await_bytes()
         load_state(self._network, results[0])
+        self.threshold = results[0].threshold
+
+    def _await_bytes(self) -> None:
+        """Let the others tell what they sent; who fails now spoils no result."""
+        deadline = time.monotonic() + RETURN_WAIT_S
+        while self._meter.returned_ranks < self._crew.addresses.keys():
+            if time.monotonic() > deadline:
+                break
+            with suppress(DaskdlError):
+                self._handle_next(None)
 
     def _close_report(self) -> FitReport:
         wall_s = time.monotonic() - self._start_s

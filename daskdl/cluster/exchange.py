@@ -5,6 +5,7 @@ Both exchanges follow one life: ``begin`` a phase, take part in every iteration 
 alive has ended it, and ``finish`` the session.
 """
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -71,6 +72,11 @@ class ClusterExchange(ABC):
         self, network: Network[Any], phase: int, members: frozenset[int]
     ) -> None:
         """Make all replicas equal before the network is returned."""
+
+    @property
+    def threshold(self) -> float:
+        """What a later fit and newcomers may start from; NaN if there is nothing."""
+        return math.nan
 
     @abstractmethod
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None: ...
@@ -150,11 +156,14 @@ class GradientSharingExchange(ClusterExchange):
         master: SharedTrainingMaster,
         params: FloatArray,
         running_slots: Sequence[Slot] = (),
+        threshold: float = math.nan,
     ) -> None:
         super().__init__(rank, topic, mailbox, master)
         # Messages are made and taken in by kernels of the CPU.
         self._params = HostVector(params)
-        self._peer = GradientSharingPeer(master, self._params.host, running_slots)
+        self._peer = GradientSharingPeer(
+            master, self._params.host, running_slots, threshold
+        )
 
     @property
     def positions(self) -> dict[int, int]:
@@ -172,8 +181,10 @@ class GradientSharingExchange(ClusterExchange):
         """Share the update, and take in what the peers sent meanwhile."""
         with self._params.lent():
             self._drain()
+            host = to_host(update)
+            self._agree(host)
             message = self._peer.share(
-                to_host(update),
+                host,
                 iteration=network.iteration_count,
                 epoch=network.epoch_count,
                 # Of several updates of one minibatch, which truncated backpropagation
@@ -182,7 +193,18 @@ class GradientSharingExchange(ClusterExchange):
             )
             if message is not None:
                 self._publish(message.to_wire())
+            # The next gradient is to see all that has come until then.
+            self._drain()
             self._peer.settle()
+
+    def _agree(self, update: FloatArray) -> None:
+        """Before the first update is shared, find a threshold together."""
+        proposal = self._peer.propose(update)
+        if proposal is None:
+            return
+        self._publish(proposal.to_wire())
+        self._wait("share their first update in", lambda: self._peer.undecided)
+        self._peer.agree(proposal)
 
     def iteration_done(self, network: Network[Any], examples: int) -> None:
         """Count the minibatch: sharing happened with its update."""
@@ -199,14 +221,7 @@ class GradientSharingExchange(ClusterExchange):
     def finish(
         self, network: Network[Any], phase: int, members: frozenset[int]
     ) -> None:
-        """Share what the encoder still owes, and average the updater states.
-
-        Notes
-        -----
-        After a short fit much of what was trained is above the threshold and unsent;
-        after a long one next to nothing. What is below the threshold is left out: it
-        was never part of the network whose score went down (see design 0002).
-        """
+        """Average the updater states, and where the thresholds stand."""
         self.begin(network, phase, members, 0)
         state = HostVector(network.updater_state)
         with self._params.lent(), state.lent():
@@ -215,6 +230,11 @@ class GradientSharingExchange(ClusterExchange):
             self._wait("finish", lambda: self._peer.waiting_for)
             self._peer.settle()
             self._peer.average_states_into(self._rank, state.host)
+
+    @property
+    def threshold(self) -> float:
+        """Where the thresholds of the members stand; NaN before anything was shared."""
+        return self._peer.mean_threshold()
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
         self._peer.begin(self._phase, peers)

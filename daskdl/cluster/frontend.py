@@ -5,6 +5,7 @@ as data is whatever a source opens: a path or paths, DataSets, Dask or xarray
 collections. Every method answers to DL4J's camelCase name as well.
 """
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -112,6 +113,8 @@ class ClusterNetwork(Generic[N]):
         self.last_fit: FitReport | None = None
         self._client = client
         self._master = training_master or SharedTrainingMaster()
+        # Where the last fit left the threshold of gradient sharing: the next goes on.
+        self._threshold = math.nan
 
     @property
     def normalizer(self) -> Normalizer | None:
@@ -205,9 +208,11 @@ class ClusterNetwork(Generic[N]):
             resources=resources,
             on_event=on_event,
             on_epoch=on_epoch,
+            threshold=self._threshold,
         ) as driver:
             self.last_fit = driver.report
             driver.fit(epochs, shuffle=shuffle)
+            self._threshold = driver.threshold
         return self.network
 
     def fit_paths(

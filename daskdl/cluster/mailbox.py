@@ -9,13 +9,16 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from daskdl.cluster.orders import MemberGone, Order, Stop
 from daskdl.errors import BusClosedError, StepTimeoutError
 from daskdl.nn.network import Network
+
+if TYPE_CHECKING:
+    from daskdl.cluster.exchange import ClusterExchange
 
 PLUGIN_NAME = "daskdl-sessions-1"  # ends with the protocol's version
 # Sessions that were stopped before their task began; it begins within seconds or never.
@@ -29,10 +32,13 @@ class Mailbox:
     ----------
     network : Network or None
         The network in training, for whoever asks for a snapshot between two phases.
+    exchange : ClusterExchange or None
+        The exchange of its updates, likewise.
     """
 
     def __init__(self) -> None:
         self.network: Network[Any] | None = None
+        self.exchange: ClusterExchange | None = None
         self._orders: queue.Queue[Order] = queue.Queue()
         self._gone: set[int] = set()
         self._stop: str | None = None

@@ -22,7 +22,7 @@ class MemberReport:
     """A member tells where it stands."""
 
     rank: int
-    what: str  # "ready", "progress" or "finished"
+    what: str  # "ready", "progress", "finished" or "returned"
     values: Mapping[str, Any]
 
 
@@ -34,6 +34,13 @@ class WorkerGone:
 
 
 @dataclass(frozen=True)
+class MemberReturned:
+    """A member's task ended, and its result is there."""
+
+    rank: int
+
+
+@dataclass(frozen=True)
 class MemberFailed:
     """A member's task ended with an error."""
 
@@ -41,7 +48,7 @@ class MemberFailed:
     error: BaseException
 
 
-DriverEvent = MemberReport | WorkerGone | MemberFailed
+DriverEvent = MemberReport | WorkerGone | MemberReturned | MemberFailed
 
 
 class ReportQueue:
@@ -69,7 +76,7 @@ class ReportQueue:
         self._client.unsubscribe_topic(self._topic)
 
     def watch(self, rank: int, future: Future) -> None:
-        """Report it if the member's task ends with an error."""
+        """Report it when the member's task ends, in order or with an error."""
         future.add_done_callback(lambda done: self._on_done(rank, done))
 
     def get(self, addresses: Iterable[str]) -> DriverEvent | None:
@@ -100,3 +107,5 @@ class ReportQueue:
     def _on_done(self, rank: int, future: Future) -> None:
         if future.status == "error":
             self._queue.put(MemberFailed(rank, future.exception()))
+        elif future.status == "finished":
+            self._queue.put(MemberReturned(rank))

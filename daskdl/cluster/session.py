@@ -5,6 +5,7 @@ member trains with the single-process trainer, exchanges with its peers over a b
 topic, and reports through scheduler events.
 """
 
+import math
 import resource
 import time
 from collections.abc import Generator, Mapping
@@ -32,7 +33,14 @@ from daskdl.data.iterators import prefetch
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import Partition
-from daskdl.errors import ClusterError, DeviceError, MissingExtraError, OptionError
+from daskdl.errors import (
+    ClusterError,
+    DeviceError,
+    DivergedError,
+    MissingExtraError,
+    OptionError,
+)
+from daskdl.nn.divergence import check_finite
 from daskdl.nn.network import Network
 from daskdl.training.state import NetworkState, network_from_state, state_of
 from daskdl.training.trainer import Minibatch as Batch
@@ -87,10 +95,13 @@ def run_member(
         worker.plugins[PLUGIN_NAME].open(spec.session) as mailbox,
         get_bus().topic(spec.topic, meta={"rank": rank}, when_full=when_full) as topic,
     ):
-        exchange = _exchange(spec, rank, topic, mailbox, network)
+        exchange = _exchange(spec, rank, topic, mailbox, network, state.threshold)
         member = Member(spec, rank, network, exchange, mailbox, topic)
         member.report("ready")
-        return member.run()
+        trained = member.run()
+    # After the topic is closed: what was on its way has been sent.
+    member.report("returned", bytes_sent=int(topic.stats.bytes_sent))
+    return trained
 
 
 def _network_here(state: NetworkState, address: str) -> Network[Any]:
@@ -106,16 +117,28 @@ def snapshot(session: str, dask_worker: Any) -> NetworkState:
 
     The task thread waits for its next order then, so that nobody writes the vectors.
     """
-    return state_of(dask_worker.plugins[PLUGIN_NAME].mailbox(session).network)
+    mailbox = dask_worker.plugins[PLUGIN_NAME].mailbox(session)
+    return state_of(mailbox.network, mailbox.exchange.threshold)
 
 
 def _exchange(
-    spec: SessionSpec, rank: int, topic: Topic, mailbox: Mailbox, network: Network[Any]
+    spec: SessionSpec,
+    rank: int,
+    topic: Topic,
+    mailbox: Mailbox,
+    network: Network[Any],
+    threshold: float = math.nan,
 ) -> ClusterExchange:
     master = spec.master
     if isinstance(master, SharedTrainingMaster):
         return GradientSharingExchange(
-            rank, topic, mailbox, master, network.params, network.running_slots
+            rank,
+            topic,
+            mailbox,
+            master,
+            network.params,
+            network.running_slots,
+            threshold,
         )
     if isinstance(master, ParameterAveragingTrainingMaster):
         return ParameterAveragingExchange(
@@ -151,6 +174,7 @@ class Member:
         self._reported_s = 0.0
         self._score_sum, self._scores = 0.0, 0
         mailbox.network = network
+        mailbox.exchange = exchange
 
     def run(self) -> NetworkState:
         """Obey orders until the session is finished."""
@@ -162,7 +186,8 @@ class Member:
                 self._network.epoch_count += 1
             elif isinstance(order, Finish):
                 self._exchange.finish(self._network, order.phase, order.members)
-                return state_of(self._network)
+                check_finite(f"Session worker {self._rank}", self._network)
+                return state_of(self._network, self._exchange.threshold)
 
     def report(self, what: str, **values: Any) -> None:
         """Tell the driver, through the scheduler's events."""
@@ -177,7 +202,7 @@ class Member:
         with closing(self._batches(order.minibatches)) as batches:
             for batch in batches:
                 self._mailbox.check_stop()
-                self._score_sum += self._trainer.fit_minibatch(batch)
+                self._score_sum += self._fit(batch)
                 self._scores += 1
                 self._report_progress(order.phase)
         exchange.end(network)
@@ -188,6 +213,15 @@ class Member:
             positions=_text_keys(exchange.positions),
             peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         )
+
+    def _fit(self, batch: Batch) -> float:
+        try:
+            return self._trainer.fit_minibatch(batch)
+        except DivergedError as error:
+            address = get_worker().address
+            raise DivergedError(
+                f"Session worker {self._rank} at {address}: {error}"
+            ) from error
 
     def _batches(
         self, minibatches: tuple[Minibatch, ...]

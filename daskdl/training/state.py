@@ -1,5 +1,6 @@
 """A network as plain values: what travels to workers and back."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,8 @@ class NetworkState:
         What the network applies to its data.
     class_names : tuple of str, or None
         What its classes are called.
+    threshold : float
+        Where the threshold of gradient sharing stands; NaN if nothing was shared.
     """
 
     configuration: dict[str, Any]
@@ -38,9 +41,10 @@ class NetworkState:
     score: float
     normalizer: Normalizer | None = None
     class_names: tuple[str, ...] | None = None
+    threshold: float = math.nan
 
 
-def state_of(network: Network[Any]) -> NetworkState:
+def state_of(network: Network[Any], threshold: float = math.nan) -> NetworkState:
     """Return a copy of all that a network needs to go on."""
     return NetworkState(
         configuration=network.conf.to_dict(),
@@ -51,6 +55,7 @@ def state_of(network: Network[Any]) -> NetworkState:
         score=network.score,
         normalizer=network.normalizer,
         class_names=network.class_names,
+        threshold=threshold,
     )
 
 

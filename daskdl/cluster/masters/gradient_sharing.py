@@ -7,6 +7,7 @@ out of it, and the parameters lose the decoded message together with everything 
 the peers sent. So all replicas subtract the same sum and differ by rounding only.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from daskdl.arrays.flat import Slot
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
+from daskdl.encoding.algorithms import ThresholdState
 from daskdl.encoding.handler import EncodingHandler
 from daskdl.encoding.total import MessageTotal, fold
 from daskdl.encoding.wire import pack
-from daskdl.errors import StaleMessageError
+from daskdl.errors import DivergedError, StaleMessageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,9 @@ class SharedUpdate:
         The sender's running statistics, with its last message of a phase.
     updater_state : ndarray or None
         The sender's updater state, with its last message of a session.
+    threshold : float or None
+        What the sender's first update asks for, before it shares that update; with its
+        last message of a session where its threshold stands.
     """
 
     phase: int
@@ -50,6 +55,7 @@ class SharedUpdate:
     data: Any = None
     statistics: Any = None
     updater_state: Any = None
+    threshold: float | None = None
 
     def to_wire(self) -> dict[str, Any]:
         """Return the message as plain values and arrays."""
@@ -65,7 +71,12 @@ def merge_waiting(size: int) -> Any:
 
     def merged(waiting: Sequence[dict[str, Any]]) -> dict[str, Any]:
         updates = [item["data"] for item in waiting if item["data"] is not None]
-        return {**waiting[-1], "data": fold(updates, size) if updates else None}
+        told = [item["threshold"] for item in waiting if item["threshold"] is not None]
+        return {
+            **waiting[-1],
+            "data": fold(updates, size) if updates else None,
+            "threshold": told[-1] if told else None,
+        }
 
     return merged
 
@@ -81,6 +92,8 @@ class GradientSharingPeer:
         The flat parameters; written through.
     running_slots : sequence of Slot
         Where running statistics lie in them; see :class:`RunningStatistics`.
+    threshold : float
+        Where an earlier fit, or the others, stand; NaN if nothing is known.
     """
 
     def __init__(
@@ -88,21 +101,28 @@ class GradientSharingPeer:
         master: SharedTrainingMaster,
         params: FloatArray,
         running_slots: Sequence[Slot] = (),
+        threshold: float = math.nan,
     ) -> None:
+        self._master = master
         self._params = params
         self._statistics = RunningStatistics(params, running_slots)
         self._handler = EncodingHandler(
             params.size,
             algorithm=master.threshold_algorithm,
             post_processor=master.residual_post_processor,
+            rounding=master.rounding,
             dtype=params.dtype,
         )
+        self._handler.start_from(ThresholdState(threshold=threshold))
         self._incoming = MessageTotal(params)
+        self._proposed: dict[int, float] = {}  # what first updates of peers ask for
+        self._has_agreed = False
         self._phase = -1
         self._is_last_phase = False
         self._waiting_for: set[int] = set()
         self._peers: set[int] = set()
         self._updater_states: dict[int, FloatArray] = {}
+        self._thresholds: dict[int, float] = {}  # where they stand at the end
         self.positions: dict[int, int] = {}
 
     @property
@@ -135,6 +155,39 @@ class GradientSharingPeer:
         if self.is_alone:
             self._keep_residual()
 
+    def propose(self, update: FloatArray) -> SharedUpdate | None:
+        """Return what the peers are to be told before the first update is shared.
+
+        None if nothing is to be agreed on: alone, or with a threshold that was given or
+        comes from an earlier fit.
+        """
+        if self.is_alone or self._has_agreed or not self._handler.reads_first_threshold:
+            return None
+        self._has_agreed = True
+        return SharedUpdate(
+            phase=self._phase,
+            position=0,
+            ends=False,
+            threshold=self._handler.threshold_for(update),
+        )
+
+    @property
+    def undecided(self) -> frozenset[int]:
+        """Peers that may yet tell what their first update asks for.
+
+        Those that share already know a threshold from elsewhere.
+        """
+        return frozenset(
+            rank
+            for rank in self._waiting_for - self._proposed.keys()
+            if not self.positions[rank]
+        )
+
+    def agree(self, own: SharedUpdate) -> None:
+        """Start from the mean of what the first updates of all members ask for."""
+        told = [*self._proposed.values(), own.threshold or math.nan]
+        self._handler.start_from(self._mean(told))
+
     def share(
         self, update: FloatArray, *, iteration: int, epoch: int, position: int
     ) -> SharedUpdate | None:
@@ -149,7 +202,13 @@ class GradientSharingPeer:
             The network's counters; the threshold and the clipping depend on them.
         position : int
             Minibatches trained in this phase, this one included.
+
+        Raises
+        ------
+        DivergedError
+            When a number in the update is not finite: no message could carry it.
         """
+        _check_finite(update, iteration)
         if self.is_alone:
             self._params -= update
             return None
@@ -175,6 +234,10 @@ class GradientSharingPeer:
             self._incoming.add(np.asarray(message.data))
         if message.updater_state is not None:
             self._updater_states[rank] = np.asarray(message.updater_state)
+            if message.threshold is not None:
+                self._thresholds[rank] = message.threshold
+        elif message.threshold is not None:
+            self._proposed[rank] = message.threshold
         if message.phase == self._phase and rank in self.positions:
             self.positions[rank] = max(self.positions[rank], message.position)
             if message.ends:
@@ -215,22 +278,25 @@ class GradientSharingPeer:
     def finish(self, updater_state: FloatArray) -> SharedUpdate:
         """Return the last message of the session.
 
-        It carries, as a dense update, what the encoder would still send: the whole
-        quanta in the residual. What is below the threshold stays.
+        What is in the residual stays there: it was no part of the network that was
+        scored (see design 0012).
         """
         self._is_last_phase = True
-        whole = self.residual / self.threshold
-        quanta = array_namespace(whole).trunc(whole, out=whole)
-        quanta *= self.threshold
-        self.residual[...] -= quanta
-        self._incoming.add(quanta)
         return SharedUpdate(
             phase=self._phase,
             position=0,
             ends=True,
-            data=quanta,
             updater_state=updater_state,
+            threshold=self.threshold,
         )
+
+    def mean_threshold(self) -> float:
+        """Return the mean of where all members stand, NaN if none ever shared."""
+        return self._mean([*self._thresholds.values(), self.threshold]).threshold
+
+    def _mean(self, thresholds: Sequence[float]) -> ThresholdState:
+        states = [ThresholdState(threshold=threshold) for threshold in thresholds]
+        return self._master.threshold_algorithm.reduce(states)
 
     def conclude(self, position: int) -> None:
         """End the phase, now that every peer has ended it."""
@@ -254,3 +320,17 @@ class GradientSharingPeer:
     def _keep_residual(self) -> None:
         self._params -= self.residual
         self.residual.fill(0)
+
+
+def _check_finite(update: FloatArray, iteration: int) -> None:
+    # One pass that allocates nothing; it may overflow where no number is infinite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = np.dot(update, update)
+    if math.isfinite(square) or np.isfinite(update).all():
+        return
+    wrong = int(np.flatnonzero(~np.isfinite(update))[0])
+    raise DivergedError(
+        f"GradientSharingPeer: updates must be finite, got {update[wrong]} for "
+        f"parameter {wrong} in iteration {iteration}. Lower the learning rate, clip "
+        "gradients, or normalize the features."
+    )

@@ -21,6 +21,7 @@ from daskdl.encoding.algorithms import (
     TargetSparsityThresholdAlgorithm,
     ThresholdAlgorithm,
 )
+from daskdl.encoding.handler import ROUNDINGS
 from daskdl.encoding.residual import (
     NoOpResidualPostProcessor,
     ResidualClippingPostProcessor,
@@ -78,6 +79,10 @@ class SharedTrainingMaster(TrainingMaster):
         Chooses the threshold of each message.
     residual_post_processor : ResidualPostProcessor
         What happens to the residual after encoding.
+    rounding : {'nearest', 'down'}
+        What is sent of an element: a whole threshold once it has reached half of one,
+        or, as DL4J does, once it has reached all of it. Rounded down, the network lags
+        behind what was learned, and learning overshoots.
 
     References
     ----------
@@ -92,6 +97,11 @@ class SharedTrainingMaster(TrainingMaster):
     residual_post_processor: ResidualPostProcessor = field(
         default_factory=ResidualClippingPostProcessor
     )
+    rounding: str = "nearest"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_one_of(type(self).__name__, "rounding", self.rounding, ROUNDINGS)
 
 
 @dataclass(frozen=True, kw_only=True)

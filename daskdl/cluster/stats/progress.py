@@ -25,6 +25,7 @@ class ProgressMeter:
         self._examples = 0  # of all phases that have ended
         self._minibatches = 0
         self._bytes_sent: dict[int, int] = {}
+        self._returned: set[int] = set()
         self._scores = _Mean()
         self._epoch_scores = _Mean()
         self._told_s = start_s
@@ -61,6 +62,16 @@ class ProgressMeter:
         self._bytes_sent[rank] = values["bytes_sent"]
         self._scores.add(values["score_sum"], values["scores"])
         self._epoch_scores.add(values["score_sum"], values["scores"])
+
+    def returned(self, rank: int, bytes_sent: int) -> None:
+        """Take in all that a member sent, now that it has returned."""
+        self._bytes_sent[rank] = bytes_sent
+        self._returned.add(rank)
+
+    @property
+    def returned_ranks(self) -> frozenset[int]:
+        """Members that told what they sent in all."""
+        return frozenset(self._returned)
 
     def progress(
         self, phase_examples: int, phase_minibatches: int, *, workers: int

@@ -23,6 +23,7 @@ class SimulatedBus:
         self.world = world
         self.topics: dict[str, SimulatedTopic] = {}
         self.queue_length = world.rng.choice([1, 2, 32])
+        self.slow: set[str] = set()  # who is at the end of a slow line
         world.deliveries = self._deliveries
 
     def open(self, rank: int, when_full: Any) -> "SimulatedTopic":
@@ -55,8 +56,11 @@ class SimulatedBus:
             lambda topic=topic, source=source: topic.deliver(source)
             for topic in self.topics.values()
             for source, queue in topic.links.items()
-            if queue
+            if queue and not self._is_held_up(topic.me, source)
         ]
+
+    def _is_held_up(self, one: str, other: str) -> bool:
+        return bool(self.slow & {one, other}) and self.world.rng.random() < 0.95
 
 
 class SimulatedTopic:

@@ -25,7 +25,12 @@ from daskdl.data.scan import PartitionFacts
 from daskdl.data.sources.source import Partition, Source
 from daskdl.errors import MissingExtraError
 from daskdl.training.preparation import PreparedData
-from daskdl.training.state import NetworkState, load_state, state_of
+from daskdl.training.state import (
+    NetworkState,
+    load_state,
+    network_from_state,
+    state_of,
+)
 from tests.unit.cluster.simulation_bus import SimulatedBus, SimulatedTopic
 from tests.unit.cluster.simulation_world import Actor, Killed, World
 
@@ -77,6 +82,13 @@ class TallyNetwork:
         yield batch
 
 
+def copied(network: Any) -> Any:
+    """Return a network as it was made."""
+    if isinstance(network, TallyNetwork):
+        return network.copy()
+    return network_from_state(state_of(network))
+
+
 class NumberedRows(Partition):
     """Examples that are their own numbers."""
 
@@ -119,6 +131,7 @@ class Worker:
     fate: Fate | None = None
     from_epoch: int = 0  # when it joins the cluster
     is_unfit: bool = False  # its task fails before it is ready
+    is_slow: bool = False  # what it sends and what it is sent takes long
     rank: int | None = None
     actor: Actor | None = None
     mailbox: "SimulatedMailbox | None" = None
@@ -155,6 +168,7 @@ class SimulatedCluster:
     phase: int = -1
     lost: list[str] = field(default_factory=list)  # that the driver took note of
     blank: Any = None  # a network as every member starts with
+    address: str = "simulated"  # of whichever worker asks
 
     def __post_init__(self) -> None:
         self.bus = SimulatedBus(self.world)
@@ -207,8 +221,12 @@ class SimulatedCluster:
         sharing = isinstance(spec.master, SharedTrainingMaster)
         when_full = merge_waiting(network.params.size) if sharing else "block"
         worker.topic = topic = self.bus.open(worker.rank, when_full)
+        if worker.is_slow:
+            self.bus.slow.add(topic.me)
         try:
-            peers = session._exchange(spec, worker.rank, topic, worker.mailbox, network)
+            peers = session._exchange(
+                spec, worker.rank, topic, worker.mailbox, network, state.threshold
+            )
             member = session.Member(
                 spec, worker.rank, network, peers, worker.mailbox, topic
             )
@@ -216,7 +234,9 @@ class SimulatedCluster:
                 worker.unsent = [peers._peer.residual]
             member.report("ready")
             self.world.pause()
-            return member.run()
+            trained = member.run()
+            member.report("returned", bytes_sent=topic.stats.bytes_sent)
+            return trained
         except Exception:
             self.bus.remove(topic)
             raise
@@ -348,7 +368,7 @@ class SimulatedCrew:
         worker.orders += 1
 
     def _body(self, worker: Worker, state: NetworkState) -> Any:
-        network = self._cluster.blank.copy()
+        network = copied(self._cluster.blank)
 
         def body() -> NetworkState:
             try:
@@ -391,15 +411,19 @@ def simulate(
     epochs: int = 1,
     dtype: Any = np.float32,
     put: Any = np.asarray,
+    network: Any = None,
 ) -> Outcome:
     """Run one fit with the real driver and the real members.
 
     What members hold lies where `put` brings it, what the driver holds does not.
+    Without a `network` it is one that tallies.
     """
     world = World(seed)
     cluster = SimulatedCluster(world, workers)
-    network = TallyNetwork(data.examples, epochs, dtype)
-    cluster.blank = TallyNetwork(data.examples, epochs, dtype, put)
+    cluster.blank = network
+    if network is None:
+        network = TallyNetwork(data.examples, epochs, dtype)
+        cluster.blank = TallyNetwork(data.examples, epochs, dtype, put)
     for module in (driver, exchange, session, progress):
         monkeypatch.setattr(module, "time", world)
     monkeypatch.setattr(session, "get_worker", lambda: cluster)

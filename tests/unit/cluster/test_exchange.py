@@ -5,6 +5,7 @@ from collections import deque
 import numpy as np
 import pytest
 
+from daskdl.cluster import exchange as exchange_module
 from daskdl.cluster.bus import Joined, Left, Member, Message
 from daskdl.cluster.exchange import GradientSharingExchange, ParameterAveragingExchange
 from daskdl.cluster.mailbox import Mailbox
@@ -14,7 +15,9 @@ from daskdl.cluster.masters.options import (
 )
 from daskdl.cluster.masters.parameter_averaging import RoundSnapshot
 from daskdl.cluster.orders import MemberGone, Stop
-from daskdl.errors import BusClosedError, StepTimeoutError
+from daskdl.encoding.algorithms import FixedThresholdAlgorithm
+from daskdl.encoding.residual import NoOpResidualPostProcessor
+from daskdl.errors import BusClosedError, DivergedError, StepTimeoutError
 
 
 class ScriptedTopic:
@@ -136,6 +139,63 @@ def test_positions_are_those_of_the_last_average():
     assert exchange.positions == {1: 5}
 
 
+def test_all_go_on_with_the_furthest_iteration_counter():
+    """Schedules and Adam depend on it: a step back would repeat what was done."""
+    network = Network()
+    network.iteration_count = 5
+    exchange = averaging(ScriptedTopic(brought(1, 3.0)), network)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    train(exchange, network, 1.0)
+    assert network.iteration_count == 5
+
+
+class SlowTopic(ScriptedTopic):
+    """One event after the other, each a while after the last."""
+
+    def __init__(self, clock, every_s, *events, **options):
+        super().__init__(*events, **options)
+        self.clock, self.every_s = clock, every_s
+
+    def get(self, timeout_s):
+        self.clock.now += self.every_s
+        return super().get(timeout_s)
+
+
+class Clock:
+    """Stands in for the module ``time``."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+def test_a_peer_that_is_heard_of_may_take_longer_than_the_time_out(monkeypatch):
+    """Each event restarts it: an epoch of a slow peer has many."""
+    clock = Clock()
+    monkeypatch.setattr(exchange_module, "time", clock)
+    network = Network()
+    events = [last_message(phase=0, ends=False) for _ in range(5)]
+    topic = SlowTopic(clock, 0.8, *events, last_message(phase=0))
+    exchange = sharing(topic, network, peer_timeout_s=1.0)
+    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    exchange.end(network)
+    assert clock.now > 4.0
+
+
+def test_a_peer_that_falls_silent_is_named_after_the_last_event(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(exchange_module, "time", clock)
+    network = Network()
+    topic = SlowTopic(clock, 0.8, last_message(phase=0, ends=False))
+    exchange = sharing(topic, network, peer_timeout_s=1.0)
+    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    with pytest.raises(StepTimeoutError, match=r"workers \[1\] must end phase 0"):
+        exchange.end(network)
+    assert clock.now < 3.5
+
+
 def test_a_silent_peer_is_named_when_its_time_is_over():
     network = Network()
     exchange = averaging(ScriptedTopic(), network, peer_timeout_s=0.1)
@@ -177,8 +237,8 @@ def sharing(topic, network, **options):
     return GradientSharingExchange(0, topic, Mailbox(), master, network.params)
 
 
-def last_message(*, phase, data=None):
-    wire = {"phase": phase, "position": 0, "ends": True, "data": data}
+def last_message(*, phase, data=None, ends=True):
+    wire = {"phase": phase, "position": 0, "ends": ends, "data": data}
     return Message("m1", "t", 1, 1, wire)
 
 
@@ -235,4 +295,105 @@ def test_several_updates_of_one_minibatch_count_as_one():
             exchange.apply(network, np.ones(4, np.float32))
         exchange.iteration_done(network, 8)
     exchange.end(network)
-    assert [wire["position"] for wire in topic.published] == [1, 1, 1, 2, 2, 2, 2]
+    # The first message is what the first update asks for.
+    positions = [wire["position"] for wire in topic.published]
+    assert positions == [0, 1, 1, 1, 2, 2, 2, 2]
+
+
+def asked(threshold, *, position=0):
+    wire = {"phase": 0, "position": position, "ends": False, "threshold": threshold}
+    return Message("m1", "t", 1, 1, wire)
+
+
+def first_update(exchange, network, *, asks):
+    """Share an update that asks for a threshold, and return the threshold."""
+    size = asks / exchange._peer._handler.threshold_for(np.ones(4, np.float32))
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.apply(network, np.full(4, size, np.float32))
+    return exchange.threshold
+
+
+def test_the_first_threshold_is_the_mean_of_what_all_members_ask_for():
+    network = Network()
+    exchange = sharing(ScriptedTopic(asked(3.0)), network)
+    assert first_update(exchange, network, asks=1.0) == pytest.approx(2.0)
+
+
+def test_a_member_whose_first_update_is_zero_leaves_it_to_the_others():
+    network = Network()
+    exchange = sharing(ScriptedTopic(asked(float("nan"))), network)
+    assert first_update(exchange, network, asks=1.0) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "news", [Left("m1", clean=False), last_message(phase=0), asked(None, position=3)]
+)
+def test_who_went_has_nothing_to_train_or_shares_already_is_not_asked(news):
+    network = Network()
+    exchange = sharing(ScriptedTopic(news), network, peer_timeout_s=0.5)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.apply(network, np.ones(4, np.float32))
+
+
+def test_a_threshold_of_an_earlier_fit_is_gone_on_with():
+    network = Network()
+    master = SharedTrainingMaster()
+    topic = ScriptedTopic()
+    exchange = GradientSharingExchange(
+        0, topic, Mailbox(), master, network.params, (), 7.0
+    )
+    assert first_update(exchange, network, asks=1.0) == 7.0
+    assert [wire["threshold"] for wire in topic.published] == [None]
+
+
+def test_members_end_with_the_mean_of_their_thresholds():
+    network = Network()
+    wire = {"phase": 3, "position": 0, "ends": True, "threshold": 5.0}
+    topic = ScriptedTopic(
+        Message("m1", "t", 1, 1, {**wire, "updater_state": np.zeros(0)})
+    )
+    exchange = GradientSharingExchange(
+        0, topic, Mailbox(), SharedTrainingMaster(), network.params, (), 7.0
+    )
+    exchange.finish(network, 3, frozenset({0, 1}))
+    assert exchange.threshold == 6.0
+
+
+def test_the_finish_leaves_the_network_as_it_was_scored():
+    """Whole quanta of the residual were added, and made bad networks worse."""
+    network = Network()
+    master = SharedTrainingMaster(
+        threshold_algorithm=FixedThresholdAlgorithm(threshold=0.1),
+        residual_post_processor=NoOpResidualPostProcessor(),
+    )
+    topic = ScriptedTopic()
+    exchange = GradientSharingExchange(0, topic, Mailbox(), master, network.params)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.apply(network, np.full(4, 100.0, np.float32))
+    topic.events.append(last_message(phase=0))
+    exchange.end(network)
+    scored = network.params.copy()
+    topic.events.append(last_message(phase=1))
+    exchange.finish(network, 1, frozenset({0, 1}))
+    np.testing.assert_array_equal(network.params, scored)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_an_update_that_is_not_finite_is_refused_before_it_is_shared(wrong):
+    network = Network()
+    network.iteration_count = 17
+    topic = ScriptedTopic(asked(1.0))
+    exchange = sharing(topic, network)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    update = np.array([1.0, wrong, 1.0, 1.0], np.float32)
+    with pytest.raises(DivergedError, match=r"for parameter 1 in iteration 17\. Lower"):
+        exchange.apply(network, update)
+    assert not any(wire["data"] is not None for wire in topic.published)
+
+
+def test_an_update_whose_square_overflows_is_shared():
+    network = Network()
+    exchange = sharing(ScriptedTopic(asked(1e30)), network)
+    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.apply(network, np.full(4, 1e30, np.float32))
+    assert np.isfinite(network.params).all()

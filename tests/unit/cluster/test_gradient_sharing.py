@@ -72,21 +72,31 @@ def test_updater_states_are_averaged_at_the_end(master):
     np.testing.assert_array_equal(own, [2.0, 4.0])
 
 
-def test_at_the_end_whole_quanta_are_shared_and_the_rest_stays(master):
-    peers, vectors = make_peers(master, 2)
-    peers[1].share(np.full(N, 0.034, np.float32), iteration=1, epoch=0, position=1)
-    peers[1].settle()
-    peers[0].receive(1, peers[1].finish(np.zeros(0)))
-    peers[0].settle()
-    # The message of the iteration carried one quantum of 0.01; two more are due.
-    np.testing.assert_allclose(vectors[0], -0.02, rtol=1e-5)
-
-
-def test_what_is_below_the_threshold_stays_in_the_residual(master):
+def test_at_the_end_the_residual_stays_where_it_is(master):
+    """It was no part of the network whose score was told."""
     peers, _ = make_peers(master, 2)
     peers[1].share(np.full(N, 0.034, np.float32), iteration=1, epoch=0, position=1)
-    peers[1].finish(np.zeros(0))
-    np.testing.assert_allclose(peers[1].residual, 0.004, rtol=1e-4)
+    before = peers[1].residual.copy()
+    assert peers[1].finish(np.zeros(0)).data is None
+    np.testing.assert_array_equal(peers[1].residual, before)
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_updater_states_are_summed_in_rank_order(master, rank, order):
+    """In the order of arrival the sum would have other bits on each member."""
+    states = [np.array([value], np.float32) for value in (1e8, 1.0, -1e8)]
+    peer = GradientSharingPeer(master, np.zeros(N, np.float32))
+    others = [number for number in range(3) if number != rank]
+    peer.begin(0, frozenset(others))
+    for place in order:
+        sender = others[place - 1]
+        wire = {"phase": 0, "position": 0, "ends": True}
+        peer.receive(sender, SharedUpdate(**wire, updater_state=states[sender]))
+    own = states[rank].copy()
+    peer.average_states_into(rank, own)
+    in_rank_order = (states[0] + states[1] + states[2]) / 3
+    np.testing.assert_array_equal(own, in_rank_order)
 
 
 def test_alone_the_updater_state_stays(master):
@@ -202,3 +212,14 @@ def test_a_merged_message_has_the_position_of_its_last_part(master):
         ]
     )
     assert (folded["position"], folded["ends"]) == (5, True)
+
+
+def test_a_merged_message_keeps_what_the_first_update_asks_for():
+    wire = {"phase": 0, "position": 0, "ends": False}
+    folded = merge_waiting(N)(
+        [
+            SharedUpdate(**wire, threshold=0.5).to_wire(),
+            SharedUpdate(**wire).to_wire(),
+        ]
+    )
+    assert folded["threshold"] == 0.5

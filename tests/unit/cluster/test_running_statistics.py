@@ -7,10 +7,12 @@ from daskdl.arrays.flat import Slot
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, merge_waiting
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
+from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 
 N = 64
 VARIANCE = Slot("var", (4,), 10)
 SPAN = slice(10, 14)
+MASTER = SharedTrainingMaster(threshold_algorithm=FixedThresholdAlgorithm())
 
 
 def moving_to(params, target):
@@ -24,10 +26,7 @@ def moving_to(params, target):
 def pair():
     """Two replicas with variances of 1, and their parameters."""
     vectors = [np.ones(N, np.float32) for _ in range(2)]
-    made = [
-        GradientSharingPeer(SharedTrainingMaster(), vector, [VARIANCE])
-        for vector in vectors
-    ]
+    made = [GradientSharingPeer(MASTER, vector, [VARIANCE]) for vector in vectors]
     for rank, peer in enumerate(made):
         peer.begin(0, frozenset({1 - rank}))
     return made, vectors
