@@ -1,0 +1,126 @@
+"""Which example was applied how often, whatever goes wrong: counted by the network."""
+
+import re
+
+import numpy as np
+import pytest
+
+from daskdl.cluster.masters.options import ParameterAveragingTrainingMaster
+from daskdl.errors import DivergedError
+from daskdl.training.local import fit
+from daskdl.training.preparation import prepare
+from tests.counting import (
+    assert_counts,
+    counting_master,
+    counting_network,
+    numbered_examples,
+)
+from tests.unit.cluster.simulation_cluster import (
+    TallyNetwork,
+    Worker,
+    numbered_data,
+    simulate,
+)
+from tests.unit.cluster.simulation_faults import Fault, workers_with
+
+EXAMPLES, BATCH, EPOCHS = 144, 4, 2
+
+
+def counted_fit(monkeypatch, seed, workers, master):
+    network = counting_network(EXAMPLES, BATCH)
+    data = prepare(network, numbered_examples(EXAMPLES), batch_size=BATCH)
+    outcome = simulate(
+        monkeypatch, seed, master, workers, data, epochs=EPOCHS, network=network
+    )
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome
+
+
+def test_one_process_applies_each_example_once_an_epoch():
+    network = counting_network(EXAMPLES, BATCH)
+    fit(network, numbered_examples(EXAMPLES), batch_size=BATCH, epochs=EPOCHS)
+    np.testing.assert_array_equal(network.params, EPOCHS)
+
+
+@pytest.mark.parametrize("rounding", ["nearest", "down"])
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("fault", Fault)
+def test_every_example_is_applied_and_what_is_applied_twice_is_told(
+    monkeypatch, fault, seed, rounding
+):
+    outcome = counted_fit(
+        monkeypatch,
+        seed,
+        workers_with(fault),
+        counting_master(rounding, worker_prefetch_num_batches=0),
+    )
+    assert_counts(outcome.network, outcome.report, examples=EXAMPLES, epochs=EPOCHS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("fault", [Fault.NONE, Fault.SLOW, Fault.JOINS_LATE])
+def test_while_nobody_dies_each_example_is_applied_once_on_every_member(
+    monkeypatch, fault, seed
+):
+    outcome = counted_fit(
+        monkeypatch,
+        seed,
+        workers_with(fault),
+        counting_master(worker_prefetch_num_batches=0),
+    )
+    for worker in outcome.survivors:
+        np.testing.assert_array_equal(worker.actor.result.params, EPOCHS)
+
+
+class DivergingNetwork(TallyNetwork):
+    """Its fourth update is infinite."""
+
+    def copy(self):
+        return DivergingNetwork(EXAMPLES, 1)
+
+    def compute_update(self):
+        update = super().compute_update()
+        if self.iteration_count == 3:
+            update[7] = np.inf
+        return update
+
+
+def test_a_worker_whose_update_is_not_finite_ends_the_fit_and_is_named(monkeypatch):
+    outcome = simulate(
+        monkeypatch,
+        0,
+        counting_master(worker_prefetch_num_batches=0),
+        [Worker("w0"), Worker("w1")],
+        numbered_data([EXAMPLES], BATCH, in_memory=True),
+        network=DivergingNetwork(EXAMPLES, 1),
+    )
+    assert isinstance(outcome.error, DivergedError)
+    assert re.match(
+        r"Session worker \d at simulated: .* iteration 3\. Lower the "
+        "learning rate",
+        str(outcome.error),
+    )
+
+
+def test_a_member_returns_no_parameters_that_are_not_finite(monkeypatch):
+    """The last update was scored by nobody."""
+    outcome = simulate(
+        monkeypatch,
+        0,
+        ParameterAveragingTrainingMaster(worker_prefetch_num_batches=0),
+        [Worker("w0"), Worker("w1")],
+        numbered_data([EXAMPLES], BATCH, in_memory=True),
+        network=DivergingNetwork(EXAMPLES, 1),
+    )
+    assert isinstance(outcome.error, DivergedError)
+    assert "parameters must be finite, got" in str(outcome.error)
+
+
+def test_what_a_fit_sent_counts_its_end(monkeypatch):
+    """The last messages, with the updater states, are most of a short fit's."""
+    workers = [Worker("w0"), Worker("w1")]
+    master = counting_master(worker_prefetch_num_batches=0)
+    outcome = counted_fit(monkeypatch, 0, workers, master)
+    sent = sum(worker.topic.stats.bytes_sent for worker in workers)
+    assert outcome.report.bytes_sent == sent
