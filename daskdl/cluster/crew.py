@@ -108,7 +108,11 @@ class Crew:
         )
 
     def __enter__(self) -> "Crew":
-        self._installed = bus.install(self._client, plugins=[SessionPlugin()])
+        self._installed = bus.install(
+            self._client,
+            plugins=[SessionPlugin()],
+            timeout_s=self._master.start_timeout_s,
+        )
         self._reports.__enter__()
         return self
 
@@ -155,12 +159,13 @@ class Crew:
         """
         if self._trial is None:
             return self._free()
-        self._try_out()
-        while self._probation.has_just_begun():
-            time.sleep(LOOK_AGAIN_S)
+        with self._scheduler_must_answer():
             self._try_out()
-        passed = self._probation.passed()
-        return [address for address in self._free() if address in passed]
+            while self._probation.has_just_begun():
+                time.sleep(LOOK_AGAIN_S)
+                self._try_out()
+            passed = self._probation.passed()
+            return [address for address in self._free() if address in passed]
 
     def _free(self) -> list[str]:
         """Return workers that were asked for, are there, and are not taken."""
@@ -212,12 +217,14 @@ class Crew:
 
     def dismiss(self, addresses: Sequence[str], reason: str) -> None:
         """Go on without these workers; they are not asked again."""
-        self._deliver(dict.fromkeys(addresses, Stop(reason=reason)), STOP_TIMEOUT_S)
         ranks = {member.address: rank for rank, member in self._members.items()}
         members = [self._members.pop(ranks[address]) for address in addresses]
-        self._client.cancel([member.future for member in members])
-        for address in addresses:
-            self._shut_out(address)
+        with self._scheduler_must_answer():
+            # Whoever does not answer is shut out all the same.
+            self._deliver(dict.fromkeys(addresses, Stop(reason=reason)), STOP_TIMEOUT_S)
+            self._client.cancel([member.future for member in members])
+            for address in addresses:
+                self._shut_out(address)
 
     def lose(self, address: str) -> int | None:
         """Forget the member at `address`; return its rank, None if there is none."""

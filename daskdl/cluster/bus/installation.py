@@ -14,11 +14,17 @@ from daskdl.cluster.calls import call_each
 from daskdl.errors import ClusterError
 
 UNKNOWN = "unknown"
-# A worker that imports daskdl for the first time takes seconds.
-ANSWER_TIMEOUT_S = 30.0
+# A worker that imports daskdl for the first time takes seconds, and many of them from a
+# slow network file system.
+ANSWER_TIMEOUT_S = 60.0
 
 
-def install(client: Any, *, plugins: Sequence[Any] = ()) -> Any:
+def install(
+    client: Any,
+    *,
+    plugins: Sequence[Any] = (),
+    timeout_s: float = ANSWER_TIMEOUT_S,
+) -> Any:
     """Put the bus on the scheduler and on all workers, present and future. Idempotent.
 
     First it checks that all of them can import the same daskdl: Dask would register a
@@ -31,6 +37,8 @@ def install(client: Any, *, plugins: Sequence[Any] = ()) -> Any:
         A synchronous one, or an asynchronous one, for which an awaitable is returned.
     plugins : sequence of WorkerPlugin
         Further ones for the workers; each has a ``name``.
+    timeout_s : float
+        How long a worker may take to import daskdl, and to start its plugins.
 
     Returns
     -------
@@ -44,10 +52,12 @@ def install(client: Any, *, plugins: Sequence[Any] = ()) -> Any:
         daskdl cannot be imported somewhere, or has another version there. Nothing was
         registered. Or a worker cannot start a plugin.
     """
-    return client.sync(_install, client, [BusWorkerPlugin(), *plugins])
+    return client.sync(_install, client, [BusWorkerPlugin(), *plugins], timeout_s)
 
 
-async def _install(client: Any, plugins: Sequence[Any]) -> frozenset[str]:
+async def _install(
+    client: Any, plugins: Sequence[Any], timeout_s: float
+) -> frozenset[str]:
     def probe() -> str:
         # Nested, so that it travels as code: where daskdl is missing, a reference to a
         # function of this module could not even be loaded.
@@ -59,7 +69,7 @@ async def _install(client: Any, plugins: Sequence[Any]) -> frozenset[str]:
 
     found = {"scheduler": await client.run_on_scheduler(probe)}
     everyone = dict.fromkeys(await client.nthreads(), ())
-    probed = await call_each(client, probe, everyone, ANSWER_TIMEOUT_S)
+    probed = await call_each(client, probe, everyone, timeout_s)
     found |= probed.values
     found |= {who: repr(error) for who, error in probed.failed.items()}
     expected = installed_version()
@@ -76,7 +86,7 @@ async def _install(client: Any, plugins: Sequence[Any]) -> frozenset[str]:
     # Again, for workers that registered with the scheduler since.
     there = (await client.nthreads()).keys() - probed.silent
     given = dict.fromkeys(there, (pickled,))
-    started = await call_each(client, _start_plugins, given, ANSWER_TIMEOUT_S)
+    started = await call_each(client, _start_plugins, given, timeout_s)
     for address in started.failed.keys() & probed.values.keys():
         error = started.failed[address]
         raise ClusterError(

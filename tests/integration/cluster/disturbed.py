@@ -34,9 +34,9 @@ EPOCHS = 4
 START_TIMEOUT_S = 60
 LEFT_WITHIN_S = 15
 MASTERS = {
-    "sharing": SharedTrainingMaster(start_timeout_s=20, peer_timeout_s=20),
+    "sharing": SharedTrainingMaster(start_timeout_s=60, peer_timeout_s=20),
     "averaging": ParameterAveragingTrainingMaster(
-        averaging_frequency=4, start_timeout_s=20, peer_timeout_s=20
+        averaging_frequency=4, start_timeout_s=60, peer_timeout_s=20
     ),
 }
 

@@ -15,6 +15,7 @@ import pytest
 
 from daskdl.cluster import crew, inference
 from daskdl.cluster.bus import installation
+from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.crew import Crew
 from daskdl.cluster.stats.events import FitStarted, Progress
 from daskdl.errors import WorkerLostError
@@ -138,6 +139,23 @@ def test_a_member_that_is_stopped_is_given_up(client, workers, monkeypatch, name
     finally:
         os.kill(pid, signal.SIGKILL)
     assert len(front.last_fit.lost) == 1
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_stopped_does_not_hold_up_a_start(
+    client, workers, monkeypatch
+):
+    sharing = replace(MASTERS["sharing"], start_timeout_s=5)
+    monkeypatch.setitem(MASTERS, "sharing", sharing)
+    pid = min(workers.pids().values())
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        options = ClusterOptions(scheduler=workers.address, timeout_s=5.0)
+        with connect(options) as another:
+            front = fit(another, epochs=1)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    assert len(front.last_fit.workers) == 2
 
 
 def test_without_any_worker_left_an_evaluation_ends(tmp_path, monkeypatch):

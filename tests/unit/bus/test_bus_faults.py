@@ -18,6 +18,7 @@ from tests.unit.bus.clusters import (
     close_topics,
     in_thread,
     open_topics,
+    publish_until_it_fails,
     take,
 )
 
@@ -285,3 +286,17 @@ async def test_uninstalled_worker_closes_its_topics(client, scheduler, *buses):
     with pytest.raises(BusClosedError, match="must be running"):
         await in_thread(buses[0].topic, "t")
     assert await close_topics(a, b) == [False, False]
+
+
+@bus_cluster()
+async def test_a_member_that_is_evicted_is_forgotten_and_finds_out(
+    client, scheduler, *buses
+):
+    """For instance one that was stopped, and wakes up again."""
+    a, b = await open_topics(buses)
+    await client.run_on_scheduler(scheduler_plugin.evict, "t", buses[1]._worker.address)
+    (left,) = await take(a, Left)
+    assert (left.member, left.clean) == (b.me, False)
+    with pytest.raises(BusClosedError):
+        await publish_until_it_fails(b, 1, timeout_s=10)
+    await close_topics(a, b)

@@ -29,7 +29,7 @@ async def add(number, dask_worker):
 @gen_cluster(client=True, nthreads=[("", 1)] * 3)
 async def test_each_worker_answers_for_itself(client, scheduler, a, b, c):
     given = {a.address: (0,), b.address: (1,), c.address: (2,)}
-    answers = await call_each(client, add, given, timeout_s=1.0)
+    answers = await call_each(client, add, given, timeout_s=3.0)
     assert answers.values == {a.address: 1}
     assert [str(error) for error in answers.failed.values()] == ["one"]
     assert answers.silent == {c.address}
