@@ -11,9 +11,10 @@ catch it without importing this module::
     │   ├── UnfinishedJobError             a directory without _SUCCESS
     │   ├── ChangedFileError               a file was rewritten while it was in use
     │   ├── ColumnError                    a column is missing or has the wrong type
-    │   └── CorruptFileError               also a FormatError: cut short or damaged
+    │   ├── CorruptFileError               also a FormatError: cut short or damaged
+    │   └── StorageError (OSError)         a store refused, broke off or did not answer
     ├── FormatError (ValueError)           a stored file is unreadable
-    ├── OutputError (OSError)              an output is written, but not in its place
+    ├── OutputError (OSError)              an output is not in its place: try again
     ├── OutputExistsError (FileExistsError)  an output is already there
     ├── MissingExtraError (ImportError)    an optional package is not installed
     ├── ClusterError (RuntimeError)        the cluster cannot do what was asked
@@ -64,6 +65,10 @@ class ColumnError(DataError):
     """A column is missing or has a type that cannot be used."""
 
 
+class StorageError(OSError, DataError):
+    """A store refused an operation or broke it off; the message names the path."""
+
+
 class FormatError(DaskdlError, ValueError):
     """A stored file cannot be read: damaged, of another kind, or too new."""
 
@@ -73,7 +78,7 @@ class CorruptFileError(DataError, FormatError):
 
 
 class OutputError(DaskdlError, OSError):
-    """What was written lies under a temporary name; the message says where."""
+    """A store did not take an output; the message says what is kept, and where."""
 
 
 class OutputExistsError(DaskdlError, FileExistsError):

@@ -1,31 +1,27 @@
 """Results as part files in a directory, the way Spark writes its own.
 
 Workers write below ``_temporary``; only what the driver commits is moved into place,
-and ``_SUCCESS`` comes last. So no reader sees half an output, whoever died on the way.
+and ``_SUCCESS`` comes last. An earlier output stands aside until then, and comes back
+if it does not come so far. So no reader sees half an output, whoever died on the way.
 """
 
-import logging
 import os
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from daskdl.checks import some
+from daskdl.data.files import in_words
 from daskdl.data.sinks import Sink
-from daskdl.errors import OptionError, OutputExistsError
-from daskdl_bridge.errors import StorageError
+from daskdl.data.store import entries_of, kind_of, move
+from daskdl.data.tries import BROKEN, tried
+from daskdl.errors import OptionError, OutputExistsError, StorageError
+from daskdl_bridge.output_directory import SUCCESS, OutputDirectory
 from daskdl_bridge.storage import filesystem, is_hidden, join_url, url_of
 from daskdl_bridge.writers.parquet import encode_parquet
 
 __all__ = ["PathSink", "PathSinks"]
-
-logger = logging.getLogger(__name__)
-
-# hdfs-native's writer does not survive the death of a DataNode, and a NameNode may hand
-# out the dead one until it notices: so the whole file again, and not at once.
-_RETRY_WAITS_S = (0.5, 5.0, 15.0)
 
 _PIECE_BYTES = 4 << 20
 
@@ -73,18 +69,21 @@ class PathSink(Sink):
         See :func:`daskdl_bridge.storage.filesystem`.
     run_id : str
         Uuid of this output, in the names of its files.
-    retry_waits_s : tuple of float
-        Seconds before the second, third, ... try at writing a part.
+    retry_waits_s : tuple of float, optional
+        Seconds before the second, third, ... try at writing a part; those of
+        :mod:`daskdl.data.tries` if not given.
     """
 
     url: str
     overwrite: bool = False
     storage_options: dict[str, Any] = field(default_factory=dict)
     run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    retry_waits_s: tuple[float, ...] = _RETRY_WAITS_S
+    retry_waits_s: tuple[float, ...] | None = None
 
     def prepare(self) -> None:
         """Make the directory for temporary parts.
+
+        What a job that was killed while it replaced an output has left is put back.
 
         Raises
         ------
@@ -93,9 +92,13 @@ class PathSink(Sink):
             else than the output of a job.
         """
         fs, path = self._place()
-        if fs.exists(path):
+        if kind_of(fs, path) is not None:
             self._check_replaceable(fs, path)
-        fs.makedirs(self._temporary(path), exist_ok=True)
+            self._directory().put_back_all()
+        tried(
+            f"{self.url}: making it",
+            lambda: fs.makedirs(self._temporary(path), exist_ok=True),
+        )
 
     def write_part(self, index: int, columns: Mapping[str, Any]) -> str:
         """Write a Parquet file under a temporary name, the whole again on error.
@@ -122,21 +125,20 @@ class PathSink(Sink):
         encoded, rows = encode_parquet(columns)
         data = memoryview(encoded)
         ending = ".parquet" if rows else _EMPTY
-        failures: list[OSError] = []
-        for wait_s in (0.0, *self.retry_waits_s):
-            time.sleep(wait_s)
-            name = f"part-{index:05d}-{uuid.uuid4()}{ending}"
-            try:
-                return self._write(name, data)
-            except (PermissionError, FileNotFoundError):
-                raise
-            except OSError as error:
-                logger.warning("%s: writing part %d failed: %s", self.url, index, error)
-                failures.append(error)
-        raise StorageError(
-            f"{self.url}: part {index} could not be written in {len(failures)} tries; "
-            f"the last error was: {failures[-1]}"
-        ) from failures[-1]
+
+        def write() -> str:
+            return self._write(f"part-{index:05d}-{uuid.uuid4()}{ending}", data)
+
+        try:
+            what = f"{self.url}: writing part {index}"
+            return tried(what, write, waits_s=self.retry_waits_s)
+        except (PermissionError, FileNotFoundError):
+            raise
+        except BROKEN as error:
+            raise StorageError(
+                f"{self.url}: part {index} must be written, the store does not take "
+                f"it: {in_words(error)}."
+            ) from error
 
     def commit(self, paths: Sequence[str]) -> list[str]:
         """Replace what is there by exactly these parts and mark the output as finished.
@@ -162,28 +164,26 @@ class PathSink(Sink):
                 f"PathSink.commit: paths must differ, got {some(sorted(paths))}."
             )
         fs, path = self._place()
-        self._remove_old(fs, path)
+        directory = self._directory()
+        if self.overwrite:
+            directory.stand_aside()
         # As Spark does: a file without rows only tells the schema.
         kept = [p for p in paths if not p.endswith(_EMPTY)] or list(paths[:1])
         final = []
         for number, temporary in enumerate(kept):
             name = f"part-{number:05d}-{self.run_id}-c000.snappy.parquet"
-            fs.mv(filesystem(temporary, self.storage_options)[1], f"{path}/{name}")
+            move(fs, filesystem(temporary, self.storage_options)[1], f"{path}/{name}")
             final.append(join_url(self.url, name))
-        fs.rm(f"{path}/_temporary", recursive=True)
-        fs.touch(f"{path}/_SUCCESS")
+        tried(f"{self.url}: finishing it", lambda: fs.touch(f"{path}/{SUCCESS}"))
+        directory.remove_temporary()
         return final
 
     def abort(self) -> None:
-        """Remove what was written; the directory too if nothing else is in it."""
-        fs, path = self._place()
-        if not fs.exists(path):
-            return
-        fs.invalidate_cache(path)
-        if fs.exists(f"{path}/_temporary"):
-            fs.rm(f"{path}/_temporary", recursive=True)
-        if not fs.ls(path, detail=False):
-            fs.rmdir(path)
+        """Remove what was written, and bring back what was there."""
+        self._directory().put_back()
+
+    def _directory(self) -> OutputDirectory:
+        return OutputDirectory(*self._place(), self.run_id)
 
     def _place(self) -> tuple[Any, str]:
         return filesystem(self.url, self.storage_options)
@@ -198,9 +198,9 @@ class PathSink(Sink):
                 f"{url}: must not exist yet, got something there. Pass overwrite=True "
                 "to replace it."
             )
-        names = [p.rstrip("/").rpartition("/")[2] for p in fs.ls(path, detail=False)]
+        names = [p.rpartition("/")[2] for p in entries_of(fs, path)]
         foreign = [n for n in names if not n.startswith("part-") and not is_hidden(n)]
-        if foreign or not fs.isdir(path):
+        if foreign or kind_of(fs, path) != "directory":
             raise OutputExistsError(
                 f"{url}: only the output of a job can be replaced, a directory of part "
                 f"files; got {some(sorted(foreign))} there."
@@ -213,13 +213,3 @@ class PathSink(Sink):
             for start in range(0, len(data), _PIECE_BYTES):
                 stream.write(data[start : start + _PIECE_BYTES])
         return url_of(fs, target)
-
-    def _remove_old(self, fs: Any, path: str) -> None:
-        if not self.overwrite:
-            return
-        fs.invalidate_cache(path)
-        names = [p.rstrip("/").rpartition("/")[2] for p in fs.ls(path, detail=False)]
-        # First the mark: from here on readers are told that the output is unfinished.
-        for name in sorted(names, key=lambda n: n != "_SUCCESS"):
-            if name != "_temporary":
-                fs.rm(f"{path}/{name}", recursive=True)

@@ -18,6 +18,7 @@ from daskdl.errors import (
     DivergedError,
     OutputError,
     StaleMessageError,
+    StorageError,
 )
 
 __all__ = ["EXIT_CODES", "Terminated", "debug_option", "ended", "json_option"]
@@ -27,11 +28,12 @@ EXIT_CODES = (
     (1, "failed while working"),
     (2, "bad input: an option, a file, a column, an output that exists"),
     (3, "the cluster: no answer, other versions, workers lost"),
+    (4, "storage: a file could not be read or written; what is kept is told"),
     (130, "interrupted by Ctrl-C; the cluster is released, the checkpoint kept"),
     (143, "the same by SIGTERM"),
 )
 
-_FAILED, _BAD_INPUT, _CLUSTER = 1, 2, 3
+_FAILED, _BAD_INPUT, _CLUSTER, _STORAGE = 1, 2, 3, 4
 
 
 class Terminated(KeyboardInterrupt):
@@ -117,11 +119,21 @@ def _text(error: Exception) -> str:
 
 
 def _exit_code(error: Exception) -> int:
-    if isinstance(error, StaleMessageError | OutputError | DivergedError):
+    if isinstance(error, StaleMessageError | DivergedError):
         return _FAILED
     if isinstance(error, ClusterError) or _is_of_distributed(error):
         return _CLUSTER
+    if _is_of_storage(error):
+        return _STORAGE
     return _BAD_INPUT if isinstance(error, DaskdlError) else _FAILED
+
+
+def _is_of_storage(error: Exception) -> bool:
+    if isinstance(error, DaskdlError):
+        return isinstance(error, StorageError | OutputError)
+    # Plain ones of these kinds come from the network between processes as well.
+    unclear = ConnectionError | TimeoutError
+    return isinstance(error, OSError) and not isinstance(error, unclear)
 
 
 def _is_of_distributed(error: Exception) -> bool:

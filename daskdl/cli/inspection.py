@@ -21,7 +21,7 @@ from daskdl.cli.opening import open_for
 from daskdl.cli.run_directory import MODEL, STATISTICS
 from daskdl.cli.saved_model import open_model
 from daskdl.cli.stored_columns import stored_columns
-from daskdl.data.files import open_output
+from daskdl.data.files import write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import (
@@ -29,6 +29,7 @@ from daskdl.errors import (
     DaskdlError,
     OptionError,
     SourceNotFoundError,
+    StorageError,
 )
 from daskdl.formats.diagram.drawing import network_svg
 from daskdl.formats.load import is_network
@@ -97,8 +98,8 @@ def write_picture(found: Inspection, path_or_url: str, *, overwrite: bool) -> No
     """
     if found.conf is None:
         raise OptionError(f"inspect: --svg must meet a network, got {found.kind}.")
-    with open_output(path_or_url, overwrite=overwrite) as stream:
-        stream.write(network_svg(found.conf).encode())
+    content = network_svg(found.conf).encode()
+    write_output(path_or_url, lambda out: out.write(content), overwrite=overwrite)
 
 
 def _job(path: str) -> Inspection:
@@ -161,7 +162,7 @@ def _data(path: str) -> Inspection:
         lines += [f"  {name:<{width}}  {kind}" for name, kind in columns.items()]
     try:
         source = open_source(path, _options_for_a_look(columns))
-    except (SourceNotFoundError, CorruptFileError):
+    except (SourceNotFoundError, CorruptFileError, StorageError):
         raise
     except DaskdlError as error:
         # Which columns hold the features is not known here; all else still is told.

@@ -56,31 +56,33 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
     OptionError, DataError, ShapeError, OutputExistsError
         Before a worker starts, as far as that can be known then.
     """
-    directory = RunDirectory(job.output or "run", overwrite=overwrite)
+    directory = RunDirectory(job.output or "run", overwrite=overwrite, tell=view.note)
     directory.check()
     network = job_network(job)
     options = job.data.source_options()
     train = open_for(network, job.data.train, options)
     test = open_for(network, job.data.test, options) if job.data.test else None
     cluster = cluster_options(job.cluster)
-    directory.make()
     try:
+        directory.make()
         directory.write(JOB, job_text(job))
         with connect(cluster) as client:
             front = _front_end(client, network, job)
-            model = _train(front, train, job, directory, view)
+            _train(front, train, job, directory, view)
             scored = _evaluate(front, test, view)
+        test_name = test.name if test else ""
+        results = Results(job, front.network, front.last_fit, scored, test_name)
+        _write(directory, results)
+        directory.finish()
     except BaseException:
         # Also what Ctrl-C and SIGTERM raise.
+        directory.leave()
         if directory.kept is not None:
             view.note(directory.kept)
         raise
-    finally:
-        directory.discard_if_empty()
-    test_name = test.name if test else ""
-    results = Results(job, front.network, front.last_fit, scored, test_name)
-    _write(directory, results)
-    return results.figures(model=model, wall_s=time.monotonic() - start_s)
+    return results.figures(
+        model=directory.path(MODEL), wall_s=time.monotonic() - start_s
+    )
 
 
 def cluster_options(cluster: Cluster) -> ClusterOptions:
@@ -96,8 +98,7 @@ def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
 
 def _train(
     front: Any, train: Source, job: Job, directory: RunDirectory, view: View
-) -> str:
-    """Train, and return where the model was saved."""
+) -> None:
     view.note(f"reading {train.name}: {len(train.partitions)} partitions")
     front.fit(
         train,
@@ -109,9 +110,7 @@ def _train(
         on_epoch=lambda network: directory.save(CHECKPOINT, network),
     )
     # Before anything else can fail: it is what hours of training gave.
-    model = directory.save(MODEL, front.network)
-    directory.remove(CHECKPOINT)
-    return model
+    directory.save_model(front.network)
 
 
 def _evaluate(front: Any, test: Source | None, view: View) -> Scored | None:

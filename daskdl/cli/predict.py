@@ -96,8 +96,15 @@ def command(
 
 def _check_output(url: str, *, overwrite: bool) -> None:
     """Refuse an output that exists now, not after the workers have started."""
+    from daskdl.data.files import in_words
     from daskdl.data.sinks import open_sink
-    from daskdl.errors import DaskdlError, OptionError, OutputExistsError
+    from daskdl.data.tries import BROKEN, is_lasting
+    from daskdl.errors import (
+        DaskdlError,
+        OptionError,
+        OutputError,
+        OutputExistsError,
+    )
 
     sink = open_sink(url, overwrite=overwrite)
     try:
@@ -109,11 +116,13 @@ def _check_output(url: str, *, overwrite: bool) -> None:
             f"predict: --output must not exist yet, got {url}. "
             "Choose another, or replace it with --overwrite."
         ) from error
-    except OSError as error:
+    except BROKEN as error:
         if isinstance(error, DaskdlError):
             raise
-        raise OptionError(
+        kind = OptionError if is_lasting(error) else OutputError
+        raise kind(
             "predict: --output must be a directory that can be made and written, got "
-            f"{url} ({error.strerror or error})."
+            f"{url} ({in_words(error)})."
         ) from error
-    sink.abort()
+    finally:
+        sink.abort()

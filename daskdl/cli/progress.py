@@ -139,6 +139,11 @@ class EventLines:
                 f"{event.redealt_examples:,} examples dealt again, of which "
                 f"{event.repeated_examples:,} may count twice"
             )
+        if isinstance(event, events.CheckpointFailed):
+            return (
+                f"{self._epoch(event.epoch)}  no checkpoint, the training goes on: "
+                f"{event.reason}"
+            )
         if isinstance(event, events.EpochFinished):
             return (
                 f"{self._epoch(event.epoch)}  done in {event.wall_s:.1f} s  "

@@ -61,8 +61,9 @@ def command(
     network.layers[0].n_out=64. Paths in the job start at its folder.
 
     The output directory gets model.safetensors, evaluation.json, statistics.json,
-    report.html and the job as it ran; while training goes on, checkpoint.safetensors is
-    the network after the last whole epoch.
+    report.html and the job as it ran, all at once when the run is good. Until then it
+    is DIR.unfinished-ID, with checkpoint.safetensors, the network after the last whole
+    epoch.
     """
     start_s = time.monotonic()
     from rich.console import Console

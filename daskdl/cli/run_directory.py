@@ -1,11 +1,17 @@
 """The directory that a run leaves: on disk, or wherever fsspec reaches."""
 
 import contextlib
-from collections.abc import Iterator
+import os
+import posixpath
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from daskdl.data.files import open_output
+from daskdl.cli.replacement import Replacement, finish_broken_off, unfinished_of
+from daskdl.cli.safekeeping import save_insisting
+from daskdl.data.files import in_words, is_local, write_output
 from daskdl.data.filesystems import filesystem
+from daskdl.data.store import kind_of
+from daskdl.data.tries import BROKEN, is_lasting, tried
 from daskdl.errors import DaskdlError, OptionError, OutputError, OutputExistsError
 
 __all__ = ["RunDirectory"]
@@ -14,38 +20,68 @@ JOB = "job.yaml"
 MODEL, CHECKPOINT = "model.safetensors", "checkpoint.safetensors"
 EVALUATION, STATISTICS, REPORT = "evaluation.json", "statistics.json", "report.html"
 
+_OURS = (JOB, CHECKPOINT, STATISTICS, EVALUATION, REPORT, MODEL)
+
+
+def _to_nobody(text: str) -> None:
+    pass
+
 
 class RunDirectory:
-    """Where a run puts what it makes.
+    """Where a run puts what it makes: beside its place until all is there.
 
     Parameters
     ----------
     url : str
         Path or URL; nothing is touched yet.
     overwrite : bool
-        Replace the files of an earlier run. Other files there are left alone.
+        Replace an earlier run. What else is there is carried over.
+    tell : callable
+        Takes a line for people.
     """
 
-    def __init__(self, url: str, *, overwrite: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        overwrite: bool = False,
+        tell: Callable[[str], None] = _to_nobody,
+    ) -> None:
         self.url = url.rstrip("/")
         self._overwrite = overwrite
-        self._made = False
+        self._tell = tell
         self._kept: set[str] = set()
         self._fs, self._path = filesystem(self.url)
+        root = self.url
+        if is_local(url):
+            # A link stays; what it points to is replaced.
+            root = self._path = os.path.realpath(self._path)
+        self._replacement = Replacement(self._fs, self._path, _OURS, MODEL)
+        self._here = root + self._replacement.made.removeprefix(self._path)
 
     def path(self, name: str) -> str:
-        """Return the path or URL of a file in here."""
-        return f"{self.url}/{name}"
+        """Return the path or URL of a file, as it is now."""
+        return f"{self._here}/{name}"
 
     def check(self) -> None:
-        """Refuse a place where something is already.
+        """Refuse a place where something is already; tidy up after who was killed.
 
         Raises
         ------
         OutputExistsError
             Unless overwriting was asked for and what is there is a run directory.
         """
-        if not self._fs.exists(self._path):
+        for aside in finish_broken_off(self._fs, self._path, _OURS, MODEL):
+            self._tell(
+                f"{self.url} is restored from {posixpath.basename(aside)}: its "
+                "replacement was broken off"
+            )
+        for made in unfinished_of(self._fs, self._path):
+            self._tell(
+                f"beside {self.url} lies {posixpath.basename(made)}, a run that is not "
+                "finished: unless it goes on elsewhere, use its checkpoint or remove it"
+            )
+        if kind_of(self._fs, self._path) is None:
             return
         if not self._overwrite:
             raise OutputExistsError(
@@ -53,49 +89,63 @@ class RunDirectory:
                 "Choose another --output, or replace it with --overwrite."
             )
         # A mistyped path must not cost somebody's data.
-        if not self._fs.exists(f"{self._path}/{JOB}"):
+        if kind_of(self._fs, f"{self._path}/{JOB}") is None:
             raise OutputExistsError(
                 f"run: --overwrite must meet a run directory (with {JOB}), "
                 f"got {self.url}, which is something else. Choose another --output."
             )
 
     def make(self) -> None:
-        """Make the directory and remove the results of an earlier run.
+        """Make a directory beside the place; an earlier run stays as it is.
 
         Raises
         ------
         OptionError
-            If the store does not let it be made, or written.
+            If the store does not let it be made.
+        OutputError
+            If the store does not answer.
         """
         try:
-            self._made = not self._fs.exists(self._path)
-            self._fs.makedirs(self._path, exist_ok=True)
-            for name in (MODEL, CHECKPOINT, EVALUATION, STATISTICS, REPORT):
-                self.remove(name)
-        except OSError as error:
-            raise OptionError(
+            self._replacement.make()
+        except BROKEN as error:
+            kind = OptionError if is_lasting(error) else OutputError
+            raise kind(
                 f"run: output must be a directory that can be made and written, got "
-                f"{self.url} ({error.strerror or error})."
+                f"{self.url} ({in_words(error)})."
             ) from error
 
     def write(self, name: str, text: str) -> None:
         """Write a text file; it appears whole or not at all."""
-        with self._writing(name), open_output(self.path(name), overwrite=True) as out:
-            # A path that is no text in this locale stands in some files.
-            out.write(text.encode(errors="surrogateescape"))
+        # A path that is no text in this locale stands in some files.
+        content = text.encode(errors="surrogateescape")
+        with self._writing(name):
+            write_output(
+                self.path(name), lambda out: out.write(content), overwrite=True
+            )
 
-    def save(self, name: str, network: Any) -> str:
-        """Save a network and return its path or URL."""
+    def save(self, name: str, network: Any) -> None:
+        """Save a network."""
         with self._writing(name):
             network.save(self.path(name), overwrite=True)
         self._kept.add(name)
-        return self.path(name)
+
+    def save_model(self, network: Any) -> None:
+        """Save what training gave; insist on it, and remove the checkpoint."""
+        save_insisting(
+            lambda url: network.save(url, overwrite=True),
+            self.path(MODEL),
+            name=posixpath.basename(self.url) or "model",
+            tell=self._tell,
+        )
+        self._kept.add(MODEL)
+        self.remove(CHECKPOINT)
 
     def remove(self, name: str) -> None:
-        """Remove a file if it is there."""
-        with contextlib.suppress(FileNotFoundError):
-            self._fs.rm(f"{self._path}/{name}")
-        self._kept.discard(name)
+        """Remove a file if it is there, and the store lets it be removed."""
+        path = f"{self._replacement.made}/{name}"
+        with contextlib.suppress(*BROKEN):
+            tried(f"{path}: removing it", lambda: self._fs.rm(path))
+            self._kept.discard(name)
 
     @property
     def kept(self) -> str | None:
@@ -106,6 +156,45 @@ class RunDirectory:
             return f"checkpoint kept: {self.path(CHECKPOINT)}"
         return None
 
+    def finish(self) -> None:
+        """Let the run take its place, instead of an earlier one.
+
+        Raises
+        ------
+        OutputExistsError
+            If something came there meanwhile, and is not to be overwritten.
+        OutputError
+            If the store does not let it; the message says where the run is.
+        """
+        if not self._overwrite and kind_of(self._fs, self._path) is not None:
+            raise OutputExistsError(
+                f"run: output must not exist yet, got {self.url}, which came while "
+                f"this run went on. It is complete in {self._here}: move it from there."
+            )
+        try:
+            self._replacement.put_in_place()
+        except BROKEN as error:
+            raise OutputError(
+                f"run: {self.url} must be put in its place, the store does not let it: "
+                f"{in_words(error)}. The run is complete in {self._here}: move it from "
+                "there."
+            ) from error
+        self._here = self.url
+
+    def leave(self) -> None:
+        """Leave a run that did not end well: with its network, or without a trace.
+
+        Where nothing was before, the network lies there; else beside the earlier run.
+        """
+        if not self._kept:
+            self._replacement.discard()
+            return
+        with contextlib.suppress(*BROKEN):
+            if kind_of(self._fs, self._path) is None:
+                self._replacement.put_in_place()
+            if kind_of(self._fs, self._replacement.made) is None:
+                self._here = self.url
+
     @contextlib.contextmanager
     def _writing(self, name: str) -> Iterator[None]:
         """Say which file it was that the store did not take."""
@@ -113,19 +202,8 @@ class RunDirectory:
             yield
         except DaskdlError:
             raise
-        except OSError as error:
+        except BROKEN as error:
             raise OutputError(
                 f"run: {self.path(name)} must be written, the store does not take it: "
-                f"{error.strerror or error}."
+                f"{in_words(error)}."
             ) from error
-
-    def discard_if_empty(self) -> None:
-        """Remove the directory again if it was made here and holds no network.
-
-        So a job that was refused can be corrected and run again without --overwrite.
-        """
-        if not self._made or self._kept:
-            return
-        self.remove(JOB)
-        with contextlib.suppress(OSError):  # somebody else put something there
-            self._fs.rmdir(self._path)

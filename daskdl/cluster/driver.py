@@ -22,6 +22,7 @@ from daskdl.cluster.membership import Loss, PhaseLedger, deal_again
 from daskdl.cluster.orders import EndEpoch, Finish, TrainPhase
 from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.stats.events import (
+    CheckpointFailed,
     EpochFinished,
     Event,
     FitFinished,
@@ -36,7 +37,9 @@ from daskdl.errors import (
     BusClosedError,
     ClusterError,
     DaskdlError,
+    OutputError,
     StepTimeoutError,
+    StorageError,
     WorkerLostError,
 )
 from daskdl.nn.network import Network
@@ -180,9 +183,23 @@ class Driver:
         if self._on_epoch is not None:
             load_state(self._network, self._crew.snapshot())
             self._network.epoch_count = epoch + 1
-            self._on_epoch(self._network)
+            self._keep(self._on_epoch)
         # Last: whoever reads that the epoch is done may count on its checkpoint.
         self._tell(finished)
+
+    def _keep(self, on_epoch: OnEpoch) -> None:
+        """Let the network be saved; hours of training do not end over a checkpoint."""
+        try:
+            on_epoch(self._network)
+        except (OutputError, StorageError) as error:
+            logger.warning("epoch %d: no checkpoint: %s", self._epoch, error)
+            self._tell(
+                CheckpointFailed(
+                    time_s=time.monotonic() - self._start_s,
+                    epoch=self._epoch,
+                    reason=str(error),
+                )
+            )
 
     def _run_phase(
         self, shares: Mapping[int, Sequence[Minibatch]], epoch: int

@@ -168,7 +168,9 @@ class ClusterNetwork(Generic[N]):
         on_event : callable, optional
             Called with every event of the fit, in this thread.
         on_epoch : callable, optional
-            Called with the network after each epoch, for checkpoints.
+            Called with the network after each epoch, for checkpoints. If it raises
+            what :meth:`Network.save` raises when a store does not take the file, the
+            fit goes on with a warning; any other exception ends it.
 
         Returns
         -------
@@ -393,8 +395,8 @@ class ClusterNetwork(Generic[N]):
         sink = open_sink(
             output, overwrite=overwrite, storage_options=options.storage_options
         )
-        sink.prepare()
         try:
+            sink.prepare()
             predicted = predict_source(self._client, self.network, source, sink, task)
             sink.commit([entry.path for entry in predicted if entry.path is not None])
         except BaseException:

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from daskdl.checks import check_count
-from daskdl.data.files import open_input, open_output
+from daskdl.data.files import open_input, write_output
 
 E = TypeVar("E", bound="ExampleSet")
 
@@ -74,10 +74,12 @@ class ExampleSet(ABC):
             If an array has a dtype that the format does not know, or metadata are
             neither text nor what was read from Java.
         """
-        with open_output(
-            path_or_url, overwrite=overwrite, storage_options=storage_options
-        ) as stream:
-            self.write_to(stream)
+        write_output(
+            path_or_url,
+            self.write_to,
+            overwrite=overwrite,
+            storage_options=storage_options,
+        )
 
     @abstractmethod
     def write_to(self, stream: BinaryIO) -> None:

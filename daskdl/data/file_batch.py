@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.dl4j_streams import holds_multi_dataset
-from daskdl.data.files import is_local, open_input, open_output
+from daskdl.data.files import is_local, open_input, write_output
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.zip_files import MOST_BYTES, MOST_ENTRIES, ZipEntries
 from daskdl.errors import CorruptFileError, OptionError
@@ -165,10 +165,12 @@ class FileBatch:
         OutputExistsError
             If there is a file and `overwrite` is False.
         """
-        with open_output(
-            path_or_url, overwrite=overwrite, storage_options=storage_options
-        ) as stream:
-            self.write_to(stream)
+        write_output(
+            path_or_url,
+            self.write_to,
+            overwrite=overwrite,
+            storage_options=storage_options,
+        )
 
     def write_to(self, stream: BinaryIO) -> None:
         """Write what `write_as_zip` writes to an open stream.

@@ -1,16 +1,17 @@
-"""Opening files wherever fsspec reaches them; what is written appears all at once."""
+"""Files wherever fsspec reaches them; what is written appears all at once."""
 
-import errno
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from daskdl.data.filesystems import filesystem
+from daskdl.data.store import is_one_of, kind_of, move
+from daskdl.data.tries import BROKEN, tried
 from daskdl.errors import OutputError, OutputExistsError, SourceNotFoundError
 
-__all__ = ["is_local", "open_input", "open_output"]
+__all__ = ["in_words", "is_local", "open_input", "write_output"]
 
 _Path = str | os.PathLike[str]
 
@@ -43,83 +44,104 @@ def open_input(
         yield stream
 
 
-@contextmanager
-def open_output(
+def write_output(
     path_or_url: _Path,
+    write: Callable[[BinaryIO], object],
     *,
     overwrite: bool = False,
     storage_options: dict[str, Any] | None = None,
-) -> Iterator[BinaryIO]:
-    """Open a file to write bytes; it gets its name when the block ends without error.
+) -> None:
+    """Write a file; it gets its name when it is complete.
 
     Until then a file that `overwrite` is to replace stays as it is. Locally and on HDFS
     there is never a moment without the one or the other; other stores may copy the new
-    file over the old one.
+    file over the old one. A store that breaks off is given the whole file again, under
+    another temporary name: see :mod:`daskdl.data.tries`.
+
+    Parameters
+    ----------
+    path_or_url : str or path
+        A plain path, ``file://``, ``hdfs://``, or what else fsspec opens.
+    write : callable
+        Writes all bytes to the stream it is given; called again for each try.
+    overwrite : bool
+        Replace what is there.
+    storage_options : dict, optional
+        Handed to the file system.
 
     Raises
     ------
     OutputExistsError
         If there is a file and `overwrite` is False, or a directory.
     OutputError
-        If all was written and the store did not let it take its name. It is kept
-        under the temporary name in the message.
+        If the store did not take the file. If only its name was refused, the file is
+        kept under the temporary name in the message.
     """
     fs, path = filesystem(path_or_url, storage_options)
-    if fs.exists(path):
-        _check_replaceable(path_or_url, is_file=not fs.isdir(path), overwrite=overwrite)
-    folder, _, file_name = path.rpartition("/")
-    # Hidden, so that a reader of the directory does not take it for data.
-    temporary = f"{folder}/.{file_name}.{uuid.uuid4().hex}"
     try:
-        with fs.open(temporary, "wb") as stream:
-            yield stream
-            if _is_one_of(fs, "file"):
-                # Else a name that outlives a power cut may stand for an empty file.
-                stream.flush()
-                os.fsync(stream.fileno())
-    except BaseException:
-        # A store that has broken off must not hide why.
-        with suppress(OSError):
-            fs.rm(temporary)
+        _check_replaceable(path_or_url, kind_of(fs, path), overwrite=overwrite)
+        temporary = tried(
+            f"{path_or_url}: writing it", lambda: _write_aside(fs, path, write)
+        )
+    except OutputExistsError:
         raise
-    try:
-        _put_in_place(fs, temporary, path, overwrite=overwrite)
-    except OSError as error:
+    except BROKEN as error:
         raise OutputError(
-            f"{path_or_url}: what was written must get this name, got {error}. It is "
-            f"complete in {fs.unstrip_protocol(temporary)}: move it from there."
+            f"{path_or_url}: must be written, the store does not take it: "
+            f"{in_words(error)}."
         ) from error
+    try:
+        move(fs, temporary, path, overwrite=overwrite)
+    except BROKEN as error:
+        raise OutputError(
+            f"{path_or_url}: what was written must get this name, got "
+            f"{in_words(error)}. It is complete in {fs.unstrip_protocol(temporary)}: "
+            "move it from there."
+        ) from error
+    except BaseException:
+        _remove(fs, temporary)
+        raise
 
 
-def _check_replaceable(path_or_url: _Path, *, is_file: bool, overwrite: bool) -> None:
-    if not is_file:
+def in_words(error: BaseException) -> str:
+    """Return what a store said, without the temporary name that it said it of."""
+    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(said).rstrip(".")
+
+
+def _check_replaceable(
+    path_or_url: _Path, kind: str | None, *, overwrite: bool
+) -> None:
+    if kind == "directory":
         raise OutputExistsError(
             f"{path_or_url}: must be the name of a file, got a directory there."
         )
-    if not overwrite:
+    if kind is not None and not overwrite:
         raise OutputExistsError(
             f"{path_or_url}: must not exist yet, got a file there. "
             "Pass overwrite=True to replace it."
         )
 
 
-def _put_in_place(fs: Any, temporary: str, path: str, *, overwrite: bool) -> None:
-    if _is_one_of(fs, "file"):
-        os.replace(temporary, path)
-        return
-    if _is_one_of(fs, "hdfs", "viewfs"):
-        fs.mv(temporary, path, overwrite=overwrite)
-        return
+def _write_aside(fs: Any, path: str, write: Callable[[BinaryIO], object]) -> str:
+    """Write a file beside `path`, and return its name."""
+    folder, _, file_name = path.rpartition("/")
+    # Hidden, so that a reader of the directory does not take it for data.
+    temporary = f"{folder}/.{file_name}.{uuid.uuid4().hex}"
     try:
-        fs.mv(temporary, path)
-    except OSError as error:
-        if not overwrite or error.errno != errno.EEXIST:
-            raise
-        # A store that renames only to a free name.
-        fs.rm(path)
-        fs.mv(temporary, path)
+        with fs.open(temporary, "wb") as stream:
+            write(stream)
+            if is_one_of(fs, "file"):
+                # Else a name that outlives a power cut may stand for an empty file.
+                stream.flush()
+                os.fsync(stream.fileno())
+    except BaseException:
+        _remove(fs, temporary)
+        raise
+    return temporary
 
 
-def _is_one_of(fs: Any, *protocols: str) -> bool:
-    own = (fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol
-    return not set(protocols).isdisjoint(own)
+def _remove(fs: Any, temporary: str) -> None:
+    # A store that has broken off must not hide why.
+    with suppress(*BROKEN):
+        fs.rm(temporary)

@@ -61,6 +61,8 @@ class Sink(ABC):
     def commit(self, paths: Sequence[str]) -> list[str]:
         """Move exactly these parts into place, then mark the output as finished.
 
+        What they replace stands aside until then.
+
         Returns
         -------
         list of str
@@ -69,7 +71,10 @@ class Sink(ABC):
 
     @abstractmethod
     def abort(self) -> None:
-        """Remove everything that was written; harmless if nothing was."""
+        """Remove what was written, and bring back what it was to replace.
+
+        Harmless if nothing was written, and after a commit.
+        """
 
 
 class SinkOpener(Protocol):

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 
 from daskdl.arrays.host_vector import HostVector
 from daskdl.arrays.namespace import to_host
-from daskdl.data.files import open_input, open_output
+from daskdl.data.files import open_input, write_output
 from daskdl.data.normalizers.kinds import normalizer_from_dict
-from daskdl.errors import DaskdlError, FormatError
+from daskdl.errors import DaskdlError, FormatError, StorageError
 from daskdl.formats.description import Description, describe
 from daskdl.formats.tensor_file import (
     TensorFile,
@@ -77,8 +77,11 @@ def save(
     }
     text = json.dumps(about, allow_nan=False, separators=(",", ":"))
     texts = {_NETWORK: text, _NETWORK_CRC: _crc(text)}
-    with open_output(path_or_url, overwrite=overwrite) as stream:
-        write_tensors(stream, tensors, texts)
+    write_output(
+        path_or_url,
+        lambda out: write_tensors(out, tensors, texts),
+        overwrite=overwrite,
+    )
 
 
 def load(path_or_url: str) -> Network[Any]:
@@ -109,6 +112,9 @@ def load(path_or_url: str) -> Network[Any]:
             if beginning == _ZIP:
                 return read_zip_checkpoint(stream)
             return _read(TensorFile(stream))
+        except StorageError:
+            # The file is not to blame.
+            raise
         except DaskdlError as error:
             raise FormatError(f"{path_or_url}: {error}") from error
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from daskdl.checks import check_one_of
-from daskdl.data.files import open_output
+from daskdl.data.files import write_output
 from daskdl.errors import OptionError
 from daskdl.formats.dl4j.text import configuration_to_text
 from daskdl.formats.onnx.model import export_onnx
@@ -51,8 +51,7 @@ def _onnx(network: Network[Any], path_or_url: str, overwrite: bool) -> None:
 def _text(style: Literal["json", "yaml"]) -> Callable[[Network[Any], str, bool], None]:
     def write(network: Network[Any], path_or_url: str, overwrite: bool) -> None:
         content = configuration_to_text(network, style).encode()
-        with open_output(path_or_url, overwrite=overwrite) as stream:
-            stream.write(content)
+        write_output(path_or_url, lambda out: out.write(content), overwrite=overwrite)
 
     return write
 

@@ -7,7 +7,7 @@ import pytest
 
 import daskdl
 from daskdl.data.dataset import DataSet
-from daskdl.data.files import open_output
+from daskdl.data.files import write_output
 from daskdl.errors import OutputExistsError, SourceNotFoundError
 from daskdl.nn.conf.network import configuration_from_dict
 from daskdl.nn.multilayer import MultiLayerNetwork
@@ -64,13 +64,16 @@ def test_a_network_replaces_another_only_on_request(url, network):
 
 
 def test_the_old_file_stays_until_the_new_one_is_complete(url):
-    for content in (b"old", b"new"):
-        with open_output(f"{url}/file", overwrite=True) as stream:
-            stream.write(content)
-            if content == b"new":
-                fs, path = filesystem(f"{url}/file")
-                assert fs.cat(path) == b"old"
-    assert fs.cat(path) == b"new"
+    fs, path = filesystem(f"{url}/file")
+    seen = []
+
+    def fill(stream):
+        stream.write(b"new")
+        seen.append(fs.cat(path))
+
+    write_output(f"{url}/file", lambda out: out.write(b"old"))
+    write_output(f"{url}/file", fill, overwrite=True)
+    assert (seen, fs.cat(path)) == ([b"old"], b"new")
 
 
 def test_the_old_file_is_never_removed(url, monkeypatch):
@@ -80,8 +83,7 @@ def test_the_old_file_is_never_removed(url, monkeypatch):
     removed = []
     monkeypatch.setattr(GuardedClient, "delete", lambda *_: removed.append(_))
     for content in (b"old", b"new"):
-        with open_output(f"{url}/file", overwrite=True) as stream:
-            stream.write(content)
+        write_output(f"{url}/file", lambda out: out.write(content), overwrite=True)
     assert removed == []
 
 

@@ -58,13 +58,24 @@ class EpochFinished:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CheckpointFailed:
+    """A store did not take the network after an epoch; the fit goes on without."""
+
+    time_s: float
+    epoch: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class FitFinished:
     """The network is back at the client."""
 
     time_s: float
 
 
-Event = FitStarted | Progress | WorkerLost | EpochFinished | FitFinished
+Event = (
+    FitStarted | Progress | WorkerLost | EpochFinished | CheckpointFailed | FitFinished
+)
 OnEvent = Callable[[Event], None]
 
 
@@ -81,6 +92,7 @@ class FitReport:
     epochs: list[EpochFinished] = field(default_factory=list)
     lost: list[WorkerLost] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
+    failed_checkpoints: list[CheckpointFailed] = field(default_factory=list)
 
     @property
     def repeated_examples(self) -> int:
@@ -95,6 +107,8 @@ class FitReport:
             self.lost.append(event)
         elif isinstance(event, EpochFinished):
             self.epochs.append(event)
+        elif isinstance(event, CheckpointFailed):
+            self.failed_checkpoints.append(event)
         elif isinstance(event, FitStarted):
             self.workers = event.workers
 

@@ -229,7 +229,11 @@ def _worst_confusions(counts: Sequence[Sequence[int]], labels: Sequence[str]) ->
 
 
 def _epochs(report: FitReport) -> str:
-    return _table(
+    failed = "".join(
+        f"<p>No checkpoint after epoch {e.epoch}: {escape(e.reason)}</p>"
+        for e in report.failed_checkpoints
+    )
+    return failed + _table(
         ("epoch", "examples", "score", "seconds", "examples/s", "workers"),
         (
             (

@@ -14,6 +14,7 @@ import math
 import sys
 import warnings
 import zipfile
+from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,7 +24,7 @@ from daskdl.arrays.host_vector import HostVector
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.checks import some
 from daskdl.data.dl4j_normalizers import read_normalizer, write_normalizer
-from daskdl.data.files import open_input, open_output
+from daskdl.data.files import open_input, write_output
 from daskdl.data.nd4j import read_array, write_array
 from daskdl.data.zip_files import ZipEntries
 from daskdl.errors import FormatError, OptionError
@@ -153,14 +154,9 @@ def save(
     if network.class_names is not None:
         names = json.dumps({"class_names": network.class_names})
         entries[_CLASS_NAMES] = names.encode()
-    with (
-        open_output(path_or_url, overwrite=overwrite) as output,
-        zipfile.ZipFile(output, "w") as archive,
-    ):
-        for name, content in entries.items():
-            entry = zipfile.ZipInfo(name, _NO_TIME)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content)
+    write_output(
+        path_or_url, lambda out: _write_entries(out, entries), overwrite=overwrite
+    )
 
 
 def state_order(network: Network[Any]) -> NDArray[np.int64]:
@@ -174,6 +170,14 @@ def state_order(network: Network[Any]) -> NDArray[np.int64]:
     names = [slot.name for slot, _ in parameters_of(network)]
     positions = np.arange(network.n_params, dtype=np.int64)
     return network.plan.state_order(names, to_dl4j(network, positions))
+
+
+def _write_entries(stream: BinaryIO, entries: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in entries.items():
+            entry = zipfile.ZipInfo(name, _NO_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
 
 
 def _array_bytes(vector: FloatArray) -> bytes:

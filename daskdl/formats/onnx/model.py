@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.data.files import open_output
+from daskdl.data.files import write_output
 from daskdl.errors import FormatError, MissingExtraError
 from daskdl.formats.onnx.graph import Graph
 from daskdl.formats.onnx.network import input_names, network_graph, output_names
@@ -62,8 +62,7 @@ def export_onnx(
         If something is there and `overwrite` is False.
     """
     content = to_model(network, normalizer=normalizer).SerializeToString()
-    with open_output(path_or_url, overwrite=overwrite) as stream:
-        stream.write(content)
+    write_output(path_or_url, lambda out: out.write(content), overwrite=overwrite)
 
 
 def to_model(network: Network[Any], *, normalizer: NormalizerChoice = "own") -> Any:

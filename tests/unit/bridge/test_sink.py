@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 
 from daskdl.data.sinks import open_sink
-from daskdl.errors import DataError, OptionError, OutputExistsError, UnfinishedJobError
-from daskdl_bridge.errors import StorageError
+from daskdl.errors import (
+    DataError,
+    OptionError,
+    OutputExistsError,
+    StorageError,
+    UnfinishedJobError,
+)
 from daskdl_bridge.listing import list_parts
 from daskdl_bridge.sink import PathSink
 from tests.unit.bridge.table_files import open_path
@@ -195,14 +200,24 @@ def test_whole_file_is_written_again_after_an_error(tmp_path, monkeypatch, caplo
     monkeypatch.undo()
     sink.commit([path])
     assert keys_of(tmp_path / "out") == [["a", "b"]]
-    assert [record.args[1] for record in caplog.records] == [3, 3]
+    told = [record.message for record in caplog.records]
+    assert [text.partition("failed")[0][-8:] for text in told] == [" part 3 "] * 2
 
 
 def test_last_error_is_raised_when_tries_are_used_up(tmp_path, monkeypatch):
+    failures = [OSError(errno.EIO, "Input/output error")] * 3
+    sink = sink_with_failures(tmp_path / "out", failures, monkeypatch)
+    with pytest.raises(StorageError, match=r"part 0 must .* take it: Input/output e"):
+        sink.write_part(0, columns("a"))
+    assert failures == []
+
+
+def test_a_full_disk_is_not_tried_again(tmp_path, monkeypatch):
     failures = [OSError(errno.ENOSPC, "No space left on device")] * 3
     sink = sink_with_failures(tmp_path / "out", failures, monkeypatch)
-    with pytest.raises(StorageError, match=r"part 0 .* 3 tries; .* No space left"):
+    with pytest.raises(StorageError, match=r"does not take it: No space left"):
         sink.write_part(0, columns("a"))
+    assert len(failures) == 2
 
 
 def test_missing_permission_is_not_tried_again(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """How commands end."""
 
+import errno
 import json
 import logging
 import os
@@ -66,7 +67,11 @@ def command_of(error):
         (errors.StepTimeoutError("x"), 3),
         (OfDistributed("x"), 3),
         (errors.StaleMessageError("x"), 1),
-        (errors.OutputError("x"), 1),
+        (errors.OutputError("x"), 4),
+        (errors.StorageError("x"), 4),
+        (OSError(errno.EIO, "x"), 4),
+        (PermissionError("x"), 4),
+        (ConnectionResetError("x"), 1),
         (ZeroDivisionError("x"), 1),
         (KeyboardInterrupt(), 130),
         (lambda: None, 0),

@@ -54,6 +54,13 @@ def test_progress_tells_the_figures():
     )
 
 
+def test_a_failed_checkpoint_is_told():
+    failed = events.CheckpointFailed(time_s=2.0, epoch=2, reason="x: no answer.")
+    assert plain_lines(STARTED, failed)[1] == (
+        "epoch 2/3  no checkpoint, the training goes on: x: no answer."
+    )
+
+
 def test_a_lost_worker_is_told_with_what_is_repeated():
     assert plain_lines(STARTED, LOST)[1] == (
         "epoch 2/3  lost worker tcp://b: 320 examples dealt again, of which 32 may "

@@ -15,7 +15,7 @@ from daskdl.cluster.stats.events import (
     FitStarted,
     WorkerLost,
 )
-from daskdl.errors import WorkerLostError
+from daskdl.errors import SchedulerUnreachableError, WorkerLostError
 
 
 class FakeFront:
@@ -215,6 +215,42 @@ def test_an_output_that_exists_is_refused(run, fake_cluster):
 def test_an_earlier_run_may_be_overwritten(run):
     run()
     assert run("--overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(SchedulerUnreachableError("no scheduler"), 3), (KeyboardInterrupt(), 130)],
+)
+def test_a_run_that_does_not_connect_costs_nothing(run, out, monkeypatch, error, code):
+    run()
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def connect(options):
+        raise error
+
+    monkeypatch.setattr(job_run, "connect", connect)
+    assert run("--overwrite").exit_code == code
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert not list(out.parent.glob("out.*"))
+
+
+def test_a_run_that_fails_keeps_its_checkpoint_beside_the_earlier_one(
+    run, out, monkeypatch
+):
+    run()
+    monkeypatch.setattr(FakeFront, "error", WorkerLostError("gone"))
+    result = run("--overwrite")
+    (beside,) = out.parent.glob("out.unfinished-*")
+    assert f"checkpoint kept: {beside}/checkpoint.safetensors" in result.stderr
+    assert (out / "model.safetensors").exists()
+
+
+def test_the_next_run_tells_what_an_earlier_one_left(run, out, monkeypatch):
+    run()
+    monkeypatch.setattr(FakeFront, "error", WorkerLostError("gone"))
+    run("--overwrite")
+    (beside,) = out.parent.glob("out.unfinished-*")
+    assert f"beside {out} lies {beside.name}" in run().stderr
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,10 @@ from daskdl.errors import (
     BusClosedError,
     ClusterError,
     DataError,
+    OptionError,
+    OutputError,
     StepTimeoutError,
+    StorageError,
     WorkerLostError,
 )
 from daskdl.training.state import state_of
@@ -219,6 +222,36 @@ def test_a_worker_that_goes_between_phases_is_told(driver):
     driver._crew.result = iter([None, None, state_of(driver._network)]).__next__
     driver.fit(1, shuffle=False)
     assert [(lost.worker, lost.epoch) for lost in driver.report.lost] == [("b", 1)]
+
+
+@pytest.mark.parametrize("kind", [OutputError, StorageError])
+def test_a_checkpoint_that_cannot_be_written_never_ends_a_fit(driver, caplog, kind):
+    calls = []
+
+    def save(network):
+        calls.append(network)
+        if len(calls) == 1:
+            raise kind("hdfs://x/checkpoint: no answer.")
+
+    driver._on_epoch = save
+    report = driver.fit(2, shuffle=False)
+    assert len(calls) == 2
+    assert [(e.epoch, e.reason) for e in report.failed_checkpoints] == [
+        (1, "hdfs://x/checkpoint: no answer.")
+    ]
+    assert caplog.messages == [
+        "epoch 1: no checkpoint: hdfs://x/checkpoint: no answer."
+    ]
+
+
+@pytest.mark.parametrize("error", [OSError("x"), OptionError("x")])
+def test_any_other_error_of_on_epoch_ends_the_fit(driver, error):
+    def fail(network):
+        raise error
+
+    driver._on_epoch = fail
+    with pytest.raises(type(error)):
+        driver.fit(1, shuffle=False)
 
 
 def test_members_that_do_not_start_are_named(driver):

@@ -7,6 +7,7 @@ import pytest
 
 from daskdl.cluster.stats.charts import Chart, Marker, line_chart, nice_ticks
 from daskdl.cluster.stats.events import (
+    CheckpointFailed,
     EpochFinished,
     FitReport,
     FitStarted,
@@ -126,6 +127,11 @@ def test_the_score_curve_counts_examples_over_epochs(report):
 def test_short_epochs_give_the_score_curve_themselves(report):
     report.progress.clear()
     assert "score 0.5 at 200 examples" in page(report)
+
+
+def test_a_failed_checkpoint_is_told(report):
+    report.add(CheckpointFailed(time_s=4.0, epoch=1, reason="x: <no> answer."))
+    assert "No checkpoint after epoch 1: x: &lt;no&gt; answer." in page(report)
 
 
 def test_a_lost_worker_is_told_with_its_repeated_examples(report):

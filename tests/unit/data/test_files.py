@@ -7,13 +7,12 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from daskdl.data.files import open_input, open_output
+from daskdl.data.files import open_input, write_output
 from daskdl.errors import OutputError, OutputExistsError, SourceNotFoundError
 
 
 def write(path_or_url, content, **options):
-    with open_output(path_or_url, **options) as stream:
-        stream.write(content)
+    write_output(path_or_url, lambda out: out.write(content), **options)
 
 
 def names(directory):
@@ -35,10 +34,14 @@ def old(tmp_path):
 
 
 def test_the_old_file_stays_until_the_new_one_is_complete(old):
-    with open_output(old, overwrite=True) as stream:
+    seen = []
+
+    def fill(stream):
         stream.write(b"new")
-        assert old.read_bytes() == b"old"
-    assert old.read_bytes() == b"new"
+        seen.append(old.read_bytes())
+
+    write_output(old, fill, overwrite=True)
+    assert (seen, old.read_bytes()) == ([b"old"], b"new")
 
 
 def test_the_old_file_is_replaced_in_one_operation(old, monkeypatch):
@@ -55,8 +58,8 @@ def test_the_old_file_is_replaced_in_one_operation(old, monkeypatch):
 
 
 def test_a_failed_write_keeps_the_old_file_and_nothing_else(old):
-    with pytest.raises(TypeError), open_output(old, overwrite=True) as stream:
-        stream.write("no bytes")
+    with pytest.raises(TypeError):
+        write(old, "no bytes", overwrite=True)
     assert old.read_bytes() == b"old"
     assert names(old.parent) == ["model"]
 
@@ -116,6 +119,83 @@ def test_another_failure_to_rename_costs_neither_file(memory, monkeypatch):
         write("memory://out/model", b"new", overwrite=True)
     kept = memory.ls("/out", detail=False)
     assert sorted(memory.cat_file(path) for path in kept) == [b"new", b"old"]
+
+
+def breaking(times, error):
+    """Return a writer that breaks off in the middle so many times, and what it did."""
+    streams = []
+
+    def fill(stream):
+        streams.append(stream)
+        stream.write(b"ne")
+        if len(streams) <= times:
+            raise error
+        stream.write(b"w")
+
+    return fill, streams
+
+
+def test_a_store_that_breaks_off_is_given_the_whole_file_again(old):
+    fill, streams = breaking(2, OSError(errno.EIO, "broke off"))
+    write_output(old, fill, overwrite=True)
+    assert old.read_bytes() == b"new"
+    assert len(streams) == 3
+    assert names(old.parent) == ["model"]
+
+
+def test_a_store_that_never_takes_it_keeps_the_old_file_and_nothing_else(old):
+    fill, _ = breaking(99, TimeoutError("no answer"))
+    with pytest.raises(OutputError, match=r"does not take it: no answer\.$"):
+        write_output(old, fill, overwrite=True)
+    assert old.read_bytes() == b"old"
+    assert names(old.parent) == ["model"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
+def test_what_time_does_not_mend_is_not_tried_again(old, number):
+    fill, streams = breaking(99, OSError(number, "never"))
+    with pytest.raises(OutputError, match=r"does not take it: never"):
+        write_output(old, fill, overwrite=True)
+    assert len(streams) == 1
+
+
+def test_an_interrupt_keeps_the_old_file_and_nothing_else(old):
+    fill, streams = breaking(1, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        write_output(old, fill, overwrite=True)
+    assert len(streams) == 1
+    assert names(old.parent) == ["model"]
+
+
+def test_a_store_that_does_not_answer_does_not_pass_for_an_empty_one(
+    memory, monkeypatch
+):
+    """fsspec's own exists() says that nothing is there."""
+    write("memory://out/model", b"old")
+
+    def info(self, path, **options):
+        raise TimeoutError("no answer")
+
+    monkeypatch.setattr(MemoryFileSystem, "info", info)
+    with pytest.raises(OutputError, match="no answer"):
+        write("memory://out/model", b"new")
+    assert memory.cat("/out/model") == b"old"
+
+
+def test_a_name_that_was_given_although_the_answer_was_lost_is_no_error(
+    memory, monkeypatch
+):
+    real, calls = MemoryFileSystem.mv, []
+
+    def mv(self, source, target, **options):
+        calls.append(source)
+        real(self, source, target, **options)
+        raise TimeoutError("no answer")
+
+    monkeypatch.setattr(MemoryFileSystem, "mv", mv)
+    write("memory://out/model", b"new")
+    assert memory.cat("/out/model") == b"new"
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("what", ["nothing", "."])

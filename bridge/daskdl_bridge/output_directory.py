@@ -1,0 +1,115 @@
+"""The directory of an output, in which an earlier one makes room and may come back.
+
+What makes room lies in ``_temporary/RUN-replaced`` until the new output has its
+``_SUCCESS``. Whether that came is asked of the store and not remembered, so that who
+comes after a job that was killed knows as much as the job itself.
+"""
+
+import contextlib
+import logging
+from typing import Any
+
+from daskdl.data.store import entries_of, kind_of, move
+from daskdl.data.tries import BROKEN, tried
+
+__all__ = ["SUCCESS", "OutputDirectory"]
+
+logger = logging.getLogger(__name__)
+
+SUCCESS = "_SUCCESS"
+
+_TEMPORARY = "_temporary"
+_REPLACED = "-replaced"
+
+
+class OutputDirectory:
+    """A directory of part files, and one job that writes there.
+
+    Parameters
+    ----------
+    fs : fsspec.AbstractFileSystem
+    path : str
+        The directory, as `fs` calls it.
+    run_id : str
+        Of the job: in the names of its parts, and of its folder of temporary ones.
+    """
+
+    def __init__(self, fs: Any, path: str, run_id: str) -> None:
+        self._fs = fs
+        self._path = path
+        self._run_id = run_id
+        self._replaced = f"{path}/{_TEMPORARY}/{run_id}{_REPLACED}"
+
+    def stand_aside(self) -> None:
+        """Let what is there make room; readers are told that it is unfinished."""
+        fs = self._fs
+        tried(
+            f"{self._replaced}: making it",
+            lambda: fs.makedirs(self._replaced, exist_ok=True),
+        )
+        names = [name for name in _names(fs, self._path) if name != _TEMPORARY]
+        for name in sorted(names, key=lambda name: name != SUCCESS):
+            move(fs, f"{self._path}/{name}", f"{self._replaced}/{name}")
+
+    def remove_temporary(self) -> None:
+        """Remove what is no longer needed now that the output is finished."""
+        try:
+            self._fs.rm(f"{self._path}/{_TEMPORARY}", recursive=True)
+        except BROKEN as error:
+            # Readers skip it, and the next job removes it.
+            logger.warning("%s: _temporary must go, it does not: %s", self._path, error)
+
+    def put_back(self) -> None:
+        """Remove what the job wrote, and let come back what made room for it.
+
+        An output that is finished stays. The directory goes if nothing is left in it,
+        unless the job has not begun: then it is somebody else's.
+        """
+        fs, path = self._fs, self._path
+        own = (f"{path}/{_TEMPORARY}/{self._run_id}", self._replaced)
+        try:
+            found = [folder for folder in own if kind_of(fs, folder) is not None]
+            if not found:
+                return
+            self._put_back()
+            for folder in found:
+                with contextlib.suppress(FileNotFoundError):
+                    fs.rm(folder, recursive=True)
+            for folder in (f"{path}/{_TEMPORARY}", path):
+                _remove_if_empty(fs, folder)
+        except BROKEN as error:
+            logger.warning(
+                "%s: what was there before may be in %s, since the store broke off: %s",
+                path,
+                self._replaced,
+                error,
+            )
+
+    def put_back_all(self) -> None:
+        """Put back what jobs left that were killed while they replaced an output."""
+        for name in _names(self._fs, f"{self._path}/{_TEMPORARY}"):
+            if name.endswith(_REPLACED):
+                run_id = name.removesuffix(_REPLACED)
+                OutputDirectory(self._fs, self._path, run_id).put_back()
+
+    def _put_back(self) -> None:
+        fs, path = self._fs, self._path
+        names = _names(fs, path)
+        own = [name for name in names if self._run_id in name]
+        if own and SUCCESS in names:
+            return
+        for name in own:
+            fs.rm(f"{path}/{name}")
+        back = _names(fs, self._replaced)
+        for name in sorted(back, key=lambda name: name == SUCCESS):
+            move(fs, f"{self._replaced}/{name}", f"{path}/{name}")
+
+
+def _names(fs: Any, path: str) -> list[str]:
+    return [entry.rpartition("/")[2] for entry in entries_of(fs, path)]
+
+
+def _remove_if_empty(fs: Any, path: str) -> None:
+    if kind_of(fs, path) is not None and not entries_of(fs, path):
+        with contextlib.suppress(FileNotFoundError):  # stores without directories
+            fs.rmdir(path)

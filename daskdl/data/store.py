@@ -1,0 +1,87 @@
+"""What is where in a store, and moving it, for stores that may not answer at once."""
+
+import errno
+import os
+from typing import Any, Literal
+
+from daskdl.data.tries import tried
+
+__all__ = ["entries_of", "is_one_of", "kind_of", "move", "renames_directories"]
+
+# Elsewhere a directory is moved file by file, by copying.
+_RENAMING = ("file", "local", "hdfs", "viewfs")
+
+
+def is_one_of(fs: Any, *protocols: str) -> bool:
+    """Tell whether a file system is one of those that fsspec calls so."""
+    own = (fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol
+    return not set(protocols).isdisjoint(own)
+
+
+def renames_directories(fs: Any) -> bool:
+    """Tell whether a directory changes its name in one operation."""
+    return is_one_of(fs, *_RENAMING)
+
+
+def kind_of(fs: Any, path: str) -> Literal["file", "directory"] | None:
+    """Return what is at a path; None if there is nothing.
+
+    fsspec's ``exists`` takes it for nothing when a store does not answer, and whoever
+    trusts that may write over what is there.
+    """
+    try:
+        info = tried(f"{path}: looking it up", lambda: fs.info(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return "directory" if info["type"] == "directory" else "file"
+
+
+def entries_of(fs: Any, path: str) -> list[str]:
+    """Return the paths of what a directory holds; nothing if there is none."""
+    fs.invalidate_cache(path)
+    try:
+        found = tried(f"{path}: listing it", lambda: fs.ls(path, detail=False))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [entry.rstrip("/") for entry in found if entry.rstrip("/") != path]
+
+
+def move(fs: Any, source: str, target: str, *, overwrite: bool = False) -> None:
+    """Give a file another name; a directory too, under a name that is free.
+
+    Parameters
+    ----------
+    fs : fsspec.AbstractFileSystem
+    source, target : str
+        Paths of `fs`.
+    overwrite : bool
+        Replace a file at `target`.
+    """
+    tries: list[str] = []
+
+    def once() -> None:
+        if tries and kind_of(fs, source) is None and kind_of(fs, target) is not None:
+            # The try before did it, only the answer was lost.
+            return
+        tries.append(source)
+        _rename(fs, source, target, overwrite=overwrite)
+
+    tried(f"{source}: moving it", once)
+
+
+def _rename(fs: Any, source: str, target: str, *, overwrite: bool) -> None:
+    if is_one_of(fs, "file"):
+        # Not fs.mv, which moves into a directory that is there.
+        os.replace(source, target)
+        return
+    if is_one_of(fs, "hdfs", "viewfs"):
+        fs.mv(source, target, overwrite=overwrite)
+        return
+    try:
+        fs.mv(source, target, recursive=kind_of(fs, source) == "directory")
+    except OSError as error:
+        if not overwrite or error.errno != errno.EEXIST:
+            raise
+        # A store that renames only to a free name.
+        fs.rm(target)
+        fs.mv(source, target)
