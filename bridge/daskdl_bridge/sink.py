@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daskdl.checks import some
-from daskdl.data.files import in_words
 from daskdl.data.sinks import Sink
 from daskdl.data.store import entries_of, kind_of, move
-from daskdl.data.tries import BROKEN, tried
+from daskdl.data.tries import BROKEN, in_words, tried
 from daskdl.errors import OptionError, OutputExistsError, StorageError
 from daskdl_bridge.output_directory import SUCCESS, OutputDirectory
 from daskdl_bridge.storage import filesystem, is_hidden, join_url, url_of

@@ -6,6 +6,7 @@ from typing import Any
 
 from daskdl.checks import some
 from daskdl.data.sources.source import Source, SourceOptions
+from daskdl.data.store import naming
 from daskdl_bridge.listing import list_parts
 from daskdl_bridge.readers.forms import FORMS, MINIBATCH_FORMS, form_of
 
@@ -48,14 +49,17 @@ class PathSources:
             See :func:`daskdl_bridge.listing.list_parts`.
         ColumnError
             If a column that the options name is not there.
+        StorageError
+            If the store does not answer.
         """
-        parts = list_parts(
-            data,
-            require_success=options.require_success,
-            storage_options=options.storage_options,
-        )
-        form = form_of(parts, options)
-        partitions = FORMS[form](parts, options)
+        with naming(_name(data)):
+            parts = list_parts(
+                data,
+                require_success=options.require_success,
+                storage_options=options.storage_options,
+            )
+            form = form_of(parts, options)
+            partitions = FORMS[form](parts, options)
         return Source(_name(data), tuple(partitions), form in MINIBATCH_FORMS)
 
 

@@ -8,6 +8,7 @@ from daskdl.cli.bare_configuration import (
 )
 from daskdl.cli.saved_model import open_model
 from daskdl.data.filesystems import filesystem
+from daskdl.data.store import kind_of
 from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
 
@@ -31,8 +32,7 @@ def open_convertible(path: str) -> tuple[Network[Any], bool]:
     FormatError
         If what is there is no network.
     """
-    fs, inside = filesystem(path)
-    if fs.isfile(inside) and is_bare_configuration(path):
+    if kind_of(*filesystem(path)) == "file" and is_bare_configuration(path):
         conf, counters = load_bare_configuration(path)
         network = build_network(conf)
         network.iteration_count = counters.iteration

@@ -24,6 +24,7 @@ from daskdl.cli.stored_columns import stored_columns
 from daskdl.data.files import write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import Source, SourceOptions, open_source
+from daskdl.data.store import kind_of
 from daskdl.errors import (
     CorruptFileError,
     DaskdlError,
@@ -73,15 +74,16 @@ def inspect_path(path: str) -> Inspection:
     """
     path = path.rstrip("/")
     fs, inside = filesystem(path)
-    if not fs.exists(inside):
+    kind = kind_of(fs, inside)
+    if kind is None:
         raise SourceNotFoundError(f"{path}: must exist, nothing is there.")
-    if fs.isfile(inside) and is_bare_configuration(path):
+    if kind == "file" and is_bare_configuration(path):
         return _configuration(path)
     if path.endswith(_JOB_ENDINGS):
         return _job(path)
-    if fs.isdir(inside) and fs.exists(posixpath.join(inside, MODEL)):
+    if kind == "directory" and kind_of(fs, posixpath.join(inside, MODEL)) is not None:
         return _run(path, fs, inside)
-    if fs.isfile(inside) and is_network(path):
+    if kind == "file" and is_network(path):
         return _model(path)
     return _data(path)
 

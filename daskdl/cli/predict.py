@@ -96,9 +96,8 @@ def command(
 
 def _check_output(url: str, *, overwrite: bool) -> None:
     """Refuse an output that exists now, not after the workers have started."""
-    from daskdl.data.files import in_words
     from daskdl.data.sinks import open_sink
-    from daskdl.data.tries import BROKEN, is_lasting
+    from daskdl.data.tries import BROKEN, in_words, is_lasting
     from daskdl.errors import (
         DaskdlError,
         OptionError,

@@ -8,10 +8,10 @@ from typing import Any
 
 from daskdl.cli.replacement import Replacement, finish_broken_off, unfinished_of
 from daskdl.cli.safekeeping import save_insisting
-from daskdl.data.files import in_words, is_local, write_output
+from daskdl.data.files import is_local, write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.store import kind_of
-from daskdl.data.tries import BROKEN, is_lasting, tried
+from daskdl.data.tries import BROKEN, in_words, is_lasting, tried
 from daskdl.errors import DaskdlError, OptionError, OutputError, OutputExistsError
 
 __all__ = ["RunDirectory"]

@@ -7,8 +7,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from daskdl.data.files import in_words
-from daskdl.data.tries import BROKEN, is_lasting
+from daskdl.data.tries import BROKEN, in_words, is_lasting
 from daskdl.errors import DaskdlError, OutputError
 
 __all__ = ["save_insisting"]

@@ -9,6 +9,7 @@ from daskdl.cli.job_file import load_job
 from daskdl.cli.run_directory import JOB, MODEL
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import SourceOptions
+from daskdl.data.store import kind_of
 from daskdl.errors import OptionError, SourceNotFoundError
 from daskdl.formats.load import load
 from daskdl.nn.network import Network
@@ -116,13 +117,14 @@ def columns_of(option: str, names: Sequence[str]) -> Any:
 def _place(path: str) -> tuple[str, str]:
     """Return folder and file name of the model that `path` means."""
     fs, inside = filesystem(path)
-    if not fs.exists(inside):
+    kind = kind_of(fs, inside)
+    if kind is None:
         raise SourceNotFoundError(
             f"{path}: must be a model file or a run directory, nothing is there."
         )
-    if not fs.isdir(inside):
+    if kind == "file":
         return posixpath.split(path)
-    if not fs.exists(posixpath.join(inside, MODEL)):
+    if kind_of(fs, posixpath.join(inside, MODEL)) is None:
         raise SourceNotFoundError(
             f"{path}: must be a model file or a run directory with {MODEL}, got a "
             "directory without one."
@@ -131,5 +133,4 @@ def _place(path: str) -> tuple[str, str]:
 
 
 def _exists(path: str) -> bool:
-    fs, inside = filesystem(path)
-    return bool(fs.exists(inside))
+    return kind_of(*filesystem(path)) is not None

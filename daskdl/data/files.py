@@ -7,11 +7,11 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from daskdl.data.filesystems import filesystem
-from daskdl.data.store import is_one_of, kind_of, move
-from daskdl.data.tries import BROKEN, tried
+from daskdl.data.store import is_one_of, kind_of, move, naming
+from daskdl.data.tries import BROKEN, in_words, tried
 from daskdl.errors import OutputError, OutputExistsError, SourceNotFoundError
 
-__all__ = ["in_words", "is_local", "open_input", "write_output"]
+__all__ = ["is_local", "open_input", "write_output"]
 
 _Path = str | os.PathLike[str]
 
@@ -32,16 +32,19 @@ def open_input(
     ------
     SourceNotFoundError
         If there is no file.
+    StorageError
+        If the store does not answer or breaks off.
     """
     fs, path = filesystem(path_or_url, storage_options)
-    try:
-        stream = fs.open(path, "rb")
-    except (FileNotFoundError, IsADirectoryError) as error:
-        raise SourceNotFoundError(
-            f"{path_or_url}: must be a file, got nothing or a directory there."
-        ) from error
-    with stream:
-        yield stream
+    with naming(path_or_url):
+        try:
+            stream = fs.open(path, "rb")
+        except (FileNotFoundError, IsADirectoryError) as error:
+            raise SourceNotFoundError(
+                f"{path_or_url}: must be a file, got nothing or a directory there."
+            ) from error
+        with stream:
+            yield stream
 
 
 def write_output(
@@ -101,12 +104,6 @@ def write_output(
     except BaseException:
         _remove(fs, temporary)
         raise
-
-
-def in_words(error: BaseException) -> str:
-    """Return what a store said, without the temporary name that it said it of."""
-    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return str(said).rstrip(".")
 
 
 def _check_replaceable(

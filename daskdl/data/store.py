@@ -2,14 +2,40 @@
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
-from daskdl.data.tries import tried
+from daskdl.data.tries import BROKEN, in_words, is_lasting, tried
+from daskdl.errors import DaskdlError, StorageError
 
-__all__ = ["entries_of", "is_one_of", "kind_of", "move", "renames_directories"]
+__all__ = [
+    "entries_of",
+    "is_one_of",
+    "kind_of",
+    "move",
+    "naming",
+    "renames_directories",
+]
 
 # Elsewhere a directory is moved file by file, by copying.
 _RENAMING = ("file", "local", "hdfs", "viewfs")
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the path when a store breaks off, and tell it from errors of a cluster.
+
+    What says plainly what is wrong, such as a missing permission, comes out as it is.
+    """
+    try:
+        yield
+    except BROKEN as error:
+        if isinstance(error, DaskdlError) or is_lasting(error):
+            raise
+        raise StorageError(
+            f"{path}: the store must give it, it does not: {in_words(error)}."
+        ) from error
 
 
 def is_one_of(fs: Any, *protocols: str) -> bool:
@@ -30,7 +56,8 @@ def kind_of(fs: Any, path: str) -> Literal["file", "directory"] | None:
     trusts that may write over what is there.
     """
     try:
-        info = tried(f"{path}: looking it up", lambda: fs.info(path))
+        with naming(path):
+            info = tried(f"{path}: looking it up", lambda: fs.info(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     return "directory" if info["type"] == "directory" else "file"
@@ -40,7 +67,8 @@ def entries_of(fs: Any, path: str) -> list[str]:
     """Return the paths of what a directory holds; nothing if there is none."""
     fs.invalidate_cache(path)
     try:
-        found = tried(f"{path}: listing it", lambda: fs.ls(path, detail=False))
+        with naming(path):
+            found = tried(f"{path}: listing it", lambda: fs.ls(path, detail=False))
     except (FileNotFoundError, NotADirectoryError):
         return []
     return [entry.rstrip("/") for entry in found if entry.rstrip("/") != path]

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from fsspec.exceptions import FSTimeoutError
 
-__all__ = ["BROKEN", "is_lasting", "tried"]
+__all__ = ["BROKEN", "in_words", "is_lasting", "tried"]
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +59,12 @@ def is_lasting(error: BaseException) -> bool:
         PermissionError,
     )
     return isinstance(error, lasting) or getattr(error, "errno", None) in _LASTING
+
+
+def in_words(error: BaseException) -> str:
+    """Return what a store said, without the temporary name that it said it of."""
+    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(said).rstrip(".")
 
 
 def tried(

@@ -9,7 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from daskdl.errors import CorruptFileError, DaskdlError, DataError, SourceNotFoundError
+from daskdl.errors import (
+    CorruptFileError,
+    DaskdlError,
+    DataError,
+    SourceNotFoundError,
+    StorageError,
+)
 from daskdl_bridge.storage import Location
 
 __all__ = ["Place", "first_true", "reading"]
@@ -62,6 +68,8 @@ def reading(url: Location, form: str) -> Iterator[None]:
     ------
     CorruptFileError
         For errors of pyarrow, gzip and bz2 about what they were given.
+    StorageError
+        If the store did not answer.
     SourceNotFoundError
         If the file went away.
     """
@@ -69,6 +77,10 @@ def reading(url: Location, form: str) -> Iterator[None]:
         yield
     except (DaskdlError, PermissionError):
         raise
+    except (ConnectionError, TimeoutError) as error:
+        raise StorageError(
+            f"{url}: the store must give the file, it does not: {error}."
+        ) from error
     except FileNotFoundError as error:
         raise SourceNotFoundError(
             f"{url}: the file must stay where it was listed, it is gone."

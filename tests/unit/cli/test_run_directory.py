@@ -167,9 +167,7 @@ def test_a_swap_that_breaks_off_brings_the_earlier_run_back(finished, url, monke
         real(source, target)
 
     monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(
-        OutputError, match=r"broke off\. The run is complete in .*unf"
-    ):
+    with pytest.raises(OutputError, match=r"broke off\. The run is complete in .*unf"):
         second.finish()
     second.leave()
     assert Path(url, JOB).read_text() == "x: 1"
@@ -292,9 +290,7 @@ def working_directory(tmp_path, monkeypatch):
 
 
 def test_a_file_that_the_store_does_not_take_is_named(directory):
-    with pytest.raises(
-        OutputError, match=r"checkpoint\.safetensors must be written"
-    ):
+    with pytest.raises(OutputError, match=r"checkpoint\.safetensors must be written"):
         directory.save(CHECKPOINT, BrokenNet(1))
 
 
