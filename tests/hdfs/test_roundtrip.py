@@ -5,6 +5,7 @@ import uuid
 import numpy as np
 import pytest
 
+from daskdl.data.files import write_output
 from daskdl.data.sinks import open_sink
 from daskdl.errors import OutputExistsError
 from daskdl_bridge.sink import PathSink
@@ -101,3 +102,14 @@ def test_death_of_a_datanode_in_mid_write_is_survived(url, rng, dying_datanode):
     assert len(dying_datanode) == 1
     (batch,) = load(url)
     np.testing.assert_array_equal(batch.features, part["probability"])
+
+
+@pytest.mark.timeout(180)
+def test_death_of_a_datanode_costs_no_model(url, rng, dying_datanode):
+    """As above, for what is no part of an output: models, checkpoints, evaluations."""
+    content = rng.bytes(5 << 20)
+    write_output(f"{url}/model", lambda out: out.write(content))
+    fs, path = filesystem(url)
+    assert len(dying_datanode) == 1
+    assert fs.cat_file(f"{path}/model") == content
+    assert [name.rpartition("/")[2] for name in fs.ls(path, detail=False)] == ["model"]

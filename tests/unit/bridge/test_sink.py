@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import os
 import pickle
 from pathlib import Path
 
@@ -143,6 +144,77 @@ def test_abort_keeps_the_old_output(tmp_path):
     sink.prepare()
     sink.abort()
     assert keys_of(tmp_path / "out") == [["old"]]
+
+
+def refusing(monkeypatch, error, after):
+    """Let the rename with that number fail, and all that follow."""
+    real, calls = os.replace, []
+
+    def replace(source, target):
+        calls.append(target)
+        if len(calls) > after:
+            raise error
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+
+
+@pytest.fixture
+def second(tmp_path):
+    """A sink whose part is written, over an output of two parts."""
+    committed(tmp_path / "out", ["old"], ["older"])
+    sink = open_sink(str(tmp_path / "out"), overwrite=True)
+    sink.prepare()
+    return sink, [sink.write_part(0, columns("new"))]
+
+
+# Before the mark goes, between the old parts, and between those and the new one.
+@pytest.mark.parametrize("after", range(4))
+@pytest.mark.parametrize("error", [PermissionError("no"), KeyboardInterrupt()])
+def test_old_output_comes_back_when_a_commit_fails(
+    tmp_path, second, monkeypatch, error, after
+):
+    sink, paths = second
+    with monkeypatch.context() as patch:
+        refusing(patch, error, after)
+        with pytest.raises(type(error)):
+            sink.commit(paths)
+    sink.abort()
+    assert keys_of(tmp_path / "out") == [["old"], ["older"]]
+    assert "_temporary" not in names_in(tmp_path / "out")
+
+
+@pytest.mark.parametrize("after", range(4))
+def test_next_job_brings_back_what_a_killed_one_left(
+    tmp_path, second, monkeypatch, after
+):
+    sink, paths = second
+    with monkeypatch.context() as patch:
+        refusing(patch, KeyboardInterrupt(), after)
+        with pytest.raises(KeyboardInterrupt):
+            sink.commit(paths)
+    if after:
+        with pytest.raises(UnfinishedJobError):
+            list_parts(str(tmp_path / "out"))
+    open_sink(str(tmp_path / "out"), overwrite=True).prepare()
+    assert keys_of(tmp_path / "out") == [["old"], ["older"]]
+
+
+def test_abort_after_a_commit_keeps_the_new_output(tmp_path, second):
+    sink, paths = second
+    sink.commit(paths)
+    sink.abort()
+    assert keys_of(tmp_path / "out") == [["new"]]
+
+
+def test_abort_leaves_what_other_jobs_write(tmp_path):
+    other = open_sink(str(tmp_path / "out"))
+    other.prepare()
+    sink = open_sink(str(tmp_path / "out"))
+    with pytest.raises(OutputExistsError):
+        sink.prepare()
+    sink.abort()
+    assert other.write_part(0, columns("a"))
 
 
 def test_path_given_twice_is_refused(tmp_path):

@@ -22,6 +22,7 @@ import pytest
 from daskdl.cli import job_run, safekeeping
 from daskdl.cli.job_file import load_job
 from daskdl.cli.main import main
+from daskdl.cli.results import evaluation_for
 from daskdl.cluster import connect as connecting
 from daskdl.errors import OutputError, StorageError
 from daskdl.formats.load import load
@@ -220,9 +221,12 @@ def place(request, tmp_path, runner, rng, monkeypatch):
     # They are looked up for each file, in half a second a run.
     entry_points = functools.cache(importlib.metadata.entry_points)
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    monkeypatch.setattr("daskdl.nn.network.entry_points", entry_points)
     monkeypatch.setattr(connecting, "connect", connect)
     monkeypatch.setattr(job_run, "connect", connect)
     monkeypatch.setattr(job_run, "front_end", PatientFront)
+    # The curves of a page take longer than all else.
+    monkeypatch.setattr(job_run, "evaluations_for", lambda net: [evaluation_for(net)])
     monkeypatch.setattr(safekeeping, "WAIT_S", 0.0)
     monkeypatch.setattr(safekeeping, "LIMIT_S", 0.0)
     calls = FailingCalls()
@@ -319,3 +323,16 @@ def sweep(place, command, failure, step=1, first=1):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_call_of_every_command_may_fail(place, name, failure):
     assert sweep(place, COMMANDS[name], failure) > 5
+
+
+@pytest.mark.parametrize("place", ["local"], indirect=True)
+@pytest.mark.parametrize("failure", [Failure.DEAD, Failure.INTERRUPT])
+@pytest.mark.parametrize("name", ["run --overwrite", "predict --overwrite"])
+def test_some_calls_of_what_replaces_may_fail(place, name, failure):
+    """A short version of the above."""
+    command = COMMANDS[name]
+    place.begin(command)
+    place.calls.plan(None, 0)
+    assert place.run(command.arguments).exit_code == 0
+    n_calls = place.calls.calls
+    assert sweep(place, command, failure, step=n_calls // 4) >= n_calls
