@@ -258,6 +258,10 @@ class GuardedWriter(io.RawIOBase):
                 self._try("close", self._inner.close)
         finally:
             super().close()
+            if isinstance(self._inner, io.RawIOBase):
+                # It does not note that it is closed: its finalizer would try again,
+                # for any length of time, and tell why it could not.
+                io.RawIOBase.close(self._inner)
 
     def _try(self, action: str, function: Callable[[], T]) -> T:
         try:

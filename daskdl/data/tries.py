@@ -99,6 +99,8 @@ def tried(
         except BROKEN as error:
             if is_lasting(error) or time.monotonic() + wait_s > deadline:
                 raise
-            logger.warning("%s failed, again in %g s: %s", what, wait_s, error)
+            # The first few are over before anybody wonders.
+            level = logging.WARNING if wait_s >= 1 else logging.INFO
+            logger.log(level, "%s failed, again in %g s: %s", what, wait_s, error)
         time.sleep(wait_s)
     return function()

@@ -1,5 +1,6 @@
 """What guards HDFS: time limits, the fork, errors by kind. No HDFS is needed here."""
 
+import gc
 import io
 import multiprocessing
 import os
@@ -73,6 +74,27 @@ def test_closing_has_a_time_limit(release):
     with pytest.raises(StorageTimeoutError, match=r"must close"):
         writer.close()
     assert writer.closed
+
+
+def test_broken_writer_is_not_closed_by_its_finalizer():
+    """The one of hdfs-native is; pytest makes an error of what that raises."""
+
+    class Inner(io.RawIOBase):
+        def write(self, data):
+            raise RuntimeError("Connection refused")
+
+        def close(self):
+            calls.append("close")
+            raise RuntimeError("no lease")
+
+    calls = []
+    writer = hdfs.GuardedWriter(Inner(), "hdfs://ns/x", 1.0)
+    with pytest.raises(StorageUnreachableError):
+        writer.write(b"abc")
+    writer.close()
+    del writer
+    gc.collect()
+    assert calls == []
 
 
 def test_time_out_is_what_callers_expect():
