@@ -22,6 +22,7 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import DaskdlError, OptionError
 from daskdl.nn.conf.errors import PathError, got
 from daskdl.nn.conf.network import NetworkConfiguration
+from daskdl.nn.conf.spellings import Taking
 from daskdl.nn.conf.values import Conf, Count, Index, Positive
 
 __all__ = ["Cluster", "Data", "Job", "Training"]
@@ -88,7 +89,7 @@ TypeWithOptions = Annotated[
     BeforeValidator(_type_with_options),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
 ]
-Size = Annotated[str, BeforeValidator(_size)]
+Size = Annotated[str, BeforeValidator(Taking(_size, ({"type": "integer"},)))]
 
 
 class Data(Conf):
@@ -402,7 +403,10 @@ class Cluster(Conf):
 class Job(Conf):
     """A whole job: a network, its data, how and where to train, and where it goes."""
 
-    network: NetworkConfiguration | None = None
+    network: Annotated[
+        NetworkConfiguration | None,
+        Field(description="The network to train: `layers`, or a graph of `vertices`."),
+    ] = None
     model: Annotated[
         str | None,
         Field(
@@ -410,9 +414,13 @@ class Job(Conf):
             "of daskdl or of DL4J."
         ),
     ] = None
-    data: Data
-    training: Training = Training()
-    cluster: Cluster = Cluster()
+    data: Annotated[Data, Field(description="The examples, and what is in them.")]
+    training: Annotated[
+        Training, Field(description="How the workers train together.")
+    ] = Training()
+    cluster: Annotated[
+        Cluster, Field(description="Where to train: here, or on a running cluster.")
+    ] = Cluster()
     output: Annotated[
         str | None,
         Field(

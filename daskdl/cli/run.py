@@ -15,8 +15,9 @@ def _print_schema(ctx: click.Context, parameter: click.Parameter, value: bool) -
     import json
 
     from daskdl.cli.job import Job
+    from daskdl.nn.conf.schema import json_schema_of
 
-    click.echo(json.dumps(Job.model_json_schema(), indent=2))
+    click.echo(json.dumps(json_schema_of(Job), indent=2))
     ctx.exit()
 
 

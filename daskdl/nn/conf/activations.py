@@ -15,21 +15,39 @@ from daskdl.nn.conf.values import Conf, Real
 
 
 class Elu(Conf):
-    """``x`` from 0 on, and ``alpha * (exp(x) - 1)`` below."""
+    """``x`` from 0 on, and ``alpha * (exp(x) - 1)`` below.
+
+    Parameters
+    ----------
+    alpha : float
+        What comes out goes down to its negative.
+    """
 
     type: Literal["elu"] = "elu"
     alpha: Real = 1.0
 
 
 class Gelu(Conf):
-    """``x * sigmoid(1.702 * x)``, or if `precise` the form with tanh."""
+    """``x * sigmoid(1.702 * x)``, or if `precise` the form with tanh.
+
+    Parameters
+    ----------
+    precise : bool
+        Whether the form with tanh is computed.
+    """
 
     type: Literal["gelu"] = "gelu"
     precise: StrictBool = False
 
 
 class LeakyRelu(Conf):
-    """``x`` from 0 on, and ``alpha * x`` below."""
+    """``x`` from 0 on, and ``alpha * x`` below.
+
+    Parameters
+    ----------
+    alpha : float
+        Slope below 0.
+    """
 
     type: Literal["leakyrelu"] = "leakyrelu"
     alpha: Real = 0.01
@@ -55,7 +73,13 @@ class Relu(Conf):
 
 
 class RRelu(Conf):
-    """``x`` from 0 on, and in training below it a slope drawn between `l` and `u`."""
+    """``x`` from 0 on, and in training below it a slope drawn between `l` and `u`.
+
+    Parameters
+    ----------
+    l, u : float
+        Bounds of the slopes that are drawn; after training it is their mean.
+    """
 
     type: Literal["rrelu"] = "rrelu"
     l: Real = 1 / 8  # noqa: E741 - DL4J's name
@@ -69,7 +93,13 @@ class RRelu(Conf):
 
 
 class ThresholdedRelu(Conf):
-    """``x`` above `theta`, and 0 up to it."""
+    """``x`` above `theta`, and 0 up to it.
+
+    Parameters
+    ----------
+    theta : float
+        What `x` must be above.
+    """
 
     type: Literal["thresholdedrelu"] = "thresholdedrelu"
     theta: Real = 1.0

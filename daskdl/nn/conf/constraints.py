@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from daskdl.nn.conf.errors import PathError, got
+from daskdl.nn.conf.spellings import Taking
 from daskdl.nn.conf.values import (
     Conf,
     Index,
@@ -38,9 +39,12 @@ def _groups_or_names(value: Any) -> Any:
 
 
 _Dimensions = Annotated[
-    tuple[Index, ...], Field(min_length=1), BeforeValidator(_dimensions)
+    tuple[Index, ...],
+    Field(min_length=1),
+    BeforeValidator(Taking(_dimensions, one_for_many=True)),
 ]
-_ApplyTo = Annotated[Group | tuple[str, ...], BeforeValidator(_groups_or_names)]
+_TAKING_GROUPS = Taking(_groups_or_names, ({"type": "string"},))
+_ApplyTo = Annotated[Group | tuple[str, ...], BeforeValidator(_TAKING_GROUPS)]
 
 
 class _Constraint(Conf):
@@ -74,14 +78,28 @@ class _NormConstraint(_Constraint):
 
 
 class MaxNormConstraint(_NormConstraint):
-    """No norm is above `max_norm`."""
+    """No norm is above `max_norm`.
+
+    Parameters
+    ----------
+    max_norm : float
+        The largest norm.
+    """
 
     type: Literal["max_norm"] = "max_norm"
     max_norm: Positive
 
 
 class MinMaxNormConstraint(_NormConstraint):
-    """Every norm is between `min` and `max`, reached by the share `rate` a step."""
+    """Every norm is between `min` and `max`, reached by the share `rate` a step.
+
+    Parameters
+    ----------
+    min, max : float
+        Bounds of the norms.
+    rate : float in (0, 1]
+        Share of the way to the bound that one step goes.
+    """
 
     type: Literal["min_max_norm"] = "min_max_norm"
     min: NonNegative = 0.0
@@ -134,4 +152,6 @@ def _list(value: Any) -> Any:
     return (value,) if isinstance(value, str | dict | _Constraint) else value
 
 
-Constraints = Annotated[tuple[AnyConstraint, ...], BeforeValidator(_list)]
+Constraints = Annotated[
+    tuple[AnyConstraint, ...], BeforeValidator(Taking(_list, one_for_many=True))
+]

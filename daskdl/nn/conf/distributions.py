@@ -12,7 +12,13 @@ from daskdl.nn.conf.values import Conf, Count, NonNegative, Real, Share, tagged
 
 
 class NormalDistribution(Conf):
-    """The normal distribution with this mean and standard deviation."""
+    """The normal distribution with this mean and standard deviation.
+
+    Parameters
+    ----------
+    mean, std : float
+        Mean and standard deviation.
+    """
 
     type: Literal["normal"] = "normal"
     mean: Real = 0.0
@@ -20,7 +26,13 @@ class NormalDistribution(Conf):
 
 
 class GaussianDistribution(Conf):
-    """The normal distribution under its older name, which some files of DL4J keep."""
+    """The normal distribution under its older name, which some files of DL4J keep.
+
+    Parameters
+    ----------
+    mean, std : float
+        Mean and standard deviation.
+    """
 
     type: Literal["gaussian"] = "gaussian"
     mean: Real = 0.0
@@ -28,7 +40,13 @@ class GaussianDistribution(Conf):
 
 
 class LogNormalDistribution(Conf):
-    """The exponential of a normal variable with this mean and standard deviation."""
+    """The exponential of a normal variable with this mean and standard deviation.
+
+    Parameters
+    ----------
+    mean, std : float
+        Mean and standard deviation of the logarithm.
+    """
 
     type: Literal["log_normal"] = "log_normal"
     mean: Real = 0.0
@@ -36,7 +54,13 @@ class LogNormalDistribution(Conf):
 
 
 class TruncatedNormalDistribution(Conf):
-    """The normal distribution without what is over two standard deviations away."""
+    """The normal distribution without what is over two standard deviations away.
+
+    Parameters
+    ----------
+    mean, std : float
+        Mean and standard deviation before it is cut.
+    """
 
     type: Literal["truncated_normal"] = "truncated_normal"
     mean: Real = 0.0
@@ -44,7 +68,13 @@ class TruncatedNormalDistribution(Conf):
 
 
 class UniformDistribution(Conf):
-    """Every number from `lower` up to `upper` alike."""
+    """Every number from `lower` up to `upper` alike.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The smallest number, and the one that all are below.
+    """
 
     type: Literal["uniform"] = "uniform"
     lower: Real
@@ -61,21 +91,41 @@ class UniformDistribution(Conf):
 
 
 class ConstantDistribution(Conf):
-    """Always `value`."""
+    """Always `value`.
+
+    Parameters
+    ----------
+    value : float
+        What every number is.
+    """
 
     type: Literal["constant"] = "constant"
     value: Real
 
 
 class OrthogonalDistribution(Conf):
-    """A random matrix with orthonormal rows or columns, times `gain`."""
+    """A random matrix with orthonormal rows or columns, times `gain`.
+
+    Parameters
+    ----------
+    gain : float
+        Factor of the matrix.
+    """
 
     type: Literal["orthogonal"] = "orthogonal"
     gain: Real = 1.0
 
 
 class BinomialDistribution(Conf):
-    """The number of successes in some trials."""
+    """The number of successes in some trials.
+
+    Parameters
+    ----------
+    number_of_trials : int
+        How often it is tried.
+    probability_of_success : float from 0 to 1
+        Of one trial.
+    """
 
     type: Literal["binomial"] = "binomial"
     number_of_trials: Count

@@ -183,6 +183,11 @@ class ConvolutionalFlat(Conf):
 
     A row holds the image flattened as DL4J does it: channel by channel, each row by
     row.
+
+    Parameters
+    ----------
+    height, width, channels : int
+        Size of every image.
     """
 
     type: Literal["convolutional_flat"] = "convolutional_flat"

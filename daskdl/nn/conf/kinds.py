@@ -14,7 +14,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of
-from daskdl.nn.conf.values import Conf, normalised
+from daskdl.nn.conf.spellings import normalised, spelled
+from daskdl.nn.conf.values import Conf, stands_alone
 
 
 class Kinds:
@@ -40,8 +41,12 @@ class Kinds:
         for model in models:
             tag = tag_of(model)
             self._models[tag] = model
-            for name in (tag, model.__name__, tag + self._suffix):
+            for name in self.names(tag):
                 self._names[normalised(name)] = tag
+
+    def names(self, tag: str) -> tuple[str, ...]:
+        """Return the names that a kind has: its tag and its class name."""
+        return tag, self._models[tag].__name__, tag + self._suffix
 
     @property
     def models(self) -> Mapping[str, type[Conf]]:
@@ -117,13 +122,24 @@ class AnyOf:
     ) -> JsonSchemaValue:
         """Return the alternatives; a kind within a kind is described by its type."""
         if self._is_describing:
-            return {"type": "object", "required": ["type"]}
+            return {"anyOf": [{"type": "object", "required": ["type"]}, self._alone()]}
         self._is_describing = True
         try:
             models = self._models().values()
-            return {"anyOf": [handler(_as_definition(model)) for model in models]}
+            described = [handler(_as_definition(model)) for model in models]
+            return {"anyOf": [*described, self._alone()]}
         finally:
             self._is_describing = False
+
+    def _alone(self) -> dict[str, Any]:
+        """Return the schema of the names that stand for a kind without options."""
+        return spelled(
+            name
+            for kinds in self._kinds
+            for tag, model in kinds.models.items()
+            if stands_alone(model)
+            for name in kinds.names(tag)
+        )
 
     def _models(self) -> dict[str, type[Conf]]:
         return {

@@ -22,6 +22,7 @@ from daskdl.nn.conf.losses import label_columns
 from daskdl.nn.conf.names import GradientNormalizationName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
+from daskdl.nn.conf.spellings import Taking
 from daskdl.nn.conf.updaters import AnyUpdater
 from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
@@ -33,7 +34,7 @@ def _names(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+Names = Annotated[tuple[str, ...], BeforeValidator(Taking(_names, one_for_many=True))]
 
 
 class PreprocessorConf(Conf):

@@ -4,19 +4,20 @@
 the same option. A name stays text, so that configurations read as they were written.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of, option_error
-from daskdl.nn.conf.values import Conf, normalised
+from daskdl.nn.conf.spellings import Taking, normalised, spelled
+from daskdl.nn.conf.values import Conf, stands_alone
 
 
 def named(
     literal: Any, *models: type[Conf], aliases: Mapping[str, str] | None = None
-) -> Callable[[Any], Any]:
+) -> Taking:
     """Return a function that makes the name or the model that a user meant.
 
     Parameters
@@ -66,7 +67,21 @@ def named(
             raise PathError(f"{name!r} has no options, got {got(value)}.")
         return name
 
-    return find
+    alone = {*plain, *(name for name, m in with_options.items() if stands_alone(m))}
+    texts = [alias for alias, name in spellings.items() if name in alone]
+    bare = {*plain, *(aliases or ())} - with_options.keys()
+    return Taking(find, (spelled(texts), _with_type(bare)))
+
+
+def _with_type(names: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of a mapping whose type has a spelling of its own."""
+    return {
+        "type": "object",
+        "properties": {
+            "type": {"allOf": [spelled(names)], "description": "Which one it is."}
+        },
+        "required": ["type"],
+    }
 
 
 def _made(model: type[Conf], values: Mapping[str, Any]) -> Conf:

@@ -65,7 +65,13 @@ class _Counted(Conf):
 
 
 class FixedSchedule(Conf):
-    """Always `value`."""
+    """Always `value`.
+
+    Parameters
+    ----------
+    value : float
+        What it is always worth.
+    """
 
     type: Literal["fixed"] = "fixed"
     value: Real
@@ -76,7 +82,15 @@ class FixedSchedule(Conf):
 
 
 class ExponentialSchedule(_Counted):
-    """``initial_value * gamma**i``."""
+    """``initial_value * gamma**i``.
+
+    Parameters
+    ----------
+    initial_value : float
+        Value at the beginning.
+    gamma : float
+        Factor of each count.
+    """
 
     type: Literal["exponential"] = "exponential"
     initial_value: Real
@@ -87,7 +101,15 @@ class ExponentialSchedule(_Counted):
 
 
 class InverseSchedule(_Counted):
-    """``initial_value / (1 + gamma * i)**power``."""
+    """``initial_value / (1 + gamma * i)**power``.
+
+    Parameters
+    ----------
+    initial_value : float
+        Value at the beginning.
+    gamma, power : float
+        How fast it falls, see the formula.
+    """
 
     type: Literal["inverse"] = "inverse"
     initial_value: Real
@@ -99,7 +121,17 @@ class InverseSchedule(_Counted):
 
 
 class PolySchedule(_Counted):
-    """``initial_value * (1 + i / max_iter)**power``, and 0 from `max_iter` on."""
+    """``initial_value * (1 + i / max_iter)**power``, and 0 from `max_iter` on.
+
+    Parameters
+    ----------
+    initial_value : float
+        Value at the beginning.
+    power : float
+        Exponent, see the formula.
+    max_iter : int
+        Count from which on it is 0.
+    """
 
     type: Literal["poly"] = "poly"
     initial_value: Real
@@ -114,7 +146,17 @@ class PolySchedule(_Counted):
 
 
 class SigmoidSchedule(_Counted):
-    """``initial_value / (1 + exp(-gamma * (i - step_size)))``."""
+    """``initial_value / (1 + exp(-gamma * (i - step_size)))``.
+
+    Parameters
+    ----------
+    initial_value : float
+        Upper end of the curve.
+    gamma : float
+        How steep it is.
+    step_size : int
+        Count at which half of it is reached.
+    """
 
     type: Literal["sigmoid"] = "sigmoid"
     initial_value: Real
@@ -130,7 +172,17 @@ class SigmoidSchedule(_Counted):
 
 
 class StepSchedule(_Counted):
-    """``initial_value * decay_rate**floor(i / step)``."""
+    """``initial_value * decay_rate**floor(i / step)``.
+
+    Parameters
+    ----------
+    initial_value : float
+        Value at the beginning.
+    decay_rate : float
+        Factor of each step.
+    step : float
+        Counts from one step to the next.
+    """
 
     type: Literal["step"] = "step"
     initial_value: Real
@@ -142,7 +194,13 @@ class StepSchedule(_Counted):
 
 
 class MapSchedule(_Counted):
-    """The value at the largest key that has been reached; there must be a key 0."""
+    """The value at the largest key that has been reached; there must be a key 0.
+
+    Parameters
+    ----------
+    values : mapping of int to float
+        Values by the count from which on they hold.
+    """
 
     type: Literal["map"] = "map"
     values: dict[_Key, Real]
@@ -247,7 +305,7 @@ def _found(*models: type[Conf]) -> BeforeValidator:
     put_type = tagged(*models, suffix="schedule")
 
     def find(value: Any) -> Any:
-        # Text is left for a number: 1e-3, without a point, is text to YAML 1.1.
+        # Text is left for a number, which refuses it.
         return put_type(value) if isinstance(value, Mapping) else value
 
     return BeforeValidator(find)

@@ -13,14 +13,28 @@ from daskdl.nn.conf.values import Conf, Fraction, Positive, tagged
 
 
 class Sgd(Conf):
-    """Plain gradient descent: ``update = learning_rate * gradient``."""
+    """Plain gradient descent: ``update = learning_rate * gradient``.
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        Factor of the gradient.
+    """
 
     type: Literal["sgd"] = "sgd"
     learning_rate: NonNegativeSchedule = 1e-3
 
 
 class Nesterovs(Conf):
-    """Gradient descent with Nesterov's momentum, which may be a schedule too."""
+    """Gradient descent with Nesterov's momentum, which may be a schedule too.
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        Factor of the gradient.
+    momentum : float in [0, 1) or schedule
+        Share of the last update that goes on.
+    """
 
     type: Literal["nesterovs"] = "nesterovs"
     learning_rate: NonNegativeSchedule = 0.1
@@ -28,7 +42,17 @@ class Nesterovs(Conf):
 
 
 class _Moments(Conf):
-    """What the relatives of Adam share: decay rates of the first and second moment."""
+    """What the relatives of Adam share: decay rates of the first and second moment.
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        About how far a parameter moves in one step.
+    beta1, beta2 : float in [0, 1)
+        Decay rates of the mean gradient and the mean squared gradient.
+    epsilon : float
+        Keeps the quotient of both finite.
+    """
 
     learning_rate: NonNegativeSchedule = 1e-3
     beta1: Fraction = 0.9
@@ -71,7 +95,15 @@ class AdaBelief(_Moments):
 
 
 class AdaGrad(Conf):
-    """AdaGrad; its sums of squares begin at 1e-6 whatever `epsilon` is."""
+    """AdaGrad; its sums of squares begin at 1e-6 whatever `epsilon` is.
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        Factor of the gradient over the root of the sum of squares.
+    epsilon : float
+        Keeps that quotient finite.
+    """
 
     type: Literal["adagrad"] = "adagrad"
     learning_rate: NonNegativeSchedule = 0.1
@@ -79,7 +111,15 @@ class AdaGrad(Conf):
 
 
 class AdaDelta(Conf):
-    """AdaDelta, which has no learning rate."""
+    """AdaDelta, which has no learning rate.
+
+    Parameters
+    ----------
+    rho : float in [0, 1)
+        Decay rate of both mean squares, of gradients and of updates.
+    epsilon : float
+        Added to both mean squares.
+    """
 
     type: Literal["adadelta"] = "adadelta"
     rho: Fraction = 0.95
@@ -87,7 +127,17 @@ class AdaDelta(Conf):
 
 
 class RmsProp(Conf):
-    """RMSProp; its mean squares begin at `epsilon`."""
+    """RMSProp; its mean squares begin at `epsilon`.
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        Factor of the gradient over the root of the mean square.
+    decay : float in [0, 1)
+        Decay rate of the mean square.
+    epsilon : float
+        Added to the mean square.
+    """
 
     type: Literal["rmsprop"] = "rmsprop"
     learning_rate: NonNegativeSchedule = 0.1

@@ -5,7 +5,7 @@ Python's; a boolean is no number. What a value refuses is an
 :class:`~daskdl.errors.OptionError`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar, get_args
 
 import numpy as np
@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from daskdl.nn.conf.errors import got, option_error
+from daskdl.nn.conf.spellings import Taking, normalised, spelled
 
 C = TypeVar("C", bound="Conf")
 
@@ -64,30 +65,30 @@ def validated(model: type[C], data: Any, who: str) -> C:
 
 
 def plain(value: Any) -> Any:
-    """Return a NumPy scalar as Python's number, and refuse a boolean as a number."""
-    if isinstance(value, bool | np.bool_):
+    """Return a NumPy scalar as Python's number; refuse text and booleans."""
+    if isinstance(value, bool | np.bool_ | str):
         raise ValueError(f"must be a number, got {got(value)}.")  # noqa: TRY004
     return value.item() if isinstance(value, np.generic) else value
 
 
 def whole(value: Any) -> Any:
     """Refuse text and fractions where a whole number belongs."""
-    number = plain(value)
-    if not isinstance(number, int):
+    number = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(number, int) or isinstance(number, bool):
         raise ValueError(f"must be a whole number, got {got(value)}.")  # noqa: TRY004
     return number
 
 
-def repeated(count: int) -> Callable[[Any], Any]:
+def repeated(count: int) -> Taking:
     """Return a function that takes one number for all: ``3`` means ``(3, 3)``."""
 
     def repeat(value: Any) -> Any:
         return (value,) * count if _is_whole(value) else value
 
-    return repeat
+    return Taking(repeat, one_for_many=True)
 
 
-def on_both_sides(n_axes: int) -> Callable[[Any], Any]:
+def on_both_sides(n_axes: int) -> Taking:
     """Return a function that takes one number an axis for both of its sides.
 
     ``(1, 2)`` means ``(1, 1, 2, 2)`` on two axes, and ``1`` means 1 everywhere.
@@ -100,29 +101,30 @@ def on_both_sides(n_axes: int) -> Callable[[Any], Any]:
             return tuple(item for item in value for _ in range(2))
         return value
 
-    return expand
+    one_an_axis = {
+        "type": "array",
+        "items": {"type": "integer", "minimum": 0},
+        "minItems": n_axes,
+        "maxItems": n_axes,
+    }
+    return Taking(expand, (one_an_axis,) if n_axes > 1 else (), one_for_many=True)
 
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def normalised(name: str) -> str:
-    """Return a name without case, ``_``, ``-`` and spaces."""
-    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
-
-
-def canonical(literal: Any) -> Callable[[Any], Any]:
+def canonical(literal: Any) -> Taking:
     """Return a function that finds the name of a Literal that a user meant."""
     names = {normalised(name): name for name in get_args(literal)}
 
     def find(value: Any) -> Any:
         return names.get(normalised(value), value) if isinstance(value, str) else value
 
-    return find
+    return Taking(find, (spelled(names),))
 
 
-def tagged(*models: type[BaseModel], suffix: str = "") -> Callable[[Any], Any]:
+def tagged(*models: type[BaseModel], suffix: str = "") -> Taking:
     """Return a function that puts the exact `type` of a union into a mapping.
 
     Parameters
@@ -137,10 +139,11 @@ def tagged(*models: type[BaseModel], suffix: str = "") -> Callable[[Any], Any]:
     A bare name stands for a mapping with only that `type`.
     """
     tags = {}
+    of: dict[type[BaseModel], tuple[str, ...]] = {}
     for model in models:
         tag = get_args(model.model_fields["type"].annotation)[0]
-        for name in (tag, model.__name__, tag + suffix):
-            tags[normalised(name)] = tag
+        of[model] = (tag, model.__name__, tag + suffix)
+        tags |= {normalised(name): tag for name in of[model]}
 
     def find(value: Any) -> Any:
         if isinstance(value, str):
@@ -150,7 +153,13 @@ def tagged(*models: type[BaseModel], suffix: str = "") -> Callable[[Any], Any]:
         tag = value["type"]
         return {**value, "type": tags.get(normalised(tag), tag)}
 
-    return find
+    alone = [name for model in models if stands_alone(model) for name in of[model]]
+    return Taking(find, (spelled(alone),) if alone else ())
+
+
+def stands_alone(model: type[BaseModel]) -> bool:
+    """Whether the name of a kind says it all: its options have defaults."""
+    return not any(field.is_required() for field in model.model_fields.values())
 
 
 Real = Annotated[float, BeforeValidator(plain)]

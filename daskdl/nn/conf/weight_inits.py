@@ -38,21 +38,39 @@ WeightInitLiteral = Literal[
 
 
 class DistributionInit(Conf):
-    """Drawn from a distribution, whatever the shape of the layer."""
+    """Drawn from a distribution, whatever the shape of the layer.
+
+    Parameters
+    ----------
+    distribution : distribution
+        What the weights are drawn from.
+    """
 
     type: Literal["distribution"] = "distribution"
     distribution: AnyDistribution
 
 
 class ConstantInit(Conf):
-    """The same `value` everywhere."""
+    """The same `value` everywhere.
+
+    Parameters
+    ----------
+    value : float
+        What every weight is.
+    """
 
     type: Literal["constant"] = "constant"
     value: Real
 
 
 class IdentityInit(Conf):
-    """The identity matrix, or the kernel that passes its middle on, times `scale`."""
+    """The identity matrix, or the kernel that passes its middle on, times `scale`.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Factor of the matrix; 1 if not given.
+    """
 
     type: Literal["identity"] = "identity"
     scale: Real | None = None
@@ -96,6 +114,14 @@ class EmbeddingInit(Conf):
 
 
 class _VarScaling(Conf):
+    """What the kinds that scale with the size of a layer share.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Factor of the variance; 1 if not given.
+    """
+
     scale: Positive | None = None
 
 

@@ -16,7 +16,13 @@ from daskdl.nn.layers.softmax_axis import as_activated
 
 
 class Activation(LayerConf):
-    """Apply an activation function and nothing else; None takes the network's."""
+    """Apply an activation function and nothing else; None takes the network's.
+
+    Parameters
+    ----------
+    activation : activation, optional
+        The function, with or without options.
+    """
 
     type: Literal["activation"] = "activation"
     activation: AnyActivation | None = None

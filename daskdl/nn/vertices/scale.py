@@ -11,7 +11,13 @@ from daskdl.nn.vertices.vertex import Vertex
 
 
 class ScaleVertex(VertexConf):
-    """Multiply by `scale_factor`."""
+    """Multiply by `scale_factor`.
+
+    Parameters
+    ----------
+    scale_factor : float
+        The number.
+    """
 
     type: Literal["scale"] = "scale"
     scale_factor: Real

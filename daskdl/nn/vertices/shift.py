@@ -11,7 +11,13 @@ from daskdl.nn.vertices.vertex import Vertex
 
 
 class ShiftVertex(VertexConf):
-    """Add `shift_factor`."""
+    """Add `shift_factor`.
+
+    Parameters
+    ----------
+    shift_factor : float
+        The number.
+    """
 
     type: Literal["shift"] = "shift"
     shift_factor: Real

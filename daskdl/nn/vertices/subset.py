@@ -14,7 +14,14 @@ from daskdl.nn.vertices.cut import CutVertex
 
 
 class SubsetVertex(VertexConf):
-    """Take the features (or channels) from `from_` to `to`, both included."""
+    """Take the features (or channels) from `from_` to `to`, both included.
+
+    Parameters
+    ----------
+    from_, to : int
+        First and last of the features or channels, from 0; the key of the first is
+        ``from``.
+    """
 
     model_config = ConfigDict(populate_by_name=True)
 

@@ -173,9 +173,9 @@ def test_names_are_matched_without_case_and_underscores():
     assert (layer.weight_init, layer.activation) == ("xavier_uniform", "relu")
 
 
-def test_numbers_that_yaml_reads_as_text_are_numbers():
-    """YAML 1.1 takes 1e-3 for a string."""
-    assert Adam(learning_rate="1e-3").learning_rate == 1e-3
+def test_text_is_no_number():
+    with pytest.raises(OptionError, match="learning_rate: must be a number, got '1e-3"):
+        Adam(learning_rate="1e-3")
 
 
 def test_numbers_of_numpy_are_numbers():
