@@ -207,6 +207,12 @@ class Data(Conf):
         str | None,
         Field(description="Dimension along which labelled arrays hold examples."),
     ] = None
+    most_part_bytes: Annotated[
+        Count,
+        Field(
+            description="What sparse rows of one part may take as dense rows, in bytes."
+        ),
+    ] = 4 << 30
     storage_options: Annotated[
         dict[str, Any], Field(description="Handed to the file system.")
     ] = Field(default_factory=dict)

@@ -87,6 +87,6 @@ def _of_csv(head: bytes) -> dict[str, str]:
 def _of_json(head: bytes) -> dict[str, str]:
     try:
         record = json.loads(head.split(b"\n", 1)[0])
-    except ValueError:
+    except (RecursionError, ValueError):
         return {}
     return dict.fromkeys(record, "") if isinstance(record, dict) else {}

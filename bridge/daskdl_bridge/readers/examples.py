@@ -200,7 +200,10 @@ class TablePartition(Partition):
         place = Place(self.part.url, name, self.first_row)
         # Only alone does a column hold all the features that were announced.
         n_features = self._n_features() if is_alone else None
-        return _decode(_column(table, name), place, dtype, n_features)
+        column = _column(table, name)
+        if is_vector(column.type):
+            return decode_vectors(column, place, dtype, self.options.most_part_bytes)
+        return _decode(column, place, dtype, n_features)
 
     def _n_features(self) -> int | None:
         if self.options.feature_shape is not None:
@@ -231,8 +234,6 @@ def whole_files(
 def _decode(
     column: Any, place: Place, dtype: DTypeLike, n_features: int | None
 ) -> NDArray[Any]:
-    if is_vector(column.type):
-        return decode_vectors(column, place, dtype)
     if is_list(column.type):
         return decode_lists(column, place, dtype)
     if is_number(column.type):

@@ -27,6 +27,9 @@ __all__ = ["JsonReader", "open_parts"]
 
 _NOT_FINITE = {"NaN", "Infinity", "-Infinity"}
 
+# Levels of lists and objects in a row; Spark's own nested types have fewer.
+_DEEPEST = 100
+
 # Rows that are looked at to learn the columns and their types.
 _SAMPLED_ROWS = 1000
 
@@ -173,7 +176,9 @@ def _records(data: bytes, part: Part) -> Iterator[dict[str, Any]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+            if _opened(line) > _DEEPEST:
+                _check_depth(record)
+        except (RecursionError, ValueError) as error:
             raise CorruptFileError(
                 f"{part.url}: each line must be a whole JSON object, row {row} is not: "
                 f"{error}"
@@ -184,6 +189,25 @@ def _records(data: bytes, part: Part) -> Iterator[dict[str, Any]]:
                 f"{line[:40]!r}."
             )
         yield record
+
+
+def _opened(line: bytes) -> int:
+    return line.count(b"[") + line.count(b"{")
+
+
+def _check_depth(record: Any) -> None:
+    """Refuse lists within lists without end: what comes later calls itself."""
+    level = [record]
+    for _ in range(_DEEPEST):
+        level = [
+            item
+            for part in level
+            for item in (part.values() if isinstance(part, dict) else part)
+            if isinstance(item, list | dict)
+        ]
+        if not level:
+            return
+    raise ValueError(f"it is nested deeper than {_DEEPEST} levels")
 
 
 def _read_slowly(data: bytes, schema: Any, part: Part) -> Any:

@@ -15,11 +15,16 @@ from daskdl_bridge.readers.columns import resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import read_lines
+from daskdl_bridge.readers.vectors import VECTOR, encode_sparse
 
 __all__ = ["LibsvmReader", "open_parts"]
 
 
-_TYPES = {"label": pa.float64(), "features": pa.list_(pa.float64())}
+_TYPES = {"label": pa.float64(), "features": VECTOR}
+# Spark's vectors go no further.
+_LARGEST_INDEX = (1 << 31) - 1
+# Beyond it floats, as which all numbers are read, leave whole numbers out.
+_LARGEST_FLOAT = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -35,15 +40,11 @@ class LibsvmReader(TableReader):
     width: int
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table of doubles and lists; see `TableReader.read`."""
+        """Return a pyarrow.Table of doubles and sparse vectors; see `TableReader.read`."""
         data = read_lines(part, "libsvm", options.storage_options)
         lengths, labels, indices, values = _parsed(data, part)
         _check_indices(lengths, indices, self.width, part)
-        matrix = np.zeros((len(labels), self.width))
-        matrix[np.repeat(np.arange(len(labels)), lengths), indices - 1] = values
-        features = pa.FixedSizeListArray.from_arrays(
-            pa.array(matrix.ravel()), self.width
-        )
+        features = encode_sparse(lengths, indices - 1, values, self.width)
         return pa.table({"label": labels, "features": features}).select(columns)
 
 
@@ -68,7 +69,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     available = ["label", "features", *parts[0].values]
     columns = resolve_columns(options, available, parts[0].url)
     columns = with_key_type(columns, parts, [_TYPES])
-    width = options.n_features or _width(parts, options)
+    width = min(options.n_features or _width(parts, options), _LARGEST_INDEX)
     return whole_files(parts, LibsvmReader(width), columns, options)
 
 
@@ -93,6 +94,8 @@ def _parsed(
         is_label[np.cumsum(1 + 2 * lengths) - 1 - 2 * lengths] = True
         flat = np.array(numbers, dtype=np.float64)
         pairs = flat[~is_label].reshape(-1, 2)
+        if (np.abs(pairs[:, 0]) > _LARGEST_FLOAT).any():
+            raise ValueError("an index that is no number here")
         indices = pairs[:, 0].astype(np.intp)
         if len(indices) == lengths.sum() and (indices == pairs[:, 0]).all():
             return lengths, flat[is_label], indices, pairs[:, 1]
@@ -108,7 +111,9 @@ def _explained(rows: Sequence[bytes], part: Part) -> CorruptFileError:
             float(label)
             for pair in pairs:
                 index, value = pair.split(b":")
-                int(index), float(value)
+                float(value)
+                if abs(int(index)) > _LARGEST_FLOAT:
+                    raise ValueError(index)
         except ValueError:
             shown = row[:60].decode(errors="replace")
             return CorruptFileError(

@@ -17,7 +17,13 @@ from daskdl.errors import DataError
 from daskdl_bridge.readers.arrays import cast_numbers
 from daskdl_bridge.readers.place import Place, first_true
 
-__all__ = ["VECTOR", "decode_vectors", "encode_vectors", "is_vector"]
+__all__ = [
+    "VECTOR",
+    "decode_vectors",
+    "encode_sparse",
+    "encode_vectors",
+    "is_vector",
+]
 
 VECTOR: Any = pa.struct(
     [
@@ -38,7 +44,9 @@ def is_vector(arrow_type: Any) -> bool:
     } == {"type", "size", "indices", "values"}
 
 
-def decode_vectors(column: Any, place: Place, dtype: DTypeLike) -> FloatArray:
+def decode_vectors(
+    column: Any, place: Place, dtype: DTypeLike, most_bytes: int = 4 << 30
+) -> FloatArray:
     """Turn a column of vectors into a dense matrix.
 
     Parameters
@@ -49,6 +57,9 @@ def decode_vectors(column: Any, place: Place, dtype: DTypeLike) -> FloatArray:
         For messages.
     dtype : dtype
         float32 or float64.
+    most_bytes : int
+        What the matrix may take if there are sparse vectors: a short file can have
+        wide ones.
 
     Returns
     -------
@@ -57,17 +68,19 @@ def decode_vectors(column: Any, place: Place, dtype: DTypeLike) -> FloatArray:
     Raises
     ------
     DataError
-        If vectors differ in width, or one is null or contradicts itself.
+        If vectors differ in width, one is null or contradicts itself, or the matrix
+        would take more than `most_bytes`.
     """
     place.refuse_nulls(column.is_null().to_numpy(zero_copy_only=False))
-    kinds = column.field("type").to_numpy(zero_copy_only=False)
     lengths = _lengths(column.field("values"))
     sizes = pc.fill_null(column.field("size"), -1).to_numpy(zero_copy_only=False)
-    is_dense = kinds == _DENSE
+    is_dense = _kinds(column, place) == _DENSE
+    _refuse(~is_dense & (sizes < 0), sizes, "have sizes from 0 on", place)
     width = _common_width(np.where(is_dense, lengths, sizes), place)
     values = column.field("values").flatten().to_numpy(zero_copy_only=False)
     if is_dense.all():
         return cast_numbers(values, dtype).reshape(len(column), width)
+    _check_fits(len(column), width, np.dtype(dtype), most_bytes, place)
     matrix: NDArray[Any] = np.zeros((len(column), width), dtype=dtype)
     of_dense = np.repeat(is_dense, lengths)
     values = cast_numbers(values, dtype)
@@ -90,7 +103,7 @@ def encode_vectors(matrix: NDArray[Any]) -> Any:
     """
     rows, width = matrix.shape
     values = pa.array(np.ascontiguousarray(matrix, dtype=np.float64).ravel())
-    offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * np.int32(width))
+    offsets = _offsets(np.full(rows, width))
     nothing = pa.nulls(rows, pa.int32())
     children = [
         pa.array(np.full(rows, _DENSE, dtype=np.int8)),
@@ -99,6 +112,78 @@ def encode_vectors(matrix: NDArray[Any]) -> Any:
         pa.ListArray.from_arrays(offsets, values, type=VECTOR.field("values").type),
     ]
     return pa.StructArray.from_arrays(children, fields=list(VECTOR))
+
+
+def encode_sparse(
+    lengths: NDArray[Any], indices: NDArray[Any], values: NDArray[Any], width: int
+) -> Any:
+    """Return rows of indices and values as sparse vectors.
+
+    Parameters
+    ----------
+    lengths : ndarray of shape (rows,), int
+        How many of the indices and values each row has.
+    indices, values : ndarray of shape (sum of lengths,), int and float
+        Indices from 0.
+    width : int
+        Below 2**31.
+
+    Returns
+    -------
+    pyarrow.StructArray of length rows
+    """
+    rows = len(lengths)
+    offsets = _offsets(lengths)
+    children = [
+        pa.array(np.full(rows, _SPARSE, dtype=np.int8)),
+        pa.array(np.full(rows, width, dtype=np.int32)),
+        pa.ListArray.from_arrays(
+            offsets, indices.astype(np.int32), type=VECTOR.field("indices").type
+        ),
+        pa.ListArray.from_arrays(offsets, values, type=VECTOR.field("values").type),
+    ]
+    return pa.StructArray.from_arrays(children, fields=list(VECTOR))
+
+
+def _offsets(lengths: NDArray[Any]) -> Any:
+    """Return where the lists of an Arrow array begin and end, which has 32 bits."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    if offsets[-1] > np.iinfo(np.int32).max:
+        raise DataError(
+            f"vectors: the rows of one part must hold less than {1 << 31} numbers "
+            f"together, got {offsets[-1]}. Make smaller parts."
+        )
+    return pa.array(offsets, pa.int32())
+
+
+def _kinds(column: Any, place: Place) -> NDArray[Any]:
+    kinds = pc.fill_null(column.field("type"), -1).to_numpy(zero_copy_only=False)
+    must = f"be vectors of type {_SPARSE} (sparse) or {_DENSE} (dense)"
+    _refuse((kinds != _SPARSE) & (kinds != _DENSE), kinds, must, place)
+    return np.asarray(kinds)
+
+
+def _refuse(
+    is_wrong: NDArray[np.bool_], values: NDArray[Any], must: str, place: Place
+) -> None:
+    if is_wrong.any():
+        row = first_true(is_wrong)
+        raise DataError(
+            f"{place} must {must}; {place.row(row)} has {int(values[row])}."
+        )
+
+
+def _check_fits(
+    rows: int, width: int, dtype: np.dtype[Any], most_bytes: int, place: Place
+) -> None:
+    n_bytes = rows * width * dtype.itemsize
+    if n_bytes > most_bytes:
+        raise DataError(
+            f"{place} must take at most {most_bytes} bytes as dense rows, got {rows} "
+            f"sparse rows of width {width}, which take {n_bytes}. Write smaller parts, "
+            "or raise most_part_bytes."
+        )
 
 
 def _lengths(lists: Any) -> NDArray[np.int64]:

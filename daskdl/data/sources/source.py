@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from daskdl.checks import check_one_of, check_positive, some
+from daskdl.checks import check_count, check_one_of, check_positive, some
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.text_options import check_text_options
@@ -85,6 +85,9 @@ class SourceOptions:
         Handed to the file system.
     require_labels : bool
         Refuse data without labels. False for predictions.
+    most_part_bytes : int
+        What sparse rows of one part (libsvm, Spark's vectors) may take as the dense
+        rows that networks read. More is refused before memory is taken.
 
     Raises
     ------
@@ -118,6 +121,7 @@ class SourceOptions:
     sample_dim: str | None = None
     storage_options: dict[str, Any] = field(default_factory=dict)
     require_labels: bool = True
+    most_part_bytes: int = 4 << 30
 
     def __post_init__(self) -> None:
         # YAML and JSON know lists only.
@@ -150,6 +154,7 @@ class SourceOptions:
             check_positive("SourceOptions", "n_features", self.n_features)
         for size in self.feature_shape or ():
             check_positive("SourceOptions", "each size in feature_shape", size)
+        check_count("SourceOptions", "most_part_bytes", self.most_part_bytes)
 
     def _check_combinations(self) -> None:
         if isinstance(self.label, dict) and not isinstance(self.features, dict):

@@ -73,8 +73,8 @@ def plain(value: Any) -> Any:
 
 def whole(value: Any) -> Any:
     """Refuse text and fractions where a whole number belongs."""
-    number = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(number, int) or isinstance(number, bool):
+    number = value if isinstance(value, str) else plain(value)
+    if not isinstance(number, int):
         raise ValueError(f"must be a whole number, got {got(value)}.")  # noqa: TRY004
     return number
 

@@ -174,3 +174,28 @@ def test_document_that_is_none_is_refused(tmp_path):
 def test_byte_order_mark_is_dropped(tmp_path):
     path = write_text(tmp_path / "x.json", '\ufeff{"a": 1.5}\n')
     assert load_one(path, features="a", require_labels=False).num_examples == 1
+
+
+@pytest.mark.parametrize("depth", [2_000, 100_000])
+@pytest.mark.parametrize("row", [0, 1])
+def test_a_row_that_is_nested_without_end_is_refused(tmp_path, depth, row):
+    good = '{"features": [1.0], "label": 1}\n'
+    deep = f'{{"features": {"[" * depth}{"]" * depth}, "label": 1}}\n'
+    path = write_text(tmp_path / "x.json", good * row + deep + good)
+    with pytest.raises(DataError, match="x.json"):
+        load_one(path)
+
+
+@pytest.mark.parametrize("depth", [2_000, 100_000])
+def test_a_column_that_is_nested_without_end_is_refused(tmp_path, depth):
+    deep = f'{{"features": [1.0], "label": {"[" * depth}{"]" * depth}}}\n'
+    path = write_text(tmp_path / "x.json", deep)
+    with pytest.raises(DataError, match="x.json"):
+        load_one(path)
+
+
+def test_a_key_that_is_nested_without_end_is_refused(tmp_path):
+    deep = f'{{"features": [1.0], "key": {"[" * 2_000}{"]" * 2_000}}}\n'
+    path = write_text(tmp_path / "x.json", deep)
+    with pytest.raises(DataError, match="x.json"):
+        load_one(path, key="key", require_labels=False)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daskdl.errors import ColumnError, CorruptFileError
+from daskdl.errors import ColumnError, CorruptFileError, DataError
 from tests.unit.bridge.table_files import load_one, open_path, write_text
 
 
@@ -58,3 +58,30 @@ def test_other_column_is_refused(tmp_path):
 def test_byte_order_mark_is_dropped(tmp_path):
     path = write_text(tmp_path / "x.libsvm", "\ufeff1 1:2\r\n# a comment\r\n\r\n0 1:3")
     assert load_one(path).features.tolist() == [[2], [3]]
+
+
+@pytest.mark.parametrize("index", ["2147483648", "4000000000"])
+def test_an_index_beyond_those_of_spark_is_refused(tmp_path, index):
+    path = write_text(tmp_path / "x.libsvm", f"0 1:1\n1 1:1 {index}:1\n")
+    with pytest.raises(DataError, match=f"got {index} in row 1"):
+        load_one(path)
+
+
+@pytest.mark.parametrize("index", ["99999999999999999999", "-" + "9" * 5000])
+def test_an_index_that_is_no_number_of_64_bits_is_refused(tmp_path, index):
+    path = write_text(tmp_path / "x.libsvm", f"0 1:1\n1 1:1 {index}:1\n")
+    with pytest.raises(CorruptFileError, match="row 1 is '1 1:1 "):
+        load_one(path)
+
+
+def test_wide_rows_are_refused_before_memory_is_taken(tmp_path):
+    path = write_text(tmp_path / "x.libsvm", "0 1:1\n1 2000000000:1\n")
+    with pytest.raises(DataError, match=r"2 sparse rows of width 2000000000, which"):
+        load_one(path)
+
+
+def test_the_limit_of_wide_rows_is_an_option(tmp_path):
+    path = write_text(tmp_path / "x.libsvm", "0 1:1\n1 1000:1\n")
+    with pytest.raises(DataError, match=r"at most 7999 bytes as dense rows.* raise"):
+        load_one(path, most_part_bytes=7999)
+    assert load_one(path, most_part_bytes=8000).features.shape == (2, 1000)

@@ -108,3 +108,28 @@ def test_only_the_struct_of_a_vector_is_one():
     assert is_vector(VECTOR)
     assert not is_vector(pa.struct([("type", pa.int8())]))
     assert not is_vector(pa.float64())
+
+
+@pytest.mark.parametrize("size", [-5, None])
+def test_a_size_that_is_none_is_refused(size):
+    with pytest.raises(DataError, match=r"from 0 on; row 101 has -[51]"):
+        decode(sparse(3, [0], [1.0]), sparse(size, [], []))
+
+
+@pytest.mark.parametrize("kind", [9, -1])
+def test_a_type_that_is_none_is_refused(kind):
+    wrong = sparse(3, [0], [1.0]) | {"type": kind}
+    with pytest.raises(DataError, match=rf"0 \(sparse\) or 1 .*; row 101 has {kind}"):
+        decode(dense(1.0, 2.0, 3.0), wrong)
+
+
+def test_a_matrix_that_is_too_large_is_refused_before_memory_is_taken():
+    with pytest.raises(DataError, match=r"2 sparse rows of width 2147483647.*most_part"):
+        decode(*[sparse(2**31 - 1, [5], [1.0])] * 2)
+
+
+def test_offsets_beyond_32_bits_are_refused(monkeypatch):
+    matrix = np.broadcast_to(np.float64(0), (1 << 20, 1 << 11))
+    monkeypatch.setattr(np, "ascontiguousarray", lambda a, dtype: np.zeros(1))
+    with pytest.raises(DataError, match=r"less than 2147483648 numbers"):
+        encode_vectors(matrix)
