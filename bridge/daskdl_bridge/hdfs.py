@@ -22,6 +22,7 @@ from daskdl.checks import check_positive
 from daskdl.errors import SourceNotFoundError
 from daskdl_bridge.errors import (
     StorageError,
+    StoragePermissionError,
     StorageTimeoutError,
     StorageUnreachableError,
 )
@@ -50,14 +51,18 @@ def connect(url: str, options: Mapping[str, Any]) -> Any:
     Raises
     ------
     StorageError
-        In a child forked after its parent used HDFS.
+        In a child forked after its parent used HDFS, and if nobody says where the
+        name service is.
     """
     refuse_after_fork(url)
     kind = GuardedViewfs if url.startswith("viewfs:") else GuardedHdfs
     where = kind._get_kwargs_from_urls(url)
     configuration = os.environ.get("HADOOP_CONF_DIR")
     settings = tuple(sorted((name, str(value)) for name, value in options.items()))
-    return _connected(kind, where["host"], where["port"], settings, configuration)
+    try:
+        return _connected(kind, where["host"], where["port"], settings, configuration)
+    except RuntimeError as error:
+        raise _unconfigured(error, url) from error
 
 
 # fsspec's own cache has a client, with threads of its own, for each thread of ours. And
@@ -342,12 +347,36 @@ def _waited(future: "Future[Any]", timeout_s: float) -> bool:
     return done.wait(timeout_s)
 
 
+def _unconfigured(error: RuntimeError, url: str) -> BaseException:
+    """Say what to set where the client knows no NameNode for a URL."""
+    text = " ".join(str(error).split())[:300]
+    if _is_of_kerberos(text):
+        return _translated(error, "open", url)
+    folder = os.environ.get("HADOOP_CONF_DIR")
+    looked = "which is not set" if folder is None else f"here {folder!r}"
+    return StorageError(
+        f"{url}: the Hadoop configuration must say where its NameNodes are, it does "
+        f"not ({text}). Set HADOOP_CONF_DIR, {looked}, to the folder that has "
+        "core-site.xml and hdfs-site.xml, or write hdfs://host:port/path."
+    )
+
+
+def _is_of_kerberos(text: str) -> bool:
+    return any(word in text for word in ("GSS", "gss", "Kerberos", "KRB5", "SASL"))
+
+
 def _translated(error: BaseException, action: str, url: str) -> BaseException:
     text = " ".join(str(error).split())[:300]
     if isinstance(error, FileNotFoundError):
         return SourceNotFoundError(f"{url}: to {action} it, it must exist.")
+    if _is_of_kerberos(text):
+        return StoragePermissionError(
+            f"{url}: HDFS must know who wants to {action} it, there is no valid "
+            "Kerberos ticket. Get one with kinit, or name a keytab in "
+            f"KRB5_CLIENT_KTNAME. ({text})"
+        )
     if "AccessControlException" in text:
-        return PermissionError(f"{url}: no permission to {action}: {text}")
+        return StoragePermissionError(f"{url}: no permission to {action}: {text}")
     if isinstance(error, FileExistsError) or not isinstance(
         error, OSError | RuntimeError
     ):

@@ -28,6 +28,7 @@ from daskdl.data.store import kind_of
 from daskdl.errors import (
     CorruptFileError,
     DaskdlError,
+    DataError,
     OptionError,
     SourceNotFoundError,
     StorageError,
@@ -77,6 +78,7 @@ def inspect_path(path: str) -> Inspection:
     kind = kind_of(fs, inside)
     if kind is None:
         raise SourceNotFoundError(f"{path}: must exist, nothing is there.")
+    _check_is_something(fs, inside, path)
     if kind == "file" and is_bare_configuration(path):
         return _configuration(path)
     if path.endswith(_JOB_ENDINGS):
@@ -86,6 +88,14 @@ def inspect_path(path: str) -> Inspection:
     if kind == "file" and is_network(path):
         return _model(path)
     return _data(path)
+
+
+def _check_is_something(fs: Any, inside: str, path: str) -> None:
+    info = fs.info(inside)
+    if info["type"] not in ("file", "directory"):
+        raise DataError(f"{path}: must be a file or a directory, got a device or pipe.")
+    if info["type"] == "file" and info["size"] == 0:
+        raise DataError(f"{path}: must hold something, the file is empty.")
 
 
 def write_picture(found: Inspection, path_or_url: str, *, overwrite: bool) -> None:
@@ -167,6 +177,8 @@ def _data(path: str) -> Inspection:
     except (SourceNotFoundError, CorruptFileError, StorageError):
         raise
     except DaskdlError as error:
+        if not columns:
+            raise
         # Which columns hold the features is not known here; all else still is told.
         lines.append(str(error))
         return Inspection("data", facts, "\n".join(lines))

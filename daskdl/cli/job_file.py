@@ -17,6 +17,8 @@ from daskdl.nn.conf.yaml import dump_yaml, load_yaml
 
 __all__ = ["job_text", "load_job", "resolved"]
 
+_MOST_BYTES = 16 << 20
+
 
 def load_job(
     path: str,
@@ -46,7 +48,10 @@ def load_job(
         If the file is no YAML or a key is unknown or has an illegal value.
     """
     with open_input(path) as stream:
-        values = load_yaml(stream.read().decode("utf-8", "replace"), path)
+        content = stream.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise OptionError(f"{path}: must have at most {_MOST_BYTES} bytes, got more.")
+    values = load_yaml(content.decode("utf-8", "replace"), path)
     if not isinstance(values, dict):
         raise OptionError(f"{path}: must hold a mapping, got {got(values)}.")
     apply_overrides(values, overrides)

@@ -7,6 +7,7 @@ import posixpath
 from typing import Any
 
 from daskdl.data.filesystems import filesystem
+from daskdl.errors import CorruptFileError
 
 __all__ = ["stored_columns"]
 
@@ -27,6 +28,11 @@ def stored_columns(path: str) -> dict[str, str]:
     dict of str to str
         Empty if the form has no columns, or does not tell them. Types of CSV and JSON
         are not told.
+
+    Raises
+    ------
+    CorruptFileError
+        If the first file should tell them and is damaged.
     """
     fs, inside = filesystem(path)
     first = _first_file(fs, inside)
@@ -35,7 +41,7 @@ def stored_columns(path: str) -> dict[str, str]:
     ending = posixpath.splitext(first)[1]
     with fs.open(first, "rb") as stream:
         if ending in (".parquet", ".orc"):
-            return _of_schema(stream, ending)
+            return _of_schema(stream, ending, path)
         if ending == ".csv":
             return _of_csv(stream.read(_HEAD_BYTES))
         if ending in (".json", ".jsonl"):
@@ -56,16 +62,25 @@ def _first_file(fs: Any, path: str) -> str | None:
     return None
 
 
-def _of_schema(stream: Any, ending: str) -> dict[str, str]:
+def _of_schema(stream: Any, ending: str, path: str) -> dict[str, str]:
+    try:
+        schema = _schema(stream, ending)
+    # What pyarrow raises of damage are built-ins, too.
+    except (OSError, ValueError) as error:
+        raise CorruptFileError(
+            f"{path}: must be a whole {ending[1:]} file, got a damaged one ({error})."
+        ) from error
+    return {field.name: _type_in_words(field.type) for field in schema}
+
+
+def _schema(stream: Any, ending: str) -> Any:
     if ending == ".orc":
         import pyarrow.orc
 
-        schema = pyarrow.orc.ORCFile(stream).schema
-    else:
-        import pyarrow.parquet
+        return pyarrow.orc.ORCFile(stream).schema
+    import pyarrow.parquet
 
-        schema = pyarrow.parquet.ParquetFile(stream).schema_arrow
-    return {field.name: _type_in_words(field.type) for field in schema}
+    return pyarrow.parquet.ParquetFile(stream).schema_arrow
 
 
 def _type_in_words(arrow_type: Any) -> str:

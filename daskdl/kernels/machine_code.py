@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from daskdl.kernels.private_folder import fault_of
+
 _DIGEST_BYTES = 32
 # LLVM's engines are made and filled by one thread at a time.
 _lock = threading.RLock()
@@ -33,15 +35,27 @@ def cache_directory() -> Path | None:
     -------
     path or None
         Below ``NUMBA_CACHE_DIR`` if that is set, else below the user's cache folder;
-        a private temporary folder, removed at exit, if that is not writable; ``None``,
-        with a warning, if there is none either. The name contains daskdl's version:
-        numba looks at the file of a function only, not at what it calls.
+        a private temporary folder, removed at exit, if that is not writable, or, with
+        a warning, if others could put code there; ``None``, with a warning, if there
+        is none either. The name contains daskdl's version: numba looks at the file of a
+        function only, not at what it calls.
     """
     name = f"daskdl-{importlib.metadata.version('daskdl')}"
     for parent in _cache_parents():
         directory = parent / name
-        if _is_writable(directory):
+        if not _is_writable(directory):
+            continue
+        fault = fault_of(directory)
+        if fault is None:
             return directory
+        warnings.warn(
+            f"daskdl: {directory} is not used for compiled kernels, which are run: "
+            f"{fault}. Give it to this user alone (chmod go-w), or set NUMBA_CACHE_DIR "
+            "to a folder that nobody else may write.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        break
     try:
         temporary = tempfile.mkdtemp(prefix=f"{name}-")
     except OSError as error:

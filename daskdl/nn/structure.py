@@ -26,6 +26,7 @@ from daskdl.nn.conf.network import (
 )
 from daskdl.nn.conf.topology import Node, learning_nodes
 from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.footprint import check_footprint, n_params_of
 from daskdl.nn.fusion import join_parts
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.layers.stage import Stage
@@ -90,6 +91,8 @@ class NetworkStructure(ABC, Generic[Conf]):
         self.score = float("nan")
         self._class_names: tuple[str, ...] | None = None
         self._nodes = conf.nodes()
+        # Layers take memory too: before they are made, what is known by now.
+        self._check_footprint(2 * n_params_of(self._nodes))
         namespace = network_namespace()
         self._workspace = Workspace(namespace)
         self._parts = [(node, self._part(node)) for node in self._nodes]
@@ -113,6 +116,7 @@ class NetworkStructure(ABC, Generic[Conf]):
         )
         self._plan = UpdatePlan(self.layout, stretches(self.layout, self._nodes))
         sizes = (self.layout.size, self.layout.size, self._plan.state_size)
+        self._check_footprint(sum(sizes))
         vectors: list[FloatArray] = [namespace.zeros(n, self.dtype) for n in sizes]
         self._params, self._gradients, self._updater_state = vectors
         self._bind()
@@ -134,6 +138,10 @@ class NetworkStructure(ABC, Generic[Conf]):
         self._plan.initialize_state(self._updater_state)
         if updater_state is not None:
             self._copy_in("updater_state", self._updater_state, updater_state)
+
+    def _check_footprint(self, n_numbers: int) -> None:
+        who = type(self).__name__
+        check_footprint(who, self._nodes, n_numbers, self.dtype.itemsize)
 
     @property
     def normalizer(self) -> Normalizer | None:

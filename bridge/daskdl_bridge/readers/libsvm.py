@@ -40,7 +40,7 @@ class LibsvmReader(TableReader):
     width: int
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table of doubles and sparse vectors; see `TableReader.read`."""
+        """Return a pyarrow.Table; see `TableReader.read`. Features stay sparse."""
         data = read_lines(part, "libsvm", options.storage_options)
         lengths, labels, indices, values = _parsed(data, part)
         _check_indices(lengths, indices, self.width, part)

@@ -52,8 +52,8 @@ _CLASS_NAMES = "daskdl_class_names.json"
 # Statistics of a million columns, and of as many labels.
 _MOST_NORMALIZER = 64 << 20
 # Numbers of a byte: trained ones hardly get smaller when they are compressed, zeros a
-# thousand times.
-_MOST_INFLATION = 50
+# thousand times. A network takes four to five times its parameters.
+_MOST_INFLATION = 8
 # Numbers that need no look.
 _FEW = 4 << 20
 # Headers of an array, and no more.
@@ -76,13 +76,16 @@ def recognizes(stream: BinaryIO) -> bool:
         return False
 
 
-def load(path_or_url: str) -> Network[Any]:
+def load(path_or_url: str, *, most_inflation: float = _MOST_INFLATION) -> Network[Any]:
     """Read a model that DL4J 0.5 to 1.0.0-M2.1 wrote.
 
     Parameters
     ----------
     path_or_url : str or path
         Anything that fsspec opens.
+    most_inflation : float
+        How many parameters a byte of the file may stand for, if there are more than
+        some millions: a small file of zeros can be a network that fills the memory.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def load(path_or_url: str) -> Network[Any]:
     """
     who = str(path_or_url)
     with open_input(path_or_url) as stream:
-        return _read(_entries(stream, who), who)
+        return _read(_entries(stream, who), who, most_inflation)
 
 
 def save(
@@ -191,7 +194,7 @@ def _entries(stream: BinaryIO, who: str) -> ZipEntries:
     return ZipEntries(stream, who, most_bytes=sys.maxsize)
 
 
-def _read(archive: ZipEntries, who: str) -> Network[Any]:
+def _read(archive: ZipEntries, who: str, most_inflation: float) -> Network[Any]:
     names = set(archive.names)
     if CONFIGURATION not in names:
         raise FormatError(
@@ -202,7 +205,7 @@ def _read(archive: ZipEntries, who: str) -> Network[Any]:
     with archive.open(CONFIGURATION) as stream:
         text = limited(stream, MOST_BYTES, place).read()
     conf, counters = import_configuration(parse_json(text, place), place)
-    vector = _read_vector(archive, conf, who)
+    vector = _read_vector(archive, conf, who, most_inflation)
     network = _network(conf, vector, counters, who)
     if _UPDATER_STATE in names:
         _read_state(archive, network, who)
@@ -266,7 +269,7 @@ def _read_state(archive: ZipEntries, network: Network[Any], who: str) -> None:
 
 
 def _read_vector(
-    archive: ZipEntries, conf: Configuration, who: str
+    archive: ZipEntries, conf: Configuration, who: str, most_inflation: float
 ) -> FloatArray | None:
     """Return the parameters, before a network is made that would take as many."""
     size = sum(
@@ -277,11 +280,13 @@ def _read_vector(
         if size:
             raise FormatError(f"{who}: must hold {_COEFFICIENTS}, got none.")
         return None
-    most = max(_FEW, _MOST_INFLATION * archive.stored_bytes(_COEFFICIENTS))
-    if size > most:
+    stored = max(1, archive.stored_bytes(_COEFFICIENTS))
+    if size > max(_FEW, most_inflation * stored):
         raise FormatError(
-            f"{place}: must hold a number for each parameter of its configuration, got "
-            f"an entry that no {most} numbers can come from."
+            f"{place}: must hold a number for each parameter of its configuration, "
+            f"{size}, got {stored} bytes, of which each would be {size / stored:.0f} "
+            "numbers. If they are nearly all 0, give "
+            "daskdl.formats.dl4j.model_zip.load a larger most_inflation."
         )
     return _read_numbers(archive, _COEFFICIENTS, size, who)
 

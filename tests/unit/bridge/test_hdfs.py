@@ -129,6 +129,13 @@ def failing(error):
             StorageError,
             r"could not list: RPCError.*SafeModeException.*in safe mode",
         ),
+        (
+            RuntimeError(
+                'GSSAPIError("GSS_S_NO_CRED", "No credentials were supplied")'
+            ),
+            PermissionError,
+            r"hdfs://ns/x: HDFS must know who .* with kinit, .*GSS_S_NO_CRED",
+        ),
         (KeyError("own"), KeyError, r"own"),
     ],
 )
@@ -210,3 +217,17 @@ def test_writer_hands_on_every_byte():
     assert inner.getvalue() == b"abc"
     writer.close()
     assert inner.closed
+
+
+@pytest.mark.parametrize("url", ["hdfs://nobody-knows/x", "hdfs:///x", "viewfs://nn/x"])
+def test_a_name_service_without_configuration_says_what_to_set(url, monkeypatch):
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    monkeypatch.delenv("HADOOP_HOME", raising=False)
+    with pytest.raises(StorageError, match=r"/x: the .* Set HADOOP_CONF_DIR, which is"):
+        hdfs.connect(url, {})
+
+
+def test_what_is_set_wrongly_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    with pytest.raises(StorageError, match=rf"HADOOP_CONF_DIR, here '{tmp_path}'"):
+        hdfs.connect("hdfs://nobody-knows/x", {})

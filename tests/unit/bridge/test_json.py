@@ -182,7 +182,7 @@ def test_a_row_that_is_nested_without_end_is_refused(tmp_path, depth, row):
     good = '{"features": [1.0], "label": 1}\n'
     deep = f'{{"features": {"[" * depth}{"]" * depth}, "label": 1}}\n'
     path = write_text(tmp_path / "x.json", good * row + deep + good)
-    with pytest.raises(DataError, match="x.json"):
+    with pytest.raises(DataError, match=r"nested deeper|JSON"):
         load_one(path)
 
 
@@ -190,12 +190,12 @@ def test_a_row_that_is_nested_without_end_is_refused(tmp_path, depth, row):
 def test_a_column_that_is_nested_without_end_is_refused(tmp_path, depth):
     deep = f'{{"features": [1.0], "label": {"[" * depth}{"]" * depth}}}\n'
     path = write_text(tmp_path / "x.json", deep)
-    with pytest.raises(DataError, match="x.json"):
+    with pytest.raises(DataError, match=r"nested deeper|JSON"):
         load_one(path)
 
 
 def test_a_key_that_is_nested_without_end_is_refused(tmp_path):
     deep = f'{{"features": [1.0], "key": {"[" * 2_000}{"]" * 2_000}}}\n'
     path = write_text(tmp_path / "x.json", deep)
-    with pytest.raises(DataError, match="x.json"):
+    with pytest.raises(DataError, match=r"nested deeper|JSON"):
         load_one(path, key="key", require_labels=False)

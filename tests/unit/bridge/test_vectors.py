@@ -124,7 +124,7 @@ def test_a_type_that_is_none_is_refused(kind):
 
 
 def test_a_matrix_that_is_too_large_is_refused_before_memory_is_taken():
-    with pytest.raises(DataError, match=r"2 sparse rows of width 2147483647.*most_part"):
+    with pytest.raises(DataError, match=r"2 sparse rows of width 2147483647"):
         decode(*[sparse(2**31 - 1, [5], [1.0])] * 2)
 
 

@@ -221,3 +221,42 @@ def test_an_empty_directory_has_no_columns(tmp_path):
 
 def test_json_tells_of_a_path_without_anything(facts_of, tmp_path):
     assert facts_of(tmp_path / "no")["exit_code"] == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x", "x.parquet", "x.csv", "x.json", "x.libsvm", "x.orc", "x.zip", "x.yaml"],
+)
+def test_an_empty_file_is_bad_input(runner, tmp_path, name):
+    (tmp_path / name).touch()
+    result = runner.invoke(main, ["inspect", str(tmp_path / name)])
+    assert result.exit_code == 2
+    assert "the file is empty" in result.stderr
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null"])
+def test_a_device_is_bad_input(runner, path):
+    result = runner.invoke(main, ["inspect", path])
+    assert result.exit_code == 2
+    assert "must be a file or a directory, got a device" in result.stderr
+
+
+def test_an_empty_directory_is_bad_input(runner, tmp_path):
+    result = runner.invoke(main, ["inspect", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "it must hold data files" in result.stderr
+
+
+def test_a_file_of_no_known_form_is_bad_input(runner, tmp_path):
+    (tmp_path / "x").write_bytes(b"\x89")
+    result = runner.invoke(main, ["inspect", str(tmp_path / "x")])
+    assert result.exit_code == 2
+    assert "the name must end in" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["parquet", "orc"])
+def test_damaged_columns_are_bad_input(runner, tmp_path, ending):
+    (tmp_path / f"x.{ending}").write_bytes(b"no columns")
+    result = runner.invoke(main, ["inspect", str(tmp_path / f"x.{ending}")])
+    assert result.exit_code == 2
+    assert f"must be a whole {ending} file" in result.stderr
