@@ -63,7 +63,7 @@ def command(
         work_s = time.monotonic() - work_s
     console = Console(stderr=as_json)
     (evaluation,) = scored.evaluations
-    console.print(evaluation.stats(), highlight=False, markup=False)
+    console.print(evaluation.stats(), highlight=False, markup=False, soft_wrap=True)
     figures = Figures(
         accuracy=accuracy_of(evaluation),
         loss=scored.loss_sum / scored.examples,

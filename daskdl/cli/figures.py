@@ -55,7 +55,14 @@ class Figures:
         return json.dumps(without_nan(asdict(self)), allow_nan=False)
 
     def print_table(self, console: "Console") -> None:
-        """Print what there is, a line each."""
+        """Print what there is, a line each; whole ones where no terminal is."""
+        if not console.is_terminal:
+            # There nobody sees where a line would end, and programs look for paths.
+            width = max(len(name) for name, _ in self._rows())
+            for name, text in self._rows():
+                line = f"{name:<{width}}  {text}"
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
+            return
         from rich.table import Table
 
         table = Table(show_header=False, box=None, pad_edge=False)

@@ -10,6 +10,7 @@ from daskdl.cli.bare_configuration import (
 )
 from daskdl.cli.job_file import load_job
 from daskdl.cli.job_network import job_network
+from daskdl.cli.job_run import checked_cluster
 from daskdl.cli.network_facts import (
     Configuration,
     configuration_facts,
@@ -117,6 +118,7 @@ def write_picture(found: Inspection, path_or_url: str, *, overwrite: bool) -> No
 def _job(path: str) -> Inspection:
     job = load_job(path)
     network = job_network(job)
+    checked_cluster(job, network)
     lines = [f"job {path}", "", *configuration_lines(network.conf)]
     facts: dict[str, Any] = {"kind": "job", **configuration_facts(network.conf)}
     for name in ("train", "test"):
@@ -126,6 +128,8 @@ def _job(path: str) -> Inspection:
         source = open_for(network, paths, job.data.source_options())
         lines += ["", f"{name}: {source.name}", *_source_lines(source)]
         facts[name] = _source_facts(source)
+    if job.output and filesystem(job.output)[0].exists(filesystem(job.output)[1]):
+        lines += ["", f"output: {job.output} exists, run with --overwrite replaces it"]
     return Inspection("job", facts, "\n".join(lines), network.conf)
 
 

@@ -395,6 +395,13 @@ class Cluster(Conf):
     dashboard: Annotated[
         bool, Field(description="Serve Dask's dashboard of a cluster started here.")
     ] = False
+    security: Annotated[
+        Literal["tls", "none"] | None,
+        Field(
+            description="Of a cluster started here: tls, with certificates made for "
+            "it, if not given; none lets every user of this machine in."
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _check_resources(self) -> "Cluster":

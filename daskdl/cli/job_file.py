@@ -115,6 +115,6 @@ def _on_scheduler(cluster: Any, scheduler: str) -> Any:
     kept = {
         key: value
         for key, value in cluster.items()
-        if key not in ("memory_limit", "dashboard")
+        if key not in ("memory_limit", "dashboard", "security")
     }
     return {**kept, "scheduler": scheduler}

@@ -25,10 +25,11 @@ from daskdl.cli.run_directory import (
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import front_end
 from daskdl.cluster.inference import Scored
+from daskdl.cluster.preflight import check_master
 from daskdl.data.sources.source import Source
 from daskdl.nn.network import Network
 
-__all__ = ["cluster_options", "run_job"]
+__all__ = ["checked_cluster", "cluster_options", "run_job"]
 
 _BATCH_SIZE = 32  # what the job file's schema promises
 
@@ -59,13 +60,14 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
     directory = RunDirectory(job.output or "run", overwrite=overwrite, tell=view.note)
     directory.check()
     network = job_network(job)
+    cluster = checked_cluster(job, network)
     options = job.data.source_options()
     train = open_for(network, job.data.train, options)
     test = open_for(network, job.data.test, options) if job.data.test else None
-    cluster = cluster_options(job.cluster)
     try:
         directory.make()
         directory.write(JOB, job_text(job))
+        view.note(_where(cluster))
         with connect(cluster) as client:
             front = _front_end(client, network, job)
             _train(front, train, job, directory, view)
@@ -83,6 +85,27 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
     return results.figures(
         model=directory.path(MODEL), wall_s=time.monotonic() - start_s
     )
+
+
+def checked_cluster(job: Job, network: Network[Any]) -> ClusterOptions:
+    """Return where to train, and refuse what no cluster could do.
+
+    Raises
+    ------
+    OptionError
+        If options of the cluster do not go together, or the network and its training
+        master.
+    """
+    check_master("training.master", network, job.training.training_master())
+    return cluster_options(job.cluster)
+
+
+def _where(cluster: ClusterOptions) -> str:
+    if cluster.scheduler is not None:
+        return f"connecting to {cluster.scheduler}"
+    number = "workers" if cluster.workers is None else f"{cluster.workers} worker"
+    several = "s" if cluster.workers is not None and cluster.workers > 1 else ""
+    return f"starting {number}{several} on this machine"
 
 
 def cluster_options(cluster: Cluster) -> ClusterOptions:

@@ -119,6 +119,8 @@ class EventLines:
 
     def text(self, event: events.Event) -> str:
         """Return a line; empty for events that a person need not see."""
+        if isinstance(event, events.Preparing):
+            return event.doing
         if isinstance(event, events.FitStarted):
             self._started = event
             return (

@@ -21,10 +21,15 @@ from distributed.comm import connect as open_comm
 from distributed.comm import get_address_host_port
 from distributed.versions import get_versions
 
-from daskdl.checks import check_at_least, check_positive
+from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
 from daskdl.cluster.versions import check_versions
-from daskdl.errors import ClusterError, OptionError, SchedulerUnreachableError
+from daskdl.errors import (
+    ClusterError,
+    MissingExtraError,
+    OptionError,
+    SchedulerUnreachableError,
+)
 
 __all__ = ["ClusterOptions", "connect"]
 
@@ -59,6 +64,11 @@ class ClusterOptions:
         How long to wait for the scheduler's answer, and then for its workers.
     dashboard : bool
         Serve Dask's dashboard on a free local port. Only without `scheduler`.
+    security : {"tls", "none"} or None
+        Whether the processes of a local cluster know each other by certificates, made
+        for it and kept in memory. ``None`` is ``"tls"``. With ``"none"`` every user of
+        this machine can run code in the name of this one while the cluster lives.
+        Only without `scheduler`: that of another cluster is in Dask's configuration.
 
     Raises
     ------
@@ -71,8 +81,11 @@ class ClusterOptions:
     memory_limit: str | None = None
     timeout_s: float = 10.0
     dashboard: bool = False
+    security: str | None = None
 
     def __post_init__(self) -> None:
+        if self.security is not None:
+            check_one_of("ClusterOptions", "security", self.security, ("tls", "none"))
         if self.workers is not None:
             check_at_least("ClusterOptions", "workers", self.workers, 1)
         check_positive("ClusterOptions", "timeout_s", self.timeout_s)
@@ -84,6 +97,12 @@ class ClusterOptions:
                 "ClusterOptions: memory_limit is for workers that are started here, "
                 f"got {self.memory_limit!r} with scheduler {self.scheduler!r}. "
                 "Give it to the cluster's own workers."
+            )
+        if self.security is not None:
+            raise OptionError(
+                "ClusterOptions: security is for a cluster that is started here, got "
+                f"{self.security!r} with scheduler {self.scheduler!r}. Set "
+                "distributed.comm.tls in Dask's configuration."
             )
         if self.dashboard:
             raise OptionError(
@@ -131,6 +150,7 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
                     threads_per_worker=1,
                     processes=True,
                     host="127.0.0.1",
+                    security=_security(options),
                     memory_limit=options.memory_limit or "auto",
                     # Not dashboard_address=None: the port of its HTTP server would then
                     # be 8787, with a warning when somebody else has that.
@@ -142,6 +162,20 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
                 )
             )
         yield stack.enter_context(Client(cluster, set_as_default=False))
+
+
+def _security(options: ClusterOptions) -> Security | None:
+    """Return certificates for this cluster alone, which touch no disk; or nothing."""
+    if options.security == "none":
+        return None
+    try:
+        return Security.temporary()
+    except ImportError as error:
+        raise MissingExtraError(
+            "ClusterOptions: security 'tls' needs the package cryptography. Run: pip "
+            "install cryptography, or set security to 'none' if nobody else can log "
+            "in to this machine."
+        ) from error
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from daskdl.cluster.inference import (
     score_source,
 )
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
+from daskdl.cluster.preflight import check_master
 from daskdl.cluster.results import (
     are_pairs,
     check_apart,
@@ -33,7 +34,7 @@ from daskdl.cluster.results import (
     labelled,
     pairs_of,
 )
-from daskdl.cluster.stats.events import FitReport, OnEvent
+from daskdl.cluster.stats.events import Event, FitReport, OnEvent, Preparing
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import open_sink
 from daskdl.data.sources.paths import listed_paths
@@ -188,9 +189,10 @@ class ClusterNetwork(Generic[N]):
         check_count(who, "epochs", epochs)
         _check_callable(who, "on_event", on_event)
         _check_callable(who, "on_epoch", on_epoch)
-        if isinstance(self._master, SharedTrainingMaster):
-            _check_shareable(who, self.network)
+        check_master(who, self.network, self._master)
         used = chosen(who, self.normalizer, normalizer)
+        tell = on_event or _nobody
+        tell(Preparing(doing="checking the data, of which every example is read once"))
         prepared = prepare(
             self.network,
             data,
@@ -201,6 +203,7 @@ class ClusterNetwork(Generic[N]):
         )
         if used is not None:
             self.normalizer = used
+        tell(Preparing(doing="starting on the workers, which compile what is new"))
         with Driver(
             self._client,
             self.network,
@@ -462,20 +465,8 @@ def _check_keys(source: Source, options: SourceOptions) -> None:
     )
 
 
-def _check_shareable(who: str, network: Network[Any]) -> None:
-    """Refuse a network whose training is more than updates that could be shared."""
-    if network.searches_lines:
-        raise OptionError(
-            f"{who}: optimization_algo must be 'stochastic_gradient_descent' to "
-            f"share gradients, got {network.conf.optimization_algo!r}. Use "
-            "ParameterAveragingTrainingMaster."
-        )
-    if network.sets_parameters:
-        raise OptionError(
-            f"{who}: the output layer must learn by updates alone to share gradients, "
-            "got OCNNOutput, which sets r to a percentile of the scores that a worker "
-            "has seen: each would have another. Use ParameterAveragingTrainingMaster."
-        )
+def _nobody(event: Event) -> None:
+    """Take an event that nobody wants to see."""
 
 
 def _check_callable(who: str, option: str, value: Any) -> None:

@@ -14,6 +14,7 @@ from distributed import Client
 from numpy.typing import NDArray
 
 from daskdl.cluster.calls import gather_all
+from daskdl.cluster.quiet_workers import reported_by_client
 from daskdl.cluster.shared_state import share_state
 from daskdl.data.dataset import DataSet
 from daskdl.data.merging import merge_keys
@@ -83,12 +84,16 @@ def scan_on(client: Client) -> Scan:
     def scan(
         partitions: Sequence[Partition], unfitted: Normalizer | None
     ) -> list[PartitionFacts]:
-        futures = client.map(
-            scan_partition, partitions, **scan_options(unfitted), pure=False
-        )
+        futures = client.map(scan_one, partitions, **scan_options(unfitted), pure=False)
         return gather_all(client, "scan", futures)
 
     return scan
+
+
+@reported_by_client
+def scan_one(partition: Partition, **options: Any) -> PartitionFacts:
+    """Scan a partition. Runs as a Dask task."""
+    return scan_partition(partition, **options)
 
 
 def score_source(
@@ -132,6 +137,7 @@ def predict_source(
     return predicted
 
 
+@reported_by_client
 def score_partitions(
     state: NetworkState,
     numbered: Sequence[tuple[int, Partition]],
@@ -152,6 +158,7 @@ def score_partitions(
     return Scored(own, loss_sum, examples)
 
 
+@reported_by_client
 def predict_partitions(
     state: NetworkState,
     numbered: Sequence[tuple[int, Partition]],

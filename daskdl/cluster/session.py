@@ -29,6 +29,7 @@ from daskdl.cluster.masters.options import (
     SharedTrainingMaster,
 )
 from daskdl.cluster.orders import EndEpoch, Finish, SessionSpec, TrainPhase
+from daskdl.cluster.quiet_workers import reported_by_client
 from daskdl.data.iterators import prefetch
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
@@ -49,6 +50,7 @@ from daskdl.training.trainer import Trainer
 REPORT_EVERY_S = 0.1
 
 
+@reported_by_client
 def run_member(
     spec: SessionSpec, rank: int, address: str, state: NetworkState
 ) -> NetworkState:

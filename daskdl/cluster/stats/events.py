@@ -11,6 +11,13 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
+class Preparing:
+    """Something goes on before the fit that may take a while."""
+
+    doing: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class FitStarted:
     """The data were scanned and the minibatches are dealt."""
 
@@ -74,7 +81,13 @@ class FitFinished:
 
 
 Event = (
-    FitStarted | Progress | WorkerLost | EpochFinished | CheckpointFailed | FitFinished
+    Preparing
+    | FitStarted
+    | Progress
+    | WorkerLost
+    | EpochFinished
+    | CheckpointFailed
+    | FitFinished
 )
 OnEvent = Callable[[Event], None]
 

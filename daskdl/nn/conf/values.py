@@ -138,7 +138,7 @@ def tagged(*models: type[BaseModel], suffix: str = "") -> Taking:
     -----
     A bare name stands for a mapping with only that `type`.
     """
-    tags = {}
+    tags: dict[str, str] = {}
     of: dict[type[BaseModel], tuple[str, ...]] = {}
     for model in models:
         tag = get_args(model.model_fields["type"].annotation)[0]

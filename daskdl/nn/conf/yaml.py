@@ -124,10 +124,12 @@ def _check_events(text: str, source: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > _DEEPEST:
+            mark = event.start_mark
+            where = (
+                f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+            )
             raise OptionError(
-                f"{source}: must be at most {_DEEPEST} levels deep, it is deeper at "
-                f"line {event.start_mark.line + 1}, column "
-                f"{event.start_mark.column + 1}."
+                f"{source}: must be at most {_DEEPEST} levels deep, it is deeper{where}."
             )
 
 

@@ -1,12 +1,19 @@
 """Clusters that are started, joined and left."""
 
+import os
+
 import psutil
 import pytest
 from distributed import LocalCluster
 
 from daskdl.cluster import connect as module
 from daskdl.cluster.connect import ClusterOptions, connect
-from daskdl.errors import ClusterError, VersionMismatchError
+from daskdl.errors import (
+    ClusterError,
+    OptionError,
+    SchedulerUnreachableError,
+    VersionMismatchError,
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +46,7 @@ def test_local_workers_use_one_thread_in_blas():
 def test_local_workers_listen_on_this_machine_only():
     with connect(ClusterOptions(workers=1)) as client:
         (address,) = client.nthreads()
-    assert address.startswith("tcp://127.0.0.1:")
+    assert address.startswith("tls://127.0.0.1:")
 
 
 def test_local_workers_are_gone_after_an_error():
@@ -85,3 +92,26 @@ def test_workers_of_another_version_are_refused(cluster, monkeypatch):
         connect(ClusterOptions(scheduler=cluster.scheduler_address)),
     ):
         pass
+
+
+def test_a_cluster_of_ours_lets_nobody_else_in():
+    """No certificate, no connection; and nothing listens beyond the loopback."""
+    with connect(ClusterOptions(workers=1, dashboard=True)) as client:
+        address = client.scheduler.address
+        pids = {os.getpid(), *client.run(os.getpid).values()}
+        addresses = {
+            found.laddr.ip
+            for found in psutil.net_connections("tcp")
+            if found.pid in pids and found.status == psutil.CONN_LISTEN
+        }
+        with (
+            pytest.raises((SchedulerUnreachableError, OptionError)),
+            connect(
+                ClusterOptions(
+                    scheduler=address.replace("tls://", "tcp://"), timeout_s=2
+                )
+            ),
+        ):
+            pass
+    assert address.startswith("tls://127.0.0.1:")
+    assert addresses == {"127.0.0.1"}

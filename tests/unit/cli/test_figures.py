@@ -43,6 +43,19 @@ def test_the_table_leaves_out_what_was_not_measured():
     assert names == ["accuracy", "examples", "wall time", "workers"]
 
 
+def test_a_long_path_stays_on_its_line_where_no_terminal_is():
+    stream, path = io.StringIO(), "hdfs://nn/" + "a long name/" * 30
+    Figures(model=path).print_table(Console(file=stream, width=80))
+    assert f"model      {path}\n" in stream.getvalue()
+
+
+def test_a_long_path_is_whole_on_a_terminal():
+    stream, path = io.StringIO(), "hdfs://nn/" + "a-long-name/" * 30
+    console = Console(file=stream, width=80, force_terminal=True, color_system=None)
+    Figures(model=path).print_table(console)
+    assert path in stream.getvalue().replace("\n", "").replace(" ", "")
+
+
 @pytest.mark.parametrize(
     ("n_bytes", "words"),
     [(0, "0 B"), (1500, "1.5 kB"), (2e6, "2.0 MB"), (3e12, "3.0 TB")],

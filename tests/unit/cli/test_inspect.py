@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from daskdl.cli import bare_configuration
 from daskdl.cli.job_file import load_job
@@ -48,6 +49,33 @@ def test_a_job_is_told_with_its_network_and_rows(facts_of, job_path):
 def test_a_wrong_job_is_refused_as_run_does(runner, job_path, tmp_path):
     (tmp_path / "train" / "part-00000.parquet").unlink()
     assert runner.invoke(main, ["inspect", job_path]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "message"),
+    [
+        ("cluster", "memory_limit", "lots", "memory_limit must be a size"),
+        ("network", "optimization_algo", "lbfgs", "optimization_algo must be"),
+    ],
+)
+@pytest.mark.parametrize("command", ["inspect", "run"])
+def test_a_job_that_no_cluster_can_do_is_refused_as_run_does(
+    runner, job_path, command, section, key, value, message
+):
+    job = yaml.safe_load(Path(job_path).read_text())
+    job.setdefault(section, {})[key] = value
+    job["training"].pop("master", None)
+    job["training"].pop("averaging_frequency", None)
+    Path(job_path).write_text(yaml.safe_dump(job))
+    result = runner.invoke(main, [command, job_path])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_an_output_that_exists_is_told(runner, job_path, tmp_path):
+    (tmp_path / "out").mkdir()
+    shown = runner.invoke(main, ["inspect", job_path]).stdout
+    assert f"output: {tmp_path}/out exists, run with --overwrite" in shown
 
 
 def test_a_model_is_told(facts_of, model):

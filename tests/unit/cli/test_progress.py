@@ -48,6 +48,11 @@ def test_the_start_tells_what_is_trained():
     ]
 
 
+def test_what_goes_on_before_the_start_is_told():
+    event = events.Preparing(doing="checking the data")
+    assert plain_lines(event) == ["checking the data"]
+
+
 def test_progress_tells_the_figures():
     assert plain_lines(STARTED, progress(640))[1] == (
         "epoch 2/3  640 examples  2,000/s  score 0.5  2 workers  15.0 kB sent"

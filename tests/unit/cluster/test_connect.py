@@ -4,9 +4,14 @@ import socket
 import threading
 
 import pytest
+from distributed import Security
 
 from daskdl.cluster.connect import ClusterOptions, connect
-from daskdl.errors import OptionError, SchedulerUnreachableError
+from daskdl.errors import (
+    MissingExtraError,
+    OptionError,
+    SchedulerUnreachableError,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +29,11 @@ from daskdl.errors import OptionError, SchedulerUnreachableError
             {"scheduler": "tcp://h:1", "dashboard": True},
             "dashboard is for a cluster that is started here",
         ),
+        (
+            {"scheduler": "tls://h:1", "security": "tls"},
+            "security is for a cluster that is started here",
+        ),
+        ({"security": "ssl"}, "security must be one of 'none', 'tls', got 'ssl'"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options, message):
@@ -96,5 +106,19 @@ def test_tls_without_certificates_is_refused_with_the_setting():
     with (
         pytest.raises(OptionError, match=r"Set distributed\.comm\.tls there"),
         connect(ClusterOptions(scheduler="tls://127.0.0.1:1")),
+    ):
+        pass
+
+
+def test_certificates_without_the_package_are_refused_with_the_risk(monkeypatch):
+    """Nothing is started then."""
+
+    def missing():
+        raise ImportError("no cryptography")
+
+    monkeypatch.setattr(Security, "temporary", missing)
+    with (
+        pytest.raises(MissingExtraError, match=r"pip install cryptography, or"),
+        connect(ClusterOptions(workers=1)),
     ):
         pass

@@ -1,0 +1,32 @@
+"""What can be refused of a fit before there is a cluster, or a look at the data."""
+
+from typing import Any
+
+from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
+from daskdl.errors import OptionError
+from daskdl.nn.network import Network
+
+
+def check_master(who: str, network: Network[Any], master: TrainingMaster) -> None:
+    """Refuse a training master that cannot train this network.
+
+    Raises
+    ------
+    OptionError
+        If gradients are to be shared of a network whose training is more than updates
+        that could be shared.
+    """
+    if not isinstance(master, SharedTrainingMaster):
+        return
+    if network.searches_lines:
+        raise OptionError(
+            f"{who}: optimization_algo must be 'stochastic_gradient_descent' to share "
+            f"gradients, got {network.conf.optimization_algo!r}. Use "
+            "ParameterAveragingTrainingMaster."
+        )
+    if network.sets_parameters:
+        raise OptionError(
+            f"{who}: the output layer must learn by updates alone to share gradients, "
+            "got OCNNOutput, which sets r to a percentile of the scores that a worker "
+            "has seen: each would have another. Use ParameterAveragingTrainingMaster."
+        )
