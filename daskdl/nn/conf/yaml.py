@@ -125,11 +125,10 @@ def _check_events(text: str, source: str) -> None:
             depth -= 1
         if depth > _DEEPEST:
             mark = event.start_mark
-            where = (
-                f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-            )
+            where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "it"
             raise OptionError(
-                f"{source}: must be at most {_DEEPEST} levels deep, it is deeper{where}."
+                f"{source}: must be at most {_DEEPEST} levels deep, got more at "
+                f"{where}."
             )
 
 
