@@ -138,7 +138,10 @@ def _lines(
         return data
     try:
         document = json.loads(data)
-    except ValueError as error:
+        if _opened(data) > _DEEPEST:
+            # The list of all rows is a level of its own.
+            _check_depth(document)
+    except (RecursionError, ValueError) as error:
         raise CorruptFileError(
             f"{part.url}: must be one JSON document with multi_line, it is not: {error}"
         ) from error

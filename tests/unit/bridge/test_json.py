@@ -199,3 +199,10 @@ def test_a_key_that_is_nested_without_end_is_refused(tmp_path):
     path = write_text(tmp_path / "x.json", deep)
     with pytest.raises(DataError, match=r"nested deeper|JSON"):
         load_one(path, key="key", require_labels=False)
+
+
+@pytest.mark.parametrize("depth", [2_000, 100_000])
+def test_a_document_that_is_nested_without_end_is_refused(tmp_path, depth):
+    path = write_text(tmp_path / "x.json", "[" * depth + "]" * depth)
+    with pytest.raises(CorruptFileError, match="must be one JSON document"):
+        load_one(path, features="a", require_labels=False, multi_line=True)
