@@ -78,6 +78,7 @@ _ROW_CASES = [
     _layer("frozen", ROWS, layer=_DENSE),
     _layer("frozen_with_backprop", ROWS, layer=_DENSE),
     _layer("loss", LOGITS[1]),
+    _layer("ocnn_output", ROWS, hidden_size=CLASSES, activation="tanh"),
     _layer("output", ROWS, n_out=CLASSES),
     _layer("repeat_vector", ROWS, n=50),
     _layer(

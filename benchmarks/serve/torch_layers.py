@@ -75,6 +75,19 @@ def _output(case: LayerCase, x: Any) -> Layer:
     return lambda x: loss(forward(x)), parameters
 
 
+def _ocnn_output(case: LayerCase, x: Any) -> Layer:
+    hidden = weights(x.shape[1], case.conf["hidden_size"])
+    score, r = weights(case.conf["hidden_size"], 1), weights(1)
+    act, nu = activation(case), 0.04
+
+    def forward(x: Any) -> Any:
+        scores = act(x @ hidden) @ score
+        sizes = (hidden * hidden).sum() + (score * score).sum()
+        return sizes / 2 + functional.relu(r - scores).mean() / nu - r.sum()
+
+    return forward, [hidden, score, r]
+
+
 def _center_loss_output(case: LayerCase, x: Any) -> Layer:
     layer = nn.Linear(x.shape[1], case.conf["n_out"])
     centers = weights(case.conf["n_out"], x.shape[1])
@@ -253,6 +266,7 @@ EXPRESSIONS: dict[str, Expression] = {
     ),
     "locally_connected2d": _locally_connected2d,
     "loss": cross_entropy,
+    "ocnn_output": _ocnn_output,
     "output": _output,
     "prelu": _prelu,
     "repeat_vector": lambda case, x: (

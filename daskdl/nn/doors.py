@@ -38,7 +38,7 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
     """
     if isinstance(input_type, FeedForward):
         # Images come as they are to who flattens rows the same way.
-        array = array.reshape(len(array), -1)
+        array = array.reshape(len(array), input_type.size)
     elif isinstance(input_type, ConvolutionalFlat):
         # A flattened image is channel by channel, DL4J's order.
         shape = (input_type.channels, input_type.height, input_type.width)

@@ -80,6 +80,10 @@ class ScriptedCrew:
 
     def order_all(self, order):
         self.orders.append(order)
+        if isinstance(order, Finish) and not self.silent:
+            for rank in self.addresses:
+                returned = MemberReport(rank, "returned", {"bytes_sent": 3})
+                self.events.append(returned)
 
     def order(self, orders):
         self.orders.append(orders)

@@ -276,8 +276,8 @@ def test_gains_begin_with_their_option():
 def test_gains_are_weights_to_regularization():
     """As in DL4J."""
     conf = dl.SimpleRnn(n_out=2, has_layer_norm=True)
-    roles = {item.name: item.role for item in conf.parameters(SERIES)}
-    assert roles["g"] == roles["W"] == "weight"
+    penalties = {item.name: item.treatment.penalty for item in conf.parameters(SERIES)}
+    assert penalties["g"] == penalties["W"] == "weights"
 
 
 def test_the_score_of_steps_does_not_know_where_the_features_are(rng):
