@@ -7,7 +7,8 @@ from typing import Any
 _BETWEEN = "[-_ ]*"
 
 
-@dataclass(frozen=True)
+# Compared by identity: types that hold one are hashed, and schemas cannot be.
+@dataclass(frozen=True, eq=False)
 class Taking:
     """A validator in front of another, and what it takes besides, as JSON schema.
 
