@@ -5,6 +5,7 @@ got ... [Did you mean ...?]``. Discriminated unions add their tags to pydantic's
 locations, and plain messages list every alternative; both are left out here.
 """
 
+import re
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from daskdl.errors import OptionError
 
 _MOST_ERRORS = 5
 _LONGEST_VALUE = 60
+# Text, bytes, members of an enum, and all else, as pydantic writes them in a sentence.
+_LITERAL = re.compile(r"""b?(?:'[^']*'|"[^"]*")|<[^>]*>|[^\s,]+""")
 
 
 class PathError(OptionError):
@@ -151,7 +154,7 @@ def _wording(
     if kind == "union_tag_not_found":
         return path, "must be a mapping with a known `type`, got " + got(value) + "."
     if kind == "literal_error":
-        return path, one_of(_quoted(context["expected"]), value)
+        return path, _one_of_literals(context["expected"], value)
     if "error" in context:
         return path, _sentence(str(context["error"]))
     return path, f"{_plain_words(kind, context, problem['msg'])}, got {got(value)}."
@@ -199,6 +202,14 @@ def one_of(known: Sequence[str], value: Any) -> str:
         return f"must be a known name, got {got(value)}.{near}"
     names = ", ".join(repr(name) for name in known)
     return f"must be one of {names}, got {got(value)}.{near}"
+
+
+def _one_of_literals(expected: str, value: Any) -> str:
+    """Return the sentence for what a Literal allows, which may be more than text."""
+    known = [found for found in _LITERAL.findall(expected) if found != "or"]
+    if all(found.startswith("'") for found in known):
+        return one_of(_quoted(expected), value)
+    return f"must be one of {', '.join(known)}, got {got(value)}."
 
 
 def _quoted(text: str) -> list[str]:

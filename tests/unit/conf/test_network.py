@@ -1,9 +1,10 @@
 """Whole configurations: inference, refusals with the path of the key, YAML."""
 
 import json
+from typing import Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from daskdl import Dense, MergeVertex, Output, RnnOutput
 from daskdl.errors import OptionError
@@ -283,3 +284,19 @@ def test_errors_of_a_job_file_have_the_path_through_the_network(data, message):
     error = option_error("", caught.value, _Job, source="job.yaml")
     with pytest.raises(OptionError, match=message):
         raise error
+
+
+@pytest.mark.parametrize(
+    ("allowed", "message"),
+    [
+        (Literal[1, 2, 3], "x: must be one of 1, 2, 3, got 9."),
+        (Literal[-1], "x: must be one of -1, got 9."),
+        (Literal["a", "b or c", 1, None], "x: must be one of 'a', 'b or c', 1, None,"),
+        (Literal["a", "b, c"], "x: must be one of 'a', 'b, c', got 9."),
+    ],
+)
+def test_an_error_names_all_that_a_literal_allows(allowed, message):
+    model = create_model("_Model", x=(allowed, ...))
+    with pytest.raises(ValidationError) as caught:
+        model(x=9)
+    assert message in str(option_error("", caught.value, model))
