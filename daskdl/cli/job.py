@@ -64,6 +64,17 @@ def _type_with_options(value: Any) -> Any:
     raise PathError(f"must be text or a mapping with a `type`, got {got(value)}.")
 
 
+def _pre_processors(value: Any) -> Any:
+    """Take one type with options or several, and refuse what cannot be made."""
+    for one in value if isinstance(value, list | tuple) else [value]:
+        _type_with_options(one)
+    try:
+        SourceOptions(pre_processor=value)
+    except DaskdlError as error:
+        raise PathError(str(error)) from error
+    return value
+
+
 def _size(value: Any) -> Any:
     """Take a number of bytes as well as ``2 GiB``."""
     return str(value) if type(value) is int else value
@@ -88,6 +99,22 @@ TypeWithOptions = Annotated[
     Any,
     BeforeValidator(_type_with_options),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+]
+PreProcessors = Annotated[
+    Any,
+    BeforeValidator(_pre_processors),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "object"},
+                {
+                    "type": "array",
+                    "items": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+                },
+            ]
+        }
+    ),
 ]
 Size = Annotated[str, BeforeValidator(Taking(_size, ({"type": "integer"},)))]
 
@@ -132,6 +159,14 @@ class Data(Conf):
             "min_max (a range), image_min_max, image_vgg16, multi_hybrid, or a mapping "
             "with that `type` and its options. If not given, that of `model`; none "
             "takes it away."
+        ),
+    ] = None
+    pre_processor: Annotated[
+        PreProcessors | None,
+        Field(
+            description="What examples go through when they are read, in front of "
+            "`normalize`: the `type` of a preprocessor of data sets or a normalizer, a "
+            "mapping with that `type` and its options, or a list of these in order."
         ),
     ] = None
     class_names: Annotated[

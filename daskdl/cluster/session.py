@@ -229,7 +229,8 @@ class Member:
         self, minibatches: tuple[Minibatch, ...]
     ) -> Generator[Batch, None, None]:
         ahead = self._spec.master.worker_prefetch_num_batches
-        batches = (self._reader.read(minibatch) for minibatch in minibatches)
+        epoch, read = self._network.epoch_count, self._reader.read
+        batches = (read(minibatch, epoch) for minibatch in minibatches)
         return prefetch(batches, ahead) if ahead else batches
 
     def _report_progress(self, phase: int, *, at_once: bool = False) -> None:

@@ -37,13 +37,15 @@ class MinibatchReader:
         self._cache_bytes = cache_bytes
         self._loaded: OrderedDict[int, DataSet | MultiDataSet] = OrderedDict()
 
-    def read(self, minibatch: Minibatch) -> DataSet | MultiDataSet:
+    def read(self, minibatch: Minibatch, epoch: int = 0) -> DataSet | MultiDataSet:
         """Return the examples of a minibatch, in the order of its pieces.
 
         Parameters
         ----------
         minibatch : Minibatch
             With at least one piece.
+        epoch : int
+            In which it is trained; decides what preprocessors draw.
 
         Returns
         -------
@@ -56,6 +58,10 @@ class MinibatchReader:
         DataError
             If a partition cannot be loaded, or has fewer rows than the plan says.
         """
+        first = self._partitions[minibatch.pieces[0].partition]
+        return first.for_training(self._whole(minibatch), epoch, minibatch.index)
+
+    def _whole(self, minibatch: Minibatch) -> DataSet | MultiDataSet:
         parts = [self._read_piece(piece) for piece in minibatch.pieces]
         if len(parts) == 1:
             return parts[0]

@@ -80,7 +80,8 @@ def scan_partition(
         If the partition cannot be loaded or holds numbers that are not finite; with
         partition, array and row.
     """
-    examples = MultiDataSet.of(partition.load())
+    # Drawn from here only to be checked: it is training that data are scanned for.
+    examples = MultiDataSet.of(partition.for_training(partition.load(), 0, 0))
     groups = {"features": examples.features, "labels": examples.labels}
     for group, arrays in groups.items():
         for index, array in enumerate(arrays):

@@ -1,6 +1,7 @@
 """Train in this process: what a cluster of one worker must give bit for bit."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from daskdl.checks import check_count
@@ -26,6 +27,7 @@ def fit(
     batch_size: int | None = None,
     shuffle: bool = False,
     normalizer: NormalizerChoice = "own",
+    pre_processor: Any = None,
 ) -> Network[Any]:
     """Train `network` on `data` without a cluster.
 
@@ -46,6 +48,9 @@ def fit(
     normalizer : Normalizer, None or "own"
         One that is given becomes the network's own, and is fitted first unless it is
         already. None for data that are normalized already.
+    pre_processor : preprocessor or normalizer, or several in order, optional
+        What examples go through first, as with DL4J's ``setPreProcessor``; takes the
+        place of that of `options`.
 
     Raises
     ------
@@ -55,6 +60,8 @@ def fit(
         When a score, or a parameter in the end, is no number.
     """
     check_count("fit", "epochs", epochs)
+    if pre_processor is not None:
+        options = replace(options or SourceOptions(), pre_processor=pre_processor)
     if batch_size is not None and isinstance(data, str) and numba_is_used():
         # Stored data are read through first, and the disk leaves time to compile.
         start_compiling(network, batch_size)
@@ -68,11 +75,13 @@ def fit(
     for epoch in range(network.epoch_count, network.epoch_count + epochs):
         (order,) = prepared.epoch(epoch, 1, shuffled=shuffle, seed=network.conf.seed)
         with network.normalizing(used):
-            trainer.fit_epoch(_read(reader, order))
+            trainer.fit_epoch(_read(reader, order, epoch))
     check_finite("fit", network)
     return network
 
 
-def _read(reader: MinibatchReader, order: list[Minibatch]) -> Iterator[Batch]:
+def _read(
+    reader: MinibatchReader, order: list[Minibatch], epoch: int
+) -> Iterator[Batch]:
     for minibatch in order:
-        yield reader.read(minibatch)
+        yield reader.read(minibatch, epoch)

@@ -16,6 +16,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch, deal, plan_given, plan_minibatches, shuffle
+from daskdl.data.pre_processors.partition import keep_features
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
@@ -172,7 +173,9 @@ def options_for(
     changes: dict[str, Any] = {}
     if options.n_classes is None:
         changes["n_classes"] = _n_classes(network)
-    if isinstance(options.features, dict) or len(network.inputs) > 1:
+    # The network knows what comes out of preprocessors, not what goes in.
+    is_known = keep_features(options.pre_processor)
+    if isinstance(options.features, dict) or len(network.inputs) > 1 or not is_known:
         return replace(options, **changes)
     shape = network.inputs[0].type.border_shape
     if options.n_features is None and len(shape) == 1:

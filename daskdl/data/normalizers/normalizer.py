@@ -47,6 +47,9 @@ class Normalizer(ABC):
     """Whether a network can hold it: it changes numbers, and neither shapes nor masks.
     """
 
+    reshapes_features: ClassVar[bool] = False
+    """Whether features may come out in another shape."""
+
     def __init__(self, *, feature_axis: int = 1, fit_label: bool = False) -> None:
         self.feature_axis = feature_axis
         self._is_fit_label = fit_label

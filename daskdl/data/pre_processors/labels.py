@@ -42,6 +42,7 @@ class LabelLastTimeStepPreProcessor(DataSetPreProcessor):
     """
 
     kind: ClassVar[str] = "label_last_time_step"
+    reshapes_features: ClassVar[bool] = False
 
     def __init__(self, *, feature_axis: int = 1) -> None:
         check_one_of(type(self).__name__, "feature_axis", feature_axis, (1, -1))

@@ -29,6 +29,7 @@ class DataSetPreProcessor(Normalizer):
     """Changes a minibatch as it is told, not as it has learnt."""
 
     fits_networks: ClassVar[bool] = False
+    reshapes_features: ClassVar[bool] = True
 
     @property
     def is_fitted(self) -> bool:

@@ -16,6 +16,7 @@ from daskdl.data.pre_processors.sampling import Sampling
 from daskdl.errors import DataError, FormatError, OptionError
 
 __all__ = [
+    "UnderSampling",
     "UnderSamplingByMaskingMultiDataSetPreProcessor",
     "UnderSamplingByMaskingPreProcessor",
 ]
@@ -26,8 +27,10 @@ E = TypeVar("E", DataSet, MultiDataSet)
 _FLAGS = ("mask_all_majority_windows", "mask_minority_windows")
 
 
-class _UnderSampling(DataSetPreProcessor):
+class UnderSampling(DataSetPreProcessor):
     """Draws masks of labels anew for each minibatch that is trained."""
+
+    reshapes_features: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -61,8 +64,24 @@ class _UnderSampling(DataSetPreProcessor):
             If the labels are no series of two classes.
         """
         self._n_drawn += 1
-        rng = stream(self.seed, "under sampling", self._n_drawn)
-        return self._masked(examples, rng)
+        return self.drawn(examples, self._n_drawn)
+
+    def drawn(self, examples: E, *numbers: int) -> E:
+        """Return the minibatch with a mask of its labels that the numbers decide.
+
+        Parameters
+        ----------
+        examples : DataSet or MultiDataSet
+            With labels.
+        *numbers : int
+            Which minibatch of which epoch it is: a repeated one has the same mask.
+
+        Raises
+        ------
+        ShapeError, DataError
+            If the labels are no series of two classes.
+        """
+        return self._masked(examples, stream(self.seed, "under sampling", *numbers))
 
     def _pre_processed(self, examples: E) -> E:
         """Leave everything as it is."""
@@ -101,7 +120,7 @@ class _UnderSampling(DataSetPreProcessor):
         }
 
 
-class UnderSamplingByMaskingPreProcessor(_UnderSampling):
+class UnderSamplingByMaskingPreProcessor(UnderSampling):
     """Masks steps of the frequent class, so that the rare one has the share it should.
 
     Parameters
@@ -197,7 +216,7 @@ class UnderSamplingByMaskingPreProcessor(_UnderSampling):
         return cls(**_given(cls, values, "target_minority_dist", "minority_label"))
 
 
-class UnderSamplingByMaskingMultiDataSetPreProcessor(_UnderSampling):
+class UnderSamplingByMaskingMultiDataSetPreProcessor(UnderSampling):
     """The same for several outputs: each may have a share of its own.
 
     Parameters
@@ -307,7 +326,7 @@ def _as_text(values: Mapping[int, Any]) -> dict[str, Any]:
 
 
 def _given(
-    cls: type[_UnderSampling], values: dict[str, Any], *more: str
+    cls: type[UnderSampling], values: dict[str, Any], *more: str
 ) -> dict[str, Any]:
     check_kind(cls.__name__, values, cls.kind)
     check_keys(

@@ -88,6 +88,10 @@ class SourceOptions:
     most_part_bytes : int
         What sparse rows of one part (libsvm, Spark's vectors) may take as the dense
         rows that networks read. More is refused before memory is taken.
+    pre_processor : preprocessor or normalizer, or several in order, optional
+        What examples go through when they are loaded, in front of the network's
+        normalizer; what DL4J's ``setPreProcessor`` does. A mapping of `type` and
+        options, or the name of a type, stands for one.
 
     Raises
     ------
@@ -122,6 +126,7 @@ class SourceOptions:
     storage_options: dict[str, Any] = field(default_factory=dict)
     require_labels: bool = True
     most_part_bytes: int = 4 << 30
+    pre_processor: Any = ()
 
     def __post_init__(self) -> None:
         # YAML and JSON know lists only.
@@ -130,6 +135,7 @@ class SourceOptions:
         if self.feature_shape is not None:
             object.__setattr__(self, "feature_shape", tuple(self.feature_shape))
         check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
+        object.__setattr__(self, "pre_processor", _pre_processors(self.pre_processor))
         self._check_numbers()
         check_text_options(self)
         self._check_combinations()
@@ -233,6 +239,20 @@ class Partition(ABC):
         """
         return keys
 
+    def for_training(
+        self, examples: DataSet | MultiDataSet, epoch: int, index: int
+    ) -> DataSet | MultiDataSet:
+        """Return a minibatch as it is to be trained, with what is drawn for it.
+
+        Parameters
+        ----------
+        examples : DataSet or MultiDataSet
+            A minibatch that begins in this partition, made of what `load` gave.
+        epoch, index : int
+            They decide what is drawn: a repeated minibatch is the same.
+        """
+        return examples
+
 
 @dataclass(frozen=True)
 class Source:
@@ -274,8 +294,9 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
     Parameters
     ----------
     data : Source, DataSet, MultiDataSet, list of them, arrays, collection or path
-        A `Source` is returned as it is. All else goes to the first entry point that
-        accepts it, in order of their names, ``path`` last.
+        A `Source` is open already; of the options it heeds `pre_processor` only. All
+        else goes to the first entry point that accepts it, in order of their names,
+        ``path`` last.
     options : SourceOptions, optional
         The defaults if not given.
 
@@ -288,9 +309,17 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
     OptionError
         If no source accepts the data.
     """
-    if isinstance(data, Source):
-        return data
     options = SourceOptions() if options is None else options
+    source = data if isinstance(data, Source) else _opened(data, options)
+    if not options.pre_processor:
+        return source
+    # Normalizers learn from sources, and preprocessors are made of normalizers.
+    from daskdl.data.pre_processors.partition import pre_processed
+
+    return pre_processed(source, options.pre_processor)
+
+
+def _opened(data: Any, options: SourceOptions) -> Source:
     for opener in _openers():
         if opener.accepts(data):
             return opener.open(data, options)
@@ -314,6 +343,15 @@ def _described(data: Any) -> str:
         kinds = sorted({type(item).__qualname__ for item in data})
         return f"a {name} of {some(kinds)}" if kinds else f"an empty {name}"
     return name
+
+
+def _pre_processors(given: Any) -> tuple[Any, ...]:
+    if given is None or given == ():
+        return ()
+    # As above.
+    from daskdl.data.pre_processors.partition import pre_processors
+
+    return pre_processors("SourceOptions", given)
 
 
 def _as_columns(option: str, value: Any) -> Columns | dict[str, Columns] | None:

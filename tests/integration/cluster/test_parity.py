@@ -5,6 +5,15 @@ import functools
 import numpy as np
 import pytest
 
+from daskdl import (
+    LSTM,
+    DataSet,
+    MultiLayerConfiguration,
+    MultiLayerNetwork,
+    Recurrent,
+    RnnOutput,
+    UnderSamplingByMaskingPreProcessor,
+)
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
@@ -87,3 +96,18 @@ def test_every_example_is_trained_once_an_epoch(clients, blobs, network, master)
     front = DaskMultiLayer(clients(2), network(), master)
     front.fit(blobs(333), epochs=3, batch_size=10)
     assert (front.last_fit.examples, front.last_fit.repeated_examples) == (999, 0)
+
+
+@pytest.mark.parametrize("master", MASTERS)
+def test_one_worker_draws_the_masks_of_one_process(clients, rng, master):
+    is_rare = (rng.random((40, 6)) < 0.2).astype(int)
+    labels = np.eye(2, dtype=np.float32)[is_rare].transpose(0, 2, 1)
+    series = DataSet(rng.normal(size=(40, 3, 6)).astype(np.float32), labels)
+    layers = [LSTM(n_out=3), RnnOutput(n_out=2, loss="mcxent")]
+    conf = MultiLayerConfiguration(layers=layers, input=Recurrent(size=3))
+    sampling = UnderSamplingByMaskingPreProcessor(0.5, 6)
+    options = {"epochs": 2, "batch_size": 8, "pre_processor": sampling}
+    alone = fit(MultiLayerNetwork(conf).init(), series, **options)
+    front = DaskMultiLayer(clients(1), conf, master)
+    front.fit(series, **options)
+    np.testing.assert_array_equal(front.network.params, alone.params)

@@ -301,6 +301,26 @@ def test_the_options_of_the_job_reach_the_fit(run, monkeypatch):
     assert type(seen["master"]).__name__ == "SharedTrainingMaster"
 
 
+def test_data_go_through_the_preprocessors_of_the_job(run, monkeypatch):
+    seen = []
+
+    def fit(self, data, **options):
+        seen.append(data)
+        self.last_fit.add(finished(1))
+
+    def score_and_evaluate(self, data, evaluations):
+        seen.append(data)
+        return Scored([], 5.0, 40)
+
+    monkeypatch.setattr(FakeFront, "fit", fit)
+    monkeypatch.setattr(FakeFront, "score_and_evaluate", score_and_evaluate)
+    run("data.pre_processor={type: image_min_max, max_range: 3.0}")
+    for source in seen:
+        (one,) = source.partitions[0].through
+        assert one.to_dict()["max_range"] == 3.0
+    assert len(seen) == 2
+
+
 def test_a_scheduler_on_the_command_line_is_used(run, fake_cluster):
     run("--scheduler", "tcp://h:8786")
     assert fake_cluster[0].scheduler == "tcp://h:8786"
