@@ -165,7 +165,8 @@ class ClusterNetwork(Generic[N]):
             is already. None for data that are normalized already.
         options, **source_options
             How to read `data`: see :class:`SourceOptions`. Single options may be given
-            as keywords, such as ``features="features", label="label"``.
+            as keywords, such as ``features="features", label="label"``, and
+            ``pre_processor`` for what DL4J sets on iterators.
         on_event : callable, optional
             Called with every event of the fit, in this thread.
         on_epoch : callable, optional

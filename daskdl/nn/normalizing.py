@@ -27,8 +27,8 @@ def check_normalizer(who: str, normalizer: Any) -> Normalizer | None:
         if not normalizer.fits_networks:
             raise OptionError(
                 f"{who}: normalizer must change numbers alone, got a "
-                f"{type(normalizer).__name__}. Give data that went through its "
-                "transform, or its pre_process for training."
+                f"{type(normalizer).__name__}. Give it as pre_processor to "
+                "daskdl.fit or a front end, or data that went through its transform."
             )
     checked: Normalizer | None = normalizer
     return checked
