@@ -25,8 +25,9 @@ class Subsampling1D(SubsamplingConf):
 
     Notes
     -----
-    A masked window comes out as 0: one without any kept step. What is in the masked
-    steps of the other windows counts like the rest, as in DL4J.
+    A mask only passes by, reduced to the windows: what is in masked steps counts like
+    the rest, as in DL4J. Inside a wrapper that asks for it, windows without a kept
+    step come out as 0 and send no gradient.
 
     References
     ----------
@@ -43,6 +44,12 @@ class Subsampling1D(SubsamplingConf):
 class Subsampling1DLayer(PoolingLayer[Subsampling1D]):
     """Maximum, sum, average or p-norm of each window of time steps."""
 
+    _uses_mask = False
+
+    def use_mask(self) -> None:
+        """Drop the windows that the mask drops from now on."""
+        self._uses_mask = True
+
     def forward(
         self,
         x: FloatArray,
@@ -51,10 +58,10 @@ class Subsampling1DLayer(PoolingLayer[Subsampling1D]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masked windows are 0."""
+        """Compute the output; see :meth:`Layer.forward`."""
         output = super().forward(x, training=training, mask=mask, rng=rng)
         self._mask = None
-        if mask is not None:
+        if mask is not None and self._uses_mask:
             check_step_mask(mask, x, self.who)
             self._mask = window_mask(mask, self.conf, self.name, self._workspace)
             output *= self._mask[:, :, None]

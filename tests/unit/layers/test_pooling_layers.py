@@ -96,12 +96,21 @@ class TestSubsampling1D:
         found = dl.Subsampling1D(stride=2).output_type(Recurrent(size=3, time_steps=7))
         assert found == Recurrent(size=3, time_steps=3)
 
-    def test_masked_windows_are_zero(self, rng):
+    def test_a_mask_only_passes_by(self, rng):
+        layer = built(dl.Subsampling1D(stride=2), SERIES)
+        x = rng.standard_normal((1, 6, 3))
+        plain = run(layer, x).copy()
+        plain_grad = layer.backward(np.ones((1, 3, 3))).copy()
+        np.testing.assert_array_equal(run(layer, x, np.zeros((1, 6))), plain)
+        np.testing.assert_array_equal(layer.backward(np.ones((1, 3, 3))), plain_grad)
+
+    def test_masked_windows_are_zero_where_a_wrapper_asks(self, rng):
+        layer = built(dl.Subsampling1D(stride=2), SERIES)
+        layer.use_mask()
         x = rng.standard_normal((1, 6, 3))
         mask = np.array([[1.0, 1, 1, 0, 0, 0]])
-        output = run(built(dl.Subsampling1D(stride=2), SERIES), x, mask)
         expected = [x[0, :2].max(axis=0), x[0, 2:4].max(axis=0), np.zeros(3)]
-        np.testing.assert_array_equal(output[0], expected)
+        np.testing.assert_array_equal(run(layer, x, mask)[0], expected)
 
     def test_the_mask_goes_on_with_the_windows(self):
         layer = built(dl.Subsampling1D(stride=2), SERIES)
@@ -114,14 +123,16 @@ class TestSubsampling1D:
             layer.feed_forward_mask(np.ones((1, 4))), [[0, 1, 1, 0]]
         )
 
-    def test_masked_windows_have_no_gradient(self, rng):
+    def test_those_windows_have_no_gradient(self, rng):
         layer = built(dl.Subsampling1D(stride=2), SERIES)
+        layer.use_mask()
         run(layer, rng.standard_normal((1, 6, 3)), np.array([[1.0, 1, 1, 0, 0, 0]]))
         grad_x = layer.backward(np.ones((1, 3, 3)))
         np.testing.assert_array_equal(grad_x[0, 4:], 0)
 
     def test_a_mask_of_another_length_is_refused(self, rng):
         layer = built(dl.Subsampling1D(stride=2), SERIES)
+        layer.use_mask()
         with pytest.raises(ShapeError, match=r"mask must have shape \(1, 6\), got"):
             run(layer, rng.standard_normal((1, 6, 3)), np.ones((1, 5)))
 
