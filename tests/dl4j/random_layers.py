@@ -16,6 +16,19 @@ def with_weights(draw, name, *calls, args=(), **options):
     return build(name, *calls, *extra, args=args)
 
 
+def with_same_diff(draw, name, *calls):
+    """Return a layer that DL4J computes with SameDiff.
+
+    Its builder knows no norms of gradients, and asks for its shapes before they are
+    known if it has constraints.
+    """
+    extra = learning(draw, probability=0.2) if draw.chance(0.5) else []
+    unknown = ("constrain", "gradient")
+    return build(
+        name, *calls, *(call for call in extra if not call[0].startswith(unknown))
+    )
+
+
 def frozen(draw, layer, *, hears_nothing=False):
     """Wrap a layer in one that keeps it as it is, sometimes.
 
@@ -25,14 +38,24 @@ def frozen(draw, layer, *, hears_nothing=False):
         Whether nothing learns in front of it: behind what does, DL4J's FrozenLayer
         leaves the last update for the gradient.
     """
-    if not draw.chance(0.15):
+    if not draw.chance(0.15) or layer.get("build") in _NEVER_FROZEN:
         return layer
-    if hears_nothing and draw.chance(0.5):
+    if hears_nothing and "nOut" in str(layer) and draw.chance(0.5):
         return new("FrozenLayer", layer)
-    if layer.get("build") in ("ActivationLayer", "PReLULayer"):
-        # In inference mode these overwrite what their own gradient needs.
+    if layer.get("build") == "BatchNormalization":
+        # Its gradient reads what DL4J keeps of training only, and throws.
         return layer
     return new("FrozenLayerWithBackprop", layer)
+
+
+# DL4J counts other parameters of autoencoders than it gives them, and what activates
+# overwrites in inference mode what its own gradient needs.
+_NEVER_FROZEN = (
+    "ActivationLayer",
+    "AutoEncoder",
+    "PReLULayer",
+    "VariationalAutoencoder",
+)
 
 
 def n_out(draw):
@@ -128,8 +151,6 @@ def one_way(draw, data_format):
 def both_ways(draw, data_format):
     mode = draw.choice(["CONCAT", "ADD", "MUL", "AVERAGE"])
     inside = one_way(draw, data_format)
-    if draw.chance(0.2):
-        inside = new("MaskZeroLayer", inside, 0.0)
     return new("Bidirectional", mode, inside)
 
 
@@ -143,7 +164,7 @@ def _steps(data_format):
 
 def self_attention(draw, _format):
     size = 2 * draw.randint(1, 2)
-    return with_weights(
+    return with_same_diff(
         draw,
         "SelfAttentionLayer",
         ("nOut", size),
@@ -153,11 +174,12 @@ def self_attention(draw, _format):
 
 
 def recurrent_attention(draw, _format):
-    return with_weights(
+    return with_same_diff(
         draw,
         "RecurrentAttentionLayer",
         *(("nOut", 2), ("nHeads", 1)),
         ("projectInput", True),
+        ("activation", activation(draw)),
     )
 
 
@@ -171,14 +193,21 @@ def convolution1d(draw, _format):
     )
 
 
-ONE_WAY = [lstm, lstm, graves, simple, mask_zero, dense]
-# What changes the length of series; DL4J loses their masks there.
-RESIZING = [
-    lambda draw, _: build(
+def subsampling1d(draw, _format):
+    return build(
         "Subsampling1DLayer",
-        *(("kernelSize", 2), ("stride", 1)),
+        *(("kernelSize", 2), ("stride", draw.randint(1, 2))),
+        ("convolutionMode", draw.choice(["Same", "Truncate"])),
         args=[draw.choice(["MAX", "AVG"])],
-    ),
+    )
+
+
+ONE_WAY = [lstm, lstm, graves, simple, mask_zero, dense]
+# All that DL4J computes where the features come last; it has no batch normalization
+# of series at all.
+LAST = [*ONE_WAY, both_ways, both_ways, graves_both_ways]
+# What changes the length of series; DL4J keeps the length of their masks.
+RESIZING = [
     lambda draw, _: build("Upsampling1D", ("size", 2)),
     lambda draw, _: build("ZeroPadding1DLayer", args=[1]),
     lambda draw, _: build("Cropping1D", args=[1]),
@@ -189,7 +218,7 @@ SERIES = [
     both_ways,
     graves_both_ways,
     convolution1d,
-    batch_normalization,
+    subsampling1d,
     self_attention,
     recurrent_attention,
     lambda draw, _: build("ActivationLayer", ("activation", activation(draw))),
@@ -250,7 +279,7 @@ IMAGES = [
         "Cropping2D", *_images(data_format), args=[1, 0, 0, 1]
     ),
     lambda draw, _: build("LocalResponseNormalization", ("n", 3)),
-    lambda draw, _: with_weights(
+    lambda draw, _: with_same_diff(
         draw,
         "LocallyConnected2D",
         *(n_out(draw), ("kernelSize", [2, 2]), ("stride", [1, 1])),

@@ -17,6 +17,9 @@ _INPUTS = {
     "images": ("convolutional", [6, 5, 2], [2, 6, 5]),
     "volumes": ("convolutional3D", ["NCDHW", 4, 5, 4, 2], [2, 4, 5, 4]),
 }
+# Element-wise weights have another shape in DL4J when they are built than when they are
+# loaded; the shapes of the others are asked for before they are known.
+_UNCONSTRAINED = ("ElementWiseMultiplication", "Attention", "LocallyConnected")
 _LAYERS = {
     "rows": kinds.ROWS,
     "series": kinds.SERIES,
@@ -32,15 +35,14 @@ def random_network(seed):
     described = _graph(draw) if family == "graph" else _sequence(draw, family)
     network = described["network"]
     network["global"] = _global(draw)
-    if "ElementWiseMultiplication" in str(network):
-        # Its weights have another shape in DL4J when they are built than when loaded.
+    if any(name in str(network) for name in _UNCONSTRAINED):
         network["global"] = [
             call for call in network["global"] if not call[0].startswith("constrain")
         ]
-    described["n_batches"] = draw.randint(1, 3)
+    described.setdefault("n_batches", draw.randint(1, 3))
     described["batch_size"] = draw.randint(2, 5)
     if described.pop("may_pretrain", False) and draw.chance(0.5):
-        # Graphs of DL4J pretrain otherwise from the second pass on.
+        # DL4J's graphs make one pass, whatever they are asked for.
         described["pretrain"] = draw.randint(1, 2) if "layers" in network else 1
     return described
 
@@ -59,11 +61,14 @@ def _global(draw):
 
 def _sequence(draw, family):
     is_cut = family == "series" and draw.chance(0.3)
-    # DL4J cuts series whose features come last along their features.
+    # DL4J cuts series whose features come last along their features; see
+    # test_contradictions.py.
     data_format = "NCW" if is_cut else _data_format(draw, family)
     is_masked = family == "series" and draw.chance(0.5)
     table = kinds.ONE_WAY if is_cut else _LAYERS[family]
-    if family == "series" and not (is_masked or is_cut):
+    if data_format == "NWC":
+        table = kinds.LAST
+    elif family == "series" and not (is_masked or is_cut):
         table = [*table, *kinds.RESIZING]
     draw.size = 4 if family == "rows" else None
     if data_format != "NHWC":
@@ -75,9 +80,14 @@ def _sequence(draw, family):
         # Of volumes only a layer with weights tells, in a file, that they are such.
         is_told = layers or family != "volumes"
         drawn = draw.choice(table if is_told else table[:1])(draw, data_format)
+        while not layers and _lends(drawn):
+            drawn = draw.choice(table)(draw, data_format)
         layers.append(kinds.frozen(draw, drawn, hears_nothing=is_first))
         draw.size = draw.size and _width(layers[-1], draw.size)
     ends, labels, has_steps = _end(draw, family, data_format, needs_steps=is_cut)
+    while "nOut" not in str([*layers, *ends]):
+        # DL4J trains no network without parameters.
+        ends, labels, has_steps = _end(draw, family, data_format, needs_steps=is_cut)
     layers += ends
     described = {
         "network": {
@@ -91,11 +101,17 @@ def _sequence(draw, family):
         "labels_masks": is_masked and has_steps,
         "may_pretrain": _may_pretrain(layers),
     }
-    # In graphs DL4J does not forget the state of wrapped layers between minibatches.
-    is_carried = is_cut and any("new" in layer for layer in layers)
-    if is_carried or draw.chance(0.75):
+    if draw.chance(0.75):
         return described
+    if is_cut and any("new" in layer for layer in layers):
+        # DL4J's graphs do not forget the state of wrapped layers between minibatches.
+        described["n_batches"] = 1
     return _as_graph(draw, described)
+
+
+def _lends(layer):
+    """Return whether DL4J's layer may answer with its input: not two in a row."""
+    return layer.get("build") in ("ActivationLayer", "Cropping2D", "PReLULayer")
 
 
 def _may_pretrain(layers):
@@ -158,20 +174,24 @@ def _end(draw, family, data_format, *, needs_steps):
         is_last = data_format == "NHWC"
         form = [("format", "NHWC")] if is_last else []
         return [build(name, *bare, *form, args=args)], labels, False
-    middle = [_global_pooling(draw)] if draw.chance(0.5) else []
+    # DL4J infers other sizes of volumes than it computes.
+    is_pooled = family == "volumes" or draw.chance(0.5)
+    middle = [_global_pooling(draw)] if is_pooled else []
     return [*middle, build("OutputLayer", *out, *has_bias, *extra)], labels, False
 
 
 def _series_end(draw, data_format, out, more, bare, labels, needs_steps):
     choices = ["output", "output", "loss"]
     if not needs_steps:
-        choices += ["pool", "last"]
+        choices += ["last"] if data_format == "NWC" else ["pool", "last"]
     tail = draw.choice(choices)
     if data_format == "NWC" and tail == "loss":
         # DL4J compares with the input in place of the labels.
         tail = "output"
     last = [("dataFormat", data_format)] if data_format == "NWC" else []
     if tail == "output":
+        # DL4J adds the bias even where there is none.
+        more = [call for call in more if call[0] != "hasBias"]
         return [build("RnnOutputLayer", *out, *more, *last)], labels, True
     if tail == "loss":
         return [build("RnnLossLayer", *bare, *last)], labels, True
@@ -205,29 +225,26 @@ def _as_graph(draw, described):
         is_inside = index > 0
         if draw.chance(0.2) and (is_inside or draw.chance(0.3)):
             name = f"v{index}"
-            vertices.append([name, _plain_vertex(draw), [before]])
+            # DL4J normalizes no volumes.
+            is_volume = described["features"][0]["kind"] == "volumes"
+            vertices.append([name, _plain_vertex(draw, norms=not is_volume), [before]])
             before = name
         name = f"l{index}"
         vertices.append([name, layer, [before]])
         before = name
     del network["layers"]
     network.update(inputs=["in"], vertices=vertices, outputs=[before])
-    network["then"] = [
-        call if call[0] != "tBPTTLength" else ["tBPTTLength", call[1]]
-        for call in network["then"]
-    ]
     return described
 
 
-def _plain_vertex(draw):
+def _plain_vertex(draw, *, norms=True):
     """Return a vertex that changes no shape."""
-    return draw.choice(
-        [
-            new("ScaleVertex", draw.number(0.5, 2.0)),
-            new("ShiftVertex", draw.number(-0.5, 0.5)),
-            new("L2NormalizeVertex"),
-        ]
-    )
+    kinds_of_vertices = [
+        new("ScaleVertex", draw.number(0.5, 2.0)),
+        new("ShiftVertex", draw.number(-0.5, 0.5)),
+        new("L2NormalizeVertex"),
+    ]
+    return draw.choice(kinds_of_vertices[: 3 if norms else 2])
 
 
 def _graph(draw):

@@ -115,7 +115,6 @@ final class Described {
             throws Exception {
         for (Method each : sorted(type.getMethods())) {
             boolean fits = each.getName().equals(name)
-                    && !each.isBridge()
                     && Modifier.isStatic(each.getModifiers()) == (target == null);
             Object[] converted = fits ? arguments(each, list(arguments)) : null;
             if (converted != null) {
@@ -139,8 +138,9 @@ final class Described {
     }
 
     private static <E extends Executable> E[] sorted(E[] all) {
-        // Reflection promises no order.
-        Arrays.sort(all, Comparator.comparing(each -> each.toString()));
+        // Reflection promises no order. Bridges take anything, so they come last.
+        Comparator<E> bridgesLast = Comparator.comparing(Executable::isSynthetic);
+        Arrays.sort(all, bridgesLast.thenComparing(each -> each.toString()));
         return all;
     }
 
