@@ -61,8 +61,7 @@ def _global(draw):
 
 def _sequence(draw, family):
     is_cut = family == "series" and draw.chance(0.3)
-    # DL4J cuts series whose features come last along their features; see
-    # test_contradictions.py.
+    # DL4J cuts series whose features come last along their features.
     data_format = "NCW" if is_cut else _data_format(draw, family)
     is_masked = family == "series" and draw.chance(0.5)
     table = kinds.ONE_WAY if is_cut else _LAYERS[family]
