@@ -78,7 +78,12 @@ def compare(dl4j, described, seed):
     try:
         _check(dl4j, described, model, batches, (seen, theirs), scores, trained)
     except _DifferenceError as error:
-        difference = error.args[1]
+        where, difference = error.args
+        if where.startswith("further"):
+            batches = batches * 2
+            scores, trained = dl4j.fit(
+                model, batches, dtype="float64", pretrain=pretrain
+            )
         if _is_unstable(dl4j, model, batches, pretrain, scores, trained, difference):
             return Result(UNSTABLE, error.args[0], "rounding decides")
         return Result(UNEQUAL, error.args[0], str(error.__cause__))
