@@ -4,6 +4,7 @@ DL4J's input preprocessors between layers are not needed: inside, a layer takes 
 shape that the one before gives, and flattens images itself.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,7 +39,8 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
     """
     if isinstance(input_type, FeedForward):
         # Images come as they are to who flattens rows the same way.
-        array = array.reshape(len(array), input_type.size)
+        # What only vertices read may have any size; -1 says nothing of no examples.
+        array = array.reshape(len(array), math.prod(array.shape[1:]))
     elif isinstance(input_type, ConvolutionalFlat):
         # A flattened image is channel by channel, DL4J's order.
         shape = (input_type.channels, input_type.height, input_type.width)
