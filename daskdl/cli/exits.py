@@ -137,8 +137,22 @@ def _is_of_storage(error: Exception) -> bool:
 
 
 def _is_of_distributed(error: Exception) -> bool:
-    """Tell whether Dask itself gave up, without importing it: KilledWorker and such."""
-    return type(error).__module__.partition(".")[0] == "distributed"
+    """Tell whether Dask itself gave up, without importing it: KilledWorker and such.
+
+    Also where it raises a plain OSError, when it reaches no scheduler any more.
+    """
+    return "distributed" in (_package(type(error).__module__), _raised_in(error))
+
+
+def _raised_in(error: Exception) -> str:
+    where = error.__traceback__
+    while where is not None and where.tb_next is not None:
+        where = where.tb_next
+    return "" if where is None else _package(where.tb_frame.f_globals["__name__"])
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def _interrupt_code(error: KeyboardInterrupt) -> int:

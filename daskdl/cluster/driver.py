@@ -364,6 +364,9 @@ class Driver:
         self._await(is_waiting, None)
         self._await_bytes()
         load_state(self._network, results[0])
+        if math.isnan(self._network.score):
+            # Of a member that had nothing to train, where others had.
+            self._network.score = self._meter.epoch_score
         self.threshold = results[0].threshold
 
     def _await_bytes(self) -> None:

@@ -226,10 +226,14 @@ class GradientSharingExchange(ClusterExchange):
         state = HostVector(network.updater_state)
         with self._params.lent(), state.lent():
             if not self._peer.is_alone:
-                self._publish(self._peer.finish(state.host).to_wire())
+                last = self._peer.finish(state.host, network.iteration_count)
+                self._publish(last.to_wire())
             self._wait("finish", lambda: self._peer.waiting_for)
             self._peer.settle()
             self._peer.average_states_into(self._rank, state.host)
+        network.iteration_count = self._peer.last_iteration_count(
+            network.iteration_count
+        )
 
     @property
     def threshold(self) -> float:

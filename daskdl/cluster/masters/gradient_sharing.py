@@ -25,6 +25,11 @@ from daskdl.encoding.wire import pack
 from daskdl.errors import DivergedError, StaleMessageError
 
 
+# A phase of fewer iterations ends with the whole residual: its messages could not carry
+# what was learned, and together were shorter than it.
+WHOLE_BELOW = 16
+
+
 @dataclass(frozen=True, kw_only=True)
 class SharedUpdate:
     """One message of gradient sharing.
@@ -47,6 +52,8 @@ class SharedUpdate:
     threshold : float or None
         What the sender's first update asks for, before it shares that update; with its
         last message of a session where its threshold stands.
+    iteration_count : int or None
+        Where the sender's counter stands, with its last message of a session.
     """
 
     phase: int
@@ -56,6 +63,7 @@ class SharedUpdate:
     statistics: Any = None
     updater_state: Any = None
     threshold: float | None = None
+    iteration_count: int | None = None
 
     def to_wire(self) -> dict[str, Any]:
         """Return the message as plain values and arrays."""
@@ -123,6 +131,7 @@ class GradientSharingPeer:
         self._peers: set[int] = set()
         self._updater_states: dict[int, FloatArray] = {}
         self._thresholds: dict[int, float] = {}  # where they stand at the end
+        self._iteration_counts: dict[int, int] = {}  # likewise
         self.positions: dict[int, int] = {}
 
     @property
@@ -236,6 +245,8 @@ class GradientSharingPeer:
             self._updater_states[rank] = np.asarray(message.updater_state)
             if message.threshold is not None:
                 self._thresholds[rank] = message.threshold
+            if message.iteration_count is not None:
+                self._iteration_counts[rank] = message.iteration_count
         elif message.threshold is not None:
             self._proposed[rank] = message.threshold
         if message.phase == self._phase and rank in self.positions:
@@ -267,15 +278,20 @@ class GradientSharingPeer:
             self._keep_residual()
 
     def end(self, position: int) -> SharedUpdate:
-        """Return the last message of a phase."""
+        """Return the last message of a phase.
+
+        After a short phase it carries the whole residual as a dense update, see design
+        0012: of the few minibatches that were trained, next to nothing was sent.
+        """
         return SharedUpdate(
             phase=self._phase,
             position=position,
             ends=True,
+            data=self._whole_residual() if 0 < position < WHOLE_BELOW else None,
             statistics=self._statistics.values(),
         )
 
-    def finish(self, updater_state: FloatArray) -> SharedUpdate:
+    def finish(self, updater_state: FloatArray, iteration_count: int) -> SharedUpdate:
         """Return the last message of the session.
 
         What is in the residual stays there: it was no part of the network that was
@@ -288,7 +304,12 @@ class GradientSharingPeer:
             ends=True,
             updater_state=updater_state,
             threshold=self.threshold,
+            iteration_count=iteration_count,
         )
+
+    def last_iteration_count(self, own: int) -> int:
+        """Return the counter of whoever trained most, as parameter averaging does."""
+        return max([own, *self._iteration_counts.values()])
 
     def mean_threshold(self) -> float:
         """Return the mean of where all members stand, NaN if none ever shared."""
@@ -320,6 +341,12 @@ class GradientSharingPeer:
     def _keep_residual(self) -> None:
         self._params -= self.residual
         self.residual.fill(0)
+
+    def _whole_residual(self) -> FloatArray:
+        whole = self.residual.copy()
+        self._incoming.add(whole)
+        self.residual.fill(0)
+        return whole
 
 
 def _check_finite(update: FloatArray, iteration: int) -> None:

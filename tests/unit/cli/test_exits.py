@@ -132,6 +132,13 @@ def test_tasks_that_an_interrupt_left_behind_are_not_told(result_of, caplog):
     assert caplog.messages == ["something else"]
 
 
+def test_a_plain_error_that_dask_raises_is_one_of_the_cluster(result_of):
+    """As when the scheduler is gone: an OSError, which is no error of storage."""
+    scope = {"__name__": "distributed.comm.core"}
+    exec("def connect():\n    raise OSError('Timed out trying to connect')", scope)
+    assert result_of(scope["connect"]).exit_code == 3
+
+
 def test_a_full_stdout_does_not_hide_the_exit_code(result_of, monkeypatch):
     def full(*args, **kwargs):
         raise OSError("No space left on device")

@@ -64,10 +64,45 @@ def test_nothing_is_lost_residuals_hold_what_was_not_sent(master, rng):
     np.testing.assert_allclose(held, total, atol=1e-5)
 
 
+@pytest.mark.parametrize("iterations", [1, 15])
+def test_a_short_phase_leaves_nothing_in_the_residuals(master, rng, iterations):
+    """A fit of a few minibatches would else return the network that it was given."""
+    peers, vectors = make_peers(master, 2)
+    total = np.zeros(N)
+    for position in range(1, iterations + 1):
+        updates = rng.normal(0, 0.001, (2, N)).astype(np.float32)
+        total += updates.sum(axis=0)
+        step(peers, updates, position)
+    for rank, peer in enumerate(peers):
+        peers[1 - rank].receive(rank, peer.end(iterations))
+    for peer in peers:
+        peer.conclude(iterations)
+    np.testing.assert_allclose(-vectors[0], total, atol=1e-6)
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+
+
+def test_a_long_phase_keeps_its_residual(master):
+    peers, _ = make_peers(master, 2)
+    peers[0].share(np.full(N, 0.001, np.float32), iteration=1, epoch=0, position=1)
+    assert peers[0].end(16).data is None
+
+
+def test_whoever_trained_nothing_sends_no_residual(master):
+    peers, _ = make_peers(master, 2)
+    assert peers[0].end(0).data is None
+
+
+def test_the_counter_at_the_end_is_that_of_who_trained_most(master):
+    """The network that is returned may be that of a member without minibatches."""
+    peers, _ = make_peers(master, 2)
+    peers[0].receive(1, peers[1].finish(np.zeros(0), 7))
+    assert peers[0].last_iteration_count(0) == 7
+
+
 def test_updater_states_are_averaged_at_the_end(master):
     peers, _ = make_peers(master, 2)
     own, other = np.array([1.0, 3.0]), np.array([3.0, 5.0])
-    peers[0].receive(1, peers[1].finish(other))
+    peers[0].receive(1, peers[1].finish(other, 5))
     peers[0].average_states_into(0, own)
     np.testing.assert_array_equal(own, [2.0, 4.0])
 
@@ -77,7 +112,7 @@ def test_at_the_end_the_residual_stays_where_it_is(master):
     peers, _ = make_peers(master, 2)
     peers[1].share(np.full(N, 0.034, np.float32), iteration=1, epoch=0, position=1)
     before = peers[1].residual.copy()
-    assert peers[1].finish(np.zeros(0)).data is None
+    assert peers[1].finish(np.zeros(0), 5).data is None
     np.testing.assert_array_equal(peers[1].residual, before)
 
 
