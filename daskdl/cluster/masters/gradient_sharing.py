@@ -24,7 +24,6 @@ from daskdl.encoding.total import MessageTotal, fold
 from daskdl.encoding.wire import pack
 from daskdl.errors import DivergedError, StaleMessageError
 
-
 # A phase of fewer iterations ends with the whole residual: its messages could not carry
 # what was learned, and together were shorter than it.
 WHOLE_BELOW = 16
