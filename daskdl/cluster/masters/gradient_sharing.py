@@ -342,7 +342,7 @@ class GradientSharingPeer:
         self.residual.fill(0)
 
     def _whole_residual(self) -> FloatArray:
-        whole = self.residual.copy()
+        whole: FloatArray = self.residual.copy()
         self._incoming.add(whole)
         self.residual.fill(0)
         return whole
