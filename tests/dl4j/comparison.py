@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DaskdlError, ShapeError
 from daskdl.formats.dl4j import model_zip
+from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.batches import as_arrays
 from tests.dl4j.real_dl4j import RefusedError
 from tests.dl4j.trials import close, outputs
@@ -19,6 +21,7 @@ from tests.dl4j.trials import close, outputs
 OUTPUTS, TRAINED = 1e-10, 1e-9
 # DL4J's parameters are changed by so much where it is run a second time.
 SHAKEN_BY = 1e-14
+LAST_DIGIT = np.finfo(np.float64).eps
 # Of our difference: where that little change makes as much, rounding decides.
 DECIDES = 0.01
 
@@ -204,9 +207,22 @@ def _is_unstable(dl4j, model, batches, pretrain, scores, trained, difference):
 def _trained(model, batches, pretrain, seed):
     """Return the network trained here, from changed parameters unless `seed` is 0."""
     network = model_zip.load(model)
-    noise = np.random.default_rng(seed).standard_normal(network.params.shape)
+    seeded = np.random.default_rng(seed)
+    noise = seeded.standard_normal(network.params.shape)
     network.params[...] *= 1 + (SHAKEN_BY * noise if seed else 0)
-    with np.errstate(all="ignore"):
+    activate = ActivationFunction.forward
+
+    def last_digit_changed(function, preout, **keywords):
+        output = activate(function, preout, **keywords)
+        shaken = output * (1 + LAST_DIGIT * seeded.choice([-1, 0, 1], output.shape))
+        np.copyto(output, shaken, where=output != np.rint(output))
+        return output
+
+    with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as patch:
+        if seed:
+            # Behind 1 - tanh(x)^2 near 1 is nothing but the last digit of a tanh,
+            # which two libraries round differently; no change of parameters shows it.
+            patch.setattr(ActivationFunction, "forward", last_digit_changed)
         if pretrain:
             network.pretrain(batches, epochs=pretrain)
         for batch in batches:
