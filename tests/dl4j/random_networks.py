@@ -114,6 +114,9 @@ def _lends(layer):
 
 
 def _may_pretrain(layers):
+    if "AutoEncoder'" in str(layers[1:]):
+        # DL4J's sequences pretrain a layer on the features, whatever is in front of it.
+        return False
     text = str(layers)
     # These overwrite the features, and what is trained afterwards sees that.
     overwrites = "ActivationLayer" in text or "PReLU" in text

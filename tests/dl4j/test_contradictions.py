@@ -83,6 +83,25 @@ def test_graphs_make_one_pass_of_pretraining_whatever_they_are_asked_for(dl4j, r
     assert np.abs(once.params - twice.params).max() > 1e-6
 
 
+def test_sequences_pretrain_each_layer_on_the_features_themselves(dl4j, rng):
+    encoder = build("AutoEncoder", ("nOut", 3), ("corruptionLevel", 0.0))
+    wider = build("DenseLayer", ("nOut", 5), ("activation", "TANH"))
+    batches = minibatches(rng, [4], [3], n=1)
+    described = graph(
+        rows(),
+        ["wider", wider, ["in"]],
+        ["encoder", encoder, ["wider"]],
+        ["out", OUT, ["encoder"]],
+    )
+    plain, pretrained = (
+        trained(dl4j, built(dl4j, described), batches, pretrain=n) for n in (0, 1)
+    )
+    assert np.abs(plain.params - pretrained.params).max() > 1e-6
+    model = built(dl4j, sequence(rows(), wider, encoder, OUT))
+    with pytest.raises(RefusedError):
+        trained(dl4j, model, batches, pretrain=1)
+
+
 def test_graphs_forget_what_wrapped_layers_carry_in_files_only(dl4j, rng):
     wrapped = new("FrozenLayerWithBackprop", LSTM)
     described = graph(

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from daskdl.checks import did_you_mean, some
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import InputType, inside_type
+from daskdl.nn.conf.input_type import (
+    FeedForward,
+    InputType,
+    inside_type,
+    is_open,
+    with_features,
+)
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.vertex import VertexConf
@@ -68,7 +74,13 @@ def entering(conf: LayerConf | VertexConf, input_type: InputType) -> InputType:
     """Return what a layer or vertex gets of an input, behind its preprocessor."""
     if isinstance(conf, LayerConf) and conf.preprocessor is not None:
         return inside_type(conf.preprocessor.output_type(inside_type(input_type)))
-    return inside_type(input_type)
+    entered = inside_type(input_type)
+    size = conf.dl4j.get("nin") if isinstance(conf, LayerConf) else None
+    if isinstance(size, int) and isinstance(entered, FeedForward) and is_open(entered):
+        # Of the inputs of a graph that are merged first, DL4J's file says only what
+        # reaches a layer behind.
+        return with_features(entered, size)
+    return entered
 
 
 def learning_nodes(nodes: Iterable[Node]) -> frozenset[str]:

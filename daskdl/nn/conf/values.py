@@ -28,7 +28,9 @@ C = TypeVar("C", bound="Conf")
 class Conf(BaseModel):
     """A frozen value: unknown keys and wrong types are refused when it is made."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True
+    )
 
     def __init__(self, /, **data: Any) -> None:
         try:

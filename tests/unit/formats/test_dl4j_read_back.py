@@ -202,6 +202,21 @@ def test_inputs_that_only_vertices_read_are_told_by_what_is_behind(tmp_path, rng
     np.testing.assert_array_equal(other.output(x), network.output(x))
 
 
+def test_inputs_that_are_merged_first_are_told_together(tmp_path, rng):
+    vertices = {
+        "both": d.MergeVertex(inputs=["a", "b"]),
+        "normal": d.BatchNormalization(inputs=["both"]),
+        "out": d.Output(**LAST, inputs=["normal"]),
+    }
+    network = graph(vertices, a=d.FeedForward(size=2), b=d.FeedForward(size=3))
+    other = read_again(network, tmp_path)
+    x = [rng.standard_normal((4, 2)), rng.standard_normal((4, 3))]
+    np.testing.assert_array_equal(other.output(x), network.output(x))
+    other.save(tmp_path / "again.zip", format="dl4j")
+    first, again = (tmp_path / name for name in ("model.zip", "again.zip"))
+    assert first.read_bytes() == again.read_bytes()
+
+
 def test_formats_of_inputs_of_graphs_are_refused_by_name(tmp_path):
     vertices = {
         "b": d.LastTimeStepVertex(inputs=["words"]),
