@@ -15,6 +15,9 @@ from daskdl.errors import OptionError
 
 T = TypeVar("T")
 
+# File systems end names there.
+_LONGEST_NAME = 255
+
 
 def check_positive(who: str, option: str, value: float) -> float:
     """Refuse a number that is not greater than 0."""
@@ -75,7 +78,11 @@ def _is_number(value: Any) -> bool:
 
 def did_you_mean(name: Any, known: Iterable[Any]) -> str:
     """Return `` Did you mean 'x'?`` for the nearest known name, or an empty string."""
-    close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1)
+    # A name without end takes difflib minutes, and is none that anybody meant.
+    texts = [text for text in map(str, known) if len(text) <= _LONGEST_NAME]
+    if len(str(name)) > _LONGEST_NAME:
+        return ""
+    close = difflib.get_close_matches(str(name), texts, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

@@ -11,7 +11,7 @@ from daskdl.formats.dl4j.java import Json
 from daskdl.formats.dl4j.legacy import modernized
 from daskdl.formats.dl4j.sizes import solved_sizes
 from daskdl.formats.dl4j.variables import variables_of
-from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.errors import PathError, got, shortened
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
@@ -69,10 +69,10 @@ def _input_types(
     for name in names:
         if name not in readers:
             raise FormatError(
-                f"{who}: networkInputs: {name!r} must be read by some vertex."
+                f"{who}: networkInputs: {got(name)} must be read by some vertex."
             )
         path = list(_path(vertices, readers, name))
-        types[name] = input_type(path, f"{who}: {name}")
+        types[name] = input_type(path, f"{who}: {shortened(name)}")
         if types[name].get("size", 0) is None and not _is_of_any_size(path):
             types[name]["size"] = sizes.get(name)
     return types

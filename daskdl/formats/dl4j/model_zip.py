@@ -38,6 +38,7 @@ from daskdl.formats.dl4j.limited import limited
 from daskdl.formats.dl4j.parameters import from_dl4j, parameters_of, to_dl4j
 from daskdl.formats.dl4j.read_back import refuse_misread
 from daskdl.nn.build import build_network
+from daskdl.nn.conf.errors import got
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen
 
@@ -231,7 +232,7 @@ def _read_class_names(archive: ZipEntries, network: Network[Any], who: str) -> N
         text = limited(stream, MOST_BYTES, place).read()
     names = parse_json(text, place).get("class_names")
     if names is not None and not isinstance(names, list):
-        raise FormatError(f"{place}: class_names must be a list, got {names!r}.")
+        raise FormatError(f"{place}: class_names must be a list, got {got(names)}.")
     try:
         network.class_names = names
     except OptionError as error:

@@ -104,13 +104,18 @@ def join_path(path: Iterable[str | int]) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            text += f".{part}" if text else str(part)
+            # The first may be a path already.
+            text += f".{shortened(part)}" if text else part
     return text
 
 
 def got(value: Any) -> str:
     """Return `value` as text, cut off where nobody reads on."""
-    text = repr(value)
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """Cut a text off where nobody reads on."""
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from daskdl.checks import did_you_mean, some
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.errors import PathError, got, shortened
 from daskdl.nn.conf.input_type import (
     FeedForward,
     InputType,
@@ -125,7 +125,7 @@ def sequence(
         name = layer.name or f"layer{index}"
         if name in names:
             raise PathError(
-                f"must differ from the other layers' names, got {name!r}.",
+                f"must differ from the other layers' names, got {got(name)}.",
                 *("layers", index, "name"),
             )
         try:
@@ -145,7 +145,7 @@ def _check_in_sequence(layer: LayerConf, index: int, n_layers: int) -> None:
     kind = type(layer).__name__
     if layer.inputs:
         raise PathError(
-            f"must be left out: layers follow one another, got {layer.inputs!r}. "
+            f"must be left out: layers follow one another, got {got(layer.inputs)}. "
             "Use a ComputationGraphConfiguration for anything else.",
             *("layers", index, "inputs"),
         )
@@ -233,7 +233,8 @@ def topological_order(
         if len(cycle) > _MOST_NAMES:
             cycle[_MOST_NAMES - 1 : -1] = ["..."]
         raise PathError(
-            "must not form a cycle, got " + " -> ".join(cycle) + ".", "vertices"
+            "must not form a cycle, got " + " -> ".join(map(shortened, cycle)) + ".",
+            "vertices",
         )
     return order
 
@@ -248,7 +249,7 @@ def _checked_order(
         odd += [name for name in order if name not in known or order.count(name) > 1]
         raise PathError(
             f"must name every input and vertex once, got something else at "
-            f"{some(dict.fromkeys(odd))}.",
+            f"{_some(dict.fromkeys(odd))}.",
             "order",
         )
     done: set[str] = set()
@@ -256,8 +257,8 @@ def _checked_order(
         late = [source for source in reads.get(name, ()) if source not in done]
         if late:
             raise PathError(
-                f"must have {name!r} behind all that it reads, got it in front of "
-                f"{some(late)}.",
+                f"must have {got(name)} behind all that it reads, got it in front of "
+                f"{_some(late)}.",
                 "order",
             )
         done.add(name)
@@ -274,6 +275,10 @@ def _find_cycle(waiting: Mapping[str, set[str]]) -> list[str]:
         path.append(following)
 
 
+def _some(names: Iterable[str]) -> str:
+    return some([shortened(name) for name in names])
+
+
 def _check_names(
     inputs: Mapping[str, InputType], vertices: Mapping[str, LayerConf | VertexConf]
 ) -> None:
@@ -283,26 +288,26 @@ def _check_names(
             raise PathError("must not have the name of an input.", "vertices", name)
         if isinstance(conf, LayerConf) and conf.name not in (None, name):
             raise PathError(
-                f"must be left out: the key {name!r} is the name.",
+                f"must be left out: the key {got(name)} is the name.",
                 *("vertices", name, "name"),
             )
         if not conf.inputs:
             raise PathError(
-                f"must name at least one of {some(known)}, got none.",
+                f"must name at least one of {_some(known)}, got none.",
                 *("vertices", name, "inputs"),
             )
         for source in conf.inputs:
             if source not in inputs and source not in vertices:
                 raise PathError(
-                    f"must name inputs or vertices, got {source!r}."
+                    f"must name inputs or vertices, got {got(source)}."
                     f"{did_you_mean(source, known)}",
                     *("vertices", name, "inputs"),
                 )
         reference = conf.reads_network_input if isinstance(conf, VertexConf) else None
         if reference is not None and reference not in inputs:
             raise PathError(
-                f"must refer to a network input, one of {some(inputs)}, got "
-                f"{reference!r}.",
+                f"must refer to a network input, one of {_some(inputs)}, got "
+                f"{got(reference)}.",
                 *("vertices", name),
             )
 
@@ -313,12 +318,12 @@ def _check_outputs(
     for index, name in enumerate(outputs):
         if name not in vertices:
             raise PathError(
-                f"must name a vertex, got {name!r}.{did_you_mean(name, vertices)}",
+                f"must name a vertex, got {got(name)}.{did_you_mean(name, vertices)}",
                 *("outputs", index),
             )
         if name in outputs[:index]:
             raise PathError(
-                f"must name each vertex once, got {name!r} again.", "outputs", index
+                f"must name each vertex once, got {got(name)} again.", "outputs", index
             )
 
 

@@ -122,6 +122,27 @@ def test_a_model_with_another_configuration_is_read_or_refused(tree, raw):
     read_or_refuse("zip", zipped(changed))
 
 
+def with_long_names(tree):
+    """Yield a tree for each text and key of one, with another without end in place."""
+    for at, (container, key) in enumerate(places(tree)):
+        if isinstance(container[key], str):
+            changed = copy.deepcopy(tree)
+            other, name = places(changed)[at]
+            other[name] = "a" * 5000
+            yield changed
+        if isinstance(key, str):
+            changed = copy.deepcopy(tree)
+            other, name = places(changed)[at]
+            other["a" * 5000] = other.pop(name)
+            yield changed
+
+
+def test_no_message_repeats_a_name_without_end():
+    graph = min((t for t in TREES if "vertices" in t), key=lambda t: len(str(t)))
+    for tree in with_long_names(graph):
+        read_or_refuse("json", json.dumps(tree).encode())
+
+
 NUMBERS = [0, 1, 2**31 - 1, 2**31, 2**40, 2**63 - 1, 2**63]
 
 
