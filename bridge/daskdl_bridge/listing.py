@@ -6,13 +6,17 @@ Names that start with ``_`` or ``.`` are Spark's own and are skipped at every le
 """
 
 import re
-import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from daskdl.errors import DataError, UnfinishedJobError
 from daskdl_bridge.fingerprint import Fingerprint, fingerprint_of, modified
+from daskdl_bridge.partition_values import (
+    PartitionValue,
+    partition_texts,
+    typed_values,
+)
 from daskdl_bridge.storage import (
     Location,
     expand_locations,
@@ -22,9 +26,7 @@ from daskdl_bridge.storage import (
 )
 from daskdl_bridge.tables import refuse_table, refuse_table_above
 
-__all__ = ["Part", "PartitionValue", "list_parts"]
-
-PartitionValue: TypeAlias = int | float | str | None
+__all__ = ["Part", "list_parts"]
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -32,8 +34,6 @@ _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # stands where a dash stands elsewhere; bucketed files carry the bucket before it.
 _DATAFRAME_PART = re.compile(rf"part-(\d+)-({_UUID})(?:_(\d+))?[-.]c(\d{{3,}})(?:\.|$)")
 _RDD_PART = re.compile(r"part-(?:[mr]-)?(\d+)(?:\.|$)")
-
-_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +52,10 @@ class Part:
         Number among the files of one partition.
     bucket : int or None
         Number of the bucket, for data written by ``bucketBy``.
-    values : dict of str to int, float, str or None
-        Values of the partition columns, from ``column=value`` directories. A column
-        with an integer beyond 64 bits stays text: no number keeps all its digits.
+    values : dict of str to value
+        Values of the partition columns, from ``column=value`` directories.
+    types : dict of str to pyarrow.DataType
+        Of the partition columns, the same for all parts.
     size : int
         In bytes.
     fingerprint : Fingerprint, optional
@@ -67,6 +68,7 @@ class Part:
     file_no: int = 0
     bucket: int | None = None
     values: dict[str, PartitionValue] = field(default_factory=dict)
+    types: dict[str, Any] = field(default_factory=dict)
     size: int = 0
     fingerprint: Fingerprint | None = None
 
@@ -84,10 +86,14 @@ class Part:
 
 @dataclass(frozen=True)
 class _Found:
-    """A data file before its place in the order is known."""
+    """A data file before its place in the order is known.
+
+    `texts` are what its ``column=value`` directories hold.
+    """
 
     part: Part
     modified: float
+    texts: Mapping[str, str | None]
 
 
 def list_parts(
@@ -129,19 +135,19 @@ def list_parts(
         holds or lies in a table of a format of its own. A file of a table that is
         named, without a pattern, is taken.
     """
-    parts: list[Part] = []
+    files: list[_Found] = []
     checked: set[str] = set()
     for fs, path, is_named in expand_locations(url_or_urls, storage_options):
         fs.invalidate_cache(path)
-        parts += _list_one(
+        files += _list_one(
             fs, path, checked, is_named=is_named, require_success=require_success
         )
-    return _with_typed_values(parts)
+    return _with_typed_values(files)
 
 
 def _list_one(
     fs: Any, path: str, checked: set[str], *, is_named: bool, require_success: bool
-) -> list[Part]:
+) -> list[_Found]:
     try:
         entry = fs.info(path)
     except FileNotFoundError as error:
@@ -154,7 +160,7 @@ def _list_one(
         checked.add(above)
         refuse_table_above(fs, path)
     if is_file:
-        return [_found(fs, root, entry).part]
+        return [_found(fs, root, entry)]
     files = [_found(fs, root, file) for file in _walk(fs, path)]
     if require_success:
         _check_finished(fs, path, root, [file.part for file in files])
@@ -197,11 +203,11 @@ def _found(fs: Any, root: str, entry: dict[str, Any]) -> _Found:
         job=job,
         file_no=file_no,
         bucket=bucket,
-        values=_values(path.removeprefix(root)),
         size=int(entry["size"]),
         fingerprint=fingerprint_of(fs, entry),
     )
-    return _Found(part, modified(entry) or 0.0)
+    below_root = path.removeprefix(root).split("/")
+    return _Found(part, modified(entry) or 0.0, partition_texts(below_root[:-1]))
 
 
 def _numbers(name: str) -> tuple[int | None, str | None, int | None, int]:
@@ -211,18 +217,6 @@ def _numbers(name: str) -> tuple[int | None, str | None, int | None, int]:
     if match := _RDD_PART.match(name):
         return int(match[1]), None, None, 0
     return None, None, None, 0
-
-
-def _values(below_root: str) -> dict[str, PartitionValue]:
-    values: dict[str, PartitionValue] = {}
-    for directory in below_root.split("/")[:-1]:
-        column, separator, value = directory.partition("=")
-        if separator:
-            text = urllib.parse.unquote(value)
-            values[urllib.parse.unquote(column)] = (
-                None if text == _NULL_PARTITION else text
-            )
-    return values
 
 
 def _check_finished(fs: Any, path: str, root: str, parts: list[Part]) -> None:
@@ -246,7 +240,7 @@ def _check_finished(fs: Any, path: str, root: str, parts: list[Part]) -> None:
         )
 
 
-def _in_order(files: list[_Found]) -> list[Part]:
+def _in_order(files: list[_Found]) -> list[_Found]:
     started: dict[str, float] = {}
     for file in files:
         job = file.part.job or ""
@@ -261,7 +255,7 @@ def _in_order(files: list[_Found]) -> list[Part]:
         numbers = (part.partition, bucket, part.file_no)
         return (0, started[job], job, *numbers, part.url)
 
-    return [file.part for file in sorted(files, key=place)]
+    return sorted(files, key=place)
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
@@ -269,40 +263,21 @@ def _natural(text: str) -> list[tuple[int, str]]:
     return [(int(p), "") if p.isdigit() else (-1, p) for p in pieces]
 
 
-def _with_typed_values(parts: list[Part]) -> list[Part]:
-    columns = list(parts[0].values) if parts else []
-    for part in parts:
-        if list(part.values) != columns:
+def _with_typed_values(files: list[_Found]) -> list[Part]:
+    columns = list(files[0].texts) if files else []
+    for file in files:
+        if list(file.texts) != columns:
             raise DataError(
-                f"{part.url}: all files must lie below the same partition columns "
-                f"{columns!r}, got {list(part.values)!r}."
+                f"{file.part.url}: all files must lie below the same partition columns "
+                f"{columns!r}, got {list(file.texts)!r}."
             )
-    if not columns:
-        return parts
-    kinds = {c: _kind([part.values[c] for part in parts]) for c in columns}
+    found = {c: typed_values([file.texts[c] for file in files]) for c in columns}
+    types = {column: kind for column, (kind, _) in found.items()}
     return [
-        Part(**{**vars(part), "values": _typed(part.values, kinds)}) for part in parts
+        replace(
+            file.part,
+            values={c: found[c][1][text] for c, text in file.texts.items()},
+            types=types,
+        )
+        for file in files
     ]
-
-
-def _kind(values: list[Any]) -> type:
-    """Find the narrowest type that all values of a partition column have."""
-    texts = [value for value in values if value is not None]
-    integers = [int(t) for t in texts if re.fullmatch(r"[+-]?\d+", t)]
-    if any(not -(2**63) <= integer < 2**63 for integer in integers):
-        return str
-    if len(integers) == len(texts):
-        return int
-    number = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-    if all(re.fullmatch(number, text) for text in texts):
-        return float
-    return str
-
-
-def _typed(
-    values: Mapping[str, Any], kinds: Mapping[str, type]
-) -> dict[str, PartitionValue]:
-    return {
-        column: None if value is None else kinds[column](value)
-        for column, value in values.items()
-    }

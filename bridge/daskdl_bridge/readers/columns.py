@@ -10,6 +10,7 @@ import pyarrow as pa
 from daskdl.checks import did_you_mean, some
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, OptionError
+from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.arrays import innermost, is_list, is_number
 from daskdl_bridge.readers.images import is_binary, is_image_struct
 from daskdl_bridge.readers.vectors import is_vector
@@ -53,6 +54,16 @@ class ExampleColumns:
             if mask is not None:
                 yield mask
 
+    def hint_for_text(self, name: str) -> str:
+        """Return what to do if a column that should become numbers holds text."""
+        if not any(name in group for group in self.labels):
+            return ""
+        return (
+            " Classes that are text must be numbered from 0, in Spark by "
+            "StringIndexer; class_names (in a job data.class_names) takes their texts "
+            "in that order."
+        )
+
     def all(self) -> list[str]:
         """Return every column once."""
         keys = [] if self.key is None else [self.key]
@@ -60,7 +71,7 @@ class ExampleColumns:
 
 
 def resolve_columns(
-    options: SourceOptions, available: Sequence[str], who: str
+    options: SourceOptions, stored: Iterable[str], part: Part
 ) -> ExampleColumns:
     """Find the columns that the options name.
 
@@ -70,18 +81,20 @@ def resolve_columns(
         A name with ``*`` or ``?`` that is no column stands for all that match, in
         stored order. Features and labels that are not named are the columns
         ``features`` and ``label``, as in Spark ML.
-    available : sequence of str
-        Columns that are stored, partition columns included.
-    who : str
-        For messages: a path.
+    stored : iterable of str
+        Columns in the files.
+    part : Part
+        One of them, with its partition columns.
 
     Raises
     ------
     ColumnError
-        If a column does not exist; with the nearest name.
+        If a column does not exist; with the nearest name. If a partition column cannot
+        become numbers.
     OptionError
         If features or labels are not named and there is no default.
     """
+    available, who = [*stored, *part.types], part.url
     features = options.features
     if features is None:
         features = _default("features", _SPARK_FEATURES, available, who)
@@ -103,6 +116,7 @@ def resolve_columns(
         is_multi=is_multi,
     )
     check_exist(columns.all(), available, who)
+    check_types(columns, part.types, who)
     return columns
 
 
@@ -140,10 +154,17 @@ def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> 
     """
     for name in columns.numeric():
         if name in types and not _is_usable(types[name]):
+            hint = columns.hint_for_text(name) if _is_text(types[name]) else ""
             raise ColumnError(
                 f"{who}: column {name!r} must hold numbers, arrays of numbers, "
-                f"vectors, bytes or images, got {types[name]}."
+                f"vectors, bytes or images, got {types[name]}.{hint}"
             )
+
+
+def _is_text(arrow_type: Any) -> bool:
+    if pa.types.is_dictionary(arrow_type):
+        return _is_text(arrow_type.value_type)
+    return bool(pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type))
 
 
 def _is_usable(arrow_type: Any) -> bool:

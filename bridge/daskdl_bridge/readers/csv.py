@@ -58,11 +58,14 @@ class CsvReader(TableReader):
         Whether each part starts with its own names.
     text : frozenset of str
         Columns that stay text.
+    columns : ExampleColumns, optional
+        What is made of the columns, for messages.
     """
 
     names: tuple[str, ...]
     has_header: bool
     text: frozenset[str] = frozenset()
+    columns: ExampleColumns | None = None
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table of floats and text; see `TableReader.read`."""
@@ -159,9 +162,10 @@ class CsvReader(TableReader):
             for name, index in indices.items():
                 cell = cells[index]
                 if name not in self.text and cell and not _is_number(cell):
+                    hint = self.columns.hint_for_text(name) if self.columns else ""
                     raise ColumnError(
                         f"{Place(part.url, name)} must hold numbers, got {cell!r} in "
-                        f"row {row}."
+                        f"row {row}.{hint}"
                     )
 
 
@@ -186,12 +190,11 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     if has_header is None:
         has_header = bool(first) and not any(_is_number(c) for c in first if c)
     names = _safe_names(first if has_header else [None] * len(first))
-    available = [*names, *part.values]
-    columns = resolve_columns(options, available, part.url)
+    columns = resolve_columns(options, names, part)
     text = _text_columns(columns)
     types = {n: pa.string() if n in text else pa.float64() for n in columns.all()}
     columns = with_key_type(columns, parts, [types])
-    reader = CsvReader(tuple(names), has_header, text)
+    reader = CsvReader(tuple(names), has_header, text, columns)
     return whole_files(parts, reader, columns, options)
 
 

@@ -98,18 +98,18 @@ class TablePartition(Partition):
         DataError
             If a row is null, ragged, not finite, or no class; with column and row.
         """
-        values = self.part.values
+        values, types = self.part.values, self.part.types
         stored = [name for name in self.columns.all() if name not in values]
         part, storage_options = self.part, self.options.storage_options
         with unchanged(part.url, part.fingerprint, storage_options):
             table = self.reader.read(part, stored, self.options)
         for name in self.columns.all():
             if name in values:
-                constant = pa.array([values[name]] * table.num_rows)
+                constant = pa.array([values[name]] * table.num_rows, types[name])
                 table = table.append_column(name, constant)
         check_exist(self.columns.all(), table.column_names, self.part.url)
-        types = {field.name: field.type for field in table.schema}
-        check_types(self.columns, types, self.part.url)
+        kinds = {field.name: field.type for field in table.schema}
+        check_types(self.columns, kinds, self.part.url)
         return self._examples(table)
 
     def stored_keys(self, keys: Any) -> Any:

@@ -106,7 +106,7 @@ def _resolved(
                     sampled.setdefault(name, []).append(value)
         is_last = part is parts[-1]
         try:
-            columns = resolve_columns(options, [*sampled, *part.values], part.url)
+            columns = resolve_columns(options, sampled, part)
         except (ColumnError, OptionError):
             if is_last:
                 raise

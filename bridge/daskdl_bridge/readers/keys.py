@@ -54,10 +54,8 @@ def with_key_type(
     key = columns.key
     if key is None:
         return columns
-    if key in parts[0].values:
-        # Listing has made them numbers only if all of them are.
-        values = [part.values[key] for part in parts]
-        return replace(columns, key_type=pa.array(values).type)
+    if key in parts[0].types:
+        return replace(columns, key_type=parts[0].types[key])
     settled = _plain(types[0][key])
     for part, here in zip(parts, types, strict=False):
         settled = _widened(settled, _plain(here[key]), Place(part.url, key))

@@ -66,8 +66,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     CorruptFileError
         If a file that had to be read is damaged.
     """
-    available = ["label", "features", *parts[0].values]
-    columns = resolve_columns(options, available, parts[0].url)
+    columns = resolve_columns(options, _TYPES, parts[0])
     columns = with_key_type(columns, parts, [_TYPES])
     width = min(options.n_features or _width(parts, options), _LARGEST_INDEX)
     return whole_files(parts, LibsvmReader(width), columns, options)

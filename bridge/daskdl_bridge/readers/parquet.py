@@ -94,10 +94,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         found = list(pool.map(footer, parts))
     footers = [here[:2] for here in found]
     parts = [part.with_tail(here[2]) for part, here in zip(parts, found, strict=True)]
-    first = [*footers[0][1], *parts[0].values]
-    columns = resolve_columns(options, first, parts[0].url)
+    columns = resolve_columns(options, footers[0][1], parts[0])
     for part, (_, types) in zip(parts, footers, strict=True):
-        check_exist(columns.all(), [*types, *part.values], part.url)
+        check_exist(columns.all(), [*types, *part.types], part.url)
         check_types(columns, types, part.url)
     columns = with_key_type(columns, parts, [types for _, types in footers])
     partitions = []

@@ -1,5 +1,7 @@
 """Which columns become what, settled before any work."""
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -163,12 +165,53 @@ def test_keys_of_any_type_come_unchanged(tmp_path):
         assert batch.keys.tolist() == column.to_pylist()
 
 
-def test_key_of_a_directory_may_be_an_integer_beyond_64_bits(tmp_path):
-    directory = tmp_path / "g=123456789012345678901234"
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("123456789012345678901234", Decimal("123456789012345678901234")),
+        ("2024-02-29", np.datetime64("2024-02-29")),
+        ("2024-02-29 12%3A30%3A00", np.datetime64("2024-02-29T12:30:00")),
+        ("__HIVE_DEFAULT_PARTITION__", None),
+    ],
+)
+def test_key_of_a_directory_has_the_type_of_its_column(tmp_path, text, value):
+    directory = tmp_path / f"g={text}"
     directory.mkdir()
     write_parquet(directory / "x.parquet", {"features": [1.0, 2.0]})
-    batch = load_one(str(tmp_path), key="g", require_labels=False)
-    assert batch.keys.tolist() == ["123456789012345678901234"] * 2
+    source = open_path(tmp_path, key="g", require_labels=False)
+    (partition,) = source.partitions
+    keys = partition.load().keys
+    assert list(keys) == [value] * 2
+    assert partition.stored_keys(keys).type == partition.columns.key_type
+
+
+def test_a_directory_of_dates_is_no_feature(tmp_path):
+    directory = tmp_path / "g=2024-02-29"
+    directory.mkdir()
+    for content, ending in (
+        (b"a\n1\n", "csv"),
+        (b'{"a": 1}\n', "json"),
+        (b"0 1:1\n", "svm"),
+    ):
+        path = directory / f"x.{ending}"
+        path.write_bytes(content)
+        with pytest.raises(ColumnError, match=r"'g' must hold numbers.*got date32"):
+            open_path(path, features="g", require_labels=False)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
+def test_labels_that_are_text_are_refused_with_what_to_do(tmp_path, ending):
+    path = tmp_path / f"x.{ending}"
+    if ending == "parquet":
+        write_parquet(path, {"features": [1.0, 2.0], "label": ["cat", "dog"]})
+    elif ending == "csv":
+        path.write_text("features,label\n1,cat\n2,dog\n")
+    else:
+        path.write_text('{"features": 1, "label": "cat"}\n')
+    with pytest.raises(
+        ColumnError, match=r"StringIndexer; class_names \(in a job data"
+    ):
+        load_one(path)
 
 
 def test_dictionary_columns_are_read_as_their_values(tmp_path):
