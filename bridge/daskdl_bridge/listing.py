@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from daskdl.data.store import kind_of
+from daskdl.data.tries import tried
 from daskdl.errors import DataError, UnfinishedJobError
 from daskdl_bridge.fingerprint import Fingerprint, fingerprint_of, modified
 from daskdl_bridge.partition_values import (
@@ -149,8 +151,8 @@ def _list_one(
     fs: Any, path: str, checked: set[str], *, is_named: bool, require_success: bool
 ) -> list[_Found]:
     try:
-        entry = fs.info(path)
-    except FileNotFoundError as error:
+        entry = tried(f"{path}: looking it up", lambda: fs.info(path))
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise not_found(fs, path) from error
     root = _partitioned_root(path)
     is_file = entry["type"] != "directory"
@@ -170,7 +172,7 @@ def _list_one(
 
 
 def _walk(fs: Any, directory: str) -> Iterator[dict[str, Any]]:
-    entries = fs.ls(directory, detail=True)
+    entries = tried(f"{directory}: listing it", lambda: fs.ls(directory, detail=True))
     names = [entry["name"].rstrip("/").rpartition("/")[2] for entry in entries]
     refuse_table(fs, directory, names)
     for entry in entries:
@@ -222,13 +224,13 @@ def _numbers(name: str) -> tuple[int | None, str | None, int | None, int]:
 def _check_finished(fs: Any, path: str, root: str, parts: list[Part]) -> None:
     directory = root if len(root) < len(path) else path
     # A job can also have written right into a `column=value` directory.
-    if any(fs.exists(f"{place}/_SUCCESS") for place in (directory, path)):
+    if any(kind_of(fs, f"{place}/_SUCCESS") for place in (directory, path)):
         return
     how = (
         "Give require_success=False (in a job require_success: false, on the command "
         "line --unfinished) to read it all the same."
     )
-    if fs.exists(f"{directory}/_temporary"):
+    if kind_of(fs, f"{directory}/_temporary"):
         raise UnfinishedJobError(
             f"{url_of(fs, directory)}: a finished job leaves _SUCCESS; here is "
             f"_temporary and no _SUCCESS, so the job runs or broke off. {how}"

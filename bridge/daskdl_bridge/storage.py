@@ -5,15 +5,17 @@ Dask, given an ``hdfs://`` URL, start a Java machine instead; given a file objec
 here, they do not.
 """
 
+import fnmatch
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import fsspec
 
 from daskdl.checks import did_you_mean, some
+from daskdl.data.store import entries_of, kind_of
 from daskdl.errors import MissingExtraError, OptionError, SourceNotFoundError
 
 __all__ = [
@@ -161,10 +163,10 @@ def not_found(fs: Any, path: str) -> SourceNotFoundError:
     """Say that a path does not exist, and which nearest name does."""
     parent, _, name = path.rstrip("/").rpartition("/")
     parent = parent or "/"
-    while parent != "/" and not fs.exists(parent):
+    while parent != "/" and kind_of(fs, parent) is None:
         parent, _, name = parent.rpartition("/")
         parent = parent or "/"
-    known = [entry.rstrip("/").rpartition("/")[2] for entry in fs.ls(parent, False)]
+    known = [entry.rpartition("/")[2] for entry in entries_of(fs, parent)]
     there = some(sorted(known)) or "nothing"
     return SourceNotFoundError(
         f"{url_of(fs, path)}: the path must exist. {url_of(fs, parent)} holds {there}."
@@ -188,9 +190,9 @@ def _matches(
     url: str, storage_options: Mapping[str, Any] | None
 ) -> list[tuple[Any, str, bool]]:
     fs, path = filesystem(url, storage_options)
-    if not _MAGIC.search(path) or fs.exists(path):
+    if not _MAGIC.search(path) or kind_of(fs, path) is not None:
         return [(fs, path.rstrip("/") or "/", True)]
-    names = [name for pattern in _without_braces(path) for name in fs.glob(pattern)]
+    names = [name for pattern in _without_braces(path) for name in _found(fs, pattern)]
     kept = [name for name in names if not is_hidden(name.rpartition("/")[2])]
     if not kept:
         raise SourceNotFoundError(
@@ -199,13 +201,47 @@ def _matches(
     return [(fs, name, False) for name in kept]
 
 
+def _found(fs: Any, pattern: str) -> list[str]:
+    """Return what matches a pattern, by name.
+
+    Not by fsspec's ``glob``, which leaves out what a store does not list just now.
+    """
+    places = [""]
+    for depth, component in enumerate(pattern.split("/")):
+        if component == "**":
+            places = [below for place in places for below in _below(fs, place)]
+        elif _MAGIC.search(component):
+            wanted = component.replace("[^", "[!")
+            places = [
+                entry
+                for place in places
+                for entry in entries_of(fs, place or "/")
+                if fnmatch.fnmatchcase(entry.rpartition("/")[2], wanted)
+            ]
+        else:
+            places = [
+                f"{place}/{component}" if depth else component for place in places
+            ]
+    is_certain = bool(_MAGIC.search(pattern.rpartition("/")[2]))
+    found = places if is_certain else [p for p in places if kind_of(fs, p) is not None]
+    return sorted(set(found))
+
+
+def _below(fs: Any, directory: str) -> Iterator[str]:
+    """Yield a directory and all that is below it."""
+    yield directory
+    for entry in entries_of(fs, directory or "/"):
+        if not is_hidden(entry.rpartition("/")[2]):
+            yield from _below(fs, entry)
+
+
 def _without_commas(
     item: Location, storage_options: Mapping[str, Any] | None
 ) -> list[str]:
     if not isinstance(item, str) or "," not in item:
         return [os.fspath(item)]
     fs, path = filesystem(item, storage_options)
-    if fs.exists(path):
+    if kind_of(fs, path) is not None:
         return [item]
     # A comma inside braces separates alternatives of one pattern.
     return [one.strip() for one in re.split(r",(?![^{]*\})", item) if one.strip()]

@@ -8,6 +8,7 @@ twice.
 from collections.abc import Iterable
 from typing import Any
 
+from daskdl.data.store import kind_of
 from daskdl.errors import DataError
 from daskdl_bridge.storage import url_of
 
@@ -65,7 +66,11 @@ def refuse_table_above(fs: Any, path: str) -> None:
 
 def _markers_in(fs: Any, directory: str) -> list[str]:
     # One by one: the directory may hold more than anyone would want to list.
-    return [n for n in (*_KINDS, _ICEBERG) if fs.exists(f"{directory}/{n}")]
+    try:
+        return [n for n in (*_KINDS, _ICEBERG) if kind_of(fs, f"{directory}/{n}")]
+    except PermissionError:
+        # A store may let us read a directory and nothing of what is above it.
+        return []
 
 
 def _is_of_iceberg(fs: Any, directory: str) -> bool:

@@ -128,7 +128,7 @@ def _job(path: str) -> Inspection:
         source = open_for(network, paths, job.data.source_options())
         lines += ["", f"{name}: {source.name}", *_source_lines(source)]
         facts[name] = _source_facts(source)
-    if job.output and filesystem(job.output)[0].exists(filesystem(job.output)[1]):
+    if job.output and kind_of(*filesystem(job.output)) is not None:
         lines += ["", f"output: {job.output} exists, run with --overwrite replaces it"]
     return Inspection("job", facts, "\n".join(lines), network.conf)
 

@@ -7,11 +7,9 @@ from tests.unit.bridge.test_partition_values import agree, as_we_have_it, inferr
 
 def test_spark_infers_what_daskdl_infers(spark, tmp_path, rng):
     seed = int(rng.integers(10**6))
-    chosen = random_cases(40, seed)
+    chosen = random_cases(24, seed)
     differing = []
     for texts, found in zip(chosen, spark_infers(spark, chosen, tmp_path), strict=True):
-        if found is None:
-            continue
         sparks = as_we_have_it(texts, *found)
         if not agree(inferred(texts), sparks):
             differing.append((texts, found, inferred(texts)))

@@ -2,7 +2,7 @@
 
 import random
 
-__all__ = ["KINDS", "cases", "random_cases"]
+__all__ = ["KINDS", "all_cases", "random_cases"]
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -137,7 +137,7 @@ KINDS = {
 }
 
 
-def cases() -> list[list[str]]:
+def all_cases() -> list[list[str]]:
     """Return each text alone, each beside a null, and pairs of all kinds."""
     alone = [text for texts in KINDS.values() for text in texts]
     found = [[text] for text in alone]
