@@ -6,14 +6,25 @@ from typing import Any
 
 from daskdl.checks import some
 from daskdl.data.sources.source import Source, SourceOptions
+from daskdl.data.sources.stored import Stored
+from daskdl.data.sources.unused import refuse_unused
 from daskdl.data.store import naming
-from daskdl_bridge.listing import list_parts
-from daskdl_bridge.readers.forms import FORMS, MINIBATCH_FORMS, form_of
+from daskdl.errors import OptionError
+from daskdl_bridge.listing import Part, list_parts
+from daskdl_bridge.readers.class_names import class_names_of
+from daskdl_bridge.readers.forms import (
+    FORMS,
+    LOOKS,
+    MINIBATCH_FORMS,
+    OPTIONS_OF_FORM,
+    form_of,
+)
+from daskdl_bridge.readers.look import type_in_words
 
 __all__ = ["PathSources"]
 
 # Stores of labelled arrays, which the source for xarray opens.
-_LABELLED_ENDINGS = (".zarr", ".nc", ".nc4", ".h5")
+_LABELLED_ENDINGS = (".zarr", ".nc", ".nc4", ".netcdf")
 
 
 class PathSources:
@@ -22,11 +33,7 @@ class PathSources:
     def accepts(self, data: Any) -> bool:
         """Say whether `data` is a path or a list of paths, without looking at them."""
         items = data if isinstance(data, list | tuple) and data else [data]
-        return all(
-            isinstance(item, str | os.PathLike)
-            and not os.fspath(item).rstrip("/").endswith(_LABELLED_ENDINGS)
-            for item in items
-        )
+        return all(isinstance(item, str | os.PathLike) for item in items)
 
     def open(self, data: Any, options: SourceOptions) -> Source:
         """List the files and make partitions of them.
@@ -49,18 +56,61 @@ class PathSources:
             See :func:`daskdl_bridge.listing.list_parts`.
         ColumnError
             If a column that the options name is not there.
+        OptionError
+            If an option is of another form.
         StorageError
             If the store does not answer.
         """
-        with naming(_name(data)):
-            parts = list_parts(
-                data,
-                require_success=options.require_success,
-                storage_options=options.storage_options,
-            )
-            form = form_of(parts, options)
+        name = _name(data)
+        with naming(name):
+            parts, form = _listed(data, options)
             partitions = FORMS[form](parts, options)
-        return Source(_name(data), tuple(partitions), form in MINIBATCH_FORMS)
+            names = class_names_of(parts[0], form, options)
+        is_minibatches = form in MINIBATCH_FORMS
+        return Source(name, tuple(partitions), is_minibatches, class_names=names)
+
+    def look(self, data: Any, options: SourceOptions) -> Stored:
+        """List the files, and tell their columns as far as their heads tell them.
+
+        Raises
+        ------
+        As `open`, but for columns that the options name.
+        """
+        name = _name(data)
+        with naming(name):
+            parts, form = _listed(data, options)
+            if form not in LOOKS:
+                found = FORMS[form](parts, options)
+                held = tuple((partition.name, partition.rows) for partition in found)
+                return Stored(name=name, parts=held, minibatches=True)
+            look = LOOKS[form](parts, options)
+        types = parts[0].types
+        urls = [part.url for part in parts]
+        return Stored(
+            name=name,
+            columns={**look.types, **{n: type_in_words(t) for n, t in types.items()}},
+            partition_columns=tuple(types),
+            parts=tuple(zip(urls, look.rows, strict=True)),
+            hint=look.hint,
+        )
+
+
+def _listed(data: Any, options: SourceOptions) -> tuple[list[Part], str]:
+    for item in data if isinstance(data, list | tuple) else [data]:
+        if os.fspath(item).rstrip("/").endswith(_LABELLED_ENDINGS):
+            raise OptionError(
+                f"{os.fspath(item)}: a store of labelled arrays must be given by "
+                "itself, got several paths."
+            )
+    parts = list_parts(
+        data,
+        require_success=options.require_success,
+        storage_options=options.storage_options,
+    )
+    form = form_of(parts, options)
+    heeded = OPTIONS_OF_FORM.get(form, ())
+    refuse_unused(parts[0].url, f"{form} files", options, heeded)
+    return parts, form
 
 
 def _name(data: Any) -> str:

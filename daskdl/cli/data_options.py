@@ -1,11 +1,29 @@
-"""Options that `evaluate` and `predict` share."""
+"""Options that commands share which read data."""
 
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-__all__ = ["cluster_from", "data_options"]
+__all__ = ["cluster_from", "data_options", "storage_options"]
+
+_HOW_STORED = (
+    click.option(
+        "--format",
+        "data_format",
+        metavar="NAME",
+        help="parquet, csv, json, ...; found out if not given.",
+    ),
+    click.option(
+        "--option",
+        "stored",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="How the data are stored, with a key of a job's `data` section: "
+        "delimiter=';', header=false, storage_options='{timeout_s: 30}'. May be given "
+        "several times.",
+    ),
+)
 
 _OPTIONS = (
     click.option(
@@ -15,12 +33,7 @@ _OPTIONS = (
         help="Column with the features; several stand side by side. INPUT=COLUMN for a "
         "graph. If not given: as in the training, else 'features'.",
     ),
-    click.option(
-        "--format",
-        "data_format",
-        metavar="NAME",
-        help="parquet, csv, json, ...; found out if not given.",
-    ),
+    *_HOW_STORED,
     click.option(
         "--unfinished",
         is_flag=True,
@@ -45,6 +58,13 @@ _OPTIONS = (
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add what is needed to read data and to find workers."""
     for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def storage_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what tells how data are stored."""
+    for option in reversed(_HOW_STORED):
         function = option(function)
     return function
 

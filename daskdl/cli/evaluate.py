@@ -29,6 +29,7 @@ def command(
     label: tuple[str, ...],
     features: tuple[str, ...],
     data_format: str | None,
+    stored: tuple[str, ...],
     unfinished: bool,
     scheduler: str | None,
     workers: int | None,
@@ -46,15 +47,21 @@ def command(
     from daskdl.cli.opening import open_for
     from daskdl.cli.results import accuracy_of
     from daskdl.cli.saved_model import open_model
+    from daskdl.cli.stored_options import stored_options
     from daskdl.cluster.connect import connect
     from daskdl.cluster.frontend import front_end
     from daskdl.nn.evaluations import evaluation_for
 
+    given = stored_options(stored)
     saved = open_model(model)
     options = saved.source_options(
-        features=features, label=label, data_format=data_format, unfinished=unfinished
+        features=features,
+        label=label,
+        data_format=data_format,
+        unfinished=unfinished,
+        **given,
     )
-    source = open_for(saved.network, data, options)
+    source = open_for(saved.network, data, options, given=given)
     with connect(cluster_from(scheduler, workers)) as client:
         n_workers = len(client.nthreads())
         front = front_end(client, saved.network)

@@ -1,6 +1,9 @@
 """What is at a path, in words and as facts: jobs, networks, runs, data."""
 
+import itertools
 import posixpath
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,22 +21,15 @@ from daskdl.cli.network_facts import (
     training_facts,
     training_lines,
 )
-from daskdl.cli.opening import open_for
+from daskdl.cli.opening import open_job_data
 from daskdl.cli.run_directory import MODEL, STATISTICS
 from daskdl.cli.saved_model import open_model
-from daskdl.cli.stored_columns import stored_columns
 from daskdl.data.files import write_output
 from daskdl.data.filesystems import filesystem
-from daskdl.data.sources.source import Source, SourceOptions, open_source
+from daskdl.data.sources.source import SourceOptions
+from daskdl.data.sources.stored import look_at
 from daskdl.data.store import kind_of
-from daskdl.errors import (
-    CorruptFileError,
-    DaskdlError,
-    DataError,
-    OptionError,
-    SourceNotFoundError,
-    StorageError,
-)
+from daskdl.errors import DataError, OptionError, SourceNotFoundError
 from daskdl.formats.diagram.drawing import network_svg
 from daskdl.formats.load import is_network
 
@@ -41,6 +37,11 @@ __all__ = ["Inspection", "inspect_path", "write_picture"]
 
 _JOB_ENDINGS = (".yaml", ".yml")
 _FILES_SHOWN = 10
+
+# A path that is none as it stands may be several.
+_PATTERN = re.compile(r"[*?\[{,]")
+
+_Parts = Sequence[tuple[str, int | None]]
 
 
 @dataclass
@@ -64,8 +65,19 @@ class Inspection:
     conf: Configuration | None = None
 
 
-def inspect_path(path: str) -> Inspection:
+def inspect_path(
+    path: str, stored: Mapping[str, Any] | None = None, data_format: str | None = None
+) -> Inspection:
     """Look at a path or URL.
+
+    Parameters
+    ----------
+    path : str
+        Of a job, a network, a run, or data, which may also be a pattern.
+    stored : mapping of str to value, optional
+        Options of sources: how data are stored.
+    data_format : str, optional
+        In which form.
 
     Raises
     ------
@@ -74,9 +86,21 @@ def inspect_path(path: str) -> Inspection:
     OptionError, DataError, FormatError
         If what is there is wrong, as the command that uses it would say.
     """
-    path = path.rstrip("/")
+    found = _found_at(path.rstrip("/"), {**(stored or {}), "format": data_format})
+    if found.kind != "data" and (stored or data_format):
+        raise OptionError(
+            f"inspect: --option and --format must meet data, got a {found.kind}. A "
+            "job says itself how its data are stored."
+        )
+    return found
+
+
+def _found_at(path: str, how: Mapping[str, Any]) -> Inspection:
+    options = SourceOptions(require_labels=False, require_success=False, **how)
     fs, inside = filesystem(path)
     kind = kind_of(fs, inside)
+    if kind is None and _PATTERN.search(path):
+        return _data(path, options)
     if kind is None:
         raise SourceNotFoundError(f"{path}: must exist, nothing is there.")
     _check_is_something(fs, inside, path)
@@ -88,7 +112,7 @@ def inspect_path(path: str) -> Inspection:
         return _run(path, fs, inside)
     if kind == "file" and is_network(path):
         return _model(path)
-    return _data(path)
+    return _data(path, options)
 
 
 def _check_is_something(fs: Any, inside: str, path: str) -> None:
@@ -121,13 +145,13 @@ def _job(path: str) -> Inspection:
     checked_cluster(job, network)
     lines = [f"job {path}", "", *configuration_lines(network.conf)]
     facts: dict[str, Any] = {"kind": "job", **configuration_facts(network.conf)}
-    for name in ("train", "test"):
-        paths = getattr(job.data, name)
-        if paths is None:
+    train, test = open_job_data(network, job.data)
+    for name, source in (("train", train), ("test", test)):
+        if source is None:
             continue
-        source = open_for(network, paths, job.data.source_options())
-        lines += ["", f"{name}: {source.name}", *_source_lines(source)]
-        facts[name] = _source_facts(source)
+        parts = [(partition.name, partition.rows) for partition in source.partitions]
+        lines += ["", f"{name}: {source.name}", *_part_lines(source.name, parts)]
+        facts[name] = _part_facts(parts, minibatches=source.minibatches)
     if job.output and kind_of(*filesystem(job.output)) is not None:
         lines += ["", f"output: {job.output} exists, run with --overwrite replaces it"]
     return Inspection("job", facts, "\n".join(lines), network.conf)
@@ -168,50 +192,60 @@ def _configuration(path: str) -> Inspection:
     return Inspection("configuration", facts, "\n".join(lines), conf)
 
 
-def _data(path: str) -> Inspection:
-    columns = stored_columns(path)
-    facts: dict[str, Any] = {"kind": "data", "columns": columns}
+def _data(path: str, options: SourceOptions) -> Inspection:
+    found = look_at(path, options)
+    columns = dict(found.columns)
+    facts: dict[str, Any] = {
+        "kind": "data",
+        "columns": columns,
+        "partition_columns": list(found.partition_columns),
+        **_part_facts(found.parts, minibatches=found.minibatches),
+    }
     lines = [f"data {path}"]
     if columns:
         width = max(map(len, columns))
         lines += ["columns:"]
-        lines += [f"  {name:<{width}}  {kind}" for name, kind in columns.items()]
-    try:
-        source = open_source(path, _options_for_a_look(columns))
-    except (SourceNotFoundError, CorruptFileError, StorageError):
-        raise
-    except DaskdlError as error:
-        if not columns:
-            raise
-        # Which columns hold the features is not known here; all else still is told.
-        lines.append(str(error))
-        return Inspection("data", facts, "\n".join(lines))
-    facts.update(_source_facts(source))
-    return Inspection("data", facts, "\n".join([*lines, *_source_lines(source)]))
+        for name, kind in columns.items():
+            more = ", a directory" if name in found.partition_columns else ""
+            lines.append(f"  {name:<{width}}  {kind}{more}")
+    lines += _part_lines(path, found.parts)
+    if found.hint:
+        facts["hint"] = found.hint
+        lines += [found.hint]
+    return Inspection("data", facts, "\n".join(lines))
 
 
-def _options_for_a_look(columns: dict[str, str]) -> SourceOptions:
-    """Return options that open any data, without saying what the labels are."""
-    features = "features" if "features" in columns else next(iter(columns), None)
-    return SourceOptions(features=features, require_labels=False, require_success=False)
-
-
-def _source_facts(source: Source) -> dict[str, Any]:
-    rows = [partition.rows for partition in source.partitions]
-    known = [number for number in rows if number is not None]
+def _part_facts(parts: _Parts, *, minibatches: bool) -> dict[str, Any]:
+    known = [rows for _, rows in parts if rows is not None]
     return {
-        "partitions": len(rows),
-        "rows": sum(known) if len(known) == len(rows) else None,
-        "minibatches": source.minibatches,
+        "partitions": len(parts),
+        "rows": sum(known) if len(known) == len(parts) else None,
+        "minibatches": minibatches,
     }
 
 
-def _source_lines(source: Source) -> list[str]:
-    facts = _source_facts(source)
+def _part_lines(source: str, parts: _Parts) -> list[str]:
+    facts = _part_facts(parts, minibatches=False)
     rows = "not told without reading" if facts["rows"] is None else f"{facts['rows']:,}"
     lines = [f"{facts['partitions']} partitions, rows: {rows}"]
-    for partition in source.partitions[:_FILES_SHOWN]:
-        number = "" if partition.rows is None else f"  {partition.rows:,} rows"
-        lines.append(f"  {posixpath.basename(partition.name)}{number}")
-    more = len(source.partitions) - _FILES_SHOWN
+    names = _below([name for name, _ in parts], source)
+    for name, (_, number) in zip(names[:_FILES_SHOWN], parts, strict=False):
+        lines.append(f"  {name}" + ("" if number is None else f"  {number:,} rows"))
+    more = len(parts) - _FILES_SHOWN
     return [*lines, f"  and {more} more"] if more > 0 else lines
+
+
+def _below(names: list[str], source: str) -> list[str]:
+    """Return names without the directory that all have in common.
+
+    Directories of partition columns are no such, even if there is only one.
+    """
+    root = f"{source.rstrip('/')}/"
+    if not all(name.startswith(root) for name in names):
+        folders = [name.split("/")[:-1] for name in names]
+        shared = itertools.takewhile(
+            lambda level: len(set(level)) == 1 and "=" not in level[0],
+            zip(*folders, strict=False),
+        )
+        root = "".join(f"{level[0]}/" for level in shared)
+    return [name.removeprefix(root) for name in names]

@@ -25,7 +25,7 @@ from daskdl.nn.conf.network import NetworkConfiguration
 from daskdl.nn.conf.spellings import Taking
 from daskdl.nn.conf.values import Conf, Count, Index, Positive
 
-__all__ = ["Cluster", "Data", "Job", "Training"]
+__all__ = ["SOURCE_OPTIONS", "Cluster", "Data", "Job", "Training"]
 
 
 def _texts(value: Any) -> Any:
@@ -265,7 +265,7 @@ class Data(Conf):
         OptionError
             If two options do not go together.
         """
-        values = {name: getattr(self, name) for name in _SOURCE_OPTIONS}
+        values = {name: getattr(self, name) for name in SOURCE_OPTIONS}
         return SourceOptions(**{**values, **changes})
 
     @model_validator(mode="after")
@@ -292,7 +292,7 @@ class Data(Conf):
 
 
 # What of Data goes to the sources as it stands.
-_SOURCE_OPTIONS = tuple(
+SOURCE_OPTIONS = tuple(
     name
     for name in Data.model_fields
     if name not in ("train", "test", "normalize", "class_names")

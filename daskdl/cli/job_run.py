@@ -10,7 +10,7 @@ from daskdl.cli.figures import Figures, without_nan
 from daskdl.cli.job import Cluster, Job
 from daskdl.cli.job_file import job_text
 from daskdl.cli.job_network import job_network
-from daskdl.cli.opening import open_for
+from daskdl.cli.opening import open_job_data
 from daskdl.cli.progress import View
 from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
@@ -61,9 +61,7 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
     directory.check()
     network = job_network(job)
     cluster = checked_cluster(job, network)
-    options = job.data.source_options()
-    train = open_for(network, job.data.train, options)
-    test = open_for(network, job.data.test, options) if job.data.test else None
+    train, test = open_job_data(network, job.data)
     try:
         directory.make()
         directory.write(JOB, job_text(job))

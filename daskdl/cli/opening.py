@@ -1,16 +1,26 @@
 """Open data as a network needs them."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
+from daskdl.cli.job import Data
 from daskdl.data.sources.source import Source, SourceOptions, open_source
+from daskdl.data.sources.unused import UnusedOptionError, without_options
 from daskdl.nn.network import Network
 from daskdl.training.preparation import options_for
 
-__all__ = ["open_for"]
+__all__ = ["open_for", "open_job_data"]
+
+_Paths = str | tuple[str, ...]
 
 
 def open_for(
-    network: Network[Any], paths: str | tuple[str, ...], options: SourceOptions
+    network: Network[Any],
+    paths: _Paths,
+    options: SourceOptions,
+    *,
+    given: Collection[str] = (),
 ) -> Source:
     """Open data with what the network knows of them: classes, widths, shapes.
 
@@ -21,12 +31,52 @@ def open_for(
     paths : str or tuple of str
         Paths or URLs.
     options : SourceOptions
-        What the user said of them.
+        How the data are stored.
+    given : collection of str
+        Options that somebody gave for these data. The others are those of the training,
+        whose data may be of another form.
 
     Raises
     ------
     DataError, OptionError
-        What can be refused without reading the data through: a path, a column.
+        What can be refused without reading the data through: a path, a column, an
+        option that was given and means nothing.
     """
+    source, unused = _opened(network, paths, options)
+    if unused is not None and not set(given).isdisjoint(unused.options):
+        raise unused
+    return source
+
+
+def open_job_data(network: Network[Any], data: Data) -> tuple[Source, Source | None]:
+    """Open what a job trains on, and what it is tested on, if it is.
+
+    Raises
+    ------
+    DataError, OptionError
+        As `open_for`, and if an option means nothing for both.
+    """
+    options = data.source_options()
+    train, unused = _opened(network, data.train, options)
+    if data.test is None:
+        if unused is not None:
+            raise unused
+        return train, None
+    test, of_test = _opened(network, data.test, options)
+    by_test = set() if of_test is None else set(of_test.options)
+    if unused is not None and not by_test.isdisjoint(unused.options):
+        raise unused
+    return train, test
+
+
+def _opened(
+    network: Network[Any], paths: _Paths, options: SourceOptions
+) -> tuple[Source, UnusedOptionError | None]:
+    """Open data, without options that mean nothing for them; return which these are."""
     data = paths if isinstance(paths, str) else list(paths)
-    return open_source(data, options_for(network, options, data))
+    options = options_for(network, options, data)
+    try:
+        return open_source(data, options), None
+    except UnusedOptionError as error:
+        fitting = replace(options, **without_options(options, error.options))
+        return open_source(data, fitting), error

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from daskdl.cli.stored_options import TEXTS, text_of
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import got
 from daskdl.nn.conf.yaml import load_yaml
@@ -20,7 +21,8 @@ def apply_overrides(values: dict[str, Any], overrides: Iterable[str]) -> None:
     values : dict
         What a job file holds; mappings that a key needs are made.
     overrides : iterable of str
-        ``training.epochs=3``, ``network.layers[0].n_out=64``. Values are YAML. Where
+        ``training.epochs=3``, ``network.layers[0].n_out=64``. Values are YAML, those of
+        ``data`` that must be text also text as it stands: ``data.delimiter=|``. Where
         the file has a bare name that stands for a mapping (``updater: adam``), a key
         below it keeps the name as `type`.
 
@@ -33,7 +35,8 @@ def apply_overrides(values: dict[str, Any], overrides: Iterable[str]) -> None:
         key, separator, text = override.partition("=")
         if not separator or not key:
             raise OptionError(f"run: an override must be key=value, got {override!r}.")
-        _set(values, key, load_yaml(text, override))
+        is_text = key.removeprefix("data.") in TEXTS and key.startswith("data.")
+        _set(values, key, text_of(text) if is_text else load_yaml(text, override))
 
 
 def _set(values: dict[str, Any], key: str, value: Any) -> None:

@@ -38,6 +38,7 @@ def command(
     overwrite: bool,
     features: tuple[str, ...],
     data_format: str | None,
+    stored: tuple[str, ...],
     unfinished: bool,
     scheduler: str | None,
     workers: int | None,
@@ -56,10 +57,12 @@ def command(
     from daskdl.cli.job_file import resolved
     from daskdl.cli.opening import open_for
     from daskdl.cli.saved_model import open_model
+    from daskdl.cli.stored_options import stored_options
     from daskdl.cluster.connect import connect
     from daskdl.cluster.frontend import front_end
     from daskdl.cluster.results import check_apart, check_key
 
+    given = stored_options(stored)
     saved = open_model(model)
     options = saved.source_options(
         features=features,
@@ -67,9 +70,10 @@ def command(
         unfinished=unfinished,
         key=key,
         require_labels=False,
+        **given,
     )
     check_key("predict", "--key", key)
-    source = open_for(saved.network, data, options)
+    source = open_for(saved.network, data, options, given=given)
     url = resolved(os.getcwd(), output)
     check_apart("predict", "--output", url, resolved(os.getcwd(), data))
     _check_output(url, overwrite=overwrite)
@@ -78,7 +82,7 @@ def command(
         front = front_end(client, saved.network)
         work_s = time.monotonic()
         rows = front.feed_forward_with_key(
-            source, key=key, output=url, overwrite=overwrite, options=options
+            source, key=key, output=url, overwrite=overwrite, options=source.options
         )
         work_s = time.monotonic() - work_s
     figures = Figures(

@@ -5,6 +5,7 @@ is loaded once, its rows are counted and checked, and the shapes are held agains
 network. The same pass collects what a normalizer needs.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,8 @@ from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.network import Network
+
+logger = logging.getLogger(__name__)
 
 Scan = Callable[[Sequence[Partition], Normalizer | None], list[PartitionFacts]]
 
@@ -109,6 +112,8 @@ def prepare(
 ) -> PreparedData:
     """Open, check and cut `data` for `network`.
 
+    A network without names of classes takes those that are stored with the labels.
+
     Parameters
     ----------
     network : Network
@@ -146,6 +151,7 @@ def prepare(
     if unfitted is not None:
         unfitted.fit_statistics(facts.statistics or (), facts.label_statistics or ())
     _check_fits(network, source, facts, normalizer)
+    _take_class_names(network, source)
     rows = [entry.rows for entry in each]
     minibatches = (
         plan_given(rows) if batch_size is None else plan_minibatches(rows, batch_size)
@@ -272,6 +278,21 @@ def _n_classes(network: Network[Any]) -> int | tuple[int | None, ...] | None:
             )
     classes = tuple(n_out if loss in _CLASS_LOSSES else None for loss, n_out in outputs)
     return classes[0] if len(classes) == 1 else classes
+
+
+def _take_class_names(network: Network[Any], source: Source) -> None:
+    """Give the network the names that its classes have where they are stored."""
+    names, loss = source.class_names, network.output_losses[0]
+    if network.class_names is not None or not names or loss not in _CLASS_LOSSES:
+        return
+    n_classes = network.output_layer_n_out[0]
+    if len(set(names)) == len(names) == n_classes:
+        network.class_names = names
+        return
+    logger.warning(
+        "%s: %d names of classes are stored, of %d that the network has: not taken.",
+        *(source.name, len(names), n_classes),
+    )
 
 
 def _check_fits(

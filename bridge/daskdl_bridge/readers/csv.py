@@ -5,10 +5,7 @@ because CSV does not tell the number 7 from the text 007. What Spark reads as nu
 it cannot read it (rows of another length, text for numbers) is refused.
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +14,24 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from daskdl.data.sources.source import SourceOptions
-from daskdl.errors import ColumnError, CorruptFileError, DataError
+from daskdl.errors import ColumnError, DataError, OptionError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import ExampleColumns, check_exist, resolve_columns
-from daskdl_bridge.readers.csv_cells import UnclosedQuoteError
+from daskdl_bridge.readers.csv_head import (
+    csv_head,
+    hint_for_delimiter,
+    is_number,
+    naming_text,
+    safe_names,
+)
 from daskdl_bridge.readers.csv_text import CsvText, RaggedRowError, Row
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.keys import with_key_type
-from daskdl_bridge.readers.lines import read_head, read_lines
+from daskdl_bridge.readers.lines import read_lines
+from daskdl_bridge.readers.look import Look, uncounted
 from daskdl_bridge.readers.place import Place, reading
 
-__all__ = ["CsvReader", "open_parts"]
+__all__ = ["CsvReader", "look_at_parts", "open_parts"]
 
 # As pyarrow has it.
 _BLOCK_BYTES = 1 << 20
@@ -37,12 +41,6 @@ _REWRITTEN = pacsv.ParseOptions(newlines_in_values=True, ignore_empty_lines=Fals
 
 _SPANNING = (
     " If cells may span lines, give multi_line=True (in a job multi_line: true)."
-)
-
-# What pyarrow takes for a number, which Python's float does not quite.
-_NUMBER = re.compile(
-    r"[ \t]*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)[ \t]*",
-    re.IGNORECASE | re.ASCII,
 )
 
 
@@ -70,12 +68,12 @@ class CsvReader(TableReader):
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table of floats and text; see `TableReader.read`."""
         data = read_lines(part, "CSV", options.storage_options)
-        with _naming(part, options):
+        with naming_text(part, options):
             text = CsvText.of(data, options)
             names = self.names
             if self.has_header and text.data:
                 header, text = text.header_and_rest()
-                names = tuple(_safe_names(header))
+                names = tuple(safe_names(header))
                 check_exist(columns, names, part.url)
             if not text.data:
                 kinds = {name: self._kind(name) for name in columns}
@@ -102,7 +100,9 @@ class CsvReader(TableReader):
         try:
             data = text.rewritten(len(names), indices)
         except RaggedRowError as error:
-            hint = "" if options.multi_line else _SPANNING
+            hint = hint_for_delimiter(names, options)
+            if not hint and not options.multi_line:
+                hint = _SPANNING
             raise DataError(
                 f"{part.url}: row {error.row} must have {len(names)} cells as the "
                 f"first one has, got {error.cells}.{hint}"
@@ -112,7 +112,8 @@ class CsvReader(TableReader):
             size = min(max(len(data), _BLOCK_BYTES), 2**31 - 1)
             return self._parsed(data, _REWRITTEN, columns, columns, options, size)
         except pa.ArrowInvalid as error:
-            self._explain(text.rows(), dict(zip(columns, indices, strict=True)), part)
+            places = dict(zip(columns, indices, strict=True))
+            self._explain(text.rows(), places, part, options)
             with reading(part.url, "CSV"):
                 raise error
 
@@ -156,13 +157,19 @@ class CsvReader(TableReader):
         return pa.string() if name in self.text else pa.float64()
 
     def _explain(
-        self, rows: Iterator[Row], indices: dict[str, int], part: Part
+        self,
+        rows: Iterator[Row],
+        indices: dict[str, int],
+        part: Part,
+        options: SourceOptions,
     ) -> None:
         for row, cells in enumerate(rows):
             for name, index in indices.items():
                 cell = cells[index]
-                if name not in self.text and cell and not _is_number(cell):
-                    hint = self.columns.hint_for_text(name) if self.columns else ""
+                if name not in self.text and cell and not is_number(cell):
+                    hint = hint_for_delimiter(cells, options)
+                    if not hint and self.columns is not None:
+                        hint = self.columns.hint_for_text(name)
                     raise ColumnError(
                         f"{Place(part.url, name)} must hold numbers, got {cell!r} in "
                         f"row {row}.{hint}"
@@ -185,59 +192,24 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     ColumnError
         If a column does not exist.
     """
-    part, first = _first_row(parts, options)
-    has_header = options.header
-    if has_header is None:
-        has_header = bool(first) and not any(_is_number(c) for c in first if c)
-    names = _safe_names(first if has_header else [None] * len(first))
-    columns = resolve_columns(options, names, part)
+    head = csv_head(parts, options)
+    try:
+        columns = resolve_columns(options, head.names, head.part)
+    except (ColumnError, OptionError) as error:
+        raise type(error)(f"{error}{head.hint}") from None
     text = _text_columns(columns)
     types = {n: pa.string() if n in text else pa.float64() for n in columns.all()}
     columns = with_key_type(columns, parts, [types])
-    reader = CsvReader(tuple(names), has_header, text, columns)
+    reader = CsvReader(head.names, head.has_header, text, columns)
     return whole_files(parts, reader, columns, options)
 
 
-def _first_row(parts: Sequence[Part], options: SourceOptions) -> tuple[Part, Row]:
-    for part in parts:
-        head = read_head(part, "CSV", options.storage_options)
-        with _naming(part, options):
-            row, _ = CsvText.of(head, options, is_whole=False).header_and_rest()
-        if row:
-            return part, row
-    return parts[0], []
-
-
-def _safe_names(header: Row) -> list[str]:
-    """Put numbers to columns whose names are empty or doubled, as Spark does."""
-    numbers = Counter(header)
-    return [
-        f"_c{index}" if not name else f"{name}{index}" if numbers[name] > 1 else name
-        for index, name in enumerate(header)
-    ]
+def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+    """Tell the columns of CSV files; the head of one file is read."""
+    head = csv_head(parts, options)
+    return Look(types=head.kinds(), rows=uncounted(parts), hint=head.hint.strip())
 
 
 def _text_columns(columns: ExampleColumns) -> frozenset[str]:
     is_text = columns.key is not None and columns.key not in columns.numeric()
     return frozenset([columns.key] if is_text and columns.key is not None else [])
-
-
-@contextmanager
-def _naming(part: Part, options: SourceOptions) -> Iterator[None]:
-    """Name the file whose bytes are none of the encoding."""
-    try:
-        yield
-    except UnclosedQuoteError as error:
-        raise CorruptFileError(
-            f"{part.url}: must be a whole CSV file, it is cut short or damaged: no "
-            f"quote ends the cell that one begins in the row at character {error.at}."
-        ) from error
-    except UnicodeError as error:
-        raise CorruptFileError(
-            f"{part.url}: must be a whole CSV file in {options.encoding}, it is "
-            f"damaged or in another encoding: {error}. Give encoding if it is another."
-        ) from error
-
-
-def _is_number(cell: str) -> bool:
-    return _NUMBER.fullmatch(cell) is not None

@@ -6,11 +6,13 @@ from typing import Any, TypeAlias
 
 from daskdl.checks import check_one_of, some
 from daskdl.data.sources.source import Partition, SourceOptions
+from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import DataError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers import csv, dl4j, json, libsvm, orc, parquet
+from daskdl_bridge.readers.look import Look
 
-__all__ = ["FORMS", "MINIBATCH_FORMS", "form_of"]
+__all__ = ["FORMS", "LOOKS", "MINIBATCH_FORMS", "OPTIONS_OF_FORM", "form_of"]
 
 OpenParts: TypeAlias = Callable[[Sequence[Part], SourceOptions], Sequence[Partition]]
 
@@ -27,6 +29,22 @@ FORMS: Mapping[str, OpenParts] = MappingProxyType(
     }
 )
 """Name of a form to what makes partitions of its files."""
+
+LOOKS: Mapping[str, Callable[[Sequence[Part], SourceOptions], Look]] = MappingProxyType(
+    {
+        "csv": csv.look_at_parts,
+        "json": json.look_at_parts,
+        "libsvm": libsvm.look_at_parts,
+        "orc": orc.look_at_parts,
+        "parquet": parquet.look_at_parts,
+    }
+)
+"""Name of a form with columns to what tells them."""
+
+OPTIONS_OF_FORM: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"csv": TEXT_OPTIONS, "json": ("encoding", "multi_line")}
+)
+"""Name of a form to the options of text files that it heeds; others heed none."""
 
 MINIBATCH_FORMS = frozenset({"dl4j", "dl4j_batch", "dl4j_multi"})
 """Forms that hold minibatches: one a file, or several in a zip."""

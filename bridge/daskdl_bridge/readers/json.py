@@ -21,9 +21,10 @@ from daskdl_bridge.readers.columns import ExampleColumns, check_types, resolve_c
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import as_utf8, read_head, read_lines
+from daskdl_bridge.readers.look import Look, type_in_words, uncounted
 from daskdl_bridge.readers.vectors import VECTOR
 
-__all__ = ["JsonReader", "open_parts"]
+__all__ = ["JsonReader", "look_at_parts", "open_parts"]
 
 _NOT_FINITE = {"NaN", "Infinity", "-Infinity"}
 
@@ -32,6 +33,9 @@ _DEEPEST = 100
 
 # Rows that are looked at to learn the columns and their types.
 _SAMPLED_ROWS = 1000
+
+# Fields that are null are left out, so that one file may not have all columns.
+_FILES_LOOKED_AT = 5
 
 
 @dataclass(frozen=True)
@@ -93,17 +97,22 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     return whole_files(parts, reader, columns, options)
 
 
+def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+    """Tell the columns of JSON files; the heads of a few of them are read."""
+    sampled: dict[str, list[Any]] = {}
+    for part in parts[:_FILES_LOOKED_AT]:
+        _sample(part, options, sampled)
+    types = {name: type_in_words(_type(values)) for name, values in sampled.items()}
+    return Look(types=types, rows=uncounted(parts))
+
+
 def _resolved(
     parts: Sequence[Part], options: SourceOptions
 ) -> tuple[Part, ExampleColumns, dict[str, Any]]:
     """Read heads of files until all columns that the options name have been met."""
     sampled: dict[str, list[Any]] = {}
     for part in parts:
-        head = _head(part, options)
-        for record in itertools.islice(_records(head, part), _SAMPLED_ROWS):
-            for name, value in record.items():
-                if value is not None:
-                    sampled.setdefault(name, []).append(value)
+        _sample(part, options, sampled)
         is_last = part is parts[-1]
         try:
             columns = resolve_columns(options, sampled, part)
@@ -113,6 +122,15 @@ def _resolved(
             continue
         break
     return part, columns, {name: _type(values) for name, values in sampled.items()}
+
+
+def _sample(part: Part, options: SourceOptions, sampled: dict[str, list[Any]]) -> None:
+    """Add the values of the first rows of a file, those that are null left out."""
+    head = _head(part, options)
+    for record in itertools.islice(_records(head, part), _SAMPLED_ROWS):
+        for name, value in record.items():
+            if value is not None:
+                sampled.setdefault(name, []).append(value)
 
 
 def _head(part: Part, options: SourceOptions) -> bytes:

@@ -14,10 +14,11 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.keys import with_key_type
-from daskdl_bridge.readers.lines import read_lines
+from daskdl_bridge.readers.lines import read_head, read_lines
+from daskdl_bridge.readers.look import Look, type_in_words, uncounted
 from daskdl_bridge.readers.vectors import VECTOR, encode_sparse
 
-__all__ = ["LibsvmReader", "open_parts"]
+__all__ = ["LibsvmReader", "look_at_parts", "open_parts"]
 
 
 _TYPES = {"label": pa.float64(), "features": VECTOR}
@@ -70,6 +71,13 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     columns = with_key_type(columns, parts, [_TYPES])
     width = min(options.n_features or _width(parts, options), _LARGEST_INDEX)
     return whole_files(parts, LibsvmReader(width), columns, options)
+
+
+def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+    """Tell the columns of libsvm files, which are always the same."""
+    read_head(parts[0], "libsvm", options.storage_options)
+    types = {name: type_in_words(kind) for name, kind in _TYPES.items()}
+    return Look(types=types, rows=uncounted(parts))
 
 
 def _width(parts: Sequence[Part], options: SourceOptions) -> int:

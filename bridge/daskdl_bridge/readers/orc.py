@@ -13,10 +13,11 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader
 from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.look import Look, type_in_words
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
-__all__ = ["OrcReader", "open_parts"]
+__all__ = ["OrcReader", "look_at_parts", "open_parts"]
 
 _FOOTERS_AT_ONCE = 8
 
@@ -55,19 +56,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     CorruptFileError
         If a file is cut short or damaged, as far as its footer tells.
     """
-
-    def footer(part: Part) -> tuple[int, Mapping[str, Any], str]:
-        with (
-            reading(part.url, "ORC"),
-            open_input(part.url, options.storage_options) as stream,
-        ):
-            file = orc.ORCFile(stream)
-            # In here, since names are decoded only now and may be damaged.
-            types = {field.name: field.type for field in file.schema}
-            return file.nrows, types, tail_of(stream)
-
-    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-        found = list(pool.map(footer, parts))
+    found = _footers(parts, options)
     footers = [here[:2] for here in found]
     parts = [part.with_tail(here[2]) for part, here in zip(parts, found, strict=True)]
     columns = resolve_columns(options, footers[0][1], parts[0])
@@ -88,3 +77,32 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
             )
         )
     return partitions
+
+
+def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+    """Tell columns and rows of ORC files; their footers are read."""
+    found = _footers(parts, options)
+    types: dict[str, str] = {}
+    for _, kinds, _ in found:
+        for name, kind in kinds.items():
+            types.setdefault(name, type_in_words(kind))
+    return Look(types=types, rows=[rows for rows, _, _ in found])
+
+
+def _footers(
+    parts: Sequence[Part], options: SourceOptions
+) -> list[tuple[int, Mapping[str, Any], str]]:
+    """Return of each file what tells its rows, its types, and the digest of its end."""
+
+    def footer(part: Part) -> tuple[int, Mapping[str, Any], str]:
+        with (
+            reading(part.url, "ORC"),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            file = orc.ORCFile(stream)
+            # In here, since names are decoded only now and may be damaged.
+            types = {field.name: field.type for field in file.schema}
+            return file.nrows, types, tail_of(stream)
+
+    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+        return list(pool.map(footer, parts))

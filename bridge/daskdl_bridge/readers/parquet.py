@@ -13,10 +13,11 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader
 from daskdl_bridge.readers.keys import as_instants, with_key_type
+from daskdl_bridge.readers.look import Look, type_in_words
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
-__all__ = ["ParquetReader", "open_parts"]
+__all__ = ["ParquetReader", "look_at_parts", "open_parts"]
 
 # The block size of HDFS, and so the usual size of Spark's files: those stay whole.
 _LARGE_BYTES = 128 << 20
@@ -81,17 +82,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     CorruptFileError
         If a file is cut short or damaged, as far as its footer tells.
     """
-
-    def footer(part: Part) -> tuple[Any, Mapping[str, Any], str]:
-        with (
-            reading(part.url, "Parquet"),
-            open_input(part.url, options.storage_options) as stream,
-        ):
-            file = pq.ParquetFile(stream)
-            return file.metadata, _types(file), tail_of(stream)
-
-    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-        found = list(pool.map(footer, parts))
+    found = _footers(parts, options)
     footers = [here[:2] for here in found]
     parts = [part.with_tail(here[2]) for part, here in zip(parts, found, strict=True)]
     columns = resolve_columns(options, footers[0][1], parts[0])
@@ -115,6 +106,33 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
                 )
             )
     return partitions
+
+
+def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+    """Tell columns and rows of Parquet files; their footers are read."""
+    found = _footers(parts, options)
+    types: dict[str, str] = {}
+    for _, kinds, _ in found:
+        for name, kind in kinds.items():
+            types.setdefault(name, type_in_words(kind))
+    return Look(types=types, rows=[metadata.num_rows for metadata, _, _ in found])
+
+
+def _footers(
+    parts: Sequence[Part], options: SourceOptions
+) -> list[tuple[Any, Mapping[str, Any], str]]:
+    """Return of each file what tells its rows, its types, and the digest of its end."""
+
+    def footer(part: Part) -> tuple[Any, Mapping[str, Any], str]:
+        with (
+            reading(part.url, "Parquet"),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            file = pq.ParquetFile(stream)
+            return file.metadata, _types(file), tail_of(stream)
+
+    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+        return list(pool.map(footer, parts))
 
 
 def _types(file: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from daskdl.data.columns import check_columns_named, columns_of, examples_from_c
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, Source, SourceOptions
+from daskdl.data.sources.unused import refuse_unused
 from daskdl.errors import ColumnError, DataError, OptionError, ShapeError
 
 __all__ = ["ArrayChunk", "DaskSources", "FrameChunk", "array_chunks"]
@@ -52,6 +53,7 @@ class DaskSources:
                 f"DaskSources: format must be None for Dask collections, got "
                 f"{options.format!r}."
             )
+        refuse_unused("DaskSources", "Dask collections", options)
         if _is_frame(data):
             return Source("dask data frame", _frame_partitions(data, options))
         arrays = (data,) if _is_array(data) else data

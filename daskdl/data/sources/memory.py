@@ -1,5 +1,6 @@
 """Data sets and arrays that the caller holds in memory."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -10,6 +11,7 @@ from daskdl.data.examples import checked_features
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, Source, SourceOptions
+from daskdl.data.sources.unused import refuse_unused
 from daskdl.errors import DataError, OptionError
 
 __all__ = ["MemoryPartition", "MemorySources"]
@@ -95,6 +97,7 @@ def _is_pair(data: Any) -> bool:
 
 
 def _check_options(options: SourceOptions) -> None:
+    refuse_unused("MemorySources", "data in memory", options)
     for option in _COLUMN_OPTIONS:
         if getattr(options, option) is not None:
             raise OptionError(
@@ -130,7 +133,19 @@ def _source(
     for who, examples in datasets:
         _check_examples(who, examples, options)
     partitions = tuple(MemoryPartition(who, item, options) for who, item in datasets)
-    return Source(name, partitions, minibatches=minibatches, in_memory=True)
+    return Source(
+        name,
+        partitions,
+        minibatches=minibatches,
+        in_memory=True,
+        class_names=_label_names(examples for _, examples in datasets),
+    )
+
+
+def _label_names(datasets: Iterable[_Examples]) -> tuple[str, ...] | None:
+    """Return the names that all data sets have for their labels, if they have any."""
+    names = {getattr(one, "label_names", None) for one in datasets} - {None}
+    return names.pop() if len(names) == 1 else None
 
 
 def _check_examples(name: str, examples: _Examples, options: SourceOptions) -> None:

@@ -8,13 +8,14 @@ points of the group ``daskdl.sources``, so that other packages can add theirs.
 import importlib.metadata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from daskdl.checks import check_count, check_one_of, check_positive, some
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.text_options import check_text_options
+from daskdl.data.sources.unused import refuse_for_open
 from daskdl.errors import OptionError
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "SourceOpener",
     "SourceOptions",
     "open_source",
+    "opened_by",
 ]
 
 Columns: TypeAlias = str | tuple[str, ...]
@@ -270,16 +272,26 @@ class Source:
         True: the partitions carry their arrays. They are scanned where they are, and
         minibatch k goes to worker k mod n, so that the order of training is that of
         one process.
+    class_names : tuple of str, optional
+        Of the labels, if what is stored names them; in the order of their numbers.
+    options : SourceOptions, optional
+        Those that `open_source` opened it with.
     """
 
     name: str
     partitions: tuple[Partition, ...]
     minibatches: bool = False
     in_memory: bool = False
+    class_names: tuple[str, ...] | None = None
+    options: SourceOptions | None = None
 
 
 class SourceOpener(Protocol):
-    """What an entry point of ``daskdl.sources`` names: an object or a class."""
+    """What an entry point of ``daskdl.sources`` names: an object or a class.
+
+    It may have `look`, which takes what `open` takes and returns a
+    :class:`~daskdl.data.sources.stored.Stored`, for ``daskdl inspect``.
+    """
 
     def accepts(self, data: Any) -> bool:
         """Say whether this opener knows that kind of data, without reading any."""
@@ -294,9 +306,9 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
     Parameters
     ----------
     data : Source, DataSet, MultiDataSet, list of them, arrays, collection or path
-        A `Source` is open already; of the options it heeds `pre_processor` only. All
-        else goes to the first entry point that accepts it, in order of their names,
-        ``path`` last.
+        A `Source` is open already: `pre_processor` follows on its own, and options
+        that had to be given when it was opened are refused. All else goes to the first
+        entry point that accepts it, in order of their names, ``path`` last.
     options : SourceOptions, optional
         The defaults if not given.
 
@@ -307,10 +319,14 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
     Raises
     ------
     OptionError
-        If no source accepts the data.
+        If no source accepts the data, or an option means nothing for them.
     """
     options = SourceOptions() if options is None else options
-    source = data if isinstance(data, Source) else _opened(data, options)
+    if isinstance(data, Source):
+        refuse_for_open(data, options)
+        source = data
+    else:
+        source = replace(opened_by(data).open(data, options), options=options)
     if not options.pre_processor:
         return source
     # Normalizers learn from sources, and preprocessors are made of normalizers.
@@ -319,10 +335,17 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
     return pre_processed(source, options.pre_processor)
 
 
-def _opened(data: Any, options: SourceOptions) -> Source:
+def opened_by(data: Any) -> SourceOpener:
+    """Return what opens the data, without opening them.
+
+    Raises
+    ------
+    OptionError
+        If no source accepts them.
+    """
     for opener in _openers():
         if opener.accepts(data):
-            return opener.open(data, options)
+            return opener
     raise OptionError(
         "open_source: data must be a path, paths, DataSets, a pair of arrays, or a "
         f"Dask or xarray collection, got {_described(data)}."

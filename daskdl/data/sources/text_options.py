@@ -6,7 +6,23 @@ from typing import Any
 from daskdl.checks import check_type
 from daskdl.errors import OptionError
 
-__all__ = ["check_text_options", "delimiter_of"]
+__all__ = ["TEXT_OPTIONS", "check_text_options", "delimiter_of"]
+
+TEXT_OPTIONS = (
+    "header",
+    "delimiter",
+    "quote",
+    "escape",
+    "char_to_escape_quote_escaping",
+    "null_value",
+    "empty_value",
+    "comment",
+    "encoding",
+    "multi_line",
+    "ignore_leading_white_space",
+    "ignore_trailing_white_space",
+)
+"""Those that say how text becomes cells."""
 
 _WHO = "SourceOptions"
 

@@ -6,7 +6,7 @@ again on the worker, which reads its rows and nothing else.
 
 import importlib.util
 import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from daskdl.data.labelled import check_dimension, sample_dimension, variable_val
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.dask import array_chunks
 from daskdl.data.sources.source import Partition, Source, SourceOptions
+from daskdl.data.sources.stored import Stored
+from daskdl.data.sources.unused import refuse_unused
 from daskdl.errors import DataError, MissingExtraError, OptionError, SourceNotFoundError
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class XarraySources:
             If nothing is stored at the path.
         """
         check_columns_named("XarraySources", options)
+        refuse_unused("XarraySources", "labelled arrays", options, ("sample_dim",))
         if _is_dataset(data):
             _check_format(options, None)
             return _open_dataset(data, options)
@@ -76,6 +79,22 @@ class XarraySources:
             for start in range(0, max(1, rows), step)
         )
         return Source(path, partitions)
+
+    def look(self, data: Any, options: SourceOptions) -> Stored:
+        """Tell the variables of what is stored at a path.
+
+        Raises
+        ------
+        As `open`, but for the columns.
+        """
+        path, engine = os.fspath(data), str(_engine_of(data))
+        _check_format(options, engine)
+        with _opened(path, engine, options) as ds:
+            columns = {
+                str(name): f"{ds[name].dtype} ({_in_words(ds[name].sizes)})"
+                for name in ds.data_vars
+            }
+        return Stored(name=path, columns=columns, parts=((path, None),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +247,10 @@ def _check_format(options: SourceOptions, engine: str | None) -> None:
             f"XarraySources: format must be one of {sorted(_FORMATS)} that agrees with "
             f"the ending of the path, or None, got {options.format!r}."
         )
+
+
+def _in_words(sizes: Mapping[Any, int]) -> str:
+    return ", ".join(f"{dim}: {size}" for dim, size in sizes.items())
 
 
 def _is_dataset(data: Any) -> bool:

@@ -3,16 +3,12 @@
 import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.orc
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from daskdl.cli import bare_configuration
 from daskdl.cli.job_file import load_job
 from daskdl.cli.main import main
-from daskdl.cli.stored_columns import stored_columns
 from daskdl.nn.build import build_network
 from tests.unit.formats import onnx_graphs
 
@@ -209,44 +205,6 @@ def test_nothing_is_refused(runner, tmp_path):
     )
 
 
-def test_a_vector_of_spark_is_told_by_its_name(tmp_path):
-    fields = ("type", "size", "indices", "values")
-    vector = dict.fromkeys(fields, 1)
-    pq.write_table(pa.table({"v": [vector]}), tmp_path / "a.parquet")
-    assert stored_columns(str(tmp_path)) == {"v": "vector"}
-
-
-def test_columns_of_orc_are_told(tmp_path):
-    pyarrow.orc.write_table(pa.table({"a": [1]}), tmp_path / "part-0.orc")
-    assert stored_columns(str(tmp_path)) == {"a": "int64"}
-
-
-def test_columns_of_csv_are_told(tmp_path):
-    (tmp_path / "part-0.csv").write_text("a,b\n1,2\n")
-    assert list(stored_columns(str(tmp_path))) == ["a", "b"]
-
-
-def test_byte_order_mark_is_no_part_of_the_first_column(tmp_path):
-    (tmp_path / "part-0.csv").write_text("\ufeffa,b\n1,2\n", "utf-8")
-    assert list(stored_columns(str(tmp_path))) == ["a", "b"]
-
-
-def test_columns_of_json_are_told(tmp_path):
-    (tmp_path / "part-0.json").write_text('{"a": 1, "b": 2}\n{"a": 3}\n')
-    assert list(stored_columns(str(tmp_path))) == ["a", "b"]
-
-
-def test_markers_are_not_data(tmp_path):
-    (tmp_path / "_SUCCESS").touch()
-    (tmp_path / "k=1").mkdir()
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "k=1" / "part-0.parquet")
-    assert stored_columns(str(tmp_path)) == {"a": "int64"}
-
-
-def test_an_empty_directory_has_no_columns(tmp_path):
-    assert stored_columns(str(tmp_path)) == {}
-
-
 def test_json_tells_of_a_path_without_anything(facts_of, tmp_path):
     assert facts_of(tmp_path / "no")["exit_code"] == 2
 
@@ -287,4 +245,4 @@ def test_damaged_columns_are_bad_input(runner, tmp_path, ending):
     (tmp_path / f"x.{ending}").write_bytes(b"no columns")
     result = runner.invoke(main, ["inspect", str(tmp_path / f"x.{ending}")])
     assert result.exit_code == 2
-    assert f"must be a whole {ending} file" in result.stderr
+    assert f"must be a whole {ending} file" in result.stderr.lower()

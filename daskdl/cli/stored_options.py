@@ -1,0 +1,82 @@
+"""``--option KEY=VALUE``: how data are stored, with the keys of a job's ``data``."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from daskdl.checks import check_one_of
+from daskdl.cli.job import SOURCE_OPTIONS, Data
+from daskdl.errors import OptionError
+from daskdl.nn.conf.yaml import load_yaml
+
+__all__ = ["TEXTS", "stored_options", "text_of"]
+
+# These have options of their own on the command line.
+_ELSEWHERE = {
+    "features": "--features",
+    "label": "--label",
+    "key": "--key",
+    "format": "--format",
+    "require_success": "--unfinished",
+}
+_KEYS = tuple(name for name in SOURCE_OPTIONS if name not in _ELSEWHERE)
+
+TEXTS = frozenset(
+    {
+        "char_to_escape_quote_escaping",
+        "comment",
+        "delimiter",
+        "empty_value",
+        "encoding",
+        "escape",
+        "null_value",
+        "quote",
+    }
+)
+"""Keys whose value is text: single characters mostly, which mean something in YAML."""
+
+
+def stored_options(pairs: Iterable[str]) -> dict[str, Any]:
+    """Return the options of sources that the command line names.
+
+    Parameters
+    ----------
+    pairs : iterable of str
+        ``key=value``; values are YAML, or text as it stands for those of `TEXTS`.
+
+    Raises
+    ------
+    OptionError
+        If a key is unknown or its value wrong.
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        key, separator, text = pair.partition("=")
+        if not separator:
+            raise OptionError(f"--option: must be KEY=VALUE, got {pair!r}.")
+        if key in _ELSEWHERE:
+            raise OptionError(
+                f"--option: {key} must be given as {_ELSEWHERE[key]} where the command "
+                f"has it, got {pair!r}."
+            )
+        check_one_of("--option", "KEY", key, _KEYS)
+        values[key] = text_of(text) if key in TEXTS else load_yaml(text, pair)
+    try:
+        checked = Data(train="data", **values)
+    except OptionError as error:
+        text = re.sub("^Data\\.", "--option: ", str(error), flags=re.MULTILINE)
+        raise OptionError(text) from None
+    return {key: getattr(checked, key) for key in values}
+
+
+def text_of(text: str) -> str:
+    """Return the text that YAML makes of some, or as it stands if it makes none of it.
+
+    In YAML a bare ``|`` or ``#`` is no text, nor is ``null``.
+    """
+    try:
+        value = load_yaml(text, text)
+    except OptionError:
+        return text
+    is_text = isinstance(value, str) and (value or text in ("''", '""'))
+    return value if is_text else text
