@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from daskdl.data.fingerprint import Fingerprint, fingerprint_of, modified
 from daskdl.data.store import kind_of
 from daskdl.data.tries import tried
 from daskdl.errors import DataError, UnfinishedJobError
-from daskdl_bridge.fingerprint import Fingerprint, fingerprint_of, modified
 from daskdl_bridge.partition_values import (
     PartitionValue,
     partition_texts,

@@ -42,10 +42,7 @@ def open_for(
         What can be refused without reading the data through: a path, a column, an
         option that was given and means nothing.
     """
-    source, unused = _opened(network, paths, options)
-    if unused is not None and not set(given).isdisjoint(unused.options):
-        raise unused
-    return source
+    return _opened(network, paths, options, given)[0]
 
 
 def open_job_data(network: Network[Any], data: Data) -> tuple[Source, Source | None]:
@@ -70,7 +67,10 @@ def open_job_data(network: Network[Any], data: Data) -> tuple[Source, Source | N
 
 
 def _opened(
-    network: Network[Any], paths: _Paths, options: SourceOptions
+    network: Network[Any],
+    paths: _Paths,
+    options: SourceOptions,
+    given: Collection[str] = (),
 ) -> tuple[Source, UnusedOptionError | None]:
     """Open data, without options that mean nothing for them; return which these are."""
     data = paths if isinstance(paths, str) else list(paths)
@@ -78,5 +78,7 @@ def _opened(
     try:
         return open_source(data, options), None
     except UnusedOptionError as error:
+        if not set(given).isdisjoint(error.options):
+            raise
         fitting = replace(options, **without_options(options, error.options))
         return open_source(data, fitting), error

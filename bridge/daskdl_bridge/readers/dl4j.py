@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.file_batch import dataset_of_bytes, entries_of_files
+from daskdl.data.fingerprint import Fingerprint
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
 from daskdl.data.zip_files import ZipEntries
 from daskdl.errors import OptionError
-from daskdl_bridge.fingerprint import Fingerprint, unchanged
+from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from daskdl.data.fingerprint import tail_of
 from daskdl.data.sources.source import SourceOptions
-from daskdl_bridge.fingerprint import tail_of
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader

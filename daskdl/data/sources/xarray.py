@@ -7,7 +7,7 @@ again on the worker, which reads its rows and nothing else.
 import importlib.util
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from daskdl.data.columns import check_columns_named, columns_of, examples_from_columns
 from daskdl.data.dataset import DataSet
 from daskdl.data.files import is_local, open_input
+from daskdl.data.filesystems import filesystem
+from daskdl.data.fingerprint import Fingerprint, fingerprint_of, unchanged
 from daskdl.data.labelled import check_dimension, sample_dimension, variable_values
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.dask import array_chunks
 from daskdl.data.sources.source import Partition, Source, SourceOptions
 from daskdl.data.sources.stored import Stored
 from daskdl.data.sources.unused import refuse_unused
+from daskdl.data.store import naming
 from daskdl.errors import DataError, MissingExtraError, OptionError, SourceNotFoundError
 
 if TYPE_CHECKING:
@@ -74,8 +77,11 @@ class XarraySources:
             dim = _dimension(ds, options, name=path)
             rows = ds.sizes[dim]
             step = _stored_step(ds, dim, options)
+        listed = _fingerprint(path, engine, options)
         partitions = tuple(
-            StoredPartition(path, engine, dim, start, min(rows, start + step), options)
+            StoredPartition(
+                *(path, engine, dim, start, min(rows, start + step), options, listed)
+            )
             for start in range(0, max(1, rows), step)
         )
         return Source(path, partitions)
@@ -118,7 +124,10 @@ class LabelledPartition(Partition):
 
 @dataclass(frozen=True, eq=False)
 class StoredPartition(Partition):
-    """Rows `start` to `stop` of what is stored at a path."""
+    """Rows `start` to `stop` of what is stored at a path.
+
+    With the fingerprint of the file; a Zarr store, which is many files, has none.
+    """
 
     path: str
     engine: str
@@ -126,6 +135,7 @@ class StoredPartition(Partition):
     start: int
     stop: int
     options: SourceOptions
+    fingerprint: Fingerprint | None = None
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -139,9 +149,27 @@ class StoredPartition(Partition):
 
     def load(self) -> DataSet | MultiDataSet:
         """Open the store and read these rows; see `Partition.load`."""
-        with _opened(self.path, self.engine, self.options) as ds:
+        with (
+            self._unchanged(),
+            _opened(self.path, self.engine, self.options) as ds,
+        ):
             chosen = ds.isel({self.dim: slice(self.start, self.stop)})
             return _examples(chosen, self.dim, self.options, name=self.name)
+
+    def _unchanged(self) -> AbstractContextManager[None]:
+        if self.fingerprint is None:
+            return nullcontext()
+        fs, path = filesystem(self.path, self.options.storage_options)
+        return unchanged(fs, path, self.path, self.fingerprint)
+
+
+def _fingerprint(path: str, engine: str, options: SourceOptions) -> Fingerprint | None:
+    if engine == "zarr":
+        return None
+    fs, inside = filesystem(path, options.storage_options)
+    fs.invalidate_cache(inside)
+    with naming(path):
+        return fingerprint_of(fs, fs.info(inside))
 
 
 def _open_dataset(ds: "xr.Dataset", options: SourceOptions) -> Source:

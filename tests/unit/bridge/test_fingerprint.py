@@ -12,10 +12,10 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.file_batch import FileBatch
+from daskdl.data.fingerprint import Fingerprint
 from daskdl.data.plan import plan_minibatches
 from daskdl.data.reader import MinibatchReader
 from daskdl.errors import ChangedFileError, CorruptFileError, SourceNotFoundError
-from daskdl_bridge.fingerprint import Fingerprint
 from tests.unit.bridge.table_files import open_path
 
 COLUMNS = {"features": "a", "label": "label"}

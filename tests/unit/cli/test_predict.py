@@ -3,10 +3,12 @@
 import contextlib
 
 import pytest
+import yaml
 
 from daskdl.cli.job_file import load_job
 from daskdl.cli.main import main
 from daskdl.cluster import connect as connecting
+from daskdl.errors import OptionError
 from daskdl.nn.build import build_network
 
 
@@ -62,3 +64,89 @@ def test_bad_input_is_refused(runner, folder, arguments, message):
 def test_a_refused_prediction_leaves_no_output(runner, folder):
     runner.invoke(main, [*PREDICT, "--key", "ids", "--output", "o"])
     assert not (folder / "o").exists()
+
+
+@pytest.fixture
+def csv_folder(folder):
+    """The same with data whose cells a semicolon parts, and a comma in numbers."""
+    rows = ["id;x;x1;x2;y", *(f"{i};1;2;3;{i % 2}" for i in range(4))]
+    (folder / "data.csv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+COLUMNS = ["--features", "x", "--features", "x1", "--features", "x2"]
+COMMANDS = {
+    "evaluate": ["evaluate", "model.safetensors", "data.csv", "--label", "y"],
+    "predict": [
+        "predict",
+        "model.safetensors",
+        "data.csv",
+        "--key",
+        "id",
+        "--output",
+        "o",
+    ],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_wrong_delimiter_is_told_with_what_to_give(runner, csv_folder, command):
+    result = runner.invoke(main, [*COMMANDS[command], *COLUMNS])
+    assert "on the command line --option delimiter=';'" in result.stderr
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["delimiter=;"], "a cluster was started"),
+        (["delimiter=;", "header=false"], "column 'x' must exist"),
+        (["delimeter=;"], "Did you mean 'delimiter'?"),
+        (["header=perhaps"], "--option: header: must be true or false"),
+        (["sample_dim=x"], "options must mean something for csv files"),
+    ],
+)
+def test_options_say_how_data_are_stored(
+    runner, csv_folder, monkeypatch, command, options, message
+):
+    def connect(options):
+        raise OptionError("a cluster was started")
+
+    monkeypatch.setattr(connecting, "connect", connect)
+    words = [word for option in options for word in ("--option", option)]
+    result = runner.invoke(main, [*COMMANDS[command], *COLUMNS, *words])
+    assert message in result.stderr
+
+
+def test_options_of_the_training_are_left_where_they_mean_nothing(
+    runner, folder, monkeypatch
+):
+    """A network that learnt from CSV predicts Parquet."""
+
+    def connect(options):
+        raise OptionError("a cluster was started")
+
+    monkeypatch.setattr(connecting, "connect", connect)
+    job = (folder / "job.yaml").read_text()
+    (folder / "job.yaml").write_text(job.replace("data:", "data:\n  delimiter: ';'", 1))
+    result = runner.invoke(main, [*PREDICT, "--key", "id", "--output", "o"])
+    assert "a cluster was started" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "inspect"])
+def test_an_option_that_no_data_of_a_job_heed_is_refused(runner, folder, command):
+    job = (folder / "job.yaml").read_text()
+    (folder / "job.yaml").write_text(job.replace("data:", "data:\n  delimiter: ';'", 1))
+    result = runner.invoke(main, [command, "job.yaml"])
+    assert "options must mean something for parquet files" in result.stderr
+    assert result.exit_code == 2
+
+
+def test_an_option_that_some_data_of_a_job_heed_is_none_of_the_others(runner, folder):
+    (folder / "test.csv").write_text("x;y\n1;0\n")
+    values = yaml.safe_load((folder / "job.yaml").read_text())
+    values["data"].update(test="test.csv", delimiter=";")
+    (folder / "job.yaml").write_text(yaml.safe_dump(values))
+    result = runner.invoke(main, ["inspect", "job.yaml"])
+    assert (result.exit_code, result.stderr) == (0, "")

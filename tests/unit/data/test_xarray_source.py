@@ -1,3 +1,4 @@
+import os
 import pickle
 
 import numpy as np
@@ -7,6 +8,7 @@ import xarray as xr
 from daskdl.data.dataset import DataSet
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import (
+    ChangedFileError,
     ColumnError,
     DataError,
     MissingExtraError,
@@ -296,3 +298,23 @@ def test_columns_and_masks_come_from_labelled_variables():
 def test_labelled_images_do_not_stand_side_by_side():
     with pytest.raises(ColumnError, match=r"'image' must have at most one dimension"):
         DataSet.from_xarray(weather(), features=["image", "wind"], sample_dim="time")
+
+
+def test_a_file_that_is_rewritten_is_refused(tmp_path):
+    path = stored(tmp_path, "netcdf")
+    (part,) = source(str(path)).partitions
+    part.load()
+    changed = weather()
+    changed["image"] = changed["image"] + 1
+    changed.to_netcdf(path, engine="h5netcdf")
+    os.utime(path, (1, 1))
+    with pytest.raises(ChangedFileError, match=r"weather\.nc: must stay as it was"):
+        part.load()
+
+
+def test_a_file_that_is_damaged_meanwhile_is_told_as_rewritten(tmp_path):
+    path = stored(tmp_path, "netcdf")
+    (part,) = source(str(path)).partitions
+    path.write_bytes(b"no numbers")
+    with pytest.raises(ChangedFileError, match=r"its size is 10 bytes after"):
+        part.load()

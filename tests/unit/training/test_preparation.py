@@ -1,5 +1,7 @@
 """Whatever cannot be trained is refused before anything is."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -247,3 +249,59 @@ def test_images_of_a_size_left_open_are_as_large_as_they_come(rng):
     )
     images = DataSet(rng.standard_normal((6, 2, 5, 4)), np.eye(2)[[0, 1, 0, 1, 0, 1]])
     assert prepare(network, images, batch_size=3).source.partitions[0].rows == 6
+
+
+def label_of_spark(kind, names):
+    """Return a schema as Spark writes it beside Parquet's own."""
+    attribute = {"ml_attr": {"type": kind, "name": "label", "vals": names}}
+    fields = [
+        {"name": "features", "metadata": {}},
+        {"name": "label", "metadata": attribute},
+    ]
+    row = json.dumps({"type": "struct", "fields": fields})
+    return {"org.apache.spark.sql.parquet.row.metadata": row}
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "taken"),
+    [
+        ("nominal", ["cat", "dog", "emu"], ("cat", "dog", "emu")),
+        ("binary", ["cat", "dog", "emu"], ("cat", "dog", "emu")),
+        ("nominal", ["cat", "dog"], None),
+        ("nominal", ["cat", "cat", "emu"], None),
+        ("nominal", [1, 2, 3], None),
+        ("nominal", None, None),
+        ("numeric", ["cat", "dog", "emu"], None),
+    ],
+)
+def test_names_that_spark_left_name_the_classes(network, tmp_path, kind, stored, taken):
+    columns = {"features": [[1.0] * 5, [2.0] * 5], "label": [0.0, 2.0]}
+    table = pa.table(columns).replace_schema_metadata(label_of_spark(kind, stored))
+    pq.write_table(table, tmp_path / "x.parquet")
+    prepare(network, str(tmp_path / "x.parquet"), batch_size=2)
+    assert network.class_names == taken
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"fields": 3}', '{"fields": [{}]}'])
+def test_what_spark_left_may_be_anything(network, tmp_path, text):
+    columns = {"features": [[1.0] * 5], "label": [0.0]}
+    extra = {"org.apache.spark.sql.parquet.row.metadata": text}
+    table = pa.table(columns).replace_schema_metadata(extra)
+    pq.write_table(table, tmp_path / "x.parquet")
+    prepare(network, str(tmp_path / "x.parquet"), batch_size=2)
+    assert network.class_names is None
+
+
+def test_names_of_data_sets_name_the_classes(network, examples):
+    data = examples(6)
+    data.label_names = ("cat", "dog", "emu")
+    prepare(network, data, batch_size=2)
+    assert network.class_names == ("cat", "dog", "emu")
+
+
+def test_names_that_the_network_has_stay(network, examples):
+    network.class_names = ["x", "y", "z"]
+    data = examples(6)
+    data.label_names = ("cat", "dog", "emu")
+    prepare(network, data, batch_size=2)
+    assert network.class_names == ("x", "y", "z")
