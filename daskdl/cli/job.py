@@ -173,7 +173,8 @@ class Data(Conf):
         tuple[str, ...] | None,
         Field(
             description="Names of the classes of the (first) output, in the order of "
-            "their numbers; kept in the model, printed by evaluations."
+            "their numbers; kept in the model, printed by evaluations. If not given, "
+            "those of `model`, else those that are stored with the labels."
         ),
     ] = None
     features_mask: Annotated[

@@ -1,5 +1,6 @@
 """Which file system a path or URL belongs to; stores of other packages plug in here."""
 
+import functools
 import importlib.metadata
 import os
 from typing import Any
@@ -9,7 +10,7 @@ import fsspec
 from daskdl.checks import check_type
 from daskdl.errors import MissingExtraError, OptionError
 
-__all__ = ["filesystem"]
+__all__ = ["filesystem", "plugged_in"]
 
 GROUP = "daskdl.filesystems"
 
@@ -46,8 +47,7 @@ def filesystem(
     check_type("filesystem", "path_or_url", path_or_url, str, os.PathLike)
     url = os.fspath(path_or_url)
     scheme, separator, _ = url.partition("://")
-    plugged_in = importlib.metadata.entry_points(group=GROUP, name=scheme)
-    for entry_point in plugged_in if separator else ():
+    for entry_point in plugged_in(scheme) if separator else ():
         fs, path = entry_point.load()(url, storage_options)
         return fs, path
     try:
@@ -59,3 +59,10 @@ def filesystem(
             f"{url}: the scheme must be one that fsspec knows, got {scheme!r}."
         ) from error
     return fs, path
+
+
+# Looking through what is installed takes some 30 ms, and every file comes along here.
+@functools.cache
+def plugged_in(scheme: str) -> tuple[importlib.metadata.EntryPoint, ...]:
+    """Return what is installed for URLs of a scheme."""
+    return tuple(importlib.metadata.entry_points(group=GROUP, name=scheme))

@@ -6,6 +6,7 @@ import fsspec
 import numpy as np
 import pytest
 
+from daskdl.data import filesystems
 from daskdl.data.dataset import DataSet
 from daskdl.data.filesystems import filesystem
 from daskdl.errors import OptionError
@@ -32,7 +33,9 @@ def plugged_in(monkeypatch, tmp_path):
         return ENTRY_POINTS(**wanted)
 
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    return asked
+    filesystems.plugged_in.cache_clear()
+    yield asked
+    filesystems.plugged_in.cache_clear()
 
 
 def test_a_url_of_the_scheme_goes_to_the_entry_point(plugged_in, tmp_path):
@@ -74,3 +77,18 @@ def test_an_unknown_scheme_is_an_option_to_mend():
 def test_what_is_no_path_is_refused():
     with pytest.raises(OptionError, match="path_or_url must be a str or PathLike"):
         filesystem(None)
+
+
+@pytest.mark.parametrize(("url", "scans"), [("plain", 0), ("memory://a/b", 1)])
+def test_what_is_installed_is_looked_through_once(monkeypatch, tmp_path, url, scans):
+    counted = []
+
+    def entry_points(**wanted):
+        counted.append(wanted)
+        return ENTRY_POINTS(**wanted)
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    filesystems.plugged_in.cache_clear()
+    for _ in range(3):
+        filesystem(url if "://" in url else tmp_path / url)
+    assert len(counted) == scans
