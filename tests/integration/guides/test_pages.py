@@ -70,6 +70,11 @@ def write_files(page, network, examples):
     if page == "docs/guide/dl4j.md":
         dl.DataSet(examples.features[:32], examples.labels[:32]).save("minibatch_0.bin")
         network.save("hdfs/models/churn.zip", format="dl4j")
+    if page == "docs/guide/data.md":
+        header = ";".join(["id", *(f"f{number}" for number in range(64))])
+        rows = np.column_stack([np.arange(8), examples.features[:8]]).tolist()
+        lines = [header, *(";".join(f"{cell:g}" for cell in row) for row in rows)]
+        Path("digits.csv").write_text("\n".join(lines))
     if page == "docs/guide/transfer-learning.md":
         network.save("hdfs/models/digits.zip", format="dl4j")
     if page == "docs/guide/models.md":
@@ -129,6 +134,7 @@ def on(*pages):
 CLAIMING = {
     "README.md",
     "docs/guide/bus.md",
+    "docs/guide/data.md",
     "docs/guide/dl4j.md",
     "docs/guide/models.md",
     "docs/guide/python.md",
@@ -198,6 +204,14 @@ def test_python_trains_in_one_process_and_on_a_cluster(page, place):
     data = dl.DataSet(page["features"], page["labels"])
     assert alone.evaluate(data).accuracy() > 0.9
     assert 0.9 < page["roc"].auc(0) <= 1
+
+
+@on("docs/guide/data.md")
+def test_data_are_read_as_the_options_say(page, place):
+    inspected = place.run("daskdl inspect digits.csv --option delimiter=';'")
+    assert list(inspected["columns"])[:2] == ["id", "f0"]
+    written = pq.read_table(place.text("/tmp/of-digits"))
+    assert sorted(written["id"].to_pylist()) == [str(number) for number in range(8)]
 
 
 @on("docs/guide/models.md")
