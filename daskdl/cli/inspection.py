@@ -1,6 +1,7 @@
 """What is at a path, in words and as facts: jobs, networks, runs, data."""
 
 import posixpath
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +26,7 @@ from daskdl.cli.stored_columns import stored_columns
 from daskdl.data.files import write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import Source, SourceOptions, open_source
-from daskdl.data.store import kind_of
+from daskdl.data.store import entries_of, info_of, kind_of
 from daskdl.errors import (
     CorruptFileError,
     DaskdlError,
@@ -76,10 +77,11 @@ def inspect_path(path: str) -> Inspection:
     """
     path = path.rstrip("/")
     fs, inside = filesystem(path)
-    kind = kind_of(fs, inside)
-    if kind is None:
+    info = info_of(fs, inside)
+    if info is None:
         raise SourceNotFoundError(f"{path}: must exist, nothing is there.")
-    _check_is_something(fs, inside, path)
+    _check_is_something(info, path)
+    kind = info["type"]
     if kind == "file" and is_bare_configuration(path):
         return _configuration(path)
     if path.endswith(_JOB_ENDINGS):
@@ -91,8 +93,7 @@ def inspect_path(path: str) -> Inspection:
     return _data(path)
 
 
-def _check_is_something(fs: Any, inside: str, path: str) -> None:
-    info = fs.info(inside)
+def _check_is_something(info: Mapping[str, Any], path: str) -> None:
     if info["type"] not in ("file", "directory"):
         raise DataError(f"{path}: must be a file or a directory, got a device or pipe.")
     if info["type"] == "file" and info["size"] == 0:
@@ -137,7 +138,7 @@ def _run(path: str, fs: Any, inside: str) -> Inspection:
     found = _model(path)
     found.kind = found.facts["kind"] = "run"
     found.facts["files"] = sorted(
-        posixpath.basename(entry) for entry in fs.ls(inside, detail=False)
+        posixpath.basename(entry) for entry in entries_of(fs, inside)
     )
     lines = [f"run {path}", "", found.text, "", "files: "]
     lines[-1] += ", ".join(found.facts["files"])

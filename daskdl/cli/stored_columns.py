@@ -7,6 +7,7 @@ import posixpath
 from typing import Any
 
 from daskdl.data.filesystems import filesystem
+from daskdl.data.store import entries_of, kind_of, naming
 from daskdl.errors import CorruptFileError
 
 __all__ = ["stored_columns"]
@@ -39,7 +40,7 @@ def stored_columns(path: str) -> dict[str, str]:
     if first is None:
         return {}
     ending = posixpath.splitext(first)[1]
-    with fs.open(first, "rb") as stream:
+    with naming(path), fs.open(first, "rb") as stream:
         if ending in (".parquet", ".orc"):
             return _of_schema(stream, ending, path)
         if ending == ".csv":
@@ -51,10 +52,10 @@ def stored_columns(path: str) -> dict[str, str]:
 
 def _first_file(fs: Any, path: str) -> str | None:
     """Return the first file that is no marker, below `partitionBy` folders too."""
-    if not fs.isdir(path):
+    if kind_of(fs, path) != "directory":
         return path
-    for entry in sorted(fs.ls(path, detail=False)):
-        if posixpath.basename(entry.rstrip("/")).startswith(("_", ".")):
+    for entry in sorted(entries_of(fs, path)):
+        if posixpath.basename(entry).startswith(("_", ".")):
             continue
         found = _first_file(fs, entry)
         if found is not None:
