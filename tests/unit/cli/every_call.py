@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from daskdl.cli.job_file import load_job
 from daskdl.cli.main import main
-from daskdl.errors import OutputError, StorageError
+from daskdl.errors import DaskdlError, OutputError, StorageError
 from daskdl.formats.load import load
 from daskdl.nn.build import build_network
 from tests.failing_calls import INTERRUPTS, FailingCalls, Failure, Killed
@@ -360,7 +360,7 @@ def sweep(place, command, failure, step=1):
             if result.exit_code != 0 and state not in place.gone_on_from:
                 check_next(place, command)
                 place.gone_on_from.add(state)
-        except Exception as error:
+        except (AssertionError, OSError, DaskdlError, KeyError) as error:
             what = f"call {number}, {call.name} of {call.path}, {failure.value}"
             done.problems.append(f"{what}: {type(error).__name__} {error}")
     return done
