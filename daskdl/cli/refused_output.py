@@ -1,13 +1,9 @@
 """What to say when a store does not let a directory for results be made."""
 
-import errno
-
-from daskdl.data.tries import in_words, is_lasting
+from daskdl.data.tries import in_words, is_full, is_lasting
 from daskdl.errors import DaskdlError, OptionError, OutputError
 
 __all__ = ["refused_output"]
-
-_FULL = (errno.EDQUOT, errno.ENOSPC)
 
 
 def refused_output(what: str, url: str, error: BaseException) -> DaskdlError:
@@ -28,8 +24,8 @@ def refused_output(what: str, url: str, error: BaseException) -> DaskdlError:
         The latter for a store that is full or does not answer, which the command line
         is not to blame for.
     """
-    is_full = getattr(error, "errno", None) in _FULL
-    kind = OptionError if is_lasting(error) and not is_full else OutputError
+    is_refusal = is_lasting(error) and not is_full(error)
+    kind = OptionError if is_refusal else OutputError
     return kind(
         f"{what} must be a directory that can be made and written, got {url} "
         f"({in_words(error)})."

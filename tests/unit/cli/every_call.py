@@ -337,16 +337,18 @@ class Sweep:
     problems: list[str] = dataclasses.field(default_factory=list)
 
 
-def sweep(place, command, failure, step=1):
-    """Let every call fail in turn, or each `step`-th."""
+def sweep(place, command, failure, most=None, only=None):
+    """Let every call fail in turn, about `most`, or those of one function."""
     done = Sweep()
     place.begin(command)
     place.calls.plan(None, 0)
     result = place.run(command.arguments)
     assert result.exit_code == 0, result.stderr
-    may_fail = [call.may_fail(failure) for call in place.calls.calls]
+    made = place.calls.calls
+    may_fail = [c.may_fail(failure) and only in (None, c.name) for c in made]
     done.calls = len(may_fail)
     numbers = [number for number, is_one in enumerate(may_fail, 1) if is_one]
+    step = 1 if most is None else max(1, len(numbers) // most)
     for number in numbers[::step]:
         place.begin(command)
         place.calls.plan(failure, number)
