@@ -111,4 +111,4 @@ def _names(fs: Any, path: str) -> list[str]:
 def _remove_if_empty(fs: Any, path: str) -> None:
     if kind_of(fs, path) is not None and not entries_of(fs, path):
         with contextlib.suppress(FileNotFoundError):  # stores without directories
-            fs.rmdir(path)
+            tried(f"{path}: removing it", lambda: fs.rmdir(path))
