@@ -9,7 +9,7 @@ import contextlib
 import logging
 from typing import Any
 
-from daskdl.data.store import entries_of, kind_of, move
+from daskdl.data.store import entries_of, kind_of, move, remove
 from daskdl.data.tries import BROKEN, tried
 
 __all__ = ["SUCCESS", "OutputDirectory"]
@@ -54,7 +54,7 @@ class OutputDirectory:
     def remove_temporary(self) -> None:
         """Remove what is no longer needed now that the output is finished."""
         try:
-            self._fs.rm(f"{self._path}/{_TEMPORARY}", recursive=True)
+            remove(self._fs, f"{self._path}/{_TEMPORARY}", recursive=True)
         except BROKEN as error:
             # Readers skip it, and the next job removes it.
             logger.warning("%s: _temporary must go, it does not: %s", self._path, error)
@@ -73,8 +73,7 @@ class OutputDirectory:
                 return
             self._put_back()
             for folder in found:
-                with contextlib.suppress(FileNotFoundError):
-                    fs.rm(folder, recursive=True)
+                remove(fs, folder, recursive=True)
             for folder in (f"{path}/{_TEMPORARY}", path):
                 _remove_if_empty(fs, folder)
         except BROKEN as error:
@@ -99,7 +98,7 @@ class OutputDirectory:
         if own and SUCCESS in names:
             return
         for name in own:
-            fs.rm(f"{path}/{name}")
+            remove(fs, f"{path}/{name}")
         back = _names(fs, self._replaced)
         for name in sorted(back, key=lambda name: name == SUCCESS):
             move(fs, f"{self._replaced}/{name}", f"{path}/{name}")
@@ -112,4 +111,4 @@ def _names(fs: Any, path: str) -> list[str]:
 def _remove_if_empty(fs: Any, path: str) -> None:
     if kind_of(fs, path) is not None and not entries_of(fs, path):
         with contextlib.suppress(FileNotFoundError):  # stores without directories
-            fs.rmdir(path)
+            tried(f"{path}: removing it", lambda: fs.rmdir(path))

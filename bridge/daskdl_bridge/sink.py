@@ -7,15 +7,16 @@ if it does not come so far. So no reader sees half an output, whoever died on th
 
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from daskdl.checks import some
 from daskdl.data.sinks import Sink
 from daskdl.data.store import entries_of, kind_of, move
-from daskdl.data.tries import BROKEN, in_words, tried
-from daskdl.errors import OptionError, OutputExistsError, StorageError
+from daskdl.data.tries import BROKEN, in_words, is_full, is_lasting, tried
+from daskdl.errors import DaskdlError, OptionError, OutputExistsError, StorageError
 from daskdl_bridge.output_directory import SUCCESS, OutputDirectory
 from daskdl_bridge.storage import filesystem, is_hidden, join_url, url_of
 from daskdl_bridge.writers.parquet import encode_parquet
@@ -94,10 +95,11 @@ class PathSink(Sink):
         if kind_of(fs, path) is not None:
             self._check_replaceable(fs, path)
             self._directory().put_back_all()
-        tried(
-            f"{self.url}: making it",
-            lambda: fs.makedirs(self._temporary(path), exist_ok=True),
-        )
+        with self._told("its directory must be made"):
+            tried(
+                f"{self.url}: making it",
+                lambda: fs.makedirs(self._temporary(path), exist_ok=True),
+            )
 
     def write_part(self, index: int, columns: Mapping[str, Any]) -> str:
         """Write a Parquet file under a temporary name, the whole again on error.
@@ -128,16 +130,9 @@ class PathSink(Sink):
         def write() -> str:
             return self._write(f"part-{index:05d}-{uuid.uuid4()}{ending}", data)
 
-        try:
+        with self._told(f"part {index} must be written"):
             what = f"{self.url}: writing part {index}"
             return tried(what, write, waits_s=self.retry_waits_s)
-        except (PermissionError, FileNotFoundError):
-            raise
-        except BROKEN as error:
-            raise StorageError(
-                f"{self.url}: part {index} must be written, the store does not take "
-                f"it: {in_words(error)}."
-            ) from error
 
     def commit(self, paths: Sequence[str]) -> list[str]:
         """Replace what is there by exactly these parts and mark the output as finished.
@@ -164,6 +159,15 @@ class PathSink(Sink):
             )
         fs, path = self._place()
         directory = self._directory()
+        with self._told("its parts must be moved there"):
+            final = self._moved(fs, path, directory, paths)
+            tried(f"{self.url}: finishing it", lambda: fs.touch(f"{path}/{SUCCESS}"))
+        directory.remove_temporary()
+        return final
+
+    def _moved(
+        self, fs: Any, path: str, directory: OutputDirectory, paths: Sequence[str]
+    ) -> list[str]:
         if self.overwrite:
             directory.stand_aside()
         # As Spark does: a file without rows only tells the schema.
@@ -173,13 +177,28 @@ class PathSink(Sink):
             name = f"part-{number:05d}-{self.run_id}-c000.snappy.parquet"
             move(fs, filesystem(temporary, self.storage_options)[1], f"{path}/{name}")
             final.append(join_url(self.url, name))
-        tried(f"{self.url}: finishing it", lambda: fs.touch(f"{path}/{SUCCESS}"))
-        directory.remove_temporary()
         return final
 
     def abort(self) -> None:
         """Remove what was written, and bring back what was there."""
         self._directory().put_back()
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """Name the output when a store breaks off.
+
+        What says plainly what is wrong, such as a missing permission, comes out as it
+        is.
+        """
+        try:
+            yield
+        except BROKEN as error:
+            is_plain = is_lasting(error) and not is_full(error)
+            if isinstance(error, DaskdlError) or is_plain:
+                raise
+            raise StorageError(
+                f"{self.url}: {what}, the store does not take it: {in_words(error)}."
+            ) from error
 
     def _directory(self) -> OutputDirectory:
         return OutputDirectory(*self._place(), self.run_id)

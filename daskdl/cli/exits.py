@@ -17,6 +17,7 @@ from daskdl.errors import (
     DaskdlError,
     DivergedError,
     OutputError,
+    OutputExistsError,
     StaleMessageError,
     StorageError,
 )
@@ -113,6 +114,9 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def _text(error: Exception) -> str:
+    if isinstance(error, OutputExistsError):
+        # The library's sentence, in the words of a command line.
+        return str(error).replace("overwrite=True", "--overwrite")
     if isinstance(error, DaskdlError):
         return str(error)
     return f"{type(error).__name__}: {error}. Use --debug for the traceback."

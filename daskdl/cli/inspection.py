@@ -28,7 +28,7 @@ from daskdl.data.files import write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.stored import look_at
-from daskdl.data.store import kind_of
+from daskdl.data.store import entries_of, info_of, kind_of
 from daskdl.errors import DataError, OptionError, SourceNotFoundError
 from daskdl.formats.diagram.drawing import network_svg
 from daskdl.formats.load import is_network
@@ -98,12 +98,13 @@ def inspect_path(
 def _found_at(path: str, how: Mapping[str, Any]) -> Inspection:
     options = SourceOptions(require_labels=False, require_success=False, **how)
     fs, inside = filesystem(path)
-    kind = kind_of(fs, inside)
-    if kind is None and _PATTERN.search(path):
+    info = info_of(fs, inside)
+    if info is None and _PATTERN.search(path):
         return _data(path, options)
-    if kind is None:
+    if info is None:
         raise SourceNotFoundError(f"{path}: must exist, nothing is there.")
-    _check_is_something(fs, inside, path)
+    _check_is_something(info, path)
+    kind = info["type"]
     if kind == "file" and is_bare_configuration(path):
         return _configuration(path)
     if path.endswith(_JOB_ENDINGS):
@@ -115,8 +116,7 @@ def _found_at(path: str, how: Mapping[str, Any]) -> Inspection:
     return _data(path, options)
 
 
-def _check_is_something(fs: Any, inside: str, path: str) -> None:
-    info = fs.info(inside)
+def _check_is_something(info: Mapping[str, Any], path: str) -> None:
     if info["type"] not in ("file", "directory"):
         raise DataError(f"{path}: must be a file or a directory, got a device or pipe.")
     if info["type"] == "file" and info["size"] == 0:
@@ -161,7 +161,7 @@ def _run(path: str, fs: Any, inside: str) -> Inspection:
     found = _model(path)
     found.kind = found.facts["kind"] = "run"
     found.facts["files"] = sorted(
-        posixpath.basename(entry) for entry in fs.ls(inside, detail=False)
+        posixpath.basename(entry) for entry in entries_of(fs, inside)
     )
     lines = [f"run {path}", "", found.text, "", "files: "]
     lines[-1] += ", ".join(found.facts["files"])

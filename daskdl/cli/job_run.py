@@ -7,7 +7,8 @@ from typing import Any
 from distributed import Client
 
 from daskdl.cli.figures import Figures, without_nan
-from daskdl.cli.job import Cluster, Job
+from daskdl.cli.job import Job
+from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_file import job_text
 from daskdl.cli.job_network import job_network
 from daskdl.cli.opening import open_job_data

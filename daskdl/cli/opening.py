@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from daskdl.cli.job import Data
+from daskdl.cli.job_data import Data
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.data.sources.unused import UnusedOptionError, without_options
 from daskdl.nn.network import Network

@@ -100,14 +100,10 @@ def command(
 
 def _check_output(url: str, *, overwrite: bool) -> None:
     """Refuse an output that exists now, not after the workers have started."""
+    from daskdl.cli.refused_output import refused_output
     from daskdl.data.sinks import open_sink
-    from daskdl.data.tries import BROKEN, in_words, is_lasting
-    from daskdl.errors import (
-        DaskdlError,
-        OptionError,
-        OutputError,
-        OutputExistsError,
-    )
+    from daskdl.data.tries import BROKEN
+    from daskdl.errors import DaskdlError, OutputExistsError
 
     sink = open_sink(url, overwrite=overwrite)
     try:
@@ -122,10 +118,6 @@ def _check_output(url: str, *, overwrite: bool) -> None:
     except BROKEN as error:
         if isinstance(error, DaskdlError):
             raise
-        kind = OptionError if is_lasting(error) else OutputError
-        raise kind(
-            "predict: --output must be a directory that can be made and written, got "
-            f"{url} ({in_words(error)})."
-        ) from error
+        raise refused_output("predict: --output", url, error) from error
     finally:
         sink.abort()

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from daskdl.data.store import entries_of, kind_of, move, renames_directories
+from daskdl.data.store import entries_of, kind_of, move, remove, renames_directories
 from daskdl.data.tries import BROKEN, tried
 
 __all__ = ["Replacement", "finish_broken_off", "unfinished_of"]
@@ -162,7 +162,7 @@ def _carry_over(fs: Any, aside: str, path: str, names: Sequence[str]) -> None:
 def _restore(fs: Any, aside: str, path: str, names: Sequence[str]) -> None:
     if kind_of(fs, aside) is not None:
         _copy_files(fs, aside, path, names)
-        fs.rm(aside, recursive=True)
+        remove(fs, aside, recursive=True)
 
 
 def _copy_files(fs: Any, source: str, target: str, names: Sequence[str]) -> None:
@@ -179,12 +179,7 @@ def _copy(fs: Any, source: str, target: str) -> None:
 def _remove_files(fs: Any, path: str, names: Any) -> None:
     for name in names:
         if kind_of(fs, f"{path}/{name}") is not None:
-            _remove(fs, f"{path}/{name}")
-
-
-def _remove(fs: Any, path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        tried(f"{path}: removing it", lambda: fs.rm(path))
+            remove(fs, f"{path}/{name}")
 
 
 def _mark_last(names: Sequence[str], mark: str) -> list[str]:

@@ -6,13 +6,14 @@ import posixpath
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from daskdl.cli.refused_output import refused_output
 from daskdl.cli.replacement import Replacement, finish_broken_off, unfinished_of
 from daskdl.cli.safekeeping import save_insisting
 from daskdl.data.files import is_local, write_output
 from daskdl.data.filesystems import filesystem
-from daskdl.data.store import kind_of
-from daskdl.data.tries import BROKEN, in_words, is_lasting, tried
-from daskdl.errors import DaskdlError, OptionError, OutputError, OutputExistsError
+from daskdl.data.store import entries_of, kind_of, remove
+from daskdl.data.tries import BROKEN, in_words
+from daskdl.errors import DaskdlError, OutputError, OutputExistsError
 
 __all__ = ["RunDirectory"]
 
@@ -88,8 +89,11 @@ class RunDirectory:
                 f"run: output must not exist yet, got {self.url}. "
                 "Choose another --output, or replace it with --overwrite."
             )
-        # A mistyped path must not cost somebody's data.
-        if kind_of(self._fs, f"{self._path}/{JOB}") is None:
+        # A mistyped path must not cost somebody's data. An empty directory is what is
+        # left of a run that was stopped as it took its place in a store that copies.
+        is_run = kind_of(self._fs, f"{self._path}/{JOB}") is not None
+        is_file = kind_of(self._fs, self._path) == "file"
+        if not is_run and (is_file or entries_of(self._fs, self._path)):
             raise OutputExistsError(
                 f"run: --overwrite must meet a run directory (with {JOB}), "
                 f"got {self.url}, which is something else. Choose another --output."
@@ -103,16 +107,12 @@ class RunDirectory:
         OptionError
             If the store does not let it be made.
         OutputError
-            If the store does not answer.
+            If the store is full, or does not answer.
         """
         try:
             self._replacement.make()
         except BROKEN as error:
-            kind = OptionError if is_lasting(error) else OutputError
-            raise kind(
-                f"run: output must be a directory that can be made and written, got "
-                f"{self.url} ({in_words(error)})."
-            ) from error
+            raise refused_output("run: output", self.url, error) from error
 
     def write(self, name: str, text: str) -> None:
         """Write a text file; it appears whole or not at all."""
@@ -144,7 +144,7 @@ class RunDirectory:
         """Remove a file if it is there, and the store lets it be removed."""
         path = f"{self._replacement.made}/{name}"
         with contextlib.suppress(*BROKEN):
-            tried(f"{path}: removing it", lambda: self._fs.rm(path))
+            remove(self._fs, path)
             self._kept.discard(name)
 
     @property
@@ -200,10 +200,12 @@ class RunDirectory:
         """Say which file it was that the store did not take."""
         try:
             yield
-        except DaskdlError:
-            raise
         except BROKEN as error:
+            if isinstance(error, DaskdlError) and not isinstance(error, OutputError):
+                raise
+            # Not what is kept under a temporary name: that goes with the directory.
+            cause = error.__cause__ or error
             raise OutputError(
                 f"run: {self.path(name)} must be written, the store does not take it: "
-                f"{in_words(error)}."
+                f"{in_words(cause)}."
             ) from error

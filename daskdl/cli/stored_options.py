@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from daskdl.checks import check_one_of
-from daskdl.cli.job import SOURCE_OPTIONS, Data
+from daskdl.cli.job_data import SOURCE_OPTIONS, Data
 from daskdl.errors import OptionError
 from daskdl.nn.conf.yaml import load_yaml
 

@@ -3,7 +3,7 @@
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Literal
 
 from daskdl.data.tries import BROKEN, in_words, is_lasting, tried
@@ -11,10 +11,12 @@ from daskdl.errors import DaskdlError, StorageError
 
 __all__ = [
     "entries_of",
+    "info_of",
     "is_one_of",
     "kind_of",
     "move",
     "naming",
+    "remove",
     "renames_directories",
 ]
 
@@ -49,16 +51,26 @@ def renames_directories(fs: Any) -> bool:
     return is_one_of(fs, *_RENAMING)
 
 
-def kind_of(fs: Any, path: str) -> Literal["file", "directory"] | None:
-    """Return what is at a path; None if there is nothing.
+def info_of(fs: Any, path: str) -> dict[str, Any] | None:
+    """Return what a store knows of a path; None if there is nothing.
 
     fsspec's ``exists`` takes it for nothing when a store does not answer, and whoever
     trusts that may write over what is there.
     """
     try:
         with naming(path):
-            info = tried(f"{path}: looking it up", lambda: fs.info(path))
+            info: dict[str, Any] = tried(
+                f"{path}: looking it up", lambda: fs.info(path)
+            )
     except (FileNotFoundError, NotADirectoryError):
+        return None
+    return info
+
+
+def kind_of(fs: Any, path: str) -> Literal["file", "directory"] | None:
+    """Return what is at a path; None if there is nothing."""
+    info = info_of(fs, path)
+    if info is None:
         return None
     return "directory" if info["type"] == "directory" else "file"
 
@@ -95,6 +107,12 @@ def move(fs: Any, source: str, target: str, *, overwrite: bool = False) -> None:
         _rename(fs, source, target, overwrite=overwrite)
 
     tried(f"{source}: moving it", once)
+
+
+def remove(fs: Any, path: str, *, recursive: bool = False) -> None:
+    """Remove what is at a path, if there is still something."""
+    with suppress(FileNotFoundError):
+        tried(f"{path}: removing it", lambda: fs.rm(path, recursive=recursive))
 
 
 def _rename(fs: Any, source: str, target: str, *, overwrite: bool) -> None:

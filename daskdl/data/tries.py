@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from fsspec.exceptions import FSTimeoutError
 
-__all__ = ["BROKEN", "in_words", "is_lasting", "tried"]
+__all__ = ["BROKEN", "in_words", "is_full", "is_lasting", "tried"]
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +59,11 @@ def is_lasting(error: BaseException) -> bool:
         PermissionError,
     )
     return isinstance(error, lasting) or getattr(error, "errno", None) in _LASTING
+
+
+def is_full(error: BaseException) -> bool:
+    """Tell whether there is no space: lasting, but no fault of the name."""
+    return getattr(error, "errno", None) in (errno.EDQUOT, errno.ENOSPC)
 
 
 def in_words(error: BaseException) -> str:

@@ -6,8 +6,11 @@ from dataclasses import fields
 import pytest
 from pydantic import ValidationError
 
-from daskdl.cli.job import Cluster, Data, Job, Training
+from daskdl.cli.job import Job
+from daskdl.cli.job_cluster import Cluster
+from daskdl.cli.job_data import Data
 from daskdl.cli.job_run import cluster_options
+from daskdl.cli.job_training import Training
 from daskdl.cluster.connect import ClusterOptions
 from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,

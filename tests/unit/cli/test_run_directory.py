@@ -55,6 +55,12 @@ def siblings(url):
     return [name for name in names(Path(url).parent) if name != Path(url).name]
 
 
+def test_an_empty_directory_is_replaced(tmp_path):
+    """A store that copies keeps it where a run was stopped as it took its place."""
+    (tmp_path / "out").mkdir()
+    assert RunDirectory(str(tmp_path / "out"), overwrite=True).check() is None
+
+
 def test_a_run_is_made_beside_its_place(directory, url):
     assert Path(directory.path(JOB)).read_text() == "x: 1"
     assert not Path(url).exists()

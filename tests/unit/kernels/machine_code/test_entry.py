@@ -1,8 +1,10 @@
 """Kernels that are kept on disk: they run without numba, alike in every process."""
 
+import errno
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,6 +109,16 @@ def test_damaged_code_is_compiled_again(cold):
     for path in folder.rglob("*.o"):
         path.write_bytes(path.read_bytes()[:-1])
     assert answer(start(folder)) == [True, bits]
+
+
+@pytest.mark.parametrize("call", ["write_bytes", "replace"])
+def test_code_that_cannot_be_kept_leaves_nothing_half(call, tmp_path, monkeypatch):
+    def fail(*arguments):
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(Path, call, fail)
+    machine_code.write_code(tmp_path / "kernel.o", b"code")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_cpu_has_files_of_its_own(cold):

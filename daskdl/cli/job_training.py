@@ -1,0 +1,121 @@
+"""The part of a job file that says how to train."""
+
+from dataclasses import fields
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from daskdl.cli.job_values import TypeWithOptions
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+    TrainingMaster,
+    training_master,
+)
+from daskdl.errors import OptionError
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.values import Conf, Count, Index, Positive
+
+__all__ = ["Training"]
+
+
+class Training(Conf):
+    """How the workers train together.
+
+    The keys below `shuffle` belong to the training master; those that are not given
+    have the master's own defaults, and those of the other master are refused.
+    """
+
+    master: Annotated[
+        Literal["shared", "averaging"],
+        Field(
+            description="shared: workers exchange compressed updates without waiting; "
+            "averaging: they average their parameters every few minibatches."
+        ),
+    ] = "shared"
+    epochs: Annotated[Count, Field(description="Passes over the training data.")] = 1
+    batch_size: Annotated[
+        Count | None,
+        Field(
+            description="Examples a minibatch, per worker; 32 if not given. Data that "
+            "are stored as minibatches keep theirs if not given."
+        ),
+    ] = None
+    shuffle: Annotated[
+        bool, Field(description="Deal the minibatches in a new order every epoch.")
+    ] = True
+    threshold_algorithm: Annotated[
+        TypeWithOptions | None,
+        Field(
+            description="shared: how the threshold of a message is chosen: adaptive, "
+            "target_sparsity or fixed, or a mapping with that `type` and its options."
+        ),
+    ] = None
+    residual_post_processor: Annotated[
+        TypeWithOptions | None,
+        Field(
+            description="shared: what happens to what was not sent: clipping or none, "
+            "or a mapping with that `type` and its options."
+        ),
+    ] = None
+    rounding: Annotated[
+        Literal["nearest", "down"] | None,
+        Field(
+            description="shared: send an element once it has reached half of the "
+            "threshold (nearest), or all of it, as DL4J does (down)."
+        ),
+    ] = None
+    averaging_frequency: Annotated[
+        Count | None,
+        Field(description="averaging: minibatches a worker between two averagings."),
+    ] = None
+    save_updater: Annotated[
+        bool | None, Field(description="averaging: average the updater state too.")
+    ] = None
+    worker_prefetch_num_batches: Annotated[
+        Index | None, Field(description="Minibatches that a worker reads ahead.")
+    ] = None
+    start_timeout_s: Annotated[
+        Positive | None, Field(description="Limit for the workers to start.")
+    ] = None
+    peer_timeout_s: Annotated[
+        Positive | None, Field(description="Limit for a peer that keeps silent.")
+    ] = None
+    idle_timeout_s: Annotated[
+        Positive | None, Field(description="Limit for the client between two epochs.")
+    ] = None
+    elastic: Annotated[
+        bool | None,
+        Field(description="Workers that join train from the next epoch on."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _check_master(self) -> "Training":
+        known = {field.name for field in fields(_MASTERS[self.master])}
+        for name in self._given():
+            if name not in known:
+                raise PathError(f"does not go with master {self.master!r}.", name)
+        try:
+            self.training_master()
+        except OptionError as error:
+            raise PathError(str(error).removeprefix("training.")) from error
+        return self
+
+    def training_master(self) -> TrainingMaster:
+        """Return the training master that the keys describe."""
+        return training_master(self.master, self._given())
+
+    def _given(self) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in _MASTER_OPTIONS}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+_MASTERS = {
+    "shared": SharedTrainingMaster,
+    "averaging": ParameterAveragingTrainingMaster,
+}
+_MASTER_OPTIONS = tuple(
+    name
+    for name in Training.model_fields
+    if name not in ("master", "epochs", "batch_size", "shuffle")
+)

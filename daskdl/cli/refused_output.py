@@ -1,0 +1,32 @@
+"""What to say when a store does not let a directory for results be made."""
+
+from daskdl.data.tries import in_words, is_full, is_lasting
+from daskdl.errors import DaskdlError, OptionError, OutputError
+
+__all__ = ["refused_output"]
+
+
+def refused_output(what: str, url: str, error: BaseException) -> DaskdlError:
+    """Return the error to raise: of the option if another place is needed.
+
+    Parameters
+    ----------
+    what : str
+        Command and option.
+    url : str
+        The directory.
+    error : OSError or FSTimeoutError
+        What the store said.
+
+    Returns
+    -------
+    OptionError or OutputError
+        The latter for a store that is full or does not answer, which the command line
+        is not to blame for.
+    """
+    is_refusal = is_lasting(error) and not is_full(error)
+    kind = OptionError if is_refusal else OutputError
+    return kind(
+        f"{what} must be a directory that can be made and written, got {url} "
+        f"({in_words(error)})."
+    )
