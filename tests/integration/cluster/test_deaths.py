@@ -159,7 +159,7 @@ def test_a_worker_that_is_stopped_does_not_hold_up_a_start(
 
 
 def test_without_any_worker_left_an_evaluation_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr("daskdl.cluster.calls.NO_WORKER_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("daskdl.cluster.plain_tasks.NO_WORKER_TIMEOUT_S", 1.0)
     with WorkerProcesses(tmp_path) as workers:
         (pid,) = workers.at_least(1).values()
         threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
