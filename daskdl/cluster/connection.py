@@ -34,8 +34,11 @@ def scheduler_must_answer(client: Client, who: str, advice: str) -> Iterator[Non
     Raises
     ------
     SchedulerUnreachableError
-        Instead of what the block raised, which is its cause.
+        Instead of what the block raised, which is its cause; or before the block, whose
+        calls would try to connect for 30 s.
     """
+    if client.status != "running":
+        raise _gone(client, who, advice)
     try:
         yield
     except SchedulerUnreachableError:
@@ -44,10 +47,14 @@ def scheduler_must_answer(client: Client, who: str, advice: str) -> Iterator[Non
     except (*_CONSEQUENCES, RuntimeError) as error:
         if not _comes_of_that(error) or not _is_cut_off(client):
             raise
-        raise SchedulerUnreachableError(
-            f"{who}: the scheduler must stay reachable, the connection to "
-            f"{client.scheduler.address} broke. {advice}"
-        ) from error
+        raise _gone(client, who, advice) from error
+
+
+def _gone(client: Client, who: str, advice: str) -> SchedulerUnreachableError:
+    return SchedulerUnreachableError(
+        f"{who}: the scheduler must stay reachable, the connection to "
+        f"{client.scheduler.address} broke. {advice}"
+    )
 
 
 def _comes_of_that(error: BaseException) -> bool:

@@ -15,6 +15,7 @@ from distributed import CancelledError, Client, Future
 
 from daskdl.checks import some
 from daskdl.cluster import bus
+from daskdl.cluster.bus.probing import installed_version
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, call_each
 from daskdl.cluster.connection import scheduler_must_answer
@@ -27,7 +28,6 @@ from daskdl.cluster.selection import Selection
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.silence import SilentWorkers
-from daskdl.cluster.versions_there import installed_version
 from daskdl.data.plan import Minibatch
 from daskdl.data.sources.source import Partition
 from daskdl.errors import (

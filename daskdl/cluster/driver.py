@@ -193,7 +193,9 @@ class Driver:
         try:
             on_epoch(self._network)
         except (OutputError, StorageError) as error:
-            logger.warning("epoch %d: no checkpoint: %s", self._epoch, error)
+            logger.warning(
+                "epoch %d: no checkpoint, the training goes on: %s", self._epoch, error
+            )
             self._tell(
                 CheckpointFailed(
                     time_s=time.monotonic() - self._start_s,

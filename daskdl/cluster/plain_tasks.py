@@ -16,9 +16,9 @@ from typing import Any
 from distributed import Client, Future, KilledWorker
 
 from daskdl.checks import some
+from daskdl.cluster.bus.probing import installed_version, travelling_probe
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, call_each
 from daskdl.cluster.silence import SilentWorkers, seconds_of_silence
-from daskdl.cluster.versions_there import installed_version, travelling_probe
 from daskdl.errors import ClusterError, WorkerLostError
 
 logger = logging.getLogger(__name__)

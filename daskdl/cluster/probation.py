@@ -14,8 +14,8 @@ from typing import Any
 from distributed import Client, Future, get_worker
 
 from daskdl.cluster.bus import get_bus
+from daskdl.cluster.bus.probing import installed_version
 from daskdl.cluster.mailbox import PLUGIN_NAME
-from daskdl.cluster.versions_there import installed_version
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader

@@ -8,10 +8,10 @@ from distributed.protocol.pickle import dumps
 
 from daskdl.checks import some
 from daskdl.cluster.bus.plugging import start_plugins
+from daskdl.cluster.bus.probing import installed_version, travelling_probe
 from daskdl.cluster.bus.scheduler_plugin import hold, release
 from daskdl.cluster.bus.worker_plugin import BusWorkerPlugin
 from daskdl.cluster.calls import GONE, OnWaiting, call_each
-from daskdl.cluster.versions_there import installed_version, travelling_probe
 from daskdl.errors import ClusterError
 
 # A worker that imports daskdl for the first time takes seconds, and many of them from a

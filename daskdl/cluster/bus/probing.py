@@ -26,7 +26,7 @@ def travelling_probe() -> Callable[[], str]:
 
     def probe() -> str:
         try:
-            from daskdl.cluster.versions_there import installed_version
+            from daskdl.cluster.bus.probing import installed_version
         except ImportError as error:
             return f"not importable: {error}"
         return installed_version()
