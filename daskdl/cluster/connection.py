@@ -43,8 +43,7 @@ def scheduler_must_answer(client: Client, who: str, advice: str) -> Iterator[Non
         yield
     except SchedulerUnreachableError:
         raise
-    # RuntimeError: of a client that gave the scheduler up, and closed itself.
-    except (*_CONSEQUENCES, RuntimeError) as error:
+    except Exception as error:
         if not _comes_of_that(error) or not _is_cut_off(client):
             raise
         raise _gone(client, who, advice) from error
@@ -63,6 +62,7 @@ def _comes_of_that(error: BaseException) -> bool:
     if isinstance(error, _CONSEQUENCES):
         # Those with a name are of files.
         return getattr(error, "filename", None) is None
+    # Of a client that gave the scheduler up, and closed itself.
     return type(error).__module__.partition(".")[0] == "distributed"
 
 
