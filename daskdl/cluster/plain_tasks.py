@@ -28,6 +28,8 @@ NO_WORKER_TIMEOUT_S = 60.0
 # Longer than anything that keeps a worker's event loop from its heartbeats.
 SILENT_LIMIT_S = 30.0
 
+# Futures tell of their end in threads that stay, or to a gather; so they are asked.
+ASK_AGAIN_S = 0.02
 # How long a worker may take to import daskdl for the first time.
 ANSWER_TIMEOUT_S = 30.0
 
@@ -151,7 +153,7 @@ async def _able(
 async def _gather(
     client: Client, who: str, futures: Sequence[Any], where: _Where
 ) -> list[Any]:
-    gathering = asyncio.ensure_future(client.gather(futures, asynchronous=True))
+    gathering = asyncio.ensure_future(_results(client, futures))
     last_seen_s = time.monotonic()
     try:
         while not (await asyncio.wait({gathering}, timeout=LOOK_EVERY_S))[0]:
@@ -172,6 +174,25 @@ async def _gather(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _results(client: Client, futures: Sequence[Any]) -> list[Any]:
+    # Not gathered before: a gather that is cancelled leaves a coroutine for each future
+    # behind, which complains on stderr when that is given up.
+    await _ended(futures)
+    return list(await client.gather(futures, asynchronous=True))
+
+
+async def _ended(futures: Sequence[Any]) -> None:
+    """Wait until all are finished, or one ended in another way."""
+    pending = [future for future in futures if isinstance(future, Future)]
+    while pending:
+        statuses = {future.status for future in pending}
+        if not statuses <= {"pending", "finished"}:
+            return
+        pending = [future for future in pending if future.status == "pending"]
+        if pending:
+            await asyncio.sleep(ASK_AGAIN_S)
 
 
 async def _leave_out_silent(
