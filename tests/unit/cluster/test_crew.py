@@ -332,6 +332,17 @@ def test_a_newcomer_that_goes_is_forgotten(crew, client, monkeypatch):
     assert client.cancelled == [client.trials["d"]]
 
 
+def test_nothing_is_sent_to_a_newcomer_without_daskdl(crew, client):
+    """A task that it cannot load would end it; it is named instead."""
+    client.workers.append("d")
+    client.unprepared["d"] = "ModuleNotFoundError: No module named 'daskdl'"
+    assert crew.newcomers() == []
+    assert client.trials == {}
+    event = crew.next_event()
+    assert event.address == "d"
+    assert "No module named 'daskdl'" in event.reason
+
+
 def test_a_snapshot_comes_from_whoever_answers(crew, client, monkeypatch):
     monkeypatch.setattr("daskdl.cluster.crew.DELIVERY_TIMEOUT_S", 0.01)
     crew._master = SharedTrainingMaster(peer_timeout_s=0.01)
