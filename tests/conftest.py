@@ -1,11 +1,12 @@
 """Markers by folder, fixtures for all tests, and what a missing JVM or HDFS means."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
@@ -23,6 +24,14 @@ settings.load_profile("daskdl")
 # The folder below tests/ gives the marker, so that no test can forget it.
 MARKED_FOLDERS = frozenset({"dl4j", "golden", "integration", "spark", "hdfs", "gpu"})
 REQUIRED = pytest.StashKey[frozenset[str]]()
+
+
+@pytest.fixture(autouse=True)
+def own_memory_store() -> Iterator[None]:
+    """Empty fsspec's store of this process: another test may use the same URL."""
+    yield
+    MemoryFileSystem.store.clear()
+    MemoryFileSystem.pseudo_dirs[:] = [""]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Show how a fit goes: a live line on a terminal, plain lines elsewhere."""
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterator
 from typing import Protocol
@@ -28,12 +29,31 @@ class View(Protocol):
 
 @contextlib.contextmanager
 def open_view(console: Console) -> Iterator[View]:
-    """Open the view that fits the console, and leave the terminal in order."""
-    if not console.is_terminal:
-        yield PlainView(console)
-        return
-    with LiveView(console) as view:
+    """Open the view that fits the console, and leave the terminal in order.
+
+    Warnings of daskdl's own log are shown in it, once; beside it they would tear up a
+    live line.
+    """
+    with contextlib.ExitStack() as stack:
+        view: View = (
+            stack.enter_context(LiveView(console))
+            if console.is_terminal
+            else PlainView(console)
+        )
+        handler = _Warnings(view)
+        logger = logging.getLogger("daskdl")
+        logger.addHandler(handler)
+        stack.callback(logger.removeHandler, handler)
         yield view
+
+
+class _Warnings(logging.Handler):
+    def __init__(self, view: View) -> None:
+        super().__init__(logging.WARNING)
+        self._view = view
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._view.note(f"warning: {record.getMessage()}")
 
 
 class PlainView:
@@ -118,7 +138,7 @@ class EventLines:
         self._started: events.FitStarted | None = None
 
     def text(self, event: events.Event) -> str:
-        """Return a line; empty for events that a person need not see."""
+        """Return a line; empty for events that need none, or are in the log too."""
         if isinstance(event, events.Preparing):
             return event.doing
         if isinstance(event, events.FitStarted):
@@ -140,11 +160,6 @@ class EventLines:
                 f"{self._epoch(event.epoch)}  lost worker {event.worker}: "
                 f"{event.redealt_examples:,} examples dealt again, of which "
                 f"{event.repeated_examples:,} may count twice"
-            )
-        if isinstance(event, events.CheckpointFailed):
-            return (
-                f"{self._epoch(event.epoch)}  no checkpoint, the training goes on: "
-                f"{event.reason}"
             )
         if isinstance(event, events.EpochFinished):
             return (

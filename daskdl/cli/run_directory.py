@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from daskdl.cli.claim import Claim, is_abandoned
 from daskdl.cli.refused_output import refused_output
 from daskdl.cli.replacement import Replacement, finish_broken_off, unfinished_of
 from daskdl.cli.safekeeping import save_insisting
@@ -57,6 +58,9 @@ class RunDirectory:
         if is_local(url):
             # A link stays; what it points to is replaced.
             root = self._path = os.path.realpath(self._path)
+        self._is_local = is_local(url)
+        self._claim: Claim | None = None
+        self._superseded: list[str] = []
         self._replacement = Replacement(self._fs, self._path, _OURS, MODEL)
         self._here = root + self._replacement.made.removeprefix(self._path)
 
@@ -78,10 +82,7 @@ class RunDirectory:
                 "replacement was broken off"
             )
         for made in unfinished_of(self._fs, self._path):
-            self._tell(
-                f"beside {self.url} lies {posixpath.basename(made)}, a run that is not "
-                "finished: unless it goes on elsewhere, use its checkpoint or remove it"
-            )
+            self._look_at_unfinished(made)
         if kind_of(self._fs, self._path) is None:
             return
         if not self._overwrite:
@@ -99,6 +100,27 @@ class RunDirectory:
                 f"got {self.url}, which is something else. Choose another --output."
             )
 
+    def _look_at_unfinished(self, made: str) -> None:
+        """Remove what a dead run left, unless there is a network in it."""
+        beside = f"beside {self.url} lies {posixpath.basename(made)}"
+        if not (self._is_local and is_abandoned(made)):
+            self._tell(
+                f"{beside}, a run that is not finished: unless it goes on elsewhere, "
+                "use its checkpoint or remove it"
+            )
+        elif any(kind_of(self._fs, f"{made}/{name}") for name in (MODEL, CHECKPOINT)):
+            self._tell(
+                f"{beside}, of a run that has ended, with its network: it is removed "
+                "when this run is good"
+            )
+            self._superseded.append(made)
+        else:
+            self._remove_abandoned(made)
+
+    def _remove_abandoned(self, made: str) -> None:
+        with contextlib.suppress(*BROKEN):
+            self._fs.rm(made, recursive=True)
+
     def make(self) -> None:
         """Make a directory beside the place; an earlier run stays as it is.
 
@@ -113,6 +135,8 @@ class RunDirectory:
             self._replacement.make()
         except BROKEN as error:
             raise refused_output("run: output", self.url, error) from error
+        if self._is_local:
+            self._claim = Claim(self._replacement.made)
 
     def write(self, name: str, text: str) -> None:
         """Write a text file; it appears whole or not at all."""
@@ -171,6 +195,7 @@ class RunDirectory:
                 f"run: output must not exist yet, got {self.url}, which came while "
                 f"this run went on. It is complete in {self._here}: move it from there."
             )
+        self._drop_claim()
         try:
             self._replacement.put_in_place()
         except BROKEN as error:
@@ -180,6 +205,13 @@ class RunDirectory:
                 "there."
             ) from error
         self._here = self.url
+        for made in self._superseded:
+            if is_abandoned(made):
+                self._remove_abandoned(made)
+
+    def _drop_claim(self) -> None:
+        if self._claim is not None:
+            self._claim.remove()
 
     def leave(self) -> None:
         """Leave a run that did not end well: with its network, or without a trace.
@@ -187,13 +219,17 @@ class RunDirectory:
         Where nothing was before, the network lies there; else beside the earlier run.
         """
         if not self._kept:
+            self._drop_claim()
             self._replacement.discard()
             return
         with contextlib.suppress(*BROKEN):
             if kind_of(self._fs, self._path) is None:
+                self._drop_claim()
                 self._replacement.put_in_place()
             if kind_of(self._fs, self._replacement.made) is None:
                 self._here = self.url
+        if self._claim is not None:
+            self._claim.leave()
 
     @contextlib.contextmanager
     def _writing(self, name: str) -> Iterator[None]:

@@ -6,20 +6,19 @@ and wait without end for one that is stopped.
 """
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from distributed import Client, KilledWorker
-
-from daskdl.errors import WorkerLostError
+from distributed import Client
 
 LOOK_EVERY_S = 0.5
-# A nanny brings a worker back within seconds, an adaptive cluster within a minute.
-NO_WORKER_TIMEOUT_S = 60.0
 # What a call to a worker that went ends with, on every Python.
 GONE = (OSError, asyncio.TimeoutError)
+# Who has not answered after so long is named, while it is still waited for.
+NAMED_AFTER_S = 5.0
+
+OnWaiting = Callable[[list[str]], None]
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,7 @@ async def call_each(
     function: Callable[..., Any],
     arguments: Mapping[str, tuple[Any, ...]],
     timeout_s: float,
+    on_waiting: OnWaiting | None = None,
 ) -> Answers:
     """Run a function on the event loop of each worker. On the client's event loop.
 
@@ -58,6 +58,8 @@ async def call_each(
         Addresses to what each worker gets.
     timeout_s : float
         How long a worker may take.
+    on_waiting : callable, optional
+        Told once, after a few seconds, who has not answered yet.
 
     Notes
     -----
@@ -66,6 +68,7 @@ async def call_each(
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
+    named_s = loop.time() + NAMED_AFTER_S
     calls = {
         address: asyncio.ensure_future(_call(client, function, given, address))
         for address, given in arguments.items()
@@ -80,6 +83,9 @@ async def call_each(
             waiting = {address for address in waiting if not calls[address].done()}
             if waiting:
                 waiting &= (await client.nthreads()).keys()
+            if waiting and on_waiting is not None and loop.time() > named_s:
+                on_waiting(sorted(waiting))
+                on_waiting = None
     finally:
         for call in calls.values():
             call.cancel()
@@ -105,49 +111,3 @@ def _sorted(ends: Mapping[str, Any], silent: frozenset[str]) -> Answers:
         else:
             answers.values[address] = end
     return answers
-
-
-def gather_all(client: Client, who: str, futures: Sequence[Any]) -> list[Any]:
-    """Return the results of plain tasks, which Dask runs again when a worker goes.
-
-    Parameters
-    ----------
-    client : Client
-    who : str
-        Whose tasks they are, for messages.
-    futures : sequence of Future
-
-    Raises
-    ------
-    WorkerLostError
-        When no worker is left, or a task took too many with it.
-    Exception
-        Whatever ended a task.
-    """
-    try:
-        results: list[Any] = client.sync(_gather, client, who, futures)
-    except KilledWorker as error:
-        raise WorkerLostError(
-            f"{who}: a task must not take its worker with it, one did again and again "
-            "and was given up. Did the workers run out of memory? Write smaller parts, "
-            "or give the workers more."
-        ) from error
-    return results
-
-
-async def _gather(client: Client, who: str, futures: Sequence[Any]) -> list[Any]:
-    gathering = asyncio.ensure_future(client.gather(futures, asynchronous=True))
-    last_seen_s = time.monotonic()
-    try:
-        while not (await asyncio.wait({gathering}, timeout=LOOK_EVERY_S))[0]:
-            if await client.nthreads():
-                last_seen_s = time.monotonic()
-            elif time.monotonic() - last_seen_s > NO_WORKER_TIMEOUT_S:
-                raise WorkerLostError(
-                    f"{who}: at least one worker must be left, got none for "
-                    f"{NO_WORKER_TIMEOUT_S:g} s. Start workers, and try again."
-                )
-        return list(gathering.result())
-    finally:
-        gathering.cancel()
-        await asyncio.gather(gathering, return_exceptions=True)

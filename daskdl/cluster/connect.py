@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from dask.utils import parse_bytes
 from distributed import Client, LocalCluster, Security
 from distributed.comm import connect as open_comm
 from distributed.comm import get_address_host_port
-from distributed.versions import get_versions
+from distributed.versions import VersionMismatchWarning, get_versions
 
 from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
@@ -208,9 +209,13 @@ def _join(options: ClusterOptions) -> Client:
         # In a thread of its own, since a notebook's thread already runs a loop.
         with ThreadPoolExecutor(1) as pool:
             pool.submit(asyncio.run, _knock(options)).result()
-        return Client(
-            options.scheduler, timeout=options.timeout_s, set_as_default=False
-        )
+        with warnings.catch_warnings():
+            # A table of all that differs, pandas included; check_versions tells in a
+            # line what matters.
+            warnings.simplefilter("ignore", VersionMismatchWarning)
+            return Client(
+                options.scheduler, timeout=options.timeout_s, set_as_default=False
+            )
     except (OSError, asyncio.TimeoutError) as error:  # two classes before 3.11
         raise _no_answer(options, _reason(error)) from error
     except ValueError as error:

@@ -5,31 +5,37 @@ import logging
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
 from distributed import CancelledError, Client, Future
-from distributed.comm import CommClosedError
 
+from daskdl.checks import some
 from daskdl.cluster import bus
-from daskdl.cluster.bus.installation import installed_version
-from daskdl.cluster.bus.scheduler_plugin import evict
+from daskdl.cluster.bus.probing import installed_version
+from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, call_each
+from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
-from daskdl.cluster.reports import DriverEvent, ReportQueue, WorkerGone
+from daskdl.cluster.reports import DriverEvent, LeftOut, ReportQueue, WorkerGone
 from daskdl.cluster.selection import Selection
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.silence import SilentWorkers
 from daskdl.data.plan import Minibatch
 from daskdl.data.sources.source import Partition
-from daskdl.errors import ClusterError, OptionError, StepTimeoutError
+from daskdl.errors import (
+    BusClosedError,
+    ClusterError,
+    OptionError,
+    StepTimeoutError,
+)
 from daskdl.training.preparation import PreparedData
 from daskdl.training.state import NetworkState
 
@@ -37,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 DELIVERY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 5.0
+SESSION_ADVICE = "Start again from the last checkpoint."
 # Above tasks of other users that came later: a session waits for all its members.
 PRIORITY = 10
 
@@ -94,7 +101,8 @@ class Crew:
         self._installed: frozenset[str] = frozenset()
         self._addresses_ever: dict[int, str] = {}
         self._reports = ReportQueue(client, self._spec.topic)
-        self._gone: deque[WorkerGone] = deque()  # whom we gave up ourselves
+        # Whom we gave up or left out ourselves.
+        self._own: deque[WorkerGone | LeftOut] = deque()
         self._looked_s = time.monotonic()
         self._data = data
         # Before the peers of a silent member give up themselves.
@@ -105,6 +113,7 @@ class Crew:
             client,
             master.start_timeout_s,
             {"resources": self._resources or None, "priority": PRIORITY},
+            self._left_out,
         )
 
     def __enter__(self) -> "Crew":
@@ -112,7 +121,16 @@ class Crew:
             self._client,
             plugins=[SessionPlugin()],
             timeout_s=self._master.start_timeout_s,
+            holder=self._spec.session,
+            on_waiting=self._name_waiting,
         )
+        for address in sorted(set(self._selection.suitable()) - self._installed):
+            logger.warning(
+                "Session: %s must answer before the fit starts, it did not. The fit "
+                "starts without it.",
+                address,
+            )
+            self._left_out(address, "it did not answer before the fit started")
         self._reports.__enter__()
         return self
 
@@ -131,6 +149,7 @@ class Crew:
                 self._deliver(orders, STOP_TIMEOUT_S)
             self._reports.__exit__(kind, error, traceback)
             self._client.cancel([member.future for member in self._members.values()])
+            bus.uninstall(self._client, holder=self._spec.session)
         except (*GONE, RuntimeError):
             # The cluster or the client is closed, and the members give up by
             # themselves; what is told is why the fit ended.
@@ -169,7 +188,10 @@ class Crew:
 
     def _free(self) -> list[str]:
         """Return workers that were asked for, are there, and are not taken."""
-        free = set(self._selection.suitable()) - set(self.addresses.values())
+        there = set(self._selection.suitable())
+        # Who comes to the address of one that went is asked again.
+        self._installed &= there
+        free = there - set(self.addresses.values())
         if self._trial is None:
             free &= self._installed
         willing = self._probation.willing(sorted(free))
@@ -241,8 +263,8 @@ class Crew:
         with self._scheduler_must_answer():
             if time.monotonic() - self._looked_s > LOOK_EVERY_S:
                 self._look()
-            if self._gone:
-                return self._gone.popleft()
+            if self._own:
+                return self._own.popleft()
             return self._reports.get(self.addresses.values())
 
     def new_partitions(
@@ -279,6 +301,9 @@ class Crew:
                     address, f"take an order in {self._delivery_s:g} s, it did not"
                 )
         for address, error in answers.failed.items():
+            if isinstance(error, BusClosedError):
+                self._own.append(WorkerGone(address))
+                continue
             raise ClusterError(
                 f"Session: {address} must take its order, it failed with {error!r}."
             ) from error
@@ -319,16 +344,8 @@ class Crew:
                     logger.info("Session: no result from %s", member.address)
         return None
 
-    @contextmanager
-    def _scheduler_must_answer(self) -> Iterator[None]:
-        try:
-            yield
-        except CommClosedError as error:
-            raise ClusterError(
-                "Session: the scheduler must stay reachable, the connection to "
-                f"{self._client.scheduler.address} broke. Start again from the last "
-                "checkpoint."
-            ) from error
+    def _scheduler_must_answer(self) -> AbstractContextManager[None]:
+        return scheduler_must_answer(self._client, "Session", SESSION_ADVICE)
 
     def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> Answers:
         session = self._spec.session
@@ -348,7 +365,12 @@ class Crew:
 
     def _try_out(self) -> None:
         if self._trial is not None and self._master.elastic:
-            self._probation.look(self._free(), self._trial)
+            self._probation.look(self._free(), self._trial, self._prepared())
+
+    def _prepared(self) -> dict[str, str | None]:
+        """Return who has the plugins (None), or why it cannot."""
+        since: dict[str, str | None] = self._client.run_on_scheduler(newcomers)
+        return {**dict.fromkeys(self._installed), **since}
 
     def _give_up(self, address: str, what: str) -> None:
         """Count a worker that is there as gone."""
@@ -356,7 +378,18 @@ class Crew:
             "Session: %s must %s. The fit goes on without it.", address, what
         )
         self._shut_out(address)
-        self._gone.append(WorkerGone(address))
+        self._own.append(WorkerGone(address))
+
+    def _name_waiting(self, addresses: Sequence[str]) -> None:
+        logger.warning(
+            "Session: workers must answer before the fit starts, %s do not yet. They "
+            "are waited for, %g s at most.",
+            some(addresses),
+            self._master.start_timeout_s,
+        )
+
+    def _left_out(self, address: str, reason: str) -> None:
+        self._own.append(LeftOut(address, reason))
 
     def _shut_out(self, address: str) -> None:
         """Have the others forget a worker that may wake up again."""

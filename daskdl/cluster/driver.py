@@ -20,7 +20,7 @@ from daskdl.cluster.crew import Crew
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.membership import Loss, PhaseLedger, deal_again
 from daskdl.cluster.orders import EndEpoch, Finish, TrainPhase
-from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
+from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.stats.events import (
     CheckpointFailed,
     EpochFinished,
@@ -29,6 +29,7 @@ from daskdl.cluster.stats.events import (
     FitReport,
     FitStarted,
     OnEvent,
+    WorkerLeftOut,
     WorkerLost,
 )
 from daskdl.cluster.stats.progress import ProgressMeter
@@ -192,7 +193,9 @@ class Driver:
         try:
             on_epoch(self._network)
         except (OutputError, StorageError) as error:
-            logger.warning("epoch %d: no checkpoint: %s", self._epoch, error)
+            logger.warning(
+                "epoch %d: no checkpoint, the training goes on: %s", self._epoch, error
+            )
             self._tell(
                 CheckpointFailed(
                     time_s=time.monotonic() - self._start_s,
@@ -256,6 +259,8 @@ class Driver:
             self._take_report(event, ledger)
         elif isinstance(event, WorkerGone):
             self._lose(event.address, ledger)
+        elif isinstance(event, LeftOut):
+            self._tell_left_out(event)
         elif isinstance(event, MemberFailed) and event.rank in self._crew.addresses:
             self._take_failure(event, ledger)
         return event is not None
@@ -338,6 +343,15 @@ class Driver:
                     repeated_examples=loss.repeated_examples,
                 )
             )
+
+    def _tell_left_out(self, event: LeftOut) -> None:
+        self._tell(
+            WorkerLeftOut(
+                time_s=time.monotonic() - self._start_s,
+                worker=event.address,
+                reason=event.reason,
+            )
+        )
 
     def _let_join(self, epoch: int) -> None:
         if self._master.elastic and self._crew.newcomers():

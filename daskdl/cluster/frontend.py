@@ -8,6 +8,7 @@ collections. Every method answers to DL4J's camelCase name as well.
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -15,9 +16,12 @@ from distributed import Client
 
 from daskdl.checks import check_count, check_type
 from daskdl.cluster.camel_case import answers_to_camel_case
+from daskdl.cluster.connection import scheduler_must_answer
+from daskdl.cluster.crew import SESSION_ADVICE
 from daskdl.cluster.driver import Driver, OnEpoch
 from daskdl.cluster.inference import (
     InferenceTask,
+    Predicted,
     Scored,
     predict_source,
     scan_on,
@@ -36,7 +40,7 @@ from daskdl.cluster.results import (
 )
 from daskdl.cluster.stats.events import Event, FitReport, OnEvent, Preparing
 from daskdl.data.normalizers.normalizer import Normalizer
-from daskdl.data.sinks import open_sink
+from daskdl.data.sinks import Sink, open_sink
 from daskdl.data.sources.paths import listed_paths
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import OptionError
@@ -53,6 +57,7 @@ from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen, usable
 from daskdl.training.preparation import options_for, prepare
 
+AGAIN = "Start it, and try again."
 DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
 
 N = TypeVar("N", MultiLayerNetwork, ComputationGraph)
@@ -194,28 +199,32 @@ class ClusterNetwork(Generic[N]):
         used = chosen(who, self.normalizer, normalizer)
         tell = on_event or _nobody
         tell(Preparing(doing="checking the data, of which every example is read once"))
-        prepared = prepare(
-            self.network,
-            data,
-            _options(options, source_options),
-            batch_size=batch_size,
-            normalizer=used,
-            scan=scan_on(self._client),
-        )
+        with self._scheduler_must_answer(AGAIN):
+            prepared = prepare(
+                self.network,
+                data,
+                _options(options, source_options),
+                batch_size=batch_size,
+                normalizer=used,
+                scan=scan_on(self._client),
+            )
         if used is not None:
             self.normalizer = used
         tell(Preparing(doing="starting on the workers, which compile what is new"))
-        with Driver(
-            self._client,
-            self.network,
-            self._master,
-            prepared,
-            workers=workers,
-            resources=resources,
-            on_event=on_event,
-            on_epoch=on_epoch,
-            threshold=self._threshold,
-        ) as driver:
+        with (
+            self._scheduler_must_answer(SESSION_ADVICE),
+            Driver(
+                self._client,
+                self.network,
+                self._master,
+                prepared,
+                workers=workers,
+                resources=resources,
+                on_event=on_event,
+                on_epoch=on_epoch,
+                threshold=self._threshold,
+            ) as driver,
+        ):
             self.last_fit = driver.report
             driver.fit(epochs, shuffle=shuffle)
             self._threshold = driver.threshold
@@ -313,7 +322,8 @@ class ClusterNetwork(Generic[N]):
         usable(type(self).__name__, self.normalizer, normalizer)
         source = self._open(data, _options(options, source_options))
         task = InferenceTask(batch_size, normalizer=normalizer)
-        scored = score_source(self._client, self.network, source, evaluations, task)
+        with self._scheduler_must_answer(AGAIN):
+            scored = score_source(self._client, self.network, source, evaluations, task)
         if not scored.examples:
             raise OptionError(f"{source.name}: must hold an example, got none.")
         return scored
@@ -373,7 +383,7 @@ class ClusterNetwork(Generic[N]):
         task = InferenceTask(batch_size, wanted.key or "key", normalizer)
         if output is not None:
             return self._write(source, output, task, wanted, overwrite=overwrite)
-        predicted = predict_source(self._client, self.network, source, None, task)
+        predicted = self._predict(source, None, task)
         if is_labelled(data):
             return labelled(data, predicted, wanted)
         return pairs_of(predicted)
@@ -383,6 +393,15 @@ class ClusterNetwork(Generic[N]):
     ) -> None:
         """Save the network together with its normalizer; see :meth:`Network.save`."""
         self.network.save(path_or_url, format=format, overwrite=overwrite)
+
+    def _predict(
+        self, source: Source, sink: Sink | None, task: InferenceTask
+    ) -> list[Predicted]:
+        with self._scheduler_must_answer(AGAIN):
+            return predict_source(self._client, self.network, source, sink, task)
+
+    def _scheduler_must_answer(self, advice: str) -> AbstractContextManager[None]:
+        return scheduler_must_answer(self._client, type(self).__name__, advice)
 
     def _open(self, data: Any, options: SourceOptions) -> Source:
         return open_source(data, options_for(self.network, options, data))
@@ -401,7 +420,7 @@ class ClusterNetwork(Generic[N]):
         )
         try:
             sink.prepare()
-            predicted = predict_source(self._client, self.network, source, sink, task)
+            predicted = self._predict(source, sink, task)
             sink.commit([entry.path for entry in predicted if entry.path is not None])
         except BaseException:
             sink.abort()

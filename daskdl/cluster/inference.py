@@ -13,7 +13,7 @@ import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
 
-from daskdl.cluster.calls import gather_all
+from daskdl.cluster.plain_tasks import run_tasks
 from daskdl.cluster.quiet_workers import reported_by_client
 from daskdl.cluster.shared_state import share_state
 from daskdl.data.dataset import DataSet
@@ -84,8 +84,16 @@ def scan_on(client: Client) -> Scan:
     def scan(
         partitions: Sequence[Partition], unfitted: Normalizer | None
     ) -> list[PartitionFacts]:
-        futures = client.map(scan_one, partitions, **scan_options(unfitted), pure=False)
-        return gather_all(client, "scan", futures)
+        options = scan_options(unfitted)
+
+        def submit(numbers: Sequence[int], workers: list[str]) -> list[Any]:
+            these = [partitions[number] for number in numbers]
+            futures: list[Any] = client.map(
+                scan_one, these, pure=False, workers=workers, **options
+            )
+            return futures
+
+        return run_tasks(client, "scan", len(partitions), submit)
 
     return scan
 
@@ -306,13 +314,25 @@ def _run(
     extra: Any,
     task: InferenceTask,
 ) -> list[Any]:
-    state = share_state(client, state_of(network))
     numbered = list(enumerate(source.partitions))
     n_groups = GROUPS_PER_WORKER * max(1, len(client.nthreads()))
     groups = [numbered[start::n_groups] for start in range(n_groups)]
-    futures = [
-        client.submit(function, state, group, extra, task, pure=False)
-        for group in groups
-        if group
-    ]
-    return gather_all(client, source.name, futures)
+    groups = [group for group in groups if group]
+
+    def submit(numbers: Sequence[int], workers: list[str]) -> list[Any]:
+        # Each time anew: a worker that is stopped may be the one that has it.
+        state = share_state(client, state_of(network), workers=workers)
+        return [
+            client.submit(
+                function,
+                state,
+                groups[number],
+                extra,
+                task,
+                pure=False,
+                workers=workers,
+            )
+            for number in numbers
+        ]
+
+    return run_tasks(client, source.name, len(groups), submit)

@@ -136,5 +136,32 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
 
 
 def deliver(session: str, order: Order, dask_worker: Any) -> None:
-    """Give this worker its order. Run by ``client.run`` on the worker's loop."""
-    dask_worker.plugins[PLUGIN_NAME].deliver(session, order)
+    """Give this worker its order. Run by ``client.run`` on the worker's loop.
+
+    Raises
+    ------
+    BusClosedError
+        When the worker is closing: it counts as gone.
+    """
+    _plugin(dask_worker).deliver(session, order)
+
+
+def mailbox_of(session: str, worker: Any) -> Mailbox:
+    """Return the mailbox of a session on a worker.
+
+    Raises
+    ------
+    BusClosedError
+        When the worker is closing.
+    """
+    return _plugin(worker).mailbox(session)
+
+
+def _plugin(worker: Any) -> SessionPlugin:
+    plugin = worker.plugins.get(PLUGIN_NAME)
+    if plugin is None:
+        raise BusClosedError(
+            f"Session: the worker at {worker.address} must be running, it is closing."
+        )
+    found: SessionPlugin = plugin
+    return found

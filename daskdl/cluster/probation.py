@@ -7,14 +7,14 @@ beside the fit, with its own time-out.
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from distributed import Client, Future, get_worker
 
 from daskdl.cluster.bus import get_bus
-from daskdl.cluster.bus.installation import installed_version
+from daskdl.cluster.bus.probing import installed_version
 from daskdl.cluster.mailbox import PLUGIN_NAME
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 # came during the last one, however short, trains in the next.
 PATIENCE_S = 3.0
 LOOK_AGAIN_S = 0.05
+
+OnLeftOut = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +84,13 @@ def try_out(trial: Trial) -> None:
 
 @dataclass
 class _OnTrial:
-    future: Future
     since_s: float
+    future: Future | None = None  # None until it has the plugins
     is_late: bool = False
+
+    @property
+    def status(self) -> str:
+        return "pending" if self.future is None else str(self.future.status)
 
 
 class Probation:
@@ -97,14 +103,21 @@ class Probation:
         How long a newcomer may take before it is told that one is late.
     submit_options : dict
         Of the tasks that try them out.
+    on_left_out : callable
+        Told the address and the reason of each that cannot take part.
     """
 
     def __init__(
-        self, client: Client, timeout_s: float, submit_options: Mapping[str, Any]
+        self,
+        client: Client,
+        timeout_s: float,
+        submit_options: Mapping[str, Any],
+        on_left_out: OnLeftOut,
     ) -> None:
         self._client = client
         self._timeout_s = timeout_s
         self._submit_options = submit_options
+        self._on_left_out = on_left_out
         self._on_trial: dict[str, _OnTrial] = {}
         self._refused: set[str] = set()
 
@@ -116,30 +129,45 @@ class Probation:
         """Return those of `free` that were not refused."""
         return [address for address in free if address not in self._refused]
 
-    def look(self, free: Iterable[str], trial: Trial) -> None:
-        """Begin to try out who is new; drop who went or failed, tell who is late."""
+    def look(
+        self, free: Iterable[str], trial: Trial, prepared: Mapping[str, str | None]
+    ) -> None:
+        """Begin to try out who is new; drop who went or failed, tell who is late.
+
+        Parameters
+        ----------
+        free : iterable of str
+            Workers that may join.
+        trial : Trial
+        prepared : mapping of str to str or None
+            Who has the plugins: None; or why it cannot. Nothing of ours is sent to
+            others: a task that it cannot load may end a worker.
+        """
         there = self.willing(free)
         for address in self._on_trial.keys() - set(there):
             self._cancel(address)
         for address in there:
-            if address not in self._on_trial:
-                self._begin(address, trial)
-            else:
+            each = self._on_trial.setdefault(address, _OnTrial(time.monotonic()))
+            if each.future is not None or address not in prepared:
                 self._judge(address)
+            elif (wrong := prepared[address]) is not None:
+                self._refuse(address, f"failed with {wrong}")
+            else:
+                each.future = self._submit(address, trial)
 
     def passed(self) -> list[str]:
         """Return who may join."""
         return [
             address
             for address, each in self._on_trial.items()
-            if each.future.status == "finished"
+            if each.status == "finished"
         ]
 
     def has_just_begun(self) -> bool:
         """Whether a newcomer should be waited for a moment longer."""
         latest_s = time.monotonic() - PATIENCE_S
         return any(
-            each.future.status == "pending" and each.since_s > latest_s
+            each.status == "pending" and each.since_s > latest_s
             for each in self._on_trial.values()
         )
 
@@ -148,8 +176,8 @@ class Probation:
         for address in list(self._on_trial):
             self._cancel(address)
 
-    def _begin(self, address: str, trial: Trial) -> None:
-        future = self._client.submit(
+    def _submit(self, address: str, trial: Trial) -> Future:
+        return self._client.submit(
             try_out,
             trial,
             workers=[address],
@@ -158,14 +186,13 @@ class Probation:
             retries=0,
             **self._submit_options,
         )
-        self._on_trial[address] = _OnTrial(future, time.monotonic())
 
     def _judge(self, address: str) -> None:
         each = self._on_trial[address]
-        status = each.future.status
+        status = each.status
         if status == "finished":
             return
-        if status == "error":
+        if status == "error" and each.future is not None:
             self._refuse(address, f"failed with {each.future.exception(1)!r}")
         elif status != "pending":
             # Cancelled, or lost with its worker: whoever is there is tried again.
@@ -173,21 +200,23 @@ class Probation:
         elif time.monotonic() - each.since_s > self._timeout_s and not each.is_late:
             # Busy with other tasks, or stopped: it costs nothing to keep the door open.
             each.is_late = True
-            _tell(address, f"did not within {self._timeout_s:g} s")
+            self._tell(address, f"did not within {self._timeout_s:g} s")
 
     def _refuse(self, address: str, reason: str) -> None:
-        _tell(address, reason)
+        self._tell(address, reason)
         self._refused.add(address)
         self._cancel(address)
 
     def _cancel(self, address: str) -> None:
-        self._client.cancel([self._on_trial.pop(address).future])
+        future = self._on_trial.pop(address).future
+        if future is not None:
+            self._client.cancel([future])
 
-
-def _tell(address: str, what: str) -> None:
-    logger.warning(
-        "Session: newcomer %s must show that it can take part, it %s. The fit goes on "
-        "without it.",
-        address,
-        what,
-    )
+    def _tell(self, address: str, what: str) -> None:
+        logger.warning(
+            "Session: newcomer %s must show that it can take part, it %s. The fit goes "
+            "on without it.",
+            address,
+            what,
+        )
+        self._on_left_out(address, f"it must show that it can take part, it {what}")

@@ -34,6 +34,14 @@ class WorkerGone:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A worker is there and cannot take part."""
+
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class MemberReturned:
     """A member's task ended, and its result is there."""
 
@@ -48,7 +56,7 @@ class MemberFailed:
     error: BaseException
 
 
-DriverEvent = MemberReport | WorkerGone | MemberReturned | MemberFailed
+DriverEvent = MemberReport | WorkerGone | LeftOut | MemberReturned | MemberFailed
 
 
 class ReportQueue:

@@ -22,7 +22,7 @@ from daskdl.cluster.exchange import (
     GradientSharingExchange,
     ParameterAveragingExchange,
 )
-from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox
+from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
 from daskdl.cluster.masters.gradient_sharing import merge_waiting
 from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
@@ -119,7 +119,7 @@ def snapshot(session: str, dask_worker: Any) -> NetworkState:
 
     The task thread waits for its next order then, so that nobody writes the vectors.
     """
-    mailbox = dask_worker.plugins[PLUGIN_NAME].mailbox(session)
+    mailbox: Any = mailbox_of(session, dask_worker)
     return state_of(mailbox.network, mailbox.exchange.threshold)
 
 

@@ -32,7 +32,7 @@ def share_state(
     client : Client
     state : NetworkState
     workers : sequence of str, optional
-        Where it should be made, if they are there.
+        Where it may be made.
     priority : int
         Of the tasks that make it.
     """
@@ -42,7 +42,8 @@ def share_state(
     ]
     where: dict[str, Any] = {"pure": False, "priority": priority}
     if workers is not None:
-        where.update(workers=list(workers), allow_other_workers=True)
+        # Nowhere else: who has no daskdl must not be sent anything of it.
+        where.update(workers=list(workers), allow_other_workers=False)
     key = f"daskdl-network-{uuid.uuid4().hex}"
     if len(pieces) > 1:
         pieces = [

@@ -5,7 +5,7 @@ is over, five minutes if nobody changed it. A fit cannot wait so long.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from distributed import Client
@@ -35,6 +35,12 @@ class SilentWorkers:
     def look(self, addresses: Iterable[str]) -> list[str]:
         """Return the workers that were silent each time for some looks, once each."""
         silence_s = self._client.run_on_scheduler(seconds_of_silence)
+        return self.judge(addresses, silence_s)
+
+    def judge(
+        self, addresses: Iterable[str], silence_s: Mapping[str, float]
+    ) -> list[str]:
+        """Return what :meth:`look` does of what the scheduler said."""
         self._looks = {
             address: self._looks.get(address, 0) + 1
             for address in addresses

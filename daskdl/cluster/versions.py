@@ -1,5 +1,6 @@
-"""Do client, scheduler and workers run versions that go together? Pure."""
+"""Versions of client, scheduler and workers, and whether they go together."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -8,9 +9,11 @@ from daskdl.errors import VersionMismatchError
 
 __all__ = ["check_versions"]
 
+logger = logging.getLogger(__name__)
+
 
 def check_versions(versions: Mapping[str, Any]) -> None:
-    """Refuse a cluster whose packages differ from the client's.
+    """Refuse a cluster whose packages differ from the client's; warn if they may.
 
     Parameters
     ----------
@@ -24,17 +27,31 @@ def check_versions(versions: Mapping[str, Any]) -> None:
         number. The scheduler needs no NumPy.
     """
     client = _packages(versions["client"])
-    found = [
-        text
-        for package, significant in _SIGNIFICANT.items()
-        for text in _differences(package, significant, client, versions)
-    ]
+    found = _all_differences(_SIGNIFICANT, client, versions)
     if not found:
+        if doubtful := _all_differences(_DOUBTFUL, client, versions):
+            logger.warning(
+                "connect: scheduler and workers should run the client's versions, got "
+                "%s. What is sent between them may not be understood.",
+                some(doubtful),
+            )
         return
     raise VersionMismatchError(
         "connect: scheduler and workers must run the client's versions, got "
         f"{some(found)}. Install the same versions everywhere."
     )
+
+
+def _all_differences(
+    packages: Mapping[str, Callable[[str | None], Any]],
+    client: Mapping[str, str | None],
+    versions: Mapping[str, Any],
+) -> list[str]:
+    return [
+        text
+        for package, significant in packages.items()
+        for text in _differences(package, significant, client, versions)
+    ]
 
 
 def _differences(
@@ -87,4 +104,10 @@ _SIGNIFICANT: dict[str, Callable[[str | None], Any]] = {
     "distributed": _whole,
     "python": _minor,
     "numpy": _minor,
+}
+# What makes and reads messages. Others may differ: pandas, say.
+_DOUBTFUL: dict[str, Callable[[str | None], Any]] = {
+    "cloudpickle": _whole,
+    "dask": _whole,
+    "msgpack": _minor,
 }

@@ -1,19 +1,19 @@
-"""Putting the bus on a cluster."""
+"""Putting the bus on a cluster, and taking it off again."""
 
-import importlib.metadata
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from distributed.protocol.pickle import dumps
 
 from daskdl.checks import some
-from daskdl.cluster.bus.protocol import PLUGIN_NAME
-from daskdl.cluster.bus.scheduler_plugin import BusSchedulerPlugin
+from daskdl.cluster.bus.plugging import start_plugins
+from daskdl.cluster.bus.probing import installed_version, travelling_probe
+from daskdl.cluster.bus.scheduler_plugin import hold, release
 from daskdl.cluster.bus.worker_plugin import BusWorkerPlugin
-from daskdl.cluster.calls import call_each
+from daskdl.cluster.calls import GONE, OnWaiting, call_each
 from daskdl.errors import ClusterError
 
-UNKNOWN = "unknown"
 # A worker that imports daskdl for the first time takes seconds, and many of them from a
 # slow network file system.
 ANSWER_TIMEOUT_S = 60.0
@@ -24,12 +24,14 @@ def install(
     *,
     plugins: Sequence[Any] = (),
     timeout_s: float = ANSWER_TIMEOUT_S,
+    holder: str | None = None,
+    on_waiting: OnWaiting | None = None,
 ) -> Any:
     """Put the bus on the scheduler and on all workers, present and future. Idempotent.
 
-    First it checks that all of them can import the same daskdl: Dask would register a
-    plugin that cannot be imported, and that plugin would then hurt every worker that
-    joins the cluster, for all its users.
+    It stays until the last one that called this has called :func:`uninstall`, or its
+    client is gone. First it is checked that all can import the same daskdl. A worker
+    that comes later and cannot is left alone: it joins the cluster without the bus.
 
     Parameters
     ----------
@@ -39,6 +41,10 @@ def install(
         Further ones for the workers; each has a ``name``.
     timeout_s : float
         How long a worker may take to import daskdl, and to start its plugins.
+    holder : str, optional
+        Who needs it; the client if not given.
+    on_waiting : callable, optional
+        Told after a few seconds which workers have not answered yet.
 
     Returns
     -------
@@ -52,24 +58,36 @@ def install(
         daskdl cannot be imported somewhere, or has another version there. Nothing was
         registered. Or a worker cannot start a plugin.
     """
-    return client.sync(_install, client, [BusWorkerPlugin(), *plugins], timeout_s)
+    everything = [BusWorkerPlugin(), *plugins]
+    return client.sync(
+        _install, client, everything, timeout_s, holder or client.id, on_waiting
+    )
+
+
+def uninstall(client: Any, *, holder: str | None = None) -> Any:
+    """Need the bus no longer; the last one who does takes it off the cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        As for :func:`install`.
+    holder : str, optional
+        Who needed it; the client if not given.
+    """
+    return client.run_on_scheduler(release, holder or client.id)
 
 
 async def _install(
-    client: Any, plugins: Sequence[Any], timeout_s: float
+    client: Any,
+    plugins: Sequence[Any],
+    timeout_s: float,
+    holder: str,
+    on_waiting: OnWaiting | None,
 ) -> frozenset[str]:
-    def probe() -> str:
-        # Nested, so that it travels as code: where daskdl is missing, a reference to a
-        # function of this module could not even be loaded.
-        try:
-            from daskdl.cluster.bus.installation import installed_version
-        except ImportError as error:
-            return f"not importable: {error}"
-        return installed_version()
-
+    probe = travelling_probe()
     found = {"scheduler": await client.run_on_scheduler(probe)}
     everyone = dict.fromkeys(await client.nthreads(), ())
-    probed = await call_each(client, probe, everyone, timeout_s)
+    probed = await call_each(client, probe, everyone, timeout_s, on_waiting)
     found |= probed.values
     found |= {who: repr(error) for who, error in probed.failed.items()}
     expected = installed_version()
@@ -79,41 +97,22 @@ async def _install(
             f"Bus: daskdl {expected} must be importable everywhere, got {some(wrong)}. "
             "Install the same version on the scheduler and all workers."
         )
-    # The scheduler first: a worker's join needs its handler.
-    await client.register_plugin(BusSchedulerPlugin())
     pickled = {plugin.name: dumps(plugin) for plugin in plugins}
-    await client.run_on_scheduler(_give_to_workers_to_come, pickled)
-    # Again, for workers that registered with the scheduler since.
-    there = (await client.nthreads()).keys() - probed.silent
-    given = dict.fromkeys(there, (pickled,))
-    started = await call_each(client, _start_plugins, given, timeout_s)
-    for address in started.failed.keys() & probed.values.keys():
-        error = started.failed[address]
-        raise ClusterError(
-            f"Bus: worker {address} must start the plugins {sorted(pickled)}, it "
-            f"failed with {error!r}."
-        ) from error
-    return frozenset(started.values)
-
-
-def installed_version() -> str:
-    """Return daskdl's version and the bus's protocol."""
+    # The scheduler first: a worker's join needs its handler.
+    generation = await client.run_on_scheduler(hold, holder, client.id, pickled)
     try:
-        version = importlib.metadata.version("daskdl")
-    except importlib.metadata.PackageNotFoundError:
-        version = UNKNOWN  # uploaded as a directory: compare the protocol only
-    return f"{version} ({PLUGIN_NAME})"
-
-
-def _give_to_workers_to_come(pickled: dict[str, bytes], dask_scheduler: Any) -> None:
-    # Not Client.register_plugin: it also calls all workers at once, and raises when one
-    # of them dies meanwhile, or waits without end for one that is stopped.
-    for name, plugin in pickled.items():
-        dask_scheduler.worker_plugins.setdefault(name, plugin)
-
-
-async def _start_plugins(pickled: dict[str, bytes], dask_worker: Any) -> None:
-    # What is there stays: plugin_add would tear it down, with the topics of others.
-    for name, plugin in pickled.items():
-        if name not in dask_worker.plugins:
-            await dask_worker.plugin_add(plugin=plugin, name=name, catch_errors=False)
+        # Again, for workers that registered with the scheduler since.
+        there = (await client.nthreads()).keys() - probed.silent
+        given = dict.fromkeys(there, (pickled, generation))
+        started = await call_each(client, start_plugins, given, timeout_s)
+        for address in started.failed.keys() & probed.values.keys():
+            error = started.failed[address]
+            raise ClusterError(
+                f"Bus: worker {address} must start the plugins {sorted(pickled)}, it "
+                f"failed with {error!r}."
+            ) from error
+    except BaseException:
+        with suppress(*GONE):
+            await client.run_on_scheduler(release, holder)
+        raise
+    return frozenset(started.values)

@@ -1,16 +1,22 @@
 """The bus on the scheduler: keeps the registry and tells the workers of changes.
 
-It never sees a message. `SchedulerPlugin.add_worker` is not used: it is called before
-the new worker has its plugins, so a member begins with a call from its own worker.
+It never sees a message. A new worker is no member yet: it has no plugins when the
+scheduler hears of it, so a member begins with a call from its own worker.
+
+It also gives the plugins to workers that come, and takes everything off the cluster,
+itself included, when nobody needs it any more.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable
+import uuid
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.protocol.pickle import dumps
 
+from daskdl.cluster.bus.plugging import stop_plugins, travelling_start
 from daskdl.cluster.bus.protocol import (
     JOIN_OP,
     LEAVE_OP,
@@ -26,6 +32,10 @@ TELL_AGAIN_S = (0.1, 0.5, 2.0)
 # A joining member waits so long for the others to know it. Who takes longer learns
 # later.
 JOIN_TIMEOUT_S = 2.0
+# A newcomer imports daskdl first. Who leaves waits at most so long for a worker that
+# is stopped; it stops its plugins when it goes on.
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 5.0
 
 
 class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
@@ -35,9 +45,16 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
     idempotent = True  # a second client must not replace the registry
 
     def __init__(self) -> None:
+        self.generation = uuid.uuid4().hex
         self._scheduler: Any = None
         self._registry = Registry()
         self._telling: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._holders: dict[str, str] = {}  # the client of each
+        self._pickled: dict[str, bytes] = {}
+        # What came of giving newcomers the plugins; None if they have them.
+        self.newcomers: dict[str, str | None] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._leaving: asyncio.Task[None] | None = None
         self._is_closed = False
 
     async def start(self, scheduler: Any) -> None:
@@ -50,13 +67,41 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
     async def close(self) -> None:
         """Stop telling; called when the scheduler closes."""
         self._is_closed = True
-        tasks = list(self._telling.values())
+        tasks = [*self._telling.values(), *self._tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def hold(self, holder: str, client: str, pickled: dict[str, bytes]) -> bool:
+        """Note who needs the bus; False if it is about to leave, and must come anew."""
+        if self._leaving is not None:
+            await asyncio.wait([self._leaving])
+            return False
+        self._holders[holder] = client
+        self._pickled.update(pickled)
+        return True
+
+    def release(self, holder: str) -> asyncio.Task[None] | None:
+        """Forget who needed the bus; the last one's leave is a task."""
+        self._holders.pop(holder, None)
+        if not self._holders and self._leaving is None and not self._is_closed:
+            self._leaving = self._begin(self._leave_the_cluster())
+        return self._leaving
+
+    def remove_client(self, scheduler: Any, client: str) -> None:
+        """Forget whoever needed the bus for a client that is gone."""
+        held = [holder for holder, of in self._holders.items() if of == client]
+        for holder in held:
+            self.release(holder)
+
+    def add_worker(self, scheduler: Any, worker: str) -> None:
+        """Give a newcomer the plugins, beside its registration."""
+        if not self._is_closed and self._leaving is None:
+            self._begin(self._give_plugins(worker))
+
     def remove_worker(self, scheduler: Any, worker: str, **kwargs: Any) -> None:
         """Tell the members that are left; called in the tick of the loss."""
+        self.newcomers.pop(worker, None)
         for topic in self._registry.remove_worker(worker):
             self._tell(topic)
 
@@ -135,6 +180,59 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         finally:
             del self._telling[topic, address]
 
+    def _begin(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _give_plugins(self, address: str) -> None:
+        wrong = await self._run(
+            address, travelling_start(), self._pickled, timeout_s=START_TIMEOUT_S
+        )
+        if address not in self._scheduler.workers:
+            return
+        self.newcomers[address] = wrong
+        if wrong is not None:
+            logger.warning(
+                "Worker %s must import daskdl to take part, it cannot: %s. It is left "
+                "out.",
+                address,
+                wrong,
+            )
+
+    async def _leave_the_cluster(self) -> None:
+        scheduler, names = self._scheduler, list(self._pickled)
+        # First, while the workers' members can still say that they leave.
+        stopping = (
+            self._run(address, stop_plugins, names, timeout_s=STOP_TIMEOUT_S)
+            for address in list(scheduler.workers)
+        )
+        await asyncio.gather(*stopping)
+        self._is_closed = True
+        for operation in (JOIN_OP, LEAVE_OP, VIEW_OP):
+            scheduler.handlers.pop(operation, None)
+        scheduler.remove_plugin(name=PLUGIN_NAME)
+
+    async def _run(
+        self, address: str, function: Any, what: Any, *, timeout_s: float
+    ) -> str | None:
+        """Run a function on a worker; return in words why it could not."""
+        try:
+            call = self._scheduler.rpc(address).run(
+                function=dumps(function), args=dumps((what, self.generation))
+            )
+            reply = await asyncio.wait_for(call, timeout_s)
+        except asyncio.TimeoutError:
+            return f"no answer in {timeout_s:g} s"
+        except Exception as error:  # noqa: BLE001
+            # Whatever it is, it concerns that worker alone.
+            return repr(error)
+        if reply["status"] != "OK":
+            return str(reply.get("exception_text", reply))
+        result: str | None = reply["result"]
+        return result
+
     async def _call(self, address: str, view: View) -> bool:
         call = getattr(self._scheduler.rpc(address), VIEW_OP)
         try:
@@ -146,9 +244,46 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         return isinstance(reply, dict) and bool(reply.get("ok"))
 
 
+async def hold(
+    holder: str, client: str, pickled: dict[str, bytes], dask_scheduler: Any
+) -> str:
+    """Need the bus on the cluster, and bring it there. Runs on the scheduler.
+
+    Returns
+    -------
+    generation : str
+        For :func:`daskdl.cluster.bus.plugging.start_plugins`.
+    """
+    while True:
+        if PLUGIN_NAME not in dask_scheduler.plugins:
+            plugin = BusSchedulerPlugin()
+            await plugin.start(dask_scheduler)
+            dask_scheduler.add_plugin(plugin, name=PLUGIN_NAME)
+        plugin = dask_scheduler.plugins[PLUGIN_NAME]
+        if await plugin.hold(holder, client, pickled):
+            return str(plugin.generation)
+
+
+async def release(holder: str, dask_scheduler: Any) -> None:
+    """Need the bus no longer. Runs on the scheduler; returns when it is off."""
+    plugin = dask_scheduler.plugins.get(PLUGIN_NAME)
+    if plugin is not None and (leaving := plugin.release(holder)) is not None:
+        await asyncio.wait([leaving])
+
+
+def newcomers(dask_scheduler: Any) -> dict[str, str | None]:
+    """Return who came since, and why it cannot take part. Runs on the scheduler.
+
+    Who can has None; whoever is still asked is not there.
+    """
+    plugin = dask_scheduler.plugins.get(PLUGIN_NAME)
+    return dict(plugin.newcomers) if plugin is not None else {}
+
+
 def evict(topic: str, address: str, dask_scheduler: Any) -> None:
     """Remove a worker that no longer answers from a topic. Runs on the scheduler.
 
     If it wakes up, its own member finds that it is no longer counted, and is aborted.
     """
-    dask_scheduler.plugins[PLUGIN_NAME].evict(topic, address)
+    if PLUGIN_NAME in dask_scheduler.plugins:
+        dask_scheduler.plugins[PLUGIN_NAME].evict(topic, address)

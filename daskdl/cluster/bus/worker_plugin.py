@@ -54,6 +54,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
     idempotent = True  # a second client must not tear down the topics of the first
 
     def __init__(self) -> None:
+        self.generation = ""  # of the stay on the cluster that started it
         self._worker: Any = None
         self._control: Any = None
         self._loop: Any = None

@@ -53,6 +53,15 @@ class WorkerLost:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkerLeftOut:
+    """A worker is there and does not take part; the fit goes on without it."""
+
+    time_s: float
+    worker: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class EpochFinished:
     """Every example of the epoch was trained."""
 
@@ -85,6 +94,7 @@ Event = (
     | FitStarted
     | Progress
     | WorkerLost
+    | WorkerLeftOut
     | EpochFinished
     | CheckpointFailed
     | FitFinished
@@ -104,6 +114,7 @@ class FitReport:
     peak_worker_bytes: int = 0
     epochs: list[EpochFinished] = field(default_factory=list)
     lost: list[WorkerLost] = field(default_factory=list)
+    left_out: list[WorkerLeftOut] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     failed_checkpoints: list[CheckpointFailed] = field(default_factory=list)
 
@@ -118,6 +129,8 @@ class FitReport:
             self.progress.append(event)
         elif isinstance(event, WorkerLost):
             self.lost.append(event)
+        elif isinstance(event, WorkerLeftOut):
+            self.left_out.append(event)
         elif isinstance(event, EpochFinished):
             self.epochs.append(event)
         elif isinstance(event, CheckpointFailed):

@@ -255,6 +255,10 @@ def _workers(report: FitReport) -> str:
         ("worker", "at the end"),
         ((name, "lost" if name in lost else "there") for name in report.workers),
     )
+    table += "".join(
+        f"<p>Left out: worker {escape(e.worker)}: {escape(e.reason)}</p>"
+        for e in report.left_out
+    )
     if not report.lost:
         return table + "<p>No worker was lost; no example was repeated.</p>"
     return (

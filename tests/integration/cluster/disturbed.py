@@ -264,6 +264,9 @@ class Newcomer:
             self._timer = threading.Timer(self.delay_s, strike, (self._sends,))
             self._timer.start()
 
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
     def end(self) -> None:
         """Wait until its fate has come, and end what is left of it."""
         if self._timer is not None:

@@ -96,10 +96,14 @@ def test_results_are_whole_when_the_worker_that_has_the_network_is_killed(
 
 
 def test_newcomers_that_die_stop_or_lack_a_package_are_left_out(
-    client, workers, caplog
+    client, workers, tmp_path
 ):
     """One of each comes during the first epoch, and the fit ends with its own."""
+    without = tmp_path / "sitecustomize.py"
+    without.write_text("import sys; sys.modules['daskdl'] = None")
+    bare = Newcomer(workers, PYTHONPATH=str(tmp_path))
     newcomers = [
+        bare,
         Newcomer(workers, sends=signal.SIGKILL),
         Newcomer(workers, sends=signal.SIGSTOP),
         Newcomer(workers, DASKDL_BACKEND_PRIORITY_GPU="cupy"),
@@ -117,11 +121,23 @@ def test_newcomers_that_die_stop_or_lack_a_package_are_left_out(
 
     try:
         front = fit(client, "averaging", epochs=3, on_epoch=come, on_event=begin)
+        assert bare.is_alive()
+        assert plugins_on_scheduler(client) == set()
     finally:
         for newcomer in newcomers:
             newcomer.end()
     assert len({epoch.workers for epoch in front.last_fit.epochs}) == 1
     assert front.last_fit.lost == []
+
+
+def plugins_on_scheduler(client):
+    """Return what of ours is there."""
+
+    def look(dask_scheduler):
+        return [*dask_scheduler.plugins, *dask_scheduler.worker_plugins]
+
+    found = client.run_on_scheduler(look)
+    return {name for name in found if name.startswith("daskdl")}
 
 
 @pytest.mark.slow
@@ -159,7 +175,7 @@ def test_a_worker_that_is_stopped_does_not_hold_up_a_start(
 
 
 def test_without_any_worker_left_an_evaluation_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr("daskdl.cluster.calls.NO_WORKER_TIMEOUT_S", 1.0)
+    monkeypatch.setattr("daskdl.cluster.plain_tasks.NO_WORKER_TIMEOUT_S", 1.0)
     with WorkerProcesses(tmp_path) as workers:
         (pid,) = workers.at_least(1).values()
         threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from distributed.core import rpc
 
-from daskdl.cluster.bus import Left, Message, scheduler_plugin
+from daskdl.cluster.bus import Left, Message, scheduler_plugin, uninstall
 from daskdl.cluster.bus.protocol import JOIN_OP, LEAVE_OP, LINK_OP, PLUGIN_NAME, VIEW_OP
 from daskdl.cluster.bus.registry import Entry
 from daskdl.cluster.bus.switch_interval import OPEN_TOPIC_INTERVAL_S
@@ -280,7 +280,7 @@ async def test_worker_that_was_busy_is_told_again(client, scheduler, *buses):
 @bus_cluster()
 async def test_uninstalled_worker_closes_its_topics(client, scheduler, *buses):
     a, b = await open_topics(buses)
-    await client.unregister_worker_plugin(PLUGIN_NAME)
+    await uninstall(client)
     with pytest.raises(BusClosedError, match="must be open"):
         await in_thread(a.get, 1)
     with pytest.raises(BusClosedError, match="must be running"):

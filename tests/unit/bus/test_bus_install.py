@@ -3,13 +3,14 @@
 import asyncio
 
 import pytest
-from distributed import Worker
+from distributed import Client, Worker
 from distributed.diagnostics.plugin import WorkerPlugin
-from distributed.utils_test import gen_cluster
+from distributed.utils_test import async_poll_for, captured_logger, gen_cluster
 
-from daskdl.cluster.bus import get_bus, install
+from daskdl.cluster.bus import get_bus, install, scheduler_plugin, uninstall
+from daskdl.cluster.bus.plugging import stop_plugins
 from daskdl.cluster.bus.protocol import PLUGIN_NAME
-from daskdl.errors import ClusterError
+from daskdl.errors import BusClosedError, ClusterError
 from tests.unit.bus.clusters import bus_cluster, close_topics, in_thread
 
 
@@ -85,4 +86,87 @@ async def test_a_plugin_that_cannot_start_is_named(client, scheduler, worker):
 async def test_workers_to_come_have_the_bus(client, scheduler, worker):
     await install(client)
     async with Worker(scheduler.address) as late:
-        assert PLUGIN_NAME in late.plugins
+        await async_poll_for(lambda: PLUGIN_NAME in late.plugins, timeout=5)
+
+
+@gen_cluster(client=True, nthreads=[("", 1)] * 2)
+async def test_the_last_one_takes_it_off_the_cluster(client, scheduler, a, b):
+    """Neither who comes later nor the users of the cluster meet anything of ours."""
+    handlers = {server: set(server.handlers) for server in (scheduler, a, b)}
+    await install(client, plugins=[Quiet()], holder="one")
+    await install(client, plugins=[Quiet()], holder="two")
+    await uninstall(client, holder="one")
+    assert PLUGIN_NAME in a.plugins
+    await uninstall(client, holder="two")
+    assert ours_on(scheduler, a, b) == set()
+    assert {server: set(server.handlers) for server in handlers} == handlers
+    await install(client)
+    assert ours_on(scheduler, a, b) == {PLUGIN_NAME}
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_it_goes_with_the_client_that_needed_it(client, scheduler, worker):
+    async with Client(scheduler.address, asynchronous=True) as another:
+        await install(another)
+        await install(client)
+    await async_poll_for(lambda: another.id not in scheduler.clients, timeout=5)
+    assert ours_on(scheduler, worker) == {PLUGIN_NAME}
+    scheduler.remove_client(client.id)
+    await async_poll_for(lambda: not ours_on(scheduler, worker), timeout=5)
+
+
+@bus_cluster()
+async def test_who_still_waits_on_a_topic_is_woken(client, scheduler, *buses):
+    topic = await in_thread(buses[0].topic, "t")
+    waiting = asyncio.ensure_future(in_thread(topic.get, 30))
+    await uninstall(client)
+    with pytest.raises(BusClosedError):
+        await waiting
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_who_comes_as_it_leaves_has_it_again(client, scheduler, worker):
+    await install(client, holder="one")
+    await asyncio.gather(uninstall(client, holder="one"), install(client, holder="two"))
+    assert ours_on(scheduler, worker) == {PLUGIN_NAME}
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_a_worker_that_slept_through_the_end_starts_anew(
+    client, scheduler, worker
+):
+    """What is left on it is replaced, and a late word of the end is not heeded."""
+    await install(client)
+    left, generation = worker.plugins[PLUGIN_NAME], "another"
+    left.generation = generation
+    await install(client)
+    assert worker.plugins[PLUGIN_NAME] is not left
+    await stop_plugins([PLUGIN_NAME], generation, worker)
+    assert PLUGIN_NAME in worker.plugins
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_a_worker_without_daskdl_joins_and_is_named(client, scheduler, worker):
+    """It is asked once it is there, and what it cannot load is its own matter."""
+    await install(client)
+    plugin = scheduler.plugins[PLUGIN_NAME]
+    plugin._pickled["unknown"] = b"cnowhere\nUnknown\n."
+    with captured_logger(scheduler_plugin.logger) as log:
+        async with Worker(scheduler.address) as late:
+            await async_poll_for(lambda: "cannot" in log.getvalue(), timeout=5)
+            assert late.address in scheduler.workers
+    assert late.address in log.getvalue()
+    assert not [name for name in scheduler.worker_plugins if "daskdl" in name]
+
+
+class Quiet(WorkerPlugin):
+    name = "daskdl-quiet"
+
+
+def ours_on(*servers):
+    return {
+        name
+        for server in servers
+        for name in server.plugins
+        if name.startswith("daskdl")
+    }

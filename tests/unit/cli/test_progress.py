@@ -1,6 +1,7 @@
 """How a fit shows."""
 
 import io
+import logging
 
 from rich.console import Console
 
@@ -59,11 +60,19 @@ def test_progress_tells_the_figures():
     )
 
 
-def test_a_failed_checkpoint_is_told():
-    failed = events.CheckpointFailed(time_s=2.0, epoch=2, reason="x: no answer.")
-    assert plain_lines(STARTED, failed)[1] == (
-        "epoch 2/3  no checkpoint, the training goes on: x: no answer."
-    )
+def test_what_the_log_warns_of_is_shown_once(capfd):
+    """A warning that is also an event of the fit, too: a failed checkpoint, say."""
+    screen = io.StringIO()
+    logger = logging.getLogger("daskdl.cluster.driver")
+    with open_view(Console(file=screen, width=200)) as view:
+        logger.warning("epoch 2: no checkpoint: %s", "x: no answer.")
+        view.on_event(STARTED)
+        view.on_event(
+            events.CheckpointFailed(time_s=2.0, epoch=2, reason="x: no answer.")
+        )
+    assert screen.getvalue().count("x: no answer.") == 1
+    assert capfd.readouterr() == ("", "")
+    assert logging.getLogger("daskdl").handlers == []
 
 
 def test_a_lost_worker_is_told_with_what_is_repeated():

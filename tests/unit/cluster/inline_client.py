@@ -13,6 +13,7 @@ class InlineClient:
     """
 
     asynchronous = False
+    status = "running"
 
     def __init__(self, answer=lambda results: results):
         self.submitted = 0
@@ -24,11 +25,14 @@ class InlineClient:
     def nthreads(self):
         return {"a": 1, "b": 1}
 
+    async def run(self, function, *args, workers, on_error):
+        return {address: function(*args) for address in workers}
+
     def submit(self, function, *args, pure, **options):
         self.submitted += 1
         return function(*args)
 
-    def map(self, function, items, *, pure, **options):
+    def map(self, function, items, *, pure, workers=None, **options):
         self.submitted += len(items)
         return [function(item, **options) for item in items]
 

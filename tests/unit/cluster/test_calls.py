@@ -4,13 +4,11 @@ import asyncio
 
 import numpy as np
 import pytest
-from distributed import KilledWorker
 from distributed.utils_test import gen_cluster
 
 from daskdl.cluster import calls, shared_state
-from daskdl.cluster.calls import call_each, gather_all
+from daskdl.cluster.calls import call_each
 from daskdl.cluster.shared_state import share_state
-from daskdl.errors import WorkerLostError
 from daskdl.training.state import NetworkState
 from tests.unit.cluster.inline_client import InlineClient
 
@@ -45,37 +43,23 @@ async def test_a_worker_that_goes_is_not_waited_for(client, scheduler, a, b):
     assert (answers.values, answers.silent) == ({a.address: 1}, frozenset())
 
 
+@gen_cluster(client=True, nthreads=[("", 1)] * 2)
+async def test_who_is_waited_for_is_named_once(client, scheduler, a, b):
+    named = []
+    given = {a.address: (0,), b.address: (2,)}
+    before, calls.NAMED_AFTER_S = calls.NAMED_AFTER_S, 0.1
+    try:
+        await call_each(client, add, given, 1.5, named.append)
+    finally:
+        calls.NAMED_AFTER_S = before
+    assert named == [[b.address]]
+
+
 @gen_cluster(client=True, nthreads=[("", 1)])
 async def test_a_worker_that_is_gone_already_is_no_error(client, scheduler, a):
     gone = "tcp://127.0.0.1:1"
     answers = await call_each(client, add, {a.address: (0,), gone: (0,)}, TIMEOUT_S)
     assert (answers.values, answers.failed) == ({a.address: 1}, {})
-
-
-@gen_cluster(client=True, nthreads=[])
-async def test_without_workers_tasks_are_not_waited_for_for_ever(client, scheduler):
-    calls.NO_WORKER_TIMEOUT_S, before = 0.1, calls.NO_WORKER_TIMEOUT_S
-    try:
-        future = client.submit(abs, -1, pure=False)
-        with pytest.raises(WorkerLostError, match="digits: at least one worker must"):
-            await calls._gather(client, "digits", [future])
-    finally:
-        calls.NO_WORKER_TIMEOUT_S = before
-
-
-@gen_cluster(client=True, nthreads=[("", 1)])
-async def test_the_error_of_a_task_comes_out_as_it_is(client, scheduler, a):
-    future = client.submit(int, "x", pure=False)
-    with pytest.raises(ValueError, match="invalid literal"):
-        await calls._gather(client, "digits", [future])
-
-
-def test_a_task_that_kills_its_workers_is_told_in_our_words():
-    def killed(results):
-        raise KilledWorker("task", None, 3)
-
-    with pytest.raises(WorkerLostError, match="digits: a task must not take its"):
-        gather_all(InlineClient(answer=killed), "digits", [])
 
 
 STATE = NetworkState(
@@ -99,8 +83,9 @@ def test_a_network_comes_out_of_its_pieces_as_it_was(monkeypatch, piece_bytes):
 @gen_cluster(client=True, nthreads=[("", 1)] * 2)
 async def test_a_network_outlives_the_worker_that_has_it(client, scheduler, a, b):
     """What is scattered does not: tasks that need it are cancelled."""
-    shared = share_state(client, STATE, workers=[a.address])
+    shared = share_state(client, STATE, workers=[a.address, b.address])
     await shared
-    await a.close()
+    (holder,) = (each for each in (a, b) if shared.key in each.data)
+    await holder.close()
     score = await client.submit(lambda state: state.score, shared, pure=False)
     assert score == STATE.score

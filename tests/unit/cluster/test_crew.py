@@ -8,7 +8,7 @@ import pytest
 from distributed import CancelledError
 from distributed.comm import CommClosedError
 
-from daskdl.cluster.bus.scheduler_plugin import evict
+from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.crew import Crew
 from daskdl.cluster.mailbox import Mailbox, SessionPlugin
 from daskdl.cluster.masters.options import SharedTrainingMaster
@@ -65,6 +65,7 @@ class FakeClient:
 
     def __init__(self, *workers, asynchronous=False):
         self.asynchronous = asynchronous
+        self.status = "running"
         self.workers = list(workers)
         self.scheduler = SimpleNamespace(address="tcp://scheduler")
         self.futures = []
@@ -76,6 +77,7 @@ class FakeClient:
         self.networks = {}
         self.silence_s = {}
         self.evicted = []
+        self.unprepared = {}
         self._in_loop = False
 
     def scheduler_info(self, n_workers):
@@ -119,6 +121,8 @@ class FakeClient:
     def run_on_scheduler(self, function, *args):
         if function is evict:
             self.evicted.append(args[1])
+        if function is newcomers:
+            return {**dict.fromkeys(self.workers), **self.unprepared}
         return self.silence_s
 
     def submit(self, function, *args, workers, **options):
@@ -328,6 +332,17 @@ def test_a_newcomer_that_goes_is_forgotten(crew, client, monkeypatch):
     assert client.cancelled == [client.trials["d"]]
 
 
+def test_nothing_is_sent_to_a_newcomer_without_daskdl(crew, client):
+    """A task that it cannot load would end it; it is named instead."""
+    client.workers.append("d")
+    client.unprepared["d"] = "ModuleNotFoundError: No module named 'daskdl'"
+    assert crew.newcomers() == []
+    assert client.trials == {}
+    event = crew.next_event()
+    assert event.address == "d"
+    assert "No module named 'daskdl'" in event.reason
+
+
 def test_a_snapshot_comes_from_whoever_answers(crew, client, monkeypatch):
     monkeypatch.setattr("daskdl.cluster.crew.DELIVERY_TIMEOUT_S", 0.01)
     crew._master = SharedTrainingMaster(peer_timeout_s=0.01)
@@ -345,6 +360,7 @@ def test_nobody_waits_for_a_worker_that_went_meanwhile(crew, client):
 
 def test_a_scheduler_that_is_gone_is_named(crew, client, monkeypatch):
     def broken(function, *args):
+        client.status = "connecting"
         raise CommClosedError("gone")
 
     monkeypatch.setattr(client, "sync", broken)

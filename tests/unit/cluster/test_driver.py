@@ -244,7 +244,7 @@ def test_a_checkpoint_that_cannot_be_written_never_ends_a_fit(driver, caplog, ki
         (1, "hdfs://x/checkpoint: no answer.")
     ]
     assert caplog.messages == [
-        "epoch 1: no checkpoint: hdfs://x/checkpoint: no answer."
+        "epoch 1: no checkpoint, the training goes on: hdfs://x/checkpoint: no answer."
     ]
 
 

@@ -12,6 +12,7 @@ from daskdl.cluster.stats.events import (
     FitReport,
     FitStarted,
     Progress,
+    WorkerLeftOut,
     WorkerLost,
 )
 from daskdl.cluster.stats.report import EvaluationSummary, render_report
@@ -132,6 +133,11 @@ def test_short_epochs_give_the_score_curve_themselves(report):
 def test_a_failed_checkpoint_is_told(report):
     report.add(CheckpointFailed(time_s=4.0, epoch=1, reason="x: <no> answer."))
     assert "No checkpoint after epoch 1: x: &lt;no&gt; answer." in page(report)
+
+
+def test_a_worker_that_was_left_out_is_told(report):
+    report.add(WorkerLeftOut(time_s=4.0, worker="tcp://c", reason="no <daskdl>."))
+    assert "Left out: worker tcp://c: no &lt;daskdl&gt;." in page(report)
 
 
 def test_a_lost_worker_is_told_with_its_repeated_examples(report):

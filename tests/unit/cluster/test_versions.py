@@ -12,6 +12,10 @@ HERE = {
     "daskdl": "0.1.0",
     "distributed": "2026.8.0",
     "numpy": "2.4.6",
+    "dask": "2026.8.0",
+    "cloudpickle": "3.1.1",
+    "msgpack": "1.1.0",
+    "pandas": "3.0.0",
 }
 
 
@@ -45,11 +49,27 @@ def with_scheduler(**packages):
         with_worker(python="3.11.2.final.0"),
         with_worker(numpy="2.4.1"),
         with_scheduler(numpy=None),
+        with_worker(pandas=None),
     ],
-    ids=["equal", "python patch", "numpy patch", "scheduler without numpy"],
+    ids=[
+        "equal",
+        "python patch",
+        "numpy patch",
+        "scheduler without numpy",
+        "worker without pandas",
+    ],
 )
-def test_versions_that_go_together_pass(versions):
+def test_versions_that_go_together_pass(versions, caplog):
     assert check_versions(versions) is None
+    assert caplog.messages == []
+
+
+def test_what_may_not_be_understood_is_told_in_one_line(caplog):
+    check_versions(with_worker(cloudpickle="2.2.0", pandas=None))
+    (message,) = caplog.messages
+    assert "cloudpickle 3.1.1 here, 2.2.0 on worker tcp://b" in message
+    assert "pandas" not in message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(

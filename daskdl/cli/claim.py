@@ -1,0 +1,76 @@
+"""Whether the process that makes a directory still lives. Local file systems only.
+
+It holds a lock on a file in the directory, which the kernel takes back when it ends,
+however that happens. A lock may not be seen from another machine, so the file also says
+under which run of the kernel it was made: elsewhere, and after a reboot, nobody knows.
+"""
+
+import contextlib
+import fcntl
+import os
+
+__all__ = ["Claim", "is_abandoned"]
+
+_NAME = ".alive"
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+class Claim:
+    """The lock of this process on a directory that it makes.
+
+    Parameters
+    ----------
+    directory : str
+        A local path. Where no lock can be had, none is: the directory then counts as
+        one of which nothing is known.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._path = os.path.join(directory, _NAME)
+        self._file: int | None = None
+        if not (boot := _boot_id()):
+            return
+        with contextlib.suppress(OSError):
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Last, so that whoever reads it can rely on the lock.
+            os.write(self._file, boot)
+
+    def remove(self) -> None:
+        """Take the file away: what is in the directory now is no longer ours alone."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+        self.leave()
+
+    def leave(self) -> None:
+        """Let go of the lock, as the end of the process would."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def is_abandoned(directory: str) -> bool:
+    """Whether it is certain that the process that made a directory has ended."""
+    try:
+        file = os.open(os.path.join(directory, _NAME), os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        if os.read(file, 100) != _boot_id():
+            return False
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
+def _boot_id() -> bytes:
+    """Return what no other run of a kernel has; nothing if it does not say."""
+    try:
+        with open(_BOOT_ID, "rb") as stream:
+            return stream.read().strip()
+    except OSError:
+        return b""

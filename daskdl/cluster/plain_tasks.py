@@ -1,0 +1,308 @@
+"""Plain tasks, which Dask runs again when a worker goes, and what Dask leaves open.
+
+A worker that is stopped keeps its tasks until the scheduler's ``worker-ttl`` is over,
+five minutes if nobody changed it; and a worker that joins without daskdl is given
+tasks that it cannot load, which ends it in new versions of Dask. So tasks go to workers
+that said that they have daskdl, newcomers included, and leave those that fall silent.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Client, Future, KilledWorker
+
+from daskdl.checks import some
+from daskdl.cluster.bus.probing import installed_version, travelling_probe
+from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, call_each
+from daskdl.cluster.silence import SilentWorkers, seconds_of_silence
+from daskdl.errors import ClusterError, WorkerLostError
+
+logger = logging.getLogger(__name__)
+
+# A nanny brings a worker back within seconds, an adaptive cluster within a minute.
+NO_WORKER_TIMEOUT_S = 60.0
+# Longer than anything that keeps a worker's event loop from its heartbeats.
+SILENT_LIMIT_S = 30.0
+
+# Futures tell of their end in threads that stay, or to a gather; so they are asked.
+ASK_AGAIN_S = 0.02
+# How long a worker may take to import daskdl for the first time.
+ANSWER_TIMEOUT_S = 30.0
+
+# Submits the tasks of these numbers, to run on these workers and no others.
+Submit = Callable[[Sequence[int], list[str]], Sequence[Any]]
+
+
+class _TasksMustMoveError(Exception):
+    """Some tasks will not end where they are. Never leaves this module."""
+
+
+@dataclass
+class _Where:
+    """Where tasks may run, and where not."""
+
+    silence: SilentWorkers
+    at_start: frozenset[str]
+    allowed: list[str]
+    left_out: set[str]
+    asking: "asyncio.Task[list[str]] | None" = None
+
+
+def run_tasks(client: Client, who: str, n_tasks: int, submit: Submit) -> list[Any]:
+    """Return the results of `n_tasks` plain tasks, in order.
+
+    Parameters
+    ----------
+    client : Client
+        A synchronous client.
+    who : str
+        Whose tasks they are, for messages.
+    n_tasks : int
+    submit : callable
+        Called with numbers of tasks and the workers that may run them; returns their
+        futures. Called again for tasks that must run elsewhere.
+
+    Raises
+    ------
+    WorkerLostError
+        When no worker is left, or a task took too many with it.
+    ClusterError
+        When no worker has the same daskdl.
+    Exception
+        Whatever ended a task, unless on a worker that came since and others are left.
+    """
+    where = _start(client, who)
+    futures = list(submit(range(n_tasks), where.allowed))
+    while True:
+        try:
+            results: list[Any] = client.sync(_gather, client, who, futures, where)
+        except _TasksMustMoveError:
+            moving = _without_result(client, futures, where)
+        except KilledWorker as error:
+            raise WorkerLostError(
+                f"{who}: a task must not take its worker with it, one did again and "
+                "again and was given up. Did the workers run out of memory? Write "
+                "smaller parts, or give the workers more."
+            ) from error
+        except Exception as error:
+            moving = _failed_on_newcomers(client, who, futures, where, error)
+            if not moving:
+                raise
+        else:
+            return results
+        again = submit(moving, where.allowed)
+        client.cancel([futures[number] for number in moving])
+        for number, future in zip(moving, again, strict=True):
+            futures[number] = future
+
+
+def _start(client: Client, who: str) -> _Where:
+    def name(addresses: list[str]) -> None:
+        logger.warning(
+            "%s: workers must answer before the tasks start, %s do not yet. They are "
+            "waited for, %g s at most.",
+            who,
+            some(addresses),
+            ANSWER_TIMEOUT_S,
+        )
+
+    there = list(client.nthreads())
+    left_out: set[str] = set()
+    allowed = client.sync(_able, client, who, there, left_out, name)
+    if there and not allowed:
+        raise ClusterError(
+            f"{who}: a worker must answer, with daskdl {installed_version()}, none of "
+            f"{some(there)} did. Install it there, or start other workers."
+        )
+    silence = SilentWorkers(client, SILENT_LIMIT_S)
+    return _Where(silence, frozenset(there), allowed, left_out)
+
+
+async def _able(
+    client: Client,
+    who: str,
+    addresses: Iterable[str],
+    left_out: set[str],
+    on_waiting: OnWaiting | None = None,
+) -> list[str]:
+    """Return who has the same daskdl; leave out the others."""
+    given = dict.fromkeys(addresses, ())
+    answers = await call_each(
+        client, travelling_probe(), given, ANSWER_TIMEOUT_S, on_waiting
+    )
+    expected = installed_version()
+    wrong = {a: found for a, found in answers.values.items() if found != expected}
+    wrong |= {address: repr(error) for address, error in answers.failed.items()}
+    wrong |= dict.fromkeys(answers.silent, f"no answer in {ANSWER_TIMEOUT_S:g} s")
+    for address, found in sorted(wrong.items()):
+        logger.warning(
+            "%s: worker %s must have daskdl %s, got: %s. It is left out.",
+            who,
+            address,
+            expected,
+            found,
+        )
+    left_out |= wrong.keys()
+    return sorted(answers.values.keys() - wrong.keys())
+
+
+async def _gather(
+    client: Client, who: str, futures: Sequence[Any], where: _Where
+) -> list[Any]:
+    gathering = asyncio.ensure_future(_results(client, futures))
+    last_seen_s = time.monotonic()
+    try:
+        while not (await asyncio.wait({gathering}, timeout=LOOK_EVERY_S))[0]:
+            there = set(await client.nthreads()) - where.left_out
+            await _leave_out_silent(client, who, there, where)
+            await _let_newcomers_help(client, who, futures, there, where)
+            if there & {*where.allowed}:
+                last_seen_s = time.monotonic()
+            elif time.monotonic() - last_seen_s > NO_WORKER_TIMEOUT_S:
+                raise WorkerLostError(
+                    f"{who}: at least one worker must be left, got none for "
+                    f"{NO_WORKER_TIMEOUT_S:g} s. Start workers, and try again."
+                )
+        return list(gathering.result())
+    finally:
+        tasks = [task for task in (gathering, where.asking) if task is not None]
+        where.asking = None
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _results(client: Client, futures: Sequence[Any]) -> list[Any]:
+    # Not gathered before: a gather that is cancelled leaves a coroutine for each future
+    # behind, which complains on stderr when that is given up.
+    await _ended(futures)
+    return list(await client.gather(futures, asynchronous=True))
+
+
+async def _ended(futures: Sequence[Any]) -> None:
+    """Wait until all are finished, or one ended in another way."""
+    pending = [future for future in futures if isinstance(future, Future)]
+    while pending:
+        statuses = {future.status for future in pending}
+        if not statuses <= {"pending", "finished"}:
+            return
+        pending = [future for future in pending if future.status == "pending"]
+        if pending:
+            await asyncio.sleep(ASK_AGAIN_S)
+
+
+async def _leave_out_silent(
+    client: Client, who: str, there: set[str], where: _Where
+) -> None:
+    silence_s = await client.run_on_scheduler(seconds_of_silence)
+    silent = where.silence.judge(there, silence_s)
+    for address in silent:
+        logger.warning(
+            "%s: %s must give a sign of life in %g s, it did not. Its tasks run "
+            "elsewhere.",
+            who,
+            address,
+            where.silence.limit_s,
+        )
+    where.left_out.update(silent)
+    where.allowed = [a for a in where.allowed if a not in where.left_out]
+    if silent and where.allowed:
+        raise _TasksMustMoveError
+
+
+async def _let_newcomers_help(
+    client: Client,
+    who: str,
+    futures: Sequence[Any],
+    there: set[str],
+    where: _Where,
+) -> None:
+    """Ask who came whether they have daskdl, beside the tasks; then let them help."""
+    if where.asking is None:
+        if new := there - {*where.allowed}:
+            asking = _able(client, who, new, where.left_out)
+            where.asking = asyncio.ensure_future(asking)
+        return
+    if not where.asking.done():
+        return
+    able, where.asking = where.asking.result(), None
+    are_stranded = not there & {*where.allowed}
+    where.allowed = sorted({*where.allowed, *able} & there)
+    if able and are_stranded:
+        raise _TasksMustMoveError
+    if able:
+        keys = [future.key for future in futures]
+        await client.run_on_scheduler(allow, keys, able)
+
+
+def allow(keys: Iterable[str], addresses: list[str], dask_scheduler: Any) -> None:
+    """Let tasks, and what they need, run on more workers. Runs on the scheduler."""
+    waiting = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
+    seen = set()
+    while waiting:
+        task = waiting.pop()
+        if task.key in seen:
+            continue
+        seen.add(task.key)
+        waiting += task.dependencies
+        if task.worker_restrictions is not None:
+            task.worker_restrictions = {*task.worker_restrictions, *addresses}
+
+
+def _without_result(
+    client: Client, futures: Sequence[Future], where: _Where
+) -> list[int]:
+    """Return the numbers of tasks whose results nobody who answers has."""
+    holders = client.who_has(futures)
+    return [
+        number
+        for number, future in enumerate(futures)
+        if future.status != "finished"
+        or not {*holders.get(future.key, ())} - where.left_out
+    ]
+
+
+def _failed_on_newcomers(
+    client: Client,
+    who: str,
+    futures: Sequence[Any],
+    where: _Where,
+    error: Exception,
+) -> list[int]:
+    """Return the numbers of tasks that failed where others may do better."""
+    keys = {
+        future.key: number
+        for number, future in enumerate(futures)
+        if isinstance(future, Future) and future.status == "error"
+    }
+    if not keys:
+        return []
+    culprits: dict[str, list[str]] = client.run_on_scheduler(erred_on, list(keys))
+    newcomers = {address for each in culprits.values() for address in each}
+    if not all(culprits.values()) or newcomers & where.at_start:
+        return []
+    for address in sorted(newcomers - where.left_out):
+        logger.warning(
+            "%s: %s, which came since, must do its tasks, it failed with %r. They run "
+            "elsewhere.",
+            who,
+            address,
+            error,
+        )
+    where.left_out |= newcomers
+    where.allowed = [a for a in where.allowed if a not in where.left_out]
+    return [keys[key] for key in culprits]
+
+
+def erred_on(keys: Iterable[str], dask_scheduler: Any) -> dict[str, list[str]]:
+    """Return on which workers tasks failed. Runs on the scheduler."""
+    there = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
+    # What a task needs may be what failed.
+    return {
+        task.key: sorted((task.exception_blame or task).erred_on or ())
+        for task in there
+    }

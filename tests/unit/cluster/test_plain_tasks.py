@@ -1,0 +1,154 @@
+"""Tasks that Dask runs again, where Dask alone would wait or give up."""
+
+import asyncio
+import threading
+from functools import partial
+
+import pytest
+from distributed import KilledWorker, Worker, get_worker
+from distributed.utils_test import gen_cluster
+
+from daskdl.cluster import plain_tasks
+from daskdl.cluster.plain_tasks import run_tasks
+from daskdl.errors import WorkerLostError
+from tests.unit.cluster.inline_client import InlineClient
+
+
+class SyncClient:
+    """The client of a test's event loop, for a thread that waits for it."""
+
+    def __init__(self, client):
+        self._client = client
+        self._loop = asyncio.get_running_loop()
+
+    def sync(self, function, *args):
+        args = [self._client if arg is self else arg for arg in args]
+        return asyncio.run_coroutine_threadsafe(function(*args), self._loop).result()
+
+    def __getattr__(self, name):
+        def called(*args, **kwargs):
+            async def on_loop():
+                result = getattr(self._client, name)(*args, **kwargs)
+                return await result if asyncio.iscoroutine(result) else result
+
+            return self.sync(on_loop)
+
+        return called
+
+
+async def results_of(client, function, items):
+    """Run a task an item, from a thread as a user would."""
+    from_thread = SyncClient(client)
+    placed = []
+
+    def submit(numbers, workers):
+        placed.append((list(numbers), workers))
+        given = [items[number] for number in numbers]
+        return from_thread.map(function, given, pure=False, workers=workers)
+
+    results = await asyncio.to_thread(
+        run_tasks, from_thread, "digits", len(items), submit
+    )
+    return results, placed
+
+
+@gen_cluster(client=True, nthreads=[("", 1)] * 2)
+async def test_results_come_in_order(client, scheduler, a, b):
+    results, placed = await results_of(client, abs, [-1, -2, -3])
+    assert results == [1, 2, 3]
+    assert placed == [([0, 1, 2], sorted([a.address, b.address]))]
+
+
+@gen_cluster(client=True, nthreads=[])
+async def test_without_workers_tasks_are_not_waited_for_for_ever(client, scheduler):
+    before, plain_tasks.NO_WORKER_TIMEOUT_S = plain_tasks.NO_WORKER_TIMEOUT_S, 0.1
+    try:
+        with pytest.raises(WorkerLostError, match="digits: at least one worker must"):
+            await results_of(client, abs, [-1])
+    finally:
+        plain_tasks.NO_WORKER_TIMEOUT_S = before
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_the_error_of_a_task_comes_out_as_it_is(client, scheduler, a):
+    with pytest.raises(ValueError, match="invalid literal"):
+        await results_of(client, int, ["1", "x"])
+
+
+def test_a_task_that_kills_its_workers_is_told_in_our_words():
+    def killed(results):
+        raise KilledWorker("task", None, 3)
+
+    with pytest.raises(WorkerLostError, match="digits: a task must not take its"):
+        run_tasks(InlineClient(answer=killed), "digits", 0, lambda *args: [])
+
+
+# In the process of all workers of a test; tasks are sent to it by reference.
+SILENT: set[str] = set()
+GO = threading.Event()
+
+
+def silence(dask_scheduler):
+    return {
+        address: 3600.0 if address in SILENT else 0.0
+        for address in dask_scheduler.workers
+    }
+
+
+def stuck_where_silent(number):
+    if get_worker().address in SILENT:
+        GO.wait(30)
+    return number
+
+
+def failing_on_newcomers(number, at_start):
+    if get_worker().address != at_start:
+        GO.set()
+        raise ModuleNotFoundError("No module named 'daskdl'")
+    GO.wait(20)
+    return number
+
+
+@pytest.fixture
+def go():
+    GO.clear()
+    yield GO
+    GO.set()
+    SILENT.clear()
+
+
+@pytest.fixture
+def told_by_the_test(monkeypatch, go):
+    monkeypatch.setattr(plain_tasks, "seconds_of_silence", silence)
+
+
+@pytest.mark.usefixtures("told_by_the_test")
+def test_tasks_of_a_silent_worker_run_elsewhere():
+    """As on one that is stopped: the scheduler counts it as there for minutes."""
+
+    @gen_cluster(client=True, nthreads=[("", 1)] * 2)
+    async def check(client, scheduler, a, b):
+        SILENT.add(b.address)
+        results, placed = await results_of(client, stuck_where_silent, range(4))
+        GO.set()
+        assert results == [0, 1, 2, 3]
+        assert placed[-1][1] == [a.address]
+
+    check()
+
+
+@pytest.mark.usefixtures("go")
+def test_what_fails_on_a_newcomer_runs_elsewhere():
+    """It may not see the data."""
+
+    @gen_cluster(client=True, nthreads=[("", 1)])
+    async def check(client, scheduler, a):
+        task = partial(failing_on_newcomers, at_start=a.address)
+        running = asyncio.ensure_future(results_of(client, task, range(6)))
+        await asyncio.sleep(0.2)
+        async with Worker(scheduler.address):
+            results, placed = await running
+        assert results == [0, 1, 2, 3, 4, 5]
+        assert {str(workers) for _, workers in placed[1:]} == {str([a.address])}
+
+    check()
