@@ -5,6 +5,7 @@ Python's; a boolean is no number. What a value refuses is an
 :class:`~daskdl.errors.OptionError`.
 """
 
+import inspect
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -25,12 +26,29 @@ from daskdl.nn.conf.spellings import Taking, normalised, spelled
 C = TypeVar("C", bound="Conf")
 
 
+class _Signature:
+    """What a class takes, for ``help``, editors and the documentation.
+
+    Pydantic knows it from when it has built a schema, which importing does not.
+    """
+
+    def __get__(self, instance: Any, owner: type[BaseModel]) -> inspect.Signature:
+        if instance is not None or owner.__pydantic_complete__:
+            raise AttributeError("__signature__")
+        owner.model_rebuild()
+        return inspect.signature(owner)
+
+
 class Conf(BaseModel):
     """A frozen value: unknown keys and wrong types are refused when it is made."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True
     )
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__signature__ = _Signature()  # type: ignore[assignment]
 
     def __init__(self, /, **data: Any) -> None:
         try:
