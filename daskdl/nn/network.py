@@ -367,11 +367,13 @@ class Network(Pretraining[Conf]):
         """Refuse data of which an example has the wrong shape, or a number is none."""
         if not len(batch):
             return  # no harm where it is cut into minibatches, else refused as one
+        looked_at = batch.slice(0, 1)
         try:
-            self.check_batch(batch.slice(0, 1))
+            self.check_batch(looked_at)
         except ShapeError:
-            self.check_batch(batch)  # which says the whole shape
-            raise
+            looked_at = batch
+        if looked_at is batch:
+            self.check_batch(batch)  # its message has the whole shape
         arrays = as_arrays(who, batch)
         self._border.admission.check_numbers(who, arrays, normalizer)
 
