@@ -28,7 +28,7 @@ def are_finite(values: NDArray[Any], dtype: DTypeLike | None = None) -> bool:
     most = float(np.finfo(values.dtype if dtype is None else dtype).max)
     # One that is less than half a digit above the largest number is rounded to it:
     # that is for the close look to tell.
-    return bool(values.min() >= -most and values.max() <= most)
+    return float(values.min()) >= -most and float(values.max()) <= most
 
 
 def check_finite(

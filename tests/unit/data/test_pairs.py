@@ -92,3 +92,9 @@ def test_what_does_not_count_may_be_anything():
 )
 def test_no_numbers_and_whole_ones_are_finite(values):
     assert are_finite(values)
+
+
+def test_a_wider_type_overflows_nowhere():
+    values = np.ones(3, "float32")
+    with np.errstate(all="raise"):
+        assert are_finite(values, "float64")
