@@ -310,7 +310,7 @@ def _n_classes(network: Network[Any]) -> int | tuple[int | None, ...] | None:
 def _take_class_names(network: Network[Any], source: Source) -> None:
     """Give the network the names that its classes have where they are stored."""
     names, loss = source.class_names, network.output_losses[0]
-    if network.class_names is not None or not names or loss not in _CLASS_LOSSES:
+    if network.class_names is not None or not names or loss not in CLASS_LOSSES:
         return
     n_classes = network.output_layer_n_out[0]
     if len(set(names)) == len(names) == n_classes:
