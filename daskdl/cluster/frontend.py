@@ -43,7 +43,7 @@ from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import Sink, open_sink
 from daskdl.data.sources.paths import listed_paths
 from daskdl.data.sources.source import Source, SourceOptions, open_source
-from daskdl.errors import OptionError
+from daskdl.errors import DataError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import (
@@ -175,7 +175,8 @@ class ClusterNetwork(Generic[N]):
         on_event : callable, optional
             Called with every event of the fit, in this thread.
         on_epoch : callable, optional
-            Called with the network after each epoch, for checkpoints. If it raises
+            Called with the network after each epoch, for checkpoints; a save to one
+            path needs ``overwrite=True``. If it raises
             what :meth:`Network.save` raises when a store does not take the file, the
             fit goes on with a warning; any other exception ends it.
 
@@ -325,7 +326,7 @@ class ClusterNetwork(Generic[N]):
         with self._scheduler_must_answer(AGAIN):
             scored = score_source(self._client, self.network, source, evaluations, task)
         if not scored.examples:
-            raise OptionError(f"{source.name}: must hold an example, got none.")
+            raise DataError(f"{source.name}: must hold an example, got none.")
         return scored
 
     def feed_forward_with_key(

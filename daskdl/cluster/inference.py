@@ -18,20 +18,14 @@ from daskdl.cluster.quiet_workers import reported_by_client
 from daskdl.cluster.shared_state import share_state
 from daskdl.data.dataset import DataSet
 from daskdl.data.merging import merge_keys
-from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.scan import PartitionFacts, scan_partition
 from daskdl.data.sinks import Sink
 from daskdl.data.sources.source import Partition, Source
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.nn.losses.cross_entropy import one_hot
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
-from daskdl.training.preparation import (
-    Scan,
-    class_axes,
-    scan_options,
-)
+from daskdl.training.preparation import Scan, class_axes
 from daskdl.training.state import NetworkState, network_from_state, state_of
 from daskdl.training.trainer import Minibatch as Batch
 
@@ -82,14 +76,12 @@ def scan_on(client: Client) -> Scan:
     """Return a scan that runs one task a partition on `client`'s cluster."""
 
     def scan(
-        partitions: Sequence[Partition], unfitted: Normalizer | None
+        partitions: Sequence[Partition], how: dict[str, Any]
     ) -> list[PartitionFacts]:
-        options = scan_options(unfitted)
-
         def submit(numbers: Sequence[int], workers: list[str]) -> list[Any]:
             these = [partitions[number] for number in numbers]
             futures: list[Any] = client.map(
-                scan_one, these, pure=False, workers=workers, **options
+                scan_one, these, pure=False, workers=workers, **how
             )
             return futures
 
@@ -256,14 +248,10 @@ def _evaluate(
     evaluations: Sequence[Evaluable],
 ) -> None:
     if isinstance(batch, DataSet):
-        labels, mask = batch.labels, batch.labels_mask
+        mask = batch.labels_mask
     else:
-        labels, mask = batch.labels[0], (batch.labels_masks or [None])[0]
-    if network.output_losses[0] == "sparse_mcxent" and labels is not None:
-        axis = class_axes(network)[0] or 1
-        # The loss has its classes last.
-        rows = (np.moveaxis(array, axis, -1) for array in (labels, output))
-        labels = np.moveaxis(one_hot(*rows), -1, axis)
+        mask = (batch.labels_masks or [None])[0]
+    labels = network.labels_to_count(batch)[0]
     for evaluation in evaluations:
         evaluation.eval(labels, output, mask)
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from daskdl.data.finite import are_finite, refused_number
 from daskdl.errors import ColumnError, DataError
 
 __all__ = ["checked_features", "checked_mask", "first_bad_row"]
@@ -32,7 +33,8 @@ def checked_features(
     n_features : int, optional
         Numbers that an example must have.
     feature_shape : tuple of int, optional
-        Shape that an example is brought to, in C order.
+        Shape that rows are brought to, in C order. Of an array that has more axes only
+        axes of length 1 are put in or left out: others would be mixed up.
     dtype : dtype
         What the features are cast to.
     first_row : int
@@ -63,10 +65,16 @@ def checked_features(
     if found is not None:
         row, value = found
         raise DataError(
-            f"{name}: column {column!r} must hold finite numbers, got {value!r} in row "
-            f"{first_row + row}."
+            f"{name}: column {column!r} must hold finite numbers, got "
+            f"{refused_number(value, dtype)} in row {first_row + row}."
         )
     shape = values.shape[1:] if feature_shape is None else feature_shape
+    if values.ndim > 2 and _long_axes(shape) != _long_axes(values.shape[1:]):
+        raise ColumnError(
+            f"{name}: column {column!r} must hold rows, or arrays of shape {shape}, "
+            f"got {values.shape[1:]}. Say where the channels are with data_format, or "
+            "transpose the arrays."
+        )
     return values.astype(dtype, copy=False).reshape(len(values), *shape)
 
 
@@ -124,7 +132,7 @@ def first_bad_row(
     (int, value) or None
         None if all is well.
     """
-    if values.dtype.kind in "biu":
+    if values.dtype.kind in "biuf" and are_finite(values, dtype):
         return None
     if values.dtype.kind == "f":
         with np.errstate(over="ignore"):
@@ -137,6 +145,10 @@ def first_bad_row(
     place = np.unravel_index(int(np.argmin(is_good)), values.shape)
     value = values[place]
     return int(place[0]), value.item() if isinstance(value, np.generic) else value
+
+
+def _long_axes(shape: tuple[int, ...]) -> list[int]:
+    return [length for length in shape if length != 1]
 
 
 def _is_finite_number(value: Any) -> bool:

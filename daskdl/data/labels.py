@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 from daskdl.data.examples import first_bad_row
 from daskdl.errors import ColumnError, DataError
 
-__all__ = ["class_numbers", "labels_of", "one_hot"]
+__all__ = ["check_classes", "class_numbers", "labels_of", "one_hot"]
 
 
 def labels_of(
@@ -102,6 +102,40 @@ def class_numbers(
             f"got {_plain(values[row])} in row {first_row + row}."
         )
     return numbers.astype(np.intp)
+
+
+def check_classes(
+    what: str,
+    numbers: NDArray[Any],
+    n_classes: int,
+    *,
+    counts: NDArray[np.bool_] | None = None,
+) -> None:
+    """Refuse what is no number of a class.
+
+    Parameters
+    ----------
+    what : str
+        For messages: what the numbers are, and whose.
+    numbers : ndarray of shape (batch, ...), bool, int or float
+    n_classes : int
+    counts : ndarray of bool, optional
+        Broadcasts to `numbers`: where it is False, anything may stand.
+
+    Raises
+    ------
+    DataError
+        With the first such number and its row.
+    """
+    is_class = (numbers >= 0) & (numbers < n_classes) & (numbers == np.floor(numbers))
+    if counts is not None:
+        is_class |= ~counts
+    if not is_class.all():
+        place = np.unravel_index(int(np.argmin(is_class)), numbers.shape)
+        raise DataError(
+            f"{what} must hold integers from 0 to {n_classes - 1}, got "
+            f"{_plain(numbers[place])} in row {int(place[0])}."
+        )
 
 
 def one_hot(

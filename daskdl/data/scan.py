@@ -4,14 +4,14 @@ The driver runs `scan_partition` as one task a partition and merges what comes b
 that data that cannot be used are refused before a session starts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.data.examples import first_bad_row
+from daskdl.data.finite import check_finite
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition
 from daskdl.data.statistics import (
@@ -19,12 +19,13 @@ from daskdl.data.statistics import (
     merge_statistics,
     statistics_of,
 )
-from daskdl.errors import DataError, OptionError, ShapeError
+from daskdl.errors import OptionError, ShapeError
 
 __all__ = ["PartitionFacts", "merge_facts", "scan_partition"]
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 MaskShapes: TypeAlias = tuple[tuple[int, ...] | None, ...]
+Admit: TypeAlias = Callable[[str, MultiDataSet], MultiDataSet]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def scan_partition(
     statistics: bool,
     label_statistics: bool = False,
     feature_axis: int = 1,
+    admit: Admit | None = None,
 ) -> PartitionFacts:
     """Load a partition, check that its numbers are finite, and describe it.
 
@@ -73,6 +75,9 @@ def scan_partition(
         Collect what a normalizer needs of features, and of labels, too.
     feature_axis : int
         Axis of features or channels in the arrays with their batch axis.
+    admit : callable, optional
+        Given the name of the partition and its examples, returns them as they are to be
+        described, or refuses them. If not given, all numbers must be finite.
 
     Raises
     ------
@@ -82,11 +87,7 @@ def scan_partition(
     """
     # Drawn from here only to be checked: it is training that data are scanned for.
     examples = MultiDataSet.of(partition.for_training(partition.load(), 0, 0))
-    groups = {"features": examples.features, "labels": examples.labels}
-    for group, arrays in groups.items():
-        for index, array in enumerate(arrays):
-            column = group if len(arrays) == 1 else f"{group}[{index}]"
-            _check_finite(partition.name, column, array)
+    examples = (admit or _finite)(partition.name, examples)
     of_features = of_labels = None
     if statistics and examples.num_examples:
         of_features = statistics_of(
@@ -142,14 +143,13 @@ def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
     return merged
 
 
-def _check_finite(name: str, column: str, array: NDArray[Any]) -> None:
-    found = first_bad_row(array)
-    if found is not None:
-        row, value = found
-        raise DataError(
-            f"{name}: column {column!r} must hold finite numbers, got {value!r} in row "
-            f"{row}."
-        )
+def _finite(name: str, examples: MultiDataSet) -> MultiDataSet:
+    groups = {"features": examples.features, "labels": examples.labels}
+    for group, arrays in groups.items():
+        for index, array in enumerate(arrays):
+            what = group if len(arrays) == 1 else f"{group}[{index}]"
+            check_finite(name, what, array)
+    return examples
 
 
 def _merge_shapes(group: str, merged: PartitionFacts, one: PartitionFacts) -> Shapes:

@@ -56,8 +56,8 @@ class FeatureStatistics:
 
         Parameters
         ----------
-        values : ndarray of shape (batch, ...), at least 2-d
-            Finite.
+        values : ndarray of shape (batch, ...)
+            Finite. One number an example is a column.
         mask : ndarray of shape (batch, time), optional
             For values of rank 3: steps with 0 do not count.
         feature_axis : int
@@ -68,6 +68,8 @@ class FeatureStatistics:
         ShapeError
             If there is no such axis, or the mask is not one of time steps.
         """
+        if values.ndim == 1:
+            values = values[:, None]
         if values.ndim < 2 or not -values.ndim <= feature_axis < values.ndim:
             raise ShapeError(
                 f"FeatureStatistics: values must have axis {feature_axis}, got shape "

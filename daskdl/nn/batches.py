@@ -1,12 +1,14 @@
 """One minibatch as lists of arrays, checked against what the network takes."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from daskdl.checks import check_count
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.pairs import as_examples, is_array, is_pair
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import fits, is_channels_first
 from daskdl.nn.conf.input_type import (
@@ -19,6 +21,13 @@ from daskdl.nn.conf.input_type import (
 from daskdl.nn.masks import check_pixels
 
 Batch: TypeAlias = DataSet | MultiDataSet
+"""One minibatch."""
+
+Pair: TypeAlias = tuple[Any, Any]
+"""Features and labels, as arrays or as lists."""
+
+Given: TypeAlias = Batch | Pair | Iterable[Batch | Pair]
+"""What methods that go over data take."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +43,14 @@ class Port:
     images : tuple of int, optional
         Channels, height and width of images that may come instead of the rows that
         they are flattened to, as in DL4J.
+    classes : int, optional
+        Of labels that tell classes: how many there are.
     """
 
     who: str
     type: InputType
     images: tuple[int, ...] | None = None
+    classes: int | None = None
 
 
 def of_any_length(ports: Iterable[Port]) -> list[Port]:
@@ -77,13 +89,14 @@ class Arrays:
 
 
 def as_arrays(who: str, batch: Any) -> Arrays:
-    """Return the arrays of a DataSet or MultiDataSet.
+    """Return the arrays of a DataSet, a MultiDataSet or a pair of arrays.
 
     Raises
     ------
     DataError
-        If it is neither.
+        If it is none of these.
     """
+    batch = as_examples(who, batch)
     if isinstance(batch, DataSet):
         has_labels = batch.labels is not None
         return Arrays(
@@ -92,17 +105,12 @@ def as_arrays(who: str, batch: Any) -> Arrays:
             [batch.features_mask],
             [batch.labels_mask] if has_labels else [],
         )
-    if isinstance(batch, MultiDataSet):
-        features, labels = list(batch.features), list(batch.labels)
-        return Arrays(
-            features,
-            labels,
-            list(batch.features_masks or [None] * len(features)),
-            list(batch.labels_masks or [None] * len(labels)),
-        )
-    raise DataError(
-        f"{who}: a minibatch must be a DataSet or a MultiDataSet, "
-        f"got {type(batch).__name__}."
+    features, labels = list(batch.features), list(batch.labels)
+    return Arrays(
+        features,
+        labels,
+        list(batch.features_masks or [None] * len(features)),
+        list(batch.labels_masks or [None] * len(labels)),
     )
 
 
@@ -113,7 +121,7 @@ def minibatches(who: str, data: Any, batch_size: int | None) -> Iterator[Batch]:
     ----------
     who : str
         Named in errors.
-    data : DataSet, MultiDataSet or iterable of them
+    data : DataSet, MultiDataSet, pair of arrays, or iterable of them
         Each is one minibatch, or is cut into some.
     batch_size : int or None
         None leaves each as it is.
@@ -127,22 +135,55 @@ def minibatches(who: str, data: Any, batch_size: int | None) -> Iterator[Batch]:
     """
     if batch_size is not None:
         check_count(who, "batch_size", batch_size)
-    if isinstance(data, DataSet | MultiDataSet):
-        data = [data]
-    if not isinstance(data, Iterable):
-        raise DataError(
-            f"{who}: data must be a DataSet, a MultiDataSet or an iterable of them, "
-            f"got {type(data).__name__}."
-        )
     is_empty = True
-    for batch in data:
-        is_empty = False
-        if batch_size is None or not isinstance(batch, DataSet | MultiDataSet):
-            yield batch
-        else:
-            yield from batch.batches(batch_size)
+    for item in given_examples(who, data):
+        batch = as_examples(who, item)
+        for part in [batch] if batch_size is None else batch.batches(batch_size):
+            is_empty = False
+            yield part
     if is_empty:
         raise DataError(f"{who}: data must hold a minibatch, got none.")
+
+
+def given_examples(who: str, data: Any) -> Iterable[Any]:
+    """Return what `data` holds: itself, if it is a data set or arrays.
+
+    Parameters are those of :func:`minibatches`.
+
+    Raises
+    ------
+    DataError
+        If it is nothing that could hold data sets.
+    """
+    if isinstance(data, DataSet | MultiDataSet) or is_pair(data):
+        return [data]
+    if is_array(data):
+        # Features alone, which pretraining takes; others miss the labels.
+        return [DataSet(data)]
+    if isinstance(data, Iterable) and not isinstance(data, str | os.PathLike | Mapping):
+        return data
+    hint = ""
+    if isinstance(data, str | os.PathLike):
+        hint = " Paths are for daskdl.fit, DaskMultiLayer and DaskComputationGraph."
+    raise DataError(
+        f"{who}: data must be a DataSet, a MultiDataSet, a pair (features, labels) of "
+        f"arrays, or an iterable of them, got {type(data).__name__}.{hint}"
+    )
+
+
+def check_batch_size(who: str, data: Any, batch_size: int | None) -> None:
+    """Refuse a pair of arrays that nobody said how to cut.
+
+    Raises
+    ------
+    OptionError
+        As :func:`daskdl.training.local.fit` does.
+    """
+    if batch_size is None and is_pair(data):
+        raise OptionError(
+            f"{who}: batch_size must be given for a pair of arrays, got None. A "
+            "DataSet by itself is one minibatch."
+        )
 
 
 def check_readable(who: str, data: Any, n_passes: int) -> None:

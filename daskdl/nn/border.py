@@ -11,6 +11,7 @@ from daskdl.arrays.namespace import FloatArray, to_host, to_namespace
 from daskdl.data.batch_arrays import as_batch_array
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import DataError
+from daskdl.nn.admission import Admission, one_hot_labels
 from daskdl.nn.batches import (
     Arrays,
     Batch,
@@ -48,6 +49,8 @@ class Border:
 
     Attributes
     ----------
+    admission : Admission
+        Which forms of features and labels are taken.
     normalizer : Normalizer or None
         What all that comes in goes through, and what goes out goes back through. It is
         applied here and nowhere else, so that nothing is normalized twice.
@@ -64,6 +67,7 @@ class Border:
         namespace: ModuleType = np,
         steps: Callable[[int], int | None] | None = None,
     ) -> None:
+        self.admission = Admission(tuple(inputs), tuple(labels), dtype.name)
         self._who = who
         self._inputs = inputs
         self._outputs = outputs
@@ -89,33 +93,45 @@ class Border:
         finally:
             self.normalizer = own
 
-    def checked(self, batch: Batch, *, any_length: bool = False) -> Arrays:
+    def checked(
+        self, batch: Batch, *, any_length: bool = False, numbers: bool = False
+    ) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it.
 
         Parameters
         ----------
-        batch : DataSet or MultiDataSet
+        batch : DataSet, MultiDataSet or pair of arrays
             With labels.
         any_length : bool
             Whether time series may be shorter or longer than the input says.
+        numbers : bool
+            Whether every number is to be finite, too. Training asks for that once.
 
         Raises
         ------
         ShapeError
             If features, labels or masks do not fit, naming the layer.
         DataError
-            If it is no data set, or has no examples or no labels.
+            If it is no data set, has no examples or no labels, or a number is not
+            finite.
         """
-        arrays = as_arrays(self._who, batch)
+        arrays = self.admission.formed(as_arrays(self._who, batch))
         self._check_features(arrays, any_length=any_length)
         if arrays.num_examples == 0:
             raise DataError(f"{self._who}: a minibatch must hold an example, got none.")
         labels = of_any_length(self._labels) if any_length else self._labels
         check_labels(self._who, labels, arrays, steps=self._steps)
+        if numbers:
+            self.admission.check_numbers(self._who, arrays, self.normalizer)
         return arrays
 
     def unlabelled(
-        self, features: Any, features_mask: Any = None, *, any_length: bool = False
+        self,
+        features: Any,
+        features_mask: Any = None,
+        *,
+        any_length: bool = False,
+        numbers: bool = True,
     ) -> Arrays:
         """Return features and masks, each one array or a list of them, as arrays.
 
@@ -123,7 +139,7 @@ class Border:
         ----------
         features, features_mask : ndarray, or list of them
             One for each input; a mask may be None.
-        any_length : bool
+        any_length, numbers : bool
             As for :meth:`checked`.
 
         Raises
@@ -131,7 +147,7 @@ class Border:
         ShapeError
             If they do not fit.
         DataError
-            If they do not hold real numbers.
+            If they do not hold real numbers, or one is not finite.
         """
         arrays = [
             as_batch_array(self._who, "features", array) for array in as_list(features)
@@ -142,8 +158,10 @@ class Border:
                 None if mask is None else as_batch_array(self._who, "mask", mask)
                 for mask in as_list(features_mask)
             ]
-        unlabelled = Arrays(arrays, [], masks, [])
+        unlabelled = self.admission.formed(Arrays(arrays, [], masks, []))
         self._check_features(unlabelled, any_length=any_length)
+        if numbers:
+            self.admission.check_numbers(self._who, unlabelled, self.normalizer)
         return unlabelled
 
     def features(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
@@ -161,9 +179,17 @@ class Border:
             labels = self.normalizer.transform_labels(labels, masks)
         return self._enter(labels, self._labels), self._masks(masks, self._labels)
 
-    def labels_as_given(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
-        """Return labels and their masks inside, in the units of the data."""
-        entered = self._enter(arrays.labels, self._labels)
+    def labels_to_count(self, arrays: Arrays) -> list[Any]:
+        """Return labels like the outputs, in the data format and the units of the data.
+
+        Numbers of classes become rows of 0 and 1.
+        """
+        each = zip(self._labels, arrays.labels, arrays.labels_masks, strict=True)
+        return [one_hot_labels(*one, self._dtype) for one in each]
+
+    def rows_to_count(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
+        """Return the same inside, where features or classes are last, and the masks."""
+        entered = self._enter(self.labels_to_count(arrays), self._outputs)
         return entered, self._masks(arrays.labels_masks, self._labels)
 
     def in_units_of_data(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:

@@ -1,5 +1,7 @@
-"""Refuse a network whose parameters are no numbers any more."""
+"""Refuse a network whose parameters are no numbers any more, and say so once."""
 
+import math
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +15,29 @@ class _Trained(Protocol):
     def params(self) -> FloatArray: ...
 
     iteration_count: int
+
+
+def numbers_may_overflow() -> AbstractContextManager[None]:
+    """Keep NumPy from warning of what is not finite, until the end of a block.
+
+    Steps that are too large warn from a dozen places before the score tells of them,
+    and it is the score that is refused.
+    """
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
+def check_score(who: str, score: float, iteration: int) -> None:
+    """Refuse a score that is infinite or no number.
+
+    Raises
+    ------
+    DivergedError
+    """
+    if not math.isfinite(score):
+        raise DivergedError(
+            f"{who}: the score must be a number, got {score} in iteration {iteration}. "
+            "Lower the learning rate, or normalize the features."
+        )
 
 
 def check_finite(who: str, network: _Trained) -> None:

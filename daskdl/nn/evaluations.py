@@ -1,4 +1,4 @@
-"""Which evaluation a network asks for: the one rule, wherever it is evaluated."""
+"""What the loss of a network says of its labels, and which evaluation it asks for."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,12 +7,13 @@ from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.conf.axes import is_channels_first
+from daskdl.nn.conf.input_type import InputType
 
 if TYPE_CHECKING:
     from daskdl.nn.structure import NetworkStructure
 
 __all__ = ["INDEPENDENT_LOSSES", "REGRESSION_LOSSES", "evaluation_for"]
-__all__ += ["is_independent"]
+__all__ += ["CLASS_LOSSES", "is_independent", "n_classes_of"]
 
 REGRESSION_LOSSES = frozenset(
     {
@@ -29,6 +30,9 @@ REGRESSION_LOSSES = frozenset(
 )
 # Their outputs do not exclude each other.
 INDEPENDENT_LOSSES = frozenset({"xent", "multilabel"})
+# Their labels are classes: rows of 0 and 1, or numbers of classes that become those.
+CLASS_LOSSES = frozenset({"mcxent", "negativeloglikelihood"})
+_LOSSES_OF_NUMBERS = frozenset({"sparse_mcxent"})
 
 
 def evaluation_for(
@@ -62,6 +66,14 @@ def evaluation_for(
     if is_independent(network):
         return EvaluationBinary(labels=network.class_names, axis=axis)
     return Evaluation(labels=network.class_names, axis=axis)
+
+
+def n_classes_of(loss: str, output_type: InputType) -> int | None:
+    """Return how many classes the labels of an output tell; None if they tell none."""
+    if loss not in CLASS_LOSSES | _LOSSES_OF_NUMBERS:
+        return None
+    n_out = output_type.shape[-1]
+    return n_out if n_out is not None and n_out > 1 else None
 
 
 def is_independent(network: "NetworkStructure[Any]") -> bool:

@@ -1,6 +1,6 @@
 """What a network does with data in one process: train, predict, evaluate, save."""
 
-from collections.abc import Iterable
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, TypeVar, overload
 
@@ -8,13 +8,23 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.checks import check_count, check_one_of, check_type
-from daskdl.errors import MissingExtraError, OptionError
+from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.errors import MissingExtraError, OptionError, ShapeError
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.nn.batches import Arrays, Batch, check_readable, minibatches
-from daskdl.nn.divergence import check_finite
+from daskdl.nn.batches import (
+    Arrays,
+    Batch,
+    Given,
+    as_arrays,
+    check_batch_size,
+    check_readable,
+    minibatches,
+)
+from daskdl.nn.divergence import check_finite, numbers_may_overflow
 from daskdl.nn.evaluations import evaluation_for
 from daskdl.nn.masks import masked
-from daskdl.nn.normalizing import NormalizerChoice, chosen
+from daskdl.nn.normalizing import NormalizerChoice, chosen, settle_axis
+from daskdl.nn.passes import passes_over
 from daskdl.nn.pretraining import Pretraining
 from daskdl.nn.structure import Conf
 from daskdl.nn.summary import normalizer_in_words, summarize
@@ -38,7 +48,7 @@ class Network(Pretraining[Conf]):
 
     def fit(
         self: N,
-        data: Batch | Iterable[Batch],
+        data: Given,
         *,
         epochs: int = 1,
         batch_size: int | None = None,
@@ -48,8 +58,10 @@ class Network(Pretraining[Conf]):
 
         Parameters
         ----------
-        data : DataSet, MultiDataSet or iterable of them
-            Each is one minibatch, unless `batch_size` is given.
+        data : DataSet, MultiDataSet, pair of arrays, or iterable of them
+            Each is one minibatch, unless `batch_size` is given; a pair (features,
+            labels) by itself needs one. Labels may be numbers of classes where the
+            loss is one of classes, and a single column may come as (batch,).
         epochs : int
             Passes over the data; an iterator lasts for one only.
         batch_size : int, optional
@@ -68,27 +80,34 @@ class Network(Pretraining[Conf]):
         ------
         OptionError
             If `data` can be read once only and there is more than one pass, of which
-            fitting the normalizer is one.
+            fitting the normalizer is one; or if `batch_size` is needed and missing.
         DataError
-            If there is no minibatch at all.
+            If there is no minibatch at all, or a number that is not finite. Data in
+            memory are looked through before anything is trained, all others in the
+            first pass.
         DivergedError
-            If a parameter is no number in the end.
+            When a score, or a parameter at the end of an epoch, is no number.
         """
         who = f"{type(self).__name__}.fit"
         check_count(who, "epochs", epochs)
+        check_batch_size(who, data, batch_size)
         used = chosen(who, self.normalizer, normalizer)
         is_unfitted = used is not None and not used.is_fitted
         check_readable(who, data, epochs + is_unfitted)
+        look = partial(self._look_at, normalizer=used)
+        batches = passes_over(who, data, batch_size, look)
         if used is not None:
+            settle_axis(who, used, self.inputs, self.outputs)
             if is_unfitted:
-                used.fit(minibatches(who, data, batch_size))
+                form = self._border.admission.formed_examples
+                used.fit(form(who, batch) for batch in batches())
             self.normalizer = used
         for _ in range(epochs):
-            for batch in minibatches(who, data, batch_size):
+            for batch in batches():
                 with self._border.using(used):
                     self.fit_minibatch(batch)
             self.epoch_count += 1
-        check_finite(who, self)
+            check_finite(who, self)
         return self
 
     def output(
@@ -123,10 +142,10 @@ class Network(Pretraining[Conf]):
         ShapeError
             If features or masks do not fit.
         DataError
-            If they do not hold real numbers.
+            If they do not hold real numbers, or one is not finite.
         """
-        arrays = self._border.unlabelled(features, features_mask)
         with self._border.using(normalizer):
+            arrays = self._border.unlabelled(features, features_mask)
             results = self._outputs(arrays)
         if labels_mask is not None:
             masks = self._border.masks_of(results, labels_mask)
@@ -150,7 +169,7 @@ class Network(Pretraining[Conf]):
 
         Parameters
         ----------
-        batch : DataSet or MultiDataSet
+        batch : DataSet, MultiDataSet or pair of arrays
             With labels.
         include_regularization : bool
             Add what regularization adds to the score, to each example.
@@ -169,7 +188,7 @@ class Network(Pretraining[Conf]):
 
         Parameters
         ----------
-        batch : DataSet or MultiDataSet
+        batch : DataSet, MultiDataSet or pair of arrays
             With labels.
         normalizer : Normalizer, None or "own"
             None for a batch that is normalized already.
@@ -182,8 +201,8 @@ class Network(Pretraining[Conf]):
         outputs : list of ndarray
             One an output, in the data format and the units of the labels.
         """
-        arrays = self._checked(batch)
         with self._border.using(normalizer):
+            arrays = self._checked(batch, numbers=True)
             results = self._outputs(arrays)
             labels, masks = self._border.labels(arrays)
         scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
@@ -197,22 +216,20 @@ class Network(Pretraining[Conf]):
         self, batch: Batch, *, normalizer: NormalizerChoice = "own"
     ) -> float:
         """Return the score in inference mode, with what regularization adds."""
-        arrays = self._checked(batch)
         with self._border.using(normalizer):
+            arrays = self._checked(batch, numbers=True)
             self._outputs(arrays)
             # Not the scores of the examples: some losses are of a whole minibatch.
             loss = self._loss(*self._border.labels(arrays))
         return loss + self._regularization_score()
 
     @overload
-    def evaluate(
-        self, data: Batch | Iterable[Batch], *, normalizer: NormalizerChoice = "own"
-    ) -> Any: ...
+    def evaluate(self, data: Given, *, normalizer: NormalizerChoice = "own") -> Any: ...
 
     @overload
     def evaluate(
         self,
-        data: Batch | Iterable[Batch],
+        data: Given,
         evaluation: V,
         *,
         normalizer: NormalizerChoice = "own",
@@ -220,7 +237,7 @@ class Network(Pretraining[Conf]):
 
     def evaluate(
         self,
-        data: Batch | Iterable[Batch],
+        data: Given,
         evaluation: Evaluable | None = None,
         *,
         normalizer: NormalizerChoice = "own",
@@ -229,7 +246,7 @@ class Network(Pretraining[Conf]):
 
         Parameters
         ----------
-        data : DataSet, MultiDataSet or iterable of them
+        data : DataSet, MultiDataSet, pair of arrays, or iterable of them
             With labels.
         evaluation : Evaluation, RegressionEvaluation or another, optional
             Counts on. If left out, the loss says which it is: a new
@@ -250,9 +267,9 @@ class Network(Pretraining[Conf]):
         OptionError
             If the network has several outputs, or `evaluation` is none.
         ShapeError
-            If the labels are not like the output, as those of ``sparse_mcxent``.
+            If the labels do not fit.
         DataError
-            If there is no minibatch at all.
+            If there is no minibatch at all, or a number that is not finite.
         """
         who = f"{type(self).__name__}.evaluate"
         if self.n_outputs != 1:
@@ -264,10 +281,10 @@ class Network(Pretraining[Conf]):
         evaluation = evaluation_for(self, axis=1) if evaluation is None else evaluation
         check_type(who, "evaluation", evaluation, Evaluable)
         for batch in minibatches(who, data, None):
-            arrays = self._border.checked(batch)
             with self._border.using(normalizer):
+                arrays = self._border.checked(batch, numbers=True)
                 (output,) = self._outputs(arrays)
-            (labels,), (mask,) = self._border.labels_as_given(arrays)
+            (labels,), (mask,) = self._border.rows_to_count(arrays)
             # Time steps are rows: what counts them needs no axis of time.
             rows = output.reshape(-1, output.shape[-1])
             if mask is not None:
@@ -344,8 +361,33 @@ class Network(Pretraining[Conf]):
         """
         self._checked(batch)
 
+    def _look_at(
+        self, who: str, batch: Batch, *, normalizer: Normalizer | None
+    ) -> None:
+        """Refuse data of which an example has the wrong shape, or a number is none."""
+        if not len(batch):
+            return  # no harm where it is cut into minibatches, else refused as one
+        looked_at = batch.slice(0, 1)
+        try:
+            self.check_batch(looked_at)
+        except ShapeError:
+            looked_at = batch
+        if looked_at is batch:
+            self.check_batch(batch)  # its message has the whole shape
+        arrays = as_arrays(who, batch)
+        self._border.admission.check_numbers(who, arrays, normalizer)
+
+    def labels_to_count(self, batch: Batch) -> list[Any]:
+        """Return the labels of a minibatch as evaluations take them, one an output.
+
+        They are like the outputs: numbers of classes become rows of 0 and 1.
+        """
+        arrays = self._border.checked(batch)
+        return self._border.labels_to_count(arrays)
+
     def _outputs(self, arrays: Arrays) -> list[FloatArray]:
         """Return what is predicted, inside still, but in the units of the data."""
-        entered = self._border.features(arrays)
-        results = self._forward(*entered, training=False, rng=None)
+        with numbers_may_overflow():
+            entered = self._border.features(arrays)
+            results = self._forward(*entered, training=False, rng=None)
         return self._border.in_units_of_data(results)

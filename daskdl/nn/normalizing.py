@@ -1,14 +1,18 @@
 """Which normalizer a call of a network uses, and what classes are called."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from daskdl.checks import check_type
-from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.data.normalizers.learned import LearnedNormalizer
+from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.errors import OptionError
+from daskdl.nn.batches import Port
+from daskdl.nn.conf.axes import is_channels_first
 
 __all__ = ["NormalizerChoice", "check_class_names", "check_normalizer", "chosen"]
-__all__ += ["usable"]
+__all__ += ["settle_axis", "usable"]
 
 NormalizerChoice: TypeAlias = Normalizer | Literal["own"] | None
 """The network's own, another one, or None for data that are normalized already."""
@@ -74,6 +78,63 @@ def usable(who: str, own: Normalizer | None, choice: Any) -> Normalizer | None:
             f"{type(normalizer).__name__} that is not. Call fit."
         )
     return normalizer
+
+
+def settle_axis(
+    who: str, normalizer: Normalizer, inputs: Sequence[Port], outputs: Sequence[Port]
+) -> None:
+    """Let a normalizer that was told no axis learn along that of the features.
+
+    One that has learnt along another axis already is warned of: each time step, or row
+    of pixels, is then changed by its own mean.
+
+    Parameters
+    ----------
+    who : str
+        For messages.
+    normalizer : Normalizer
+    inputs, outputs : sequence of Port
+        What it is to normalize.
+
+    Raises
+    ------
+    OptionError
+        If inputs and outputs have their features along different axes.
+    """
+    if not isinstance(normalizer, LearnedNormalizer) or normalizer.is_axis_given:
+        return
+    axes = _axes(normalizer, "features", inputs)
+    if normalizer.needs_labels:
+        axes |= _axes(normalizer, "labels", outputs)
+    if len(axes) > 1:
+        raise OptionError(
+            f"{who}: what a {type(normalizer).__name__} changes must have its "
+            "features along one axis, got both 1 and -1 by the network's data formats. "
+            "Use formats that agree."
+        )
+    (axis,) = axes or {normalizer.feature_axis}
+    if not normalizer.is_fitted:
+        normalizer.feature_axis = axis
+    elif axis != normalizer.feature_axis:
+        warnings.warn(
+            f"{who}: {type(normalizer).__name__} was fitted along axis "
+            f"{normalizer.feature_axis}, and the network has its features along axis "
+            f"{axis}. Give feature_axis={axis} before it is fitted, or let the "
+            "network fit it.",
+            stacklevel=3,
+        )
+
+
+def _axes(
+    normalizer: LearnedNormalizer, group: Group, ports: Sequence[Port]
+) -> set[int]:
+    """Return where the features lie of what is normalized; rows have one axis only."""
+    return {
+        1 if is_channels_first(port.type) else -1
+        for index, port in enumerate(ports)
+        if len(port.type.border_shape) > 1
+        and normalizer.strategy(group, index) is not None
+    }
 
 
 def check_class_names(

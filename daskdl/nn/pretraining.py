@@ -1,18 +1,19 @@
 """Training of single layers on features alone, one after the other."""
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.random import IterationStream, stream
 from daskdl.checks import check_count, some
-from daskdl.errors import OptionError
-from daskdl.nn.batches import Batch, as_arrays, check_readable, minibatches
+from daskdl.errors import DataError, OptionError
+from daskdl.nn.batches import Batch, Given, as_arrays, check_readable
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.normalizing import NormalizerChoice
+from daskdl.nn.passes import passes_over
 from daskdl.nn.structure import Conf, stretches
 from daskdl.nn.time_steps import TimeSteps
 from daskdl.nn.update_plan import UpdatePlan
@@ -30,7 +31,7 @@ class Pretraining(TimeSteps[Conf]):
 
     def pretrain(
         self: P,
-        data: Batch | Iterable[Batch],
+        data: Given,
         *,
         epochs: int = 1,
         batch_size: int | None = None,
@@ -77,7 +78,7 @@ class Pretraining(TimeSteps[Conf]):
     def pretrain_layer(
         self: P,
         layer: int | str,
-        data: Batch | Iterable[Batch],
+        data: Given,
         *,
         epochs: int = 1,
         batch_size: int | None = None,
@@ -89,7 +90,7 @@ class Pretraining(TimeSteps[Conf]):
         ----------
         layer : int or str
             Index in a sequence, or name.
-        data : DataSet, MultiDataSet or iterable of them
+        data : DataSet, MultiDataSet, array of features, or iterable of data sets
             Each is one minibatch, unless `batch_size` is given. Labels and masks are
             not looked at.
         epochs : int
@@ -110,25 +111,35 @@ class Pretraining(TimeSteps[Conf]):
             If there is no such layer, it cannot be pretrained, or `data` can be read
             once only and `epochs` is more than 1.
         DataError
-            If there is no minibatch at all.
+            If there is no minibatch at all, or a number that is not finite.
+        DivergedError
+            When a score is no number.
         """
         who = f"{type(self).__name__}.pretrain_layer"
         check_count(who, "epochs", epochs)
         check_readable(who, data, epochs)
         node, stage = self._found(who, layer)
         run = self._run_of(node)
+        batches = passes_over(who, data, batch_size, self._look_at_features)
         for _ in range(epochs):
-            for batch in minibatches(who, data, batch_size):
-                with self._border.using(normalizer):
+            for batch in batches():
+                with self._border.using(normalizer), numbers_may_overflow():
                     self._pretrain_minibatch(node, stage, run, batch)
             run.epoch += 1
         return self
 
+    def _look_at_features(self, who: str, batch: Batch) -> None:
+        features = as_arrays(who, batch).features
+        arrays = self._border.unlabelled(features, numbers=False)
+        self._border.admission.check_numbers(who, arrays, None)
+
     def _pretrain_minibatch(
         self, node: Node, stage: Stage, run: "_Run", batch: Batch
     ) -> None:
-        features = as_arrays(type(self).__name__, batch).features
-        arrays = self._border.unlabelled(features)
+        who = type(self).__name__
+        arrays = self._border.unlabelled(as_arrays(who, batch).features, numbers=False)
+        if not arrays.num_examples:
+            raise DataError(f"{who}: a minibatch must hold an example, got none.")
         entered, masks = self._border.features(arrays)
         self._forward(entered, masks, training=False, rng=None)
         numbers = stream(self.conf.seed, "pretraining", node.key, run.iteration)
@@ -140,6 +151,7 @@ class Pretraining(TimeSteps[Conf]):
             loss /= n_examples
         now = {"iteration": run.iteration, "epoch": run.epoch}
         self.score = loss + run.plan.regularization_score(self._params, **now)
+        check_score(who, self.score, run.iteration)
         run.plan.update(
             self._gradients,
             self._params,

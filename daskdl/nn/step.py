@@ -1,5 +1,6 @@
 """One step of training, which sequences and graphs share."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Generator
 from contextlib import closing
@@ -9,8 +10,9 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.random import IterationStream, stream
-from daskdl.nn.batches import Arrays, Batch
+from daskdl.nn.batches import Arrays, Batch, as_arrays
 from daskdl.nn.conf.network import MultiLayerConfiguration
+from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.solvers import LineSearchSolver
 from daskdl.nn.structure import Conf, NetworkStructure
 from daskdl.nn.tbptt import carrying_anew, forget, time_segments
@@ -96,12 +98,12 @@ class StepNetwork(NetworkStructure[Conf]):
         if self.conf.backprop_type == "standard":
             yield batch
             return
-        self._checked(batch)
+        arrays = self._checked(batch)
         only_series = isinstance(self.conf, MultiLayerConfiguration)
         forgetful = [layer for layer in self._layers if layer.forgets_between_segments]
         with carrying_anew(self._layers):
             for segment in time_segments(
-                batch, length, self.inputs, self.labels, only_series=only_series
+                arrays, length, self.inputs, self.labels, only_series=only_series
             ):
                 forget(forgetful)
                 yield segment
@@ -114,16 +116,25 @@ class StepNetwork(NetworkStructure[Conf]):
         score : float
             Before the update, or after a search along a line; with truncated
             backpropagation through time that of the last segment.
+
+        Raises
+        ------
+        DivergedError
+            When the score is no number; the parameters stay as they were.
+        DataError
+            When it is none because of the minibatch.
         """
         score = float("nan")
         # Closed where an error ends the loop: layers stop carrying state over at once.
-        with closing(self.segments(batch)) as segments:
+        with closing(self.segments(batch)) as segments, numbers_may_overflow():
             for segment in segments:
                 if self._solver is not None:
                     score = self._solver.fit(self, segment, rng_stream=rng_stream)
+                    self.check_score(score, segment)
                     continue
                 n_examples = self._sum_gradients(segment, rng_stream)
                 score = self.score
+                self.check_score(score, segment)
                 self._plan.step(
                     self._gradients,
                     self._params,
@@ -135,6 +146,31 @@ class StepNetwork(NetworkStructure[Conf]):
                 )
                 self.finish_iteration()
         return score
+
+    def check_score(self, score: float, batch: Batch, who: str | None = None) -> None:
+        """Refuse a score that is no number, by its cause.
+
+        Parameters
+        ----------
+        score : float
+        batch : DataSet, MultiDataSet or pair of arrays
+            What was trained.
+        who : str, optional
+            For messages; the kind of network if not given.
+
+        Raises
+        ------
+        DataError
+            If the minibatch holds what is not finite.
+        DivergedError
+            If not.
+        """
+        who = who or type(self).__name__
+        if not math.isfinite(score):
+            # Only now: every number of every minibatch would be looked at.
+            arrays = as_arrays(who, batch)
+            self._border.admission.check_numbers(who, arrays, None)
+            check_score(who, score, self.iteration_count)
 
     def _sum_gradients(self, batch: Batch, rng_stream: int) -> int:
         """Leave the summed gradient in `gradients` and the score in `score`.
@@ -186,10 +222,10 @@ class StepNetwork(NetworkStructure[Conf]):
             conf.optimization_algo, max_iterations=conf.max_num_line_search_iterations
         )
 
-    def _checked(self, batch: Batch) -> Arrays:
+    def _checked(self, batch: Batch, *, numbers: bool = False) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it."""
         is_stretch = any(layer.carries_state for layer in self._layers)
-        arrays = self._border.checked(batch, any_length=is_stretch)
+        arrays = self._border.checked(batch, any_length=is_stretch, numbers=numbers)
         for layer, labels in zip(self._output_layers(), arrays.labels, strict=True):
             layer.check_labels(labels)
         return arrays

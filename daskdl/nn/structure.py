@@ -16,6 +16,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.checks import check_type
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.errors import OptionError, ShapeError
+from daskdl.nn.admission import Admitting
 from daskdl.nn.batches import Port
 from daskdl.nn.border import Border
 from daskdl.nn.conf.input_type import InputType, features_of
@@ -26,6 +27,7 @@ from daskdl.nn.conf.network import (
 )
 from daskdl.nn.conf.topology import Node, learning_nodes
 from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.evaluations import n_classes_of
 from daskdl.nn.footprint import check_footprint, n_params_of
 from daskdl.nn.fusion import join_parts
 from daskdl.nn.layers.layer import OutputLayer
@@ -174,6 +176,16 @@ class NetworkStructure(ABC, Generic[Conf]):
         n_out = self.output_layer_n_out[0]
         self._class_names = check_class_names(type(self).__name__, names, n_out)
 
+    def admitting(self, normalizer: Normalizer | None) -> Admitting:
+        """Return what brings data to the form that layers know, or refuses them.
+
+        Parameters
+        ----------
+        normalizer : Normalizer or None
+            What the data will go through.
+        """
+        return Admitting(self._border.admission, normalizer)
+
     @property
     def params(self) -> FloatArray:
         """All parameters, shape (n_params,). Write into it: ``params[...] = x``."""
@@ -235,8 +247,14 @@ class NetworkStructure(ABC, Generic[Conf]):
     @property
     def labels(self) -> list[Port]:
         """What the labels of each output are."""
+        each = zip(self._output_nodes(), self.output_losses, strict=True)
         return [
-            Port(self._who_is(node), node.labels_type) for node in self._output_nodes()
+            Port(
+                self._who_is(node),
+                node.labels_type,
+                classes=n_classes_of(loss, node.output_type),
+            )
+            for node, loss in each
         ]
 
     @property

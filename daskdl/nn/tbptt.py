@@ -12,7 +12,7 @@ from typing import Any
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import ShapeError
-from daskdl.nn.batches import Arrays, Batch, Port, as_arrays, time_steps
+from daskdl.nn.batches import Arrays, Batch, Port, time_steps
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.layers.layer import Layer
@@ -49,7 +49,7 @@ def forget(layers: Iterable[Layer[Any]]) -> None:
 
 
 def time_segments(
-    batch: Batch,
+    arrays: Arrays,
     length: int,
     inputs: Sequence[Port],
     labels: Sequence[Port],
@@ -60,9 +60,9 @@ def time_segments(
 
     Parameters
     ----------
-    batch : DataSet or MultiDataSet
-        Checked already. Arrays that are no time series are in every segment as they
-        are.
+    arrays : Arrays
+        Of the minibatch, checked already. What is no time series is in every segment
+        as it is.
     length : int
         Time steps.
     inputs, labels : sequence of Port
@@ -80,7 +80,6 @@ def time_segments(
     -----
     DL4J trains nothing, and says so in its log only, where this raises.
     """
-    arrays = as_arrays("truncated backpropagation", batch)
     if only_series:
         _check_series(labels)
     total = _common_length(arrays, inputs, labels)

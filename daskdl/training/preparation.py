@@ -16,21 +16,21 @@ from daskdl.checks import check_count, did_you_mean, some
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.data.pairs import is_pair
 from daskdl.data.plan import Minibatch, deal, plan_given, plan_minibatches, shuffle
 from daskdl.data.pre_processors.partition import keep_features
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import is_channels_first
+from daskdl.nn.evaluations import CLASS_LOSSES
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.network import Network
+from daskdl.nn.normalizing import settle_axis
 
 logger = logging.getLogger(__name__)
 
-Scan = Callable[[Sequence[Partition], Normalizer | None], list[PartitionFacts]]
-
-# Losses whose labels are classes: an integer label column becomes one-hot rows.
-_CLASS_LOSSES = frozenset({"mcxent", "negativeloglikelihood"})
+Scan = Callable[[Sequence[Partition], dict[str, Any]], list[PartitionFacts]]
 
 
 @dataclass(frozen=True)
@@ -83,21 +83,38 @@ class PreparedData:
 
 
 def scan_here(
-    partitions: Sequence[Partition], unfitted: Normalizer | None
+    partitions: Sequence[Partition], how: dict[str, Any]
 ) -> list[PartitionFacts]:
-    """Scan the partitions one after the other in this process."""
-    how = scan_options(unfitted)
+    """Scan the partitions one after the other in this process.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+    how : dict
+        Of :func:`scan_options`.
+    """
     return [scan_partition(partition, **how) for partition in partitions]
 
 
-def scan_options(unfitted: Normalizer | None) -> dict[str, Any]:
-    """Return how to scan so that `unfitted`, if any, can be fitted."""
-    if unfitted is None:
-        return {"statistics": False}
-    return {
+def scan_options(
+    network: Network[Any],
+    normalizer: Normalizer | None,
+) -> dict[str, Any]:
+    """Return how to scan data for a network.
+
+    So that the normalizer can be fitted, if it is one that is not; and so that what the
+    network would not take is refused.
+    """
+    how: dict[str, Any] = {
+        "statistics": False,
+        "admit": network.admitting(normalizer),
+    }
+    if normalizer is None or normalizer.is_fitted:
+        return how
+    return how | {
         "statistics": True,
-        "label_statistics": unfitted.is_fit_label,
-        "feature_axis": unfitted.feature_axis,
+        "label_statistics": normalizer.is_fit_label,
+        "feature_axis": normalizer.feature_axis,
     }
 
 
@@ -143,7 +160,10 @@ def prepare(
     source = open_source(data, options_for(network, options, data))
     _check_batch_size(source, batch_size)
     unfitted = None if normalizer is None or normalizer.is_fitted else normalizer
-    each = (scan_here if source.in_memory else scan)(source.partitions, unfitted)
+    if normalizer is not None:
+        settle_axis("fit", normalizer, network.inputs, network.outputs)
+    how = scan_options(network, normalizer)
+    each = (scan_here if source.in_memory else scan)(source.partitions, how)
     facts = merge_facts(each)
     if not facts.rows:
         raise DataError(f"{source.name}: must hold at least one example, got none.")
@@ -177,8 +197,10 @@ def options_for(
     if isinstance(first, MultiDataSet):
         return options
     changes: dict[str, Any] = {}
-    if options.n_classes is None:
-        changes["n_classes"] = _n_classes(network)
+    n_classes = _n_classes(network)
+    # The network itself makes rows of the classes of data in memory.
+    if options.n_classes is None and not _is_in_memory(data):
+        changes["n_classes"] = n_classes
     # The network knows what comes out of preprocessors, not what goes in.
     is_known = keep_features(options.pre_processor)
     if isinstance(options.features, dict) or len(network.inputs) > 1 or not is_known:
@@ -192,11 +214,16 @@ def options_for(
     return replace(options, **changes)
 
 
+def _is_in_memory(data: Any) -> bool:
+    items = data if isinstance(data, list | tuple) and not is_pair(data) else [data]
+    return all(isinstance(item, DataSet) or is_pair(item) for item in items)
+
+
 def class_axes(network: Network[Any]) -> list[int | None]:
     """Return which axis of each output holds classes; None where there are none."""
     return [
         (1 if is_channels_first(port.type) else -1)
-        if loss in _CLASS_LOSSES or loss == "sparse_mcxent"
+        if loss in CLASS_LOSSES or loss == "sparse_mcxent"
         else None
         for port, loss in zip(network.outputs, network.output_losses, strict=True)
     ]
@@ -270,20 +297,20 @@ def _n_classes(network: Network[Any]) -> int | tuple[int | None, ...] | None:
     """Return the number of classes of each output, None where there are none."""
     outputs = list(zip(network.output_losses, network.output_layer_n_out, strict=True))
     for loss, n_out in outputs:
-        if loss in _CLASS_LOSSES and n_out < 2:
+        if loss in CLASS_LOSSES and n_out < 2:
             raise OptionError(
                 f"{type(network).__name__}: n_out of an output with loss {loss!r} must "
                 f"be at least 2, one for each class, got {n_out}. For two classes in "
                 "one number use loss 'xent' with activation 'sigmoid'."
             )
-    classes = tuple(n_out if loss in _CLASS_LOSSES else None for loss, n_out in outputs)
+    classes = tuple(n_out if loss in CLASS_LOSSES else None for loss, n_out in outputs)
     return classes[0] if len(classes) == 1 else classes
 
 
 def _take_class_names(network: Network[Any], source: Source) -> None:
     """Give the network the names that its classes have where they are stored."""
     names, loss = source.class_names, network.output_losses[0]
-    if network.class_names is not None or not names or loss not in _CLASS_LOSSES:
+    if network.class_names is not None or not names or loss not in CLASS_LOSSES:
         return
     n_classes = network.output_layer_n_out[0]
     if len(set(names)) == len(names) == n_classes:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from daskdl.arrays.namespace import FloatArray
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.errors import DivergedError
+from daskdl.nn.divergence import numbers_may_overflow
 from daskdl.nn.network import Network
 
 Minibatch = DataSet | MultiDataSet
@@ -75,34 +75,29 @@ class Trainer:
         ------
         DivergedError
             When the score is no number; the parameters would be none either.
+        DataError
+            When it is none because of the minibatch.
         """
+        with numbers_may_overflow():
+            return self._fit_minibatch(batch)
+
+    def _fit_minibatch(self, batch: Minibatch) -> float:
         network = self.network
         if network.searches_lines:
             # What it did is no update that could be shared: only its result is.
-            score = self._finite(
-                network.fit_minibatch(batch, rng_stream=self.rng_stream)
-            )
+            score = network.fit_minibatch(batch, rng_stream=self.rng_stream)
             self.exchange.iteration_done(network, batch.num_examples)
             return score
         score = float("nan")
         # Closed where an error ends the loop: layers stop carrying state over at once.
         with closing(network.segments(batch)) as segments:
             for segment in segments:
-                score = self._finite(
-                    network.compute_gradients(segment, rng_stream=self.rng_stream)
-                )
+                score = network.compute_gradients(segment, rng_stream=self.rng_stream)
+                if not math.isfinite(score):
+                    network.check_score(score, segment, "Trainer")
                 self.exchange.apply(network, network.compute_update())
                 network.finish_iteration()
         self.exchange.iteration_done(network, batch.num_examples)
-        return score
-
-    def _finite(self, score: float) -> float:
-        if not math.isfinite(score):
-            raise DivergedError(
-                f"Trainer: the score must be a number, got {score} in iteration "
-                f"{self.network.iteration_count}. Lower the learning rate, or "
-                "normalize the features."
-            )
         return score
 
     def fit_epoch(self, batches: Iterable[Minibatch]) -> float:

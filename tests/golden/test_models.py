@@ -90,7 +90,7 @@ class Unequal:
     def __init__(self, network, x, y):
         self.num_examples = len(x)
         arrays = Arrays([x], [y], [None], [None])
-        network._checked = lambda batch: arrays
+        network._checked = lambda batch, **options: arrays
 
 
 @pytest.fixture(params=FILES)

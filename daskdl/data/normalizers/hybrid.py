@@ -30,8 +30,10 @@ class MultiNormalizerHybrid(LearnedNormalizer):
 
     Parameters
     ----------
-    feature_axis : int
-        1 for rows and for DL4J's data formats NCW and NCHW, -1 for NWC and NHWC.
+    feature_axis : int, optional
+        1 for rows and for DL4J's data formats NCW and NCHW, -1 for NWC and NHWC. If not
+        given, a network that fits the normalizer takes that of its data formats; a fit
+        without a network takes 1.
 
     References
     ----------
@@ -46,7 +48,7 @@ class MultiNormalizerHybrid(LearnedNormalizer):
 
     kind: ClassVar[str] = "multi_hybrid"
 
-    def __init__(self, *, feature_axis: int = 1) -> None:
+    def __init__(self, *, feature_axis: int | None = None) -> None:
         super().__init__(feature_axis=feature_axis)
         self.global_strategies: dict[Group, NormalizerStrategy | None] = {
             "features": None,
@@ -135,7 +137,7 @@ class MultiNormalizerHybrid(LearnedNormalizer):
 
     def without_labels(self) -> "MultiNormalizerHybrid":
         """Return a copy that changes features alike, and leaves labels alone."""
-        made = MultiNormalizerHybrid(feature_axis=self.feature_axis)
+        made = MultiNormalizerHybrid(feature_axis=self.settled_axis)
         made.global_strategies["features"] = self.global_strategies["features"]
         made.own_strategies["features"] = dict(self.own_strategies["features"])
         return made.learn(self.learned("features")) if self.is_fitted else made
@@ -147,7 +149,7 @@ class MultiNormalizerHybrid(LearnedNormalizer):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold, without loss."""
-        values: dict[str, Any] = {"type": self.kind, "feature_axis": self.feature_axis}
+        values: dict[str, Any] = {"type": self.kind, "feature_axis": self.settled_axis}
         for group, side in _SIDES.items():
             for_all = self.global_strategies[group]
             if for_all is not None:
@@ -177,7 +179,7 @@ class MultiNormalizerHybrid(LearnedNormalizer):
         forms = ("global_{}_strategy", "per_{}_strategies", "{}_stats")
         names = [form.format(side) for side in _SIDES.values() for form in forms]
         check_keys(who, values, ["feature_axis", *names])
-        made = cls(feature_axis=values.get("feature_axis", 1))
+        made = cls(feature_axis=values.get("feature_axis"))
         learned: dict[Group, StatsByIndex | None] = {}
         for group, side in _SIDES.items():
             for_all = strategy_from_dict(who, values.get(f"global_{side}_strategy"))

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from daskdl.checks import check_one_of
 from daskdl.data.dataset import DataSet
@@ -11,6 +11,7 @@ from daskdl.data.normalizers.normalizer import Examples, Group, Normalizer
 from daskdl.data.normalizers.scaler import FeatureScaler, Scaler
 from daskdl.data.normalizers.stats import NormalizerStats
 from daskdl.data.normalizers.strategies import NormalizerStrategy
+from daskdl.data.pairs import as_examples, is_array, is_pair
 from daskdl.data.sources.source import Source
 from daskdl.data.statistics import (
     FeatureStatistics,
@@ -34,11 +35,25 @@ class LearnedNormalizer(Normalizer):
 
     For rows it learns over the examples, for time series also over the time steps that
     the mask keeps, for images also over the pixels.
+
+    Attributes
+    ----------
+    feature_axis : int
+        As given. If none was, 1, until a network that fits the normalizer sets it to
+        the axis that its data formats say.
+    is_axis_given : bool
+        Whether that is settled, by an option or by what was learnt elsewhere.
     """
 
-    def __init__(self, *, feature_axis: int = 1, fit_label: bool = False) -> None:
-        check_one_of(type(self).__name__, "feature_axis", feature_axis, (1, -1))
-        super().__init__(feature_axis=feature_axis, fit_label=fit_label)
+    drops_masked_steps: ClassVar[bool] = True
+
+    def __init__(
+        self, *, feature_axis: int | None = None, fit_label: bool = False
+    ) -> None:
+        self.is_axis_given = feature_axis is not None
+        axis = 1 if feature_axis is None else feature_axis
+        check_one_of(type(self).__name__, "feature_axis", axis, (1, -1))
+        super().__init__(feature_axis=axis, fit_label=fit_label)
         self._learned: dict[Group, StatsByIndex] | None = None
 
     @abstractmethod
@@ -56,6 +71,12 @@ class LearnedNormalizer(Normalizer):
     def is_fitted(self) -> bool:
         """Whether it has learnt what it needs."""
         return self._learned is not None
+
+    @property
+    def settled_axis(self) -> int | None:
+        """The axis of the features; None while a network may still choose it."""
+        is_open = not (self.is_axis_given or self.is_fitted)
+        return None if is_open else self.feature_axis
 
     @property
     def needs_labels(self) -> bool:
@@ -89,6 +110,10 @@ class LearnedNormalizer(Normalizer):
         LearnedNormalizer
             Itself.
         """
+        self.is_axis_given = True
+        return self._take(features, labels)
+
+    def _take(self: N, features: StatsByIndex, labels: StatsByIndex | None) -> N:
         groups: dict[Group, StatsByIndex] = {
             "features": dict(features),
             "labels": dict(labels or {}),
@@ -104,7 +129,7 @@ class LearnedNormalizer(Normalizer):
 
         Parameters
         ----------
-        data : DataSet, MultiDataSet, iterable of them, or Source
+        data : DataSet, MultiDataSet, pair of arrays, iterable of them, or Source
             The partitions of a source are loaded one after another in this process.
 
         Returns
@@ -121,7 +146,8 @@ class LearnedNormalizer(Normalizer):
         """
         who = f"{type(self).__name__}.fit"
         merged: dict[Group, tuple[FeatureStatistics, ...]] | None = None
-        for examples in _each(data):
+        for given in _each(data):
+            examples = as_examples(who, given)
             found = self._statistics(MultiDataSet.of(examples))
             merged = (
                 found
@@ -161,7 +187,7 @@ class LearnedNormalizer(Normalizer):
             raise self._nothing_seen("features")
         if self.needs_labels and not label_statistics:
             raise self._nothing_seen("labels")
-        return self.learn(
+        return self._take(
             self._learn_each("features", statistics),
             self._learn_each("labels", label_statistics),
         )
@@ -229,9 +255,12 @@ class LearnedNormalizer(Normalizer):
         return FeatureScaler(strategy, learned[index], self.feature_axis)
 
 
-def _each(data: Examples | Iterable[Examples] | Source) -> Iterable[Examples]:
-    if isinstance(data, DataSet | MultiDataSet):
+def _each(data: Any) -> Iterable[Any]:
+    if isinstance(data, DataSet | MultiDataSet) or is_pair(data):
         return [data]
     if isinstance(data, Source):
         return (partition.load() for partition in data.partitions)
-    return data
+    if is_array(data):
+        return [DataSet(data)]
+    each: Iterable[Any] = data
+    return each

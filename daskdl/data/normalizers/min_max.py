@@ -19,8 +19,10 @@ class NormalizerMinMaxScaler(UniformNormalizer):
     ----------
     target_min, target_max : float
         The range; values beyond the bounds that were seen come to lie outside.
-    feature_axis : int
-        1 for rows and for DL4J's data formats NCW and NCHW, -1 for NWC and NHWC.
+    feature_axis : int, optional
+        1 for rows and for DL4J's data formats NCW and NCHW, -1 for NWC and NHWC. If not
+        given, a network that fits the normalizer takes that of its data formats; a fit
+        without a network takes 1.
     fit_label : bool
         Scale labels, too: for regression.
 
@@ -42,7 +44,7 @@ class NormalizerMinMaxScaler(UniformNormalizer):
         target_min: float = 0.0,
         target_max: float = 1.0,
         *,
-        feature_axis: int = 1,
+        feature_axis: int | None = None,
         fit_label: bool = False,
     ) -> None:
         super().__init__(feature_axis=feature_axis, fit_label=fit_label)

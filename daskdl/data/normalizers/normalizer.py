@@ -47,6 +47,9 @@ class Normalizer(ABC):
     """Whether a network can hold it: it changes numbers, and neither shapes nor masks.
     """
 
+    drops_masked_steps: ClassVar[bool] = False
+    """Whether time steps that a mask drops come out as 0, whatever they were."""
+
     reshapes_features: ClassVar[bool] = False
     """Whether features may come out in another shape."""
 

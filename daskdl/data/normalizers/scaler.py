@@ -63,6 +63,8 @@ class FeatureScaler:
     ) -> _Array:
         """Return the scaled values; time steps that the mask drops are 0.
 
+        One number an example is a column.
+
         Raises
         ------
         ShapeError
@@ -70,6 +72,9 @@ class FeatureScaler:
             not go with them.
         """
         first, _ = self.stats.pair
+        if values.ndim == 1:
+            column = self.scale(who, direction, values[:, None], mask)
+            return column[:, 0]
         if values.ndim < 2 or values.shape[self.feature_axis] != len(first):
             raise ShapeError(
                 f"{who}: must have {len(first)} entries along axis "

@@ -18,8 +18,10 @@ class NormalizerStandardize(UniformNormalizer):
 
     Parameters
     ----------
-    feature_axis : int
-        1 for rows and for DL4J's data formats NCW and NCHW, -1 for NWC and NHWC.
+    feature_axis : int, optional
+        1 for rows and for DL4J's data formats NCW and NCHW, -1 for NWC and NHWC. If not
+        given, a network that fits the normalizer takes that of its data formats; a fit
+        without a network takes 1.
     fit_label : bool
         Standardize labels, too: for regression.
 

@@ -37,7 +37,7 @@ class UniformNormalizer(LearnedNormalizer):
         """Make one of what `_options` returned."""
 
     def _options(self) -> dict[str, Any]:
-        return {"feature_axis": self.feature_axis, "fit_label": self.is_fit_label}
+        return {"feature_axis": self.settled_axis, "fit_label": self.is_fit_label}
 
     def strategy(self, group: Group, index: int) -> NormalizerStrategy | None:
         """Return the strategy; None for labels that are not normalized."""

@@ -10,6 +10,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.pairs import is_pair
 from daskdl.data.sources.source import Partition, Source, SourceOptions
 from daskdl.data.sources.unused import refuse_unused
 from daskdl.errors import DataError, OptionError
@@ -17,6 +18,9 @@ from daskdl.errors import DataError, OptionError
 __all__ = ["MemoryPartition", "MemorySources"]
 
 _Examples: TypeAlias = DataSet | MultiDataSet
+
+# Packages whose arrays have a source of their own.
+_OF_OTHERS = ("dask", "dask_expr", "xarray")
 
 # They choose among stored columns, and here are none.
 _COLUMN_OPTIONS = ("features", "label", "key", "features_mask", "labels_mask", "format")
@@ -89,11 +93,12 @@ class MemorySources:
 
 
 def _is_pair(data: Any) -> bool:
-    return (
-        isinstance(data, tuple)
-        and len(data) == 2
-        and all(isinstance(item, np.ndarray) for item in data)
-    )
+    # Whoever asks for arrays that are computed by chunks, or have labels, is asked too.
+    return is_pair(data) and not any(map(_is_of_others, data))
+
+
+def _is_of_others(array: Any) -> bool:
+    return type(array).__module__.partition(".")[0] in _OF_OTHERS
 
 
 def _check_options(options: SourceOptions) -> None:

@@ -380,4 +380,7 @@ def _layer_node(
     entered = entering(layer, input_types[0])
     output_type = layer.output_type(entered)
     conf = layer.filled(network.defaults(), entered, name)
+    if conf.is_output:
+        # For what it refuses: weights of a loss, say, that are too few.
+        conf.labels_type(entered)
     return Node(key, name, conf, inputs, input_types, output_type)

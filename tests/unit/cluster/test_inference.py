@@ -17,6 +17,7 @@ from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluation import Evaluation
+from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.multilayer import MultiLayerNetwork
@@ -121,7 +122,7 @@ def test_the_callers_evaluations_stay_empty(network, source):
 
 def test_a_scan_has_one_task_a_partition(source):
     client = InlineClient()
-    facts = scan_on(client)(source.partitions, None)
+    facts = scan_on(client)(source.partitions, {"statistics": False})
     assert [entry.rows for entry in facts] == [7, 7, 7, 7, 2]
     assert client.submitted == 5
 
@@ -240,3 +241,40 @@ def test_a_loss_of_minibatches_is_told(rng):
     expected = network.compute_score(data) - regularization
     assert regularization > 0
     assert scored.loss_sum / scored.examples == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["mcxent", "sparse_mcxent"])
+@pytest.mark.parametrize("form", [(30,), (30, 1)])
+def test_numbers_of_classes_count_as_in_one_process(loss, form, whole):
+    network = MultiLayerNetwork(
+        MultiLayerConfiguration(
+            layers=[Output(n_out=3, loss=loss)], input=FeedForward(size=5)
+        )
+    )
+    numbers = whole.labels.argmax(axis=1).reshape(form)
+    given = open_source((whole.features, numbers))
+    scored = score_source(InlineClient(), network, given, [Evaluation()], TASK)
+    expected = network.evaluate((whole.features, numbers))
+    assert scored.evaluations[0].accuracy() == expected.accuracy()
+    one_hot = network if loss == "sparse_mcxent" else network.clone()
+    wanted = numbers if loss == "sparse_mcxent" else whole.labels
+    assert scored.loss_sum == pytest.approx(
+        one_hot.score_examples((whole.features, wanted)).sum(), rel=1e-5
+    )
+
+
+def test_a_column_without_its_axis_counts_as_in_one_process(whole):
+    network = MultiLayerNetwork(
+        MultiLayerConfiguration(
+            layers=[Output(n_out=1, loss="mse", activation="identity")],
+            input=FeedForward(size=5),
+        )
+    )
+    data = (whole.features, whole.features[:, 0])
+    found = score_source(
+        InlineClient(), network, open_source(data), [RegressionEvaluation()], TASK
+    )
+    expected = network.evaluate(data)
+    assert found.evaluations[0].mean_squared_error() == pytest.approx(
+        expected.mean_squared_error()
+    )

@@ -118,7 +118,7 @@ def test_features_of_another_width_are_refused(options):
     [
         ([[0.0, 1.0], [np.nan, 1.0]], "nan in row 1"),
         ([[0.0, -np.inf]], "-inf in row 0"),
-        ([[0.0], [1e39]], r"1e\+39 in row 1"),
+        ([[0.0], [1e39]], r"1e\+39, which is too large for float32, in row 1"),
         (np.array([[1.0], [None]]), "None in row 1"),
         (np.array([["a"]]), "'a' in row 0"),
     ],

@@ -314,5 +314,5 @@ def test_statistics_need_a_mask_of_steps():
 
 
 def test_statistics_need_the_axis():
-    with pytest.raises(ShapeError, match=r"must have axis 1, got shape \(3,\)"):
-        FeatureStatistics.of(np.zeros(3))
+    with pytest.raises(ShapeError, match=r"must have axis 2, got shape \(3, 1\)"):
+        FeatureStatistics.of(np.zeros(3), feature_axis=2)

@@ -93,15 +93,15 @@ def test_only_empty_partitions_are_no_rows():
     [
         (
             DataSet([[0.0], [np.nan]]),
-            r"^DataSet 0: column 'features' must hold finite .* got nan in row 1\.$",
+            r"^DataSet 0: features must hold finite .* got nan in row 1, column 0\.$",
         ),
         (
             DataSet([[0.0], [1.0]], [[np.inf], [0.0]]),
-            r"^DataSet 0: column 'labels' must hold finite .* got inf in row 0\.$",
+            r"^DataSet 0: labels must hold finite .* got inf in row 0, column 0\.$",
         ),
         (
             MultiDataSet([np.zeros((2, 1)), np.array([[0.0], [np.nan]])]),
-            r"^MultiDataSet 0: column 'features\[1\]' must hold finite numbers",
+            r"^MultiDataSet 0: features\[1\] must hold finite numbers",
         ),
     ],
 )

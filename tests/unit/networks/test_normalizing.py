@@ -130,7 +130,10 @@ OF_BATCH = {
     "check_batch": lambda network, data: network.check_batch(data),
 }
 ELSEWHERE = {
+    "admitting",
+    "check_score",
     "evaluate",
+    "labels_to_count",
     "normalizing",
     "pretrain",
     "pretrain_layer",

@@ -1,0 +1,69 @@
+"""Arrays that are given as they are: features, or a pair of features and labels."""
+
+from typing import Any, TypeAlias
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.errors import DataError
+
+__all__ = ["Examples", "as_examples", "is_array", "is_pair"]
+
+Examples: TypeAlias = DataSet | MultiDataSet
+
+
+def is_array(value: Any) -> bool:
+    """Say whether a value is an array of whatever library, a data frame included."""
+    return hasattr(value, "__array__") or hasattr(value, "__cuda_array_interface__")
+
+
+def is_pair(value: Any) -> bool:
+    """Say whether a value is a tuple of features and labels.
+
+    They are arrays, or lists of numbers that stand for them. Two data sets are no pair,
+    and neither are two paths.
+
+    Examples
+    --------
+    >>> is_pair(([[0.0, 1.0], [2.0, 3.0]], [0, 1]))
+    True
+    >>> is_pair((DataSet([[0.0]]), DataSet([[1.0]])))
+    False
+    """
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(is_array(item) or _is_list_of_numbers(item) for item in value)
+    )
+
+
+def as_examples(who: str, value: Any) -> Examples:
+    """Return a data set; a pair of features and labels becomes one.
+
+    Raises
+    ------
+    DataError
+        If it is neither, or the arrays hold no real numbers.
+    ShapeError
+        If features and labels differ in their number of examples.
+    """
+    if isinstance(value, DataSet | MultiDataSet):
+        return value
+    if is_pair(value):
+        return DataSet(*value)
+    raise DataError(
+        f"{who}: a minibatch must be a DataSet, a MultiDataSet or a pair (features, "
+        f"labels) of arrays, got {_described(value)}."
+    )
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    while isinstance(value, list) and value:
+        value = value[0]
+    return isinstance(value, int | float) or (is_array(value) and value.ndim < 2)
+
+
+def _described(value: Any) -> str:
+    kind = type(value).__name__
+    if not isinstance(value, tuple):
+        return kind
+    return f"{kind} of {', '.join(type(item).__name__ for item in value) or 'nothing'}"

@@ -1,0 +1,241 @@
+"""What comes in is brought to the one form that layers know, and its numbers checked.
+
+The one rule for everything that takes data: training, evaluation, scores and outputs in
+one process, the scan in front of a training, and the tasks of a cluster.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from daskdl.data.finite import check_finite
+from daskdl.data.labels import check_classes
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.data.pairs import Examples, as_examples
+from daskdl.nn.batches import Arrays, Port, as_arrays
+from daskdl.nn.conf.axes import fits, is_channels_first
+from daskdl.nn.conf.input_type import InputType, with_features
+
+Bring = Callable[[Port, Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Which forms of features and labels a network takes.
+
+    Where there is one feature, output or channel, its axis may be left out: labels of
+    shape (batch,) are a column. Rows may stand for the images that they flatten. Where
+    the loss is one of classes, their numbers may stand for rows of 0 and 1.
+
+    Parameters
+    ----------
+    inputs, labels : tuple of Port
+        Of the network.
+    dtype : str
+        Of the network: numbers that are too large for it count as infinite.
+    """
+
+    inputs: tuple[Port, ...]
+    labels: tuple[Port, ...]
+    dtype: str
+
+    def formed(self, arrays: Arrays) -> Arrays:
+        """Return the arrays as layers want them; what fits no form stays as it is.
+
+        Raises
+        ------
+        DataError
+            If a label is to be the number of a class, and is none.
+        """
+        return replace(
+            arrays,
+            features=self._each(
+                self.inputs, arrays.features, arrays.features_masks, _brought
+            ),
+            labels=self._each(
+                self.labels,
+                arrays.labels,
+                arrays.labels_masks,
+                partial(_labels, dtype=self.dtype),
+            ),
+        )
+
+    def formed_examples(self, who: str, examples: Any) -> Examples:
+        """Return a data set, or a pair of arrays, as a data set in that form.
+
+        Parameters and errors are those of :meth:`formed` and of
+        :func:`daskdl.nn.batches.as_arrays`.
+        """
+        given = as_arrays(who, examples)
+        formed = self.formed(given)
+        if isinstance(examples, MultiDataSet):
+            return examples.replaced(features=formed.features, labels=formed.labels)
+        labels = formed.labels[0] if formed.labels else None
+        return as_examples(who, examples).replaced(
+            features=formed.features[0], labels=labels
+        )
+
+    def check_numbers(
+        self, who: str, arrays: Arrays, normalizer: Normalizer | None
+    ) -> None:
+        """Refuse features and labels that are not finite where they count.
+
+        What a mask drops of the labels may be anything. So may be what it drops of the
+        features if a normalizer makes 0 of that: layers multiply it by 0, which leaves
+        NaN what it is.
+
+        Parameters
+        ----------
+        who : str
+            What messages call the data.
+        arrays : Arrays
+            Formed or not.
+        normalizer : Normalizer or None
+            What the features will go through.
+
+        Raises
+        ------
+        DataError
+            With array, row and place.
+        """
+        is_dropped = normalizer is not None and normalizer.drops_masked_steps
+        for what, port, array, mask in _named(
+            "features", self.inputs, arrays.features, arrays.features_masks
+        ):
+            brought = _brought(port, array)
+            counts = counted(port.type, brought, mask) if is_dropped else None
+            check_finite(who, what, brought, dtype=self.dtype, counts=counts)
+        for what, port, array, mask in _named(
+            "labels", self.labels, arrays.labels, arrays.labels_masks
+        ):
+            numbers = _class_numbers(port, array)
+            brought = _brought(port, array) if numbers is None else numbers
+            counts = counted(port.type, brought, mask)
+            check_finite(who, what, brought, dtype=self.dtype, counts=counts)
+            if numbers is not None and port.classes is not None:
+                check_classes(f"{who}: {what}", numbers, port.classes, counts=counts)
+
+    def _each(
+        self, ports: Sequence[Port], arrays: list[Any], masks: list[Any], bring: Bring
+    ) -> list[Any]:
+        # Another number of arrays is refused where all are held against the ports.
+        if not len(ports) == len(arrays) == len(masks):
+            return arrays
+        return [bring(*each) for each in zip(ports, arrays, masks, strict=True)]
+
+
+@dataclass(frozen=True)
+class Admitting:
+    """What a scan calls with each partition: see :meth:`Admission.check_numbers`."""
+
+    admission: Admission
+    normalizer: Normalizer | None
+
+    def __call__(self, who: str, examples: MultiDataSet) -> MultiDataSet:
+        """Return examples in the form that layers know, or refuse them."""
+        self.admission.check_numbers(who, as_arrays(who, examples), self.normalizer)
+        formed = self.admission.formed(as_arrays(who, examples))
+        return examples.replaced(features=formed.features, labels=formed.labels)
+
+
+def one_hot_labels(port: Port, labels: Any, mask: Any, dtype: Any) -> Any:
+    """Return labels as evaluations count them: numbers of classes as rows of 0 and 1.
+
+    Parameters
+    ----------
+    port : Port
+        Of the labels.
+    labels : ndarray
+        As a layer wants them, in the data format.
+    mask : ndarray or None
+    dtype : dtype
+        Of the rows.
+
+    Returns
+    -------
+    ndarray
+        `labels` itself unless they are numbers of classes.
+    """
+    if port.classes is None or not fits(_numbers_type(port).border_shape, labels):
+        return labels
+    return _one_hot(port, port.classes, labels, mask, dtype)
+
+
+def counted(input_type: InputType, array: Any, mask: Any) -> Any:
+    """Return where a mask lets an array count: bool, and broadcasts to it; or None."""
+    if mask is None:
+        return None
+    counts = np.asarray(mask) != 0
+    if counts.ndim == array.ndim - 1:
+        counts = np.expand_dims(counts, _channel_axis(input_type))
+    elif counts.ndim < array.ndim:
+        counts = counts.reshape(len(counts), *[1] * (array.ndim - 1))
+    fits_array = counts.ndim == array.ndim and all(
+        size in (1, whole)
+        for size, whole in zip(counts.shape, array.shape, strict=True)
+    )
+    # One that does not fit is refused by its shape, elsewhere.
+    return counts if fits_array else None
+
+
+def _brought(port: Port, array: Any, mask: Any = None) -> Any:
+    """Return an array with the axes that were left out, if it is one of that kind."""
+    shape, axis = port.type.border_shape, _channel_axis(port.type)
+    if fits(shape, array):
+        return array
+    if shape[axis if axis < 0 else axis - 1] == 1 and array.ndim == len(shape):
+        return np.expand_dims(array, axis)
+    # Series are left alone: nobody can say which of two axes comes first.
+    sizes = [size for size in shape if size is not None]
+    is_of_images = len(sizes) == len(shape) > 2
+    if is_of_images and array.ndim == 2 and array.shape[1] == math.prod(sizes):
+        return array.reshape(len(array), *sizes)
+    return array
+
+
+def _labels(port: Port, array: Any, mask: Any, *, dtype: Any) -> Any:
+    numbers = _class_numbers(port, array)
+    if numbers is None or port.classes is None:
+        return _brought(port, array)
+    return _one_hot(port, port.classes, numbers, mask, dtype)
+
+
+def _class_numbers(port: Port, array: Any) -> Any:
+    """Return numbers of classes that stand for rows of 0 and 1; None if none do."""
+    # What has the right shape is what the layer wants, numbers of classes or not.
+    if port.classes is None or fits(port.type.border_shape, _brought(port, array)):
+        return None
+    numbers_port = replace(port, type=_numbers_type(port))
+    numbers = _brought(numbers_port, array)
+    return numbers if fits(numbers_port.type.border_shape, numbers) else None
+
+
+def _one_hot(port: Port, n_classes: int, numbers: Any, mask: Any, dtype: Any) -> Any:
+    counts = counted(port.type, numbers, mask)
+    check_classes(f"{port.who}: labels", numbers, n_classes, counts=counts)
+    shape = [1] * numbers.ndim
+    shape[_channel_axis(port.type)] = -1
+    return (numbers == np.arange(n_classes).reshape(shape)).astype(dtype)
+
+
+def _named(
+    group: str, ports: Sequence[Port], arrays: list[Any], masks: list[Any]
+) -> Iterator[tuple[str, Port, Any, Any]]:
+    """Yield each array with what messages call it."""
+    # Another number of arrays is refused where all are held against the ports.
+    for index, each in enumerate(zip(ports, arrays, masks, strict=False)):
+        yield group if len(arrays) == 1 else f"{group}[{index}]", *each
+
+
+def _numbers_type(port: Port) -> InputType:
+    """Return what labels are of which each is the number of a class."""
+    return with_features(port.type, 1)
+
+
+def _channel_axis(input_type: InputType) -> int:
+    return 1 if is_channels_first(input_type) else -1

@@ -1,0 +1,60 @@
+"""Passes over data that are given in this process, in which all is looked at once."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import count
+from typing import Any, TypeAlias
+
+from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.pairs import is_array, is_pair
+from daskdl.nn.batches import Batch, minibatches
+
+Look: TypeAlias = Callable[[str, Batch], None]
+"""Refuses a batch that holds what cannot be used; its name comes first."""
+
+
+def passes_over(
+    who: str, data: Any, batch_size: int | None, look: Look
+) -> Callable[[], Iterator[Batch]]:
+    """Look at every batch once; return what begins a pass over the minibatches.
+
+    Data in memory are looked at now, before anything is done with them. All others are
+    while they are first read, since to read them once more may take as long as to train
+    on them; what they give in later passes is not looked at.
+
+    Parameters
+    ----------
+    who : str
+        Named in errors.
+    data, batch_size
+        See :func:`daskdl.nn.batches.minibatches`.
+    look : callable
+
+    Raises
+    ------
+    DataError, OptionError
+        As `look` and :func:`daskdl.nn.batches.minibatches` do.
+    """
+    is_single = isinstance(data, DataSet | MultiDataSet) or is_pair(data)
+    if is_single or is_array(data):
+        for batch in minibatches(who, data, None):
+            look(who, batch)
+        return partial(minibatches, who, data, batch_size)
+    if isinstance(data, list | tuple):
+        for _ in _looked_at(who, minibatches(who, data, None), look):
+            pass
+        return partial(minibatches, who, data, batch_size)
+    numbers = count()
+
+    def begin() -> Iterator[Batch]:
+        batches = minibatches(who, data, batch_size)
+        return batches if next(numbers) else _looked_at(who, batches, look)
+
+    return begin
+
+
+def _looked_at(who: str, batches: Iterable[Batch], look: Look) -> Iterator[Batch]:
+    for number, batch in enumerate(batches):
+        look(f"{who}: {type(batch).__name__} {number}", batch)
+        yield batch
