@@ -264,6 +264,9 @@ def shown(place, path):
         first = path.removeprefix(f"{place.path}/").split("/")[0]
         name = re.sub(r"\.(unfinished|replaced)-\w{8}", "", first)
         return [f"{place.root}/{hidden_name(name)}", f"{place.path}/{name}"]
+    if not path.startswith(f"{place.here}/"):
+        # Whether data lie in a table is also seen one folder above them.
+        return [path]
     first = path.removeprefix(f"{place.here}/").split("/")[0]
     is_input = os.path.exists(f"{place.here}/{first}")
     return [f"{place.here}/{first}"] if is_input else [place.here, place.root]

@@ -120,7 +120,7 @@ def test_all_parts_are_read_as_one_table_with_every_key(kind, network, tmp_path)
 @pytest.mark.parametrize(
     ("days", "stored"),
     [
-        (["1", "2", "__HIVE_DEFAULT_PARTITION__"], pa.int64()),
+        (["1", "2", "__HIVE_DEFAULT_PARTITION__"], pa.int32()),
         (["1", "2.5", "__HIVE_DEFAULT_PARTITION__"], pa.float64()),
         (["1", "b", "__HIVE_DEFAULT_PARTITION__"], pa.string()),
         (["__HIVE_DEFAULT_PARTITION__"], pa.string()),
