@@ -11,6 +11,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
+    ConvolutionalFlat,
     FeedForward,
     InputType,
     Recurrent,
@@ -37,7 +38,9 @@ def is_channels_first(input_type: InputType) -> bool:
     >>> is_channels_first(FeedForward(size=3))
     False
     """
-    data_format: str = getattr(input_type, "data_format", "")
+    if isinstance(input_type, FeedForward | ConvolutionalFlat):
+        return False
+    data_format: str = input_type.data_format
     return data_format.startswith("NC")
 
 
