@@ -32,7 +32,7 @@ def idx_files(tmp_path: Path, rng: np.random.Generator) -> Path:
 
 
 # Two programs start, one of them Spark.
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(360)
 def test_lenet_learns_what_its_spark_program_wrote(
     idx_files: Path, tmp_path: Path
 ) -> None:

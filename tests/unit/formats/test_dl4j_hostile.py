@@ -407,7 +407,8 @@ def test_options_that_only_labels_refute_are_refused():
     tree["confs"][-1]["layer"]["lossFn"]["weights"]["data"] = [1.0]
     tree["confs"][-1]["layer"]["lossFn"]["weights"]["shape"] = [1]
     changed = {**entries(raw), "configuration.json": json.dumps(tree)}
-    refused(
+    message = r"f: configuration.json.*weights: must hold .* each of 3 outputs, got 1"
+    refused(zipped(changed), message)
         zipped(changed),
         r"f: configuration.json.*weights: must hold .* each of 3 outputs, got 1",
     )
