@@ -99,12 +99,11 @@ def network(*first, dtype="float32"):
 
 
 def left_on(client):
-    """Sessions, tasks and topics that are on the workers."""
+    """Plugins and tasks that are on the workers."""
 
     def look(dask_worker):
-        sessions = list(dask_worker.plugins[SESSIONS]._mailboxes)
-        topics = list(dask_worker.plugins[BUS]._open)
-        return sessions + topics + list(dask_worker.state.tasks)
+        plugins = {SESSIONS, BUS} & {*dask_worker.plugins}
+        return [*plugins, *dask_worker.state.tasks]
 
     return [item for items in client.run(look).values() for item in items]
 
