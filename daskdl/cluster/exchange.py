@@ -27,6 +27,8 @@ from daskdl.errors import StepTimeoutError
 from daskdl.nn.network import Network
 
 POLL_S = 0.05
+# However long a minibatch takes, a stop must be heard.
+KEEP_UP_S = 1.0
 
 
 class ClusterExchange(ABC):
@@ -164,6 +166,7 @@ class GradientSharingExchange(ClusterExchange):
         self._peer = GradientSharingPeer(
             master, self._params.host, running_slots, threshold
         )
+        self._settled_s = math.inf
 
     @property
     def positions(self) -> dict[int, int]:
@@ -179,6 +182,7 @@ class GradientSharingExchange(ClusterExchange):
 
     def apply(self, network: Network[Any], update: FloatArray) -> None:
         """Share the update, and take in what the peers sent meanwhile."""
+        took_s = time.monotonic() - self._settled_s
         with self._params.lent():
             self._drain()
             host = to_host(update)
@@ -193,9 +197,23 @@ class GradientSharingExchange(ClusterExchange):
             )
             if message is not None:
                 self._publish(message.to_wire())
+            self._let_peers_keep_up(took_s)
             # The next gradient is to see all that has come until then.
             self._drain()
             self._peer.settle()
+        self._settled_s = time.monotonic()
+
+    def _let_peers_keep_up(self, took_s: float) -> None:
+        """Wait for peers that are a little behind, no longer than our gradient took.
+
+        Replicas that see each other late learn worse; see design 0012.
+        """
+        deadline = time.monotonic() + min(took_s, KEEP_UP_S)
+        while self._peer.is_waited_for(self._trained + 1):
+            event = self._topic.get(max(deadline - time.monotonic(), 0))
+            if event is None:
+                return
+            self._handle(event)
 
     def _agree(self, update: FloatArray) -> None:
         """Before the first update is shared, find a threshold together."""

@@ -27,6 +27,8 @@ from daskdl.errors import DivergedError, StaleMessageError
 # A phase of fewer iterations ends with the whole residual: its messages could not carry
 # what was learned, and together were shorter than it.
 WHOLE_BELOW = 16
+# Minibatches. Who is further behind is slow, and holds nobody up.
+MOST_LATE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +154,17 @@ class GradientSharingPeer:
     def waiting_for(self) -> frozenset[int]:
         """Peers whose last message of this phase has not come."""
         return frozenset(self._waiting_for)
+
+    def is_waited_for(self, position: int) -> bool:
+        """Whether a peer is behind, but not so far that it must be slow.
+
+        Parameters
+        ----------
+        position : int
+            Minibatches that we have trained in this phase.
+        """
+        behind = (position - self.positions[rank] for rank in self._waiting_for)
+        return any(0 < late <= MOST_LATE for late in behind)
 
     def begin(self, phase: int, peers: frozenset[int]) -> None:
         """Start a phase with these peers."""

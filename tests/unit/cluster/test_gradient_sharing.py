@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from daskdl.cluster.masters.gradient_sharing import (
+    MOST_LATE,
     GradientSharingPeer,
     SharedUpdate,
     merge_waiting,
@@ -79,6 +80,16 @@ def test_a_short_phase_leaves_nothing_in_the_residuals(master, rng, iterations):
         peer.conclude(iterations)
     np.testing.assert_allclose(-vectors[0], total, atol=1e-6)
     np.testing.assert_array_equal(vectors[0], vectors[1])
+
+
+def test_only_peers_that_are_a_little_behind_are_waited_for(master):
+    peer = make_peers(master, 2)[0]
+    assert not peer.is_waited_for(0)
+    assert peer.is_waited_for(1)
+    assert peer.is_waited_for(MOST_LATE)
+    assert not peer.is_waited_for(MOST_LATE + 1)
+    peer.left(1)
+    assert not peer.is_waited_for(1)
 
 
 def test_a_long_phase_keeps_its_residual(master):
