@@ -83,7 +83,7 @@ def test_a_short_phase_leaves_nothing_in_the_residuals(master, rng, iterations):
 
 
 def test_only_peers_that_are_a_little_behind_are_waited_for(master):
-    peer = make_peers(master, 2)[0]
+    (peer, _), _ = make_peers(master, 2)
     assert not peer.is_waited_for(0)
     assert peer.is_waited_for(1)
     assert peer.is_waited_for(MOST_LATE)
