@@ -30,6 +30,8 @@ SILENT_LIMIT_S = 30.0
 
 # Futures tell of their end in threads that stay, or to a gather; so they are asked.
 ASK_AGAIN_S = 0.02
+# Until the scheduler knows that a worker is gone whose calls fail.
+GONE_WITHIN_S = 2.0
 # How long a worker may take to import daskdl for the first time.
 ANSWER_TIMEOUT_S = 30.0
 
@@ -113,13 +115,23 @@ def _start(client: Client, who: str) -> _Where:
     there = list(client.nthreads())
     left_out: set[str] = set()
     allowed = client.sync(_able, client, who, there, left_out, name)
-    if there and not allowed:
+    if not allowed and _stay(client, there):
         raise ClusterError(
             f"{who}: a worker must answer, with daskdl {installed_version()}, none of "
             f"{some(there)} did. Install it there, or start other workers."
         )
     silence = SilentWorkers(client, SILENT_LIMIT_S)
     return _Where(silence, frozenset(there), allowed, left_out)
+
+
+def _stay(client: Client, addresses: Iterable[str]) -> bool:
+    """Whether one of these workers is still there; who just died soon is not."""
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while not {*addresses}.isdisjoint(client.nthreads()):
+        if time.monotonic() > deadline:
+            return True
+        time.sleep(LOOK_EVERY_S)
+    return False
 
 
 async def _able(

@@ -174,11 +174,12 @@ def test_a_worker_that_is_stopped_does_not_hold_up_a_start(
     assert len(front.last_fit.workers) == 2
 
 
-def test_without_any_worker_left_an_evaluation_ends(tmp_path, monkeypatch):
+@pytest.mark.parametrize("after_s", [0.05, 0.3])
+def test_without_any_worker_left_an_evaluation_ends(tmp_path, monkeypatch, after_s):
     monkeypatch.setattr("daskdl.cluster.plain_tasks.NO_WORKER_TIMEOUT_S", 1.0)
     with WorkerProcesses(tmp_path) as workers:
         (pid,) = workers.at_least(1).values()
-        threading.Timer(0.3, os.kill, (pid, signal.SIGKILL)).start()
+        threading.Timer(after_s, os.kill, (pid, signal.SIGKILL)).start()
         with pytest.raises(WorkerLostError, match="at least one worker must be left"):
             evaluate(workers.client)
 
