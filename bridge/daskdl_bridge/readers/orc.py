@@ -1,25 +1,22 @@
 """ORC files, by Spark or anybody else."""
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.orc as orc
 
-from daskdl.data.fingerprint import tail_of
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader
+from daskdl_bridge.readers.footers import Footer, look_at_footers, read_footers
 from daskdl_bridge.readers.keys import with_key_type
-from daskdl_bridge.readers.look import Look, type_in_words
+from daskdl_bridge.readers.look import Look
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
 __all__ = ["OrcReader", "look_at_parts", "open_parts"]
-
-_FOOTERS_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -56,20 +53,18 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     CorruptFileError
         If a file is cut short or damaged, as far as its footer tells.
     """
-    found = _footers(parts, options)
-    footers = [here[:2] for here in found]
-    parts = [part.with_tail(here[2]) for part, here in zip(parts, found, strict=True)]
-    columns = resolve_columns(options, footers[0][1], parts[0])
+    footers, parts = read_footers(parts, options, "ORC", _footer)
+    columns = resolve_columns(options, footers[0].types, parts[0])
     partitions = []
-    for part, (_, types) in zip(parts, footers, strict=True):
-        check_exist(columns.all(), [*types, *part.types], part.url)
-        check_types(columns, types, part.url)
-    columns = with_key_type(columns, parts, [types for _, types in footers])
-    for part, (rows, _) in zip(parts, footers, strict=True):
+    for part, footer in zip(parts, footers, strict=True):
+        check_exist(columns.all(), [*footer.types, *part.types], part.url)
+        check_types(columns, footer.types, part.url)
+    columns = with_key_type(columns, parts, [footer.types for footer in footers])
+    for part, footer in zip(parts, footers, strict=True):
         partitions.append(
             TablePartition(
                 name=part.url,
-                rows=rows,
+                rows=footer.rows,
                 part=part,
                 reader=OrcReader(),
                 columns=columns,
@@ -81,28 +76,10 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
 
 def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
     """Tell columns and rows of ORC files; their footers are read."""
-    found = _footers(parts, options)
-    types: dict[str, str] = {}
-    for _, kinds, _ in found:
-        for name, kind in kinds.items():
-            types.setdefault(name, type_in_words(kind))
-    return Look(types=types, rows=[rows for rows, _, _ in found])
+    return look_at_footers(read_footers(parts, options, "ORC", _footer)[0])
 
 
-def _footers(
-    parts: Sequence[Part], options: SourceOptions
-) -> list[tuple[int, Mapping[str, Any], str]]:
-    """Return of each file what tells its rows, its types, and the digest of its end."""
-
-    def footer(part: Part) -> tuple[int, Mapping[str, Any], str]:
-        with (
-            reading(part.url, "ORC"),
-            open_input(part.url, options.storage_options) as stream,
-        ):
-            file = orc.ORCFile(stream)
-            # In here, since names are decoded only now and may be damaged.
-            types = {field.name: field.type for field in file.schema}
-            return file.nrows, types, tail_of(stream)
-
-    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-        return list(pool.map(footer, parts))
+def _footer(stream: Any) -> Footer:
+    file = orc.ORCFile(stream)
+    # In here, since names are decoded only now and may be damaged.
+    return Footer(rows=file.nrows, types={f.name: f.type for f in file.schema})

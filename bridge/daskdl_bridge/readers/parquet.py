@@ -1,19 +1,18 @@
 """Parquet files, by Spark or anybody else."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.parquet as pq
 
-from daskdl.data.fingerprint import tail_of
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader
+from daskdl_bridge.readers.footers import Footer, look_at_footers, read_footers
 from daskdl_bridge.readers.keys import as_instants, with_key_type
-from daskdl_bridge.readers.look import Look, type_in_words
+from daskdl_bridge.readers.look import Look
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
@@ -21,9 +20,6 @@ __all__ = ["ParquetReader", "look_at_parts", "open_parts"]
 
 # The block size of HDFS, and so the usual size of Spark's files: those stay whole.
 _LARGE_BYTES = 128 << 20
-
-# Footers take a round trip each and no computing.
-_FOOTERS_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -82,18 +78,16 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     CorruptFileError
         If a file is cut short or damaged, as far as its footer tells.
     """
-    found = _footers(parts, options)
-    footers = [here[:2] for here in found]
-    parts = [part.with_tail(here[2]) for part, here in zip(parts, found, strict=True)]
-    columns = resolve_columns(options, footers[0][1], parts[0])
-    for part, (_, types) in zip(parts, footers, strict=True):
-        check_exist(columns.all(), [*types, *part.types], part.url)
-        check_types(columns, types, part.url)
-    columns = with_key_type(columns, parts, [types for _, types in footers])
+    footers, parts = read_footers(parts, options, "Parquet", _footer)
+    columns = resolve_columns(options, footers[0].types, parts[0])
+    for part, footer in zip(parts, footers, strict=True):
+        check_exist(columns.all(), [*footer.types, *part.types], part.url)
+        check_types(columns, footer.types, part.url)
+    columns = with_key_type(columns, parts, [footer.types for footer in footers])
     partitions = []
-    for part, (metadata, _) in zip(parts, footers, strict=True):
-        for start, stop, first_row, rows in _spans(metadata):
-            is_whole = (start, stop) == (0, metadata.num_row_groups)
+    for part, footer in zip(parts, footers, strict=True):
+        for start, stop, first_row, rows in _spans(footer.metadata):
+            is_whole = (start, stop) == (0, footer.metadata.num_row_groups)
             partitions.append(
                 TablePartition(
                     name=part.url if is_whole else f"{part.url} [{start}:{stop}]",
@@ -110,29 +104,13 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
 
 def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
     """Tell columns and rows of Parquet files; their footers are read."""
-    found = _footers(parts, options)
-    types: dict[str, str] = {}
-    for _, kinds, _ in found:
-        for name, kind in kinds.items():
-            types.setdefault(name, type_in_words(kind))
-    return Look(types=types, rows=[metadata.num_rows for metadata, _, _ in found])
+    return look_at_footers(read_footers(parts, options, "Parquet", _footer)[0])
 
 
-def _footers(
-    parts: Sequence[Part], options: SourceOptions
-) -> list[tuple[Any, Mapping[str, Any], str]]:
-    """Return of each file what tells its rows, its types, and the digest of its end."""
-
-    def footer(part: Part) -> tuple[Any, Mapping[str, Any], str]:
-        with (
-            reading(part.url, "Parquet"),
-            open_input(part.url, options.storage_options) as stream,
-        ):
-            file = pq.ParquetFile(stream)
-            return file.metadata, _types(file), tail_of(stream)
-
-    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-        return list(pool.map(footer, parts))
+def _footer(stream: Any) -> Footer:
+    file = pq.ParquetFile(stream)
+    metadata = file.metadata
+    return Footer(rows=metadata.num_rows, types=_types(file), metadata=metadata)
 
 
 def _types(file: Any) -> dict[str, Any]:

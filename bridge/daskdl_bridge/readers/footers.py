@@ -1,0 +1,89 @@
+"""Footers of files that have one: they tell columns and rows before a row is read."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from daskdl.data.fingerprint import tail_of
+from daskdl.data.sources.source import SourceOptions
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.look import Look, type_in_words
+from daskdl_bridge.readers.place import reading
+from daskdl_bridge.storage import open_input
+
+__all__ = ["Footer", "look_at_footers", "read_footers"]
+
+# They take a round trip each and no computing.
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footer:
+    """What the footer of a file tells.
+
+    Parameters
+    ----------
+    rows : int
+    types : mapping of str to pyarrow.DataType
+        Of the columns, in their order.
+    metadata : object
+        Whatever else the form of the file tells, None if nothing.
+    """
+
+    rows: int
+    types: Mapping[str, Any]
+    metadata: Any = None
+
+
+def read_footers(
+    parts: Sequence[Part],
+    options: SourceOptions,
+    form: str,
+    read: Callable[[Any], Footer],
+) -> tuple[list[Footer], list[Part]]:
+    """Read the footers of files, several at once.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    options : SourceOptions
+        How to reach the store.
+    form : str
+        The form of the files, for messages.
+    read : callable
+        Returns what the footer of an open file tells.
+
+    Returns
+    -------
+    list of Footer, list of Part
+        One for each file; the files know the digests of their ends.
+
+    Raises
+    ------
+    CorruptFileError
+        If a file is cut short or damaged, as far as its footer tells.
+    """
+
+    def footer(part: Part) -> tuple[Footer, str]:
+        with (
+            reading(part.url, form),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            return read(stream), tail_of(stream)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = list(pool.map(footer, parts))
+    tailed = [
+        part.with_tail(tail) for part, (_, tail) in zip(parts, found, strict=True)
+    ]
+    return [footer for footer, _ in found], tailed
+
+
+def look_at_footers(footers: Sequence[Footer]) -> Look:
+    """Tell the columns of all files, and the rows of each."""
+    types: dict[str, str] = {}
+    for footer in footers:
+        for name, kind in footer.types.items():
+            types.setdefault(name, type_in_words(kind))
+    return Look(types=types, rows=[footer.rows for footer in footers])
