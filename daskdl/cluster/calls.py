@@ -6,11 +6,14 @@ and wait without end for one that is stopped.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from distributed import Client
+
+from daskdl.checks import some
 
 LOOK_EVERY_S = 0.5
 # What a call to a worker that went ends with, on every Python.
@@ -19,6 +22,8 @@ GONE = (OSError, asyncio.TimeoutError)
 NAMED_AFTER_S = 5.0
 
 OnWaiting = Callable[[list[str]], None]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,22 @@ class Answers:
     values: dict[str, Any] = field(default_factory=dict)
     failed: dict[str, Exception] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()
+
+
+def name_waiting(who: str, start: str, timeout_s: float) -> OnWaiting:
+    """Return what names, in the log, the workers that a start waits for."""
+
+    def name(addresses: list[str]) -> None:
+        logger.warning(
+            "%s: workers must answer before %s, %s do not yet. They are waited for, "
+            "%g s at most.",
+            who,
+            start,
+            some(addresses),
+            timeout_s,
+        )
+
+    return name
 
 
 async def call_each(

@@ -13,11 +13,10 @@ from typing import Any
 
 from distributed import CancelledError, Client, Future
 
-from daskdl.checks import some
 from daskdl.cluster import bus
 from daskdl.cluster.bus.probing import installed_version
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
-from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, call_each
+from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, call_each, name_waiting
 from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
@@ -117,12 +116,13 @@ class Crew:
         )
 
     def __enter__(self) -> "Crew":
+        timeout_s = self._master.start_timeout_s
         self._installed = bus.install(
             self._client,
             plugins=[SessionPlugin()],
-            timeout_s=self._master.start_timeout_s,
+            timeout_s=timeout_s,
             holder=self._spec.session,
-            on_waiting=self._name_waiting,
+            on_waiting=name_waiting("Session", "the fit starts", timeout_s),
         )
         for address in sorted(set(self._selection.suitable()) - self._installed):
             logger.warning(
@@ -379,14 +379,6 @@ class Crew:
         )
         self._shut_out(address)
         self._own.append(WorkerGone(address))
-
-    def _name_waiting(self, addresses: Sequence[str]) -> None:
-        logger.warning(
-            "Session: workers must answer before the fit starts, %s do not yet. They "
-            "are waited for, %g s at most.",
-            some(addresses),
-            self._master.start_timeout_s,
-        )
 
     def _left_out(self, address: str, reason: str) -> None:
         self._own.append(LeftOut(address, reason))

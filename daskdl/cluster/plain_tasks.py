@@ -17,7 +17,7 @@ from distributed import Client, Future, KilledWorker
 
 from daskdl.checks import some
 from daskdl.cluster.bus.probing import installed_version, travelling_probe
-from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, call_each
+from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, call_each, name_waiting
 from daskdl.cluster.silence import SilentWorkers, seconds_of_silence
 from daskdl.errors import ClusterError, WorkerLostError
 
@@ -103,15 +103,7 @@ def run_tasks(client: Client, who: str, n_tasks: int, submit: Submit) -> list[An
 
 
 def _start(client: Client, who: str) -> _Where:
-    def name(addresses: list[str]) -> None:
-        logger.warning(
-            "%s: workers must answer before the tasks start, %s do not yet. They are "
-            "waited for, %g s at most.",
-            who,
-            some(addresses),
-            ANSWER_TIMEOUT_S,
-        )
-
+    name = name_waiting(who, "the tasks start", ANSWER_TIMEOUT_S)
     there = list(client.nthreads())
     left_out: set[str] = set()
     allowed = client.sync(_able, client, who, there, left_out, name)

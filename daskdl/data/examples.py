@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from daskdl.data.finite import are_finite, refused_number
+from daskdl.data.finite import first_not_finite, refused_number
 from daskdl.errors import ColumnError, DataError
 
 __all__ = ["checked_features", "checked_mask", "first_bad_row"]
@@ -132,17 +132,13 @@ def first_bad_row(
     (int, value) or None
         None if all is well.
     """
-    if values.dtype.kind in "biuf" and are_finite(values, dtype):
-        return None
-    if values.dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            cast = values if dtype is None else values.astype(dtype, copy=False)
-        is_good = np.isfinite(cast)
+    if values.dtype.kind in "biuf":
+        place = first_not_finite(values, dtype)
     else:
         is_good = np.frompyfunc(_is_finite_number, 1, 1)(values).astype(bool)
-    if is_good.all():
+        place = next(zip(*np.nonzero(~is_good), strict=True), None)
+    if place is None:
         return None
-    place = np.unravel_index(int(np.argmin(is_good)), values.shape)
     value = values[place]
     return int(place[0]), value.item() if isinstance(value, np.generic) else value
 

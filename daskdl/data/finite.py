@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from daskdl.errors import DataError
 
-__all__ = ["are_finite", "check_finite", "refused_number"]
+__all__ = ["are_finite", "check_finite", "first_not_finite", "refused_number"]
 
 
 def are_finite(values: NDArray[Any], dtype: DTypeLike | None = None) -> bool:
@@ -56,22 +56,36 @@ def check_finite(
     DataError
         With the first such number, its row and its place in the row.
     """
-    if are_finite(values, dtype):
+    index = first_not_finite(values, dtype, counts)
+    if index is None:
         return
+    row, *place = index
+    where = f"row {row}"
+    if place:
+        where += f", column {place[0]}" if len(place) == 1 else f" at {tuple(place)}"
+    got = refused_number(values[index].item(), dtype)
+    raise DataError(f"{who}: {what} must hold finite numbers, got {got} in {where}.")
+
+
+def first_not_finite(
+    values: NDArray[Any],
+    dtype: DTypeLike | None = None,
+    counts: NDArray[np.bool_] | None = None,
+) -> tuple[int, ...] | None:
+    """Return the index of the first number that is not finite; None if all are.
+
+    Parameters are those of :func:`check_finite`.
+    """
+    if are_finite(values, dtype):
+        return None
     with np.errstate(over="ignore"):
         cast = values if dtype is None else values.astype(dtype, copy=False)
     is_bad = ~np.isfinite(cast)
     if counts is not None:
         is_bad &= counts
     if not is_bad.any():
-        return
-    index = np.unravel_index(int(is_bad.argmax()), values.shape)
-    row, *place = map(int, index)
-    where = f"row {row}"
-    if place:
-        where += f", column {place[0]}" if len(place) == 1 else f" at {tuple(place)}"
-    got = refused_number(values[index].item(), dtype)
-    raise DataError(f"{who}: {what} must hold finite numbers, got {got} in {where}.")
+        return None
+    return tuple(map(int, np.unravel_index(int(is_bad.argmax()), values.shape)))
 
 
 def refused_number(value: Any, dtype: DTypeLike | None = None) -> str:

@@ -138,8 +138,9 @@ class Admitting:
 
     def __call__(self, who: str, examples: MultiDataSet) -> MultiDataSet:
         """Return examples in the form that layers know, or refuse them."""
-        self.admission.check_numbers(who, as_arrays(who, examples), self.normalizer)
-        formed = self.admission.formed(as_arrays(who, examples))
+        arrays = as_arrays(who, examples)
+        self.admission.check_numbers(who, arrays, self.normalizer)
+        formed = self.admission.formed(arrays)
         return examples.replaced(features=formed.features, labels=formed.labels)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from daskdl.nn.structure import NetworkStructure
 
 __all__ = ["INDEPENDENT_LOSSES", "REGRESSION_LOSSES", "evaluation_for"]
-__all__ += ["CLASS_LOSSES", "is_independent", "n_classes_of"]
+__all__ += ["CLASS_LOSSES", "is_independent", "n_classes_of", "tells_classes"]
 
 REGRESSION_LOSSES = frozenset(
     {
@@ -32,7 +32,8 @@ REGRESSION_LOSSES = frozenset(
 INDEPENDENT_LOSSES = frozenset({"xent", "multilabel"})
 # Their labels are classes: rows of 0 and 1, or numbers of classes that become those.
 CLASS_LOSSES = frozenset({"mcxent", "negativeloglikelihood"})
-_LOSSES_OF_NUMBERS = frozenset({"sparse_mcxent"})
+# One takes nothing but the numbers.
+_LOSSES_OF_CLASSES = CLASS_LOSSES | {"sparse_mcxent"}
 
 
 def evaluation_for(
@@ -70,10 +71,15 @@ def evaluation_for(
 
 def n_classes_of(loss: str, output_type: InputType) -> int | None:
     """Return how many classes the labels of an output tell; None if they tell none."""
-    if loss not in CLASS_LOSSES | _LOSSES_OF_NUMBERS:
+    if not tells_classes(loss):
         return None
     n_out = output_type.shape[-1]
     return n_out if n_out is not None and n_out > 1 else None
+
+
+def tells_classes(loss: str) -> bool:
+    """Whether the labels of an output with this loss are classes, in whatever form."""
+    return loss in _LOSSES_OF_CLASSES
 
 
 def is_independent(network: "NetworkStructure[Any]") -> bool:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from daskdl.checks import check_count, check_one_of, check_positive
-from daskdl.data.normalizers.normalizer import Examples, Group, Normalizer
+from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.data.normalizers.options import check_keys, check_kind
 from daskdl.data.normalizers.scaler import Scaler, as_work, float_like
 from daskdl.data.normalizers.strategies import Direction, Step, stepped
+from daskdl.data.pairs import Examples
 from daskdl.data.sources.source import Source
 from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import FormatError, OptionError, ShapeError

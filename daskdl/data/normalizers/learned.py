@@ -7,11 +7,11 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 from daskdl.checks import check_one_of
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.normalizers.normalizer import Examples, Group, Normalizer
+from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.data.normalizers.scaler import FeatureScaler, Scaler
 from daskdl.data.normalizers.stats import NormalizerStats
 from daskdl.data.normalizers.strategies import NormalizerStrategy
-from daskdl.data.pairs import as_examples, is_array, is_pair
+from daskdl.data.pairs import Examples, as_examples, is_array, is_pair
 from daskdl.data.sources.source import Source
 from daskdl.data.statistics import (
     FeatureStatistics,

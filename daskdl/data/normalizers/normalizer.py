@@ -11,17 +11,17 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.scaler import Scaler
 from daskdl.data.normalizers.strategies import Direction, Step
+from daskdl.data.pairs import Examples
 from daskdl.data.sources.source import Source
 from daskdl.data.statistics import FeatureStatistics
 
-__all__ = ["Examples", "Group", "Normalizer"]
+__all__ = ["Group", "Normalizer"]
 
 _Array: TypeAlias = NDArray[Any]
 _Masks: TypeAlias = Sequence[_Array | None] | None
 Group: TypeAlias = Literal["features", "labels"]
 """Which arrays of a data set: its inputs or its outputs."""
 
-Examples: TypeAlias = DataSet | MultiDataSet
 E = TypeVar("E", DataSet, MultiDataSet)
 N = TypeVar("N", bound="Normalizer")
 

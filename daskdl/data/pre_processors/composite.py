@@ -9,9 +9,10 @@ from daskdl.checks import check_one_of, check_type
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.kinds import normalizer_from_dict
-from daskdl.data.normalizers.normalizer import Examples, Normalizer
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.normalizers.options import check_keys, check_kind
 from daskdl.data.normalizers.scaler import Direction
+from daskdl.data.pairs import Examples
 from daskdl.data.pre_processors.pre_processor import DataSetPreProcessor
 from daskdl.data.sources.source import Source
 from daskdl.data.statistics import FeatureStatistics

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.normalizers.normalizer import Examples, Group, Normalizer
+from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.data.normalizers.scaler import Direction, Scaler
+from daskdl.data.pairs import Examples
 from daskdl.data.sources.source import Source
 from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import OptionError, ShapeError

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +10,12 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.pairs import is_pair
+from daskdl.data.pairs import Examples, is_pair
 from daskdl.data.sources.source import Partition, Source, SourceOptions
 from daskdl.data.sources.unused import refuse_unused
 from daskdl.errors import DataError, OptionError
 
 __all__ = ["MemoryPartition", "MemorySources"]
-
-_Examples: TypeAlias = DataSet | MultiDataSet
 
 # Packages whose arrays have a source of their own.
 _OF_OTHERS = ("dask", "dask_expr", "xarray")
@@ -40,7 +38,7 @@ class MemoryPartition(Partition):
     """
 
     name: str
-    examples: _Examples
+    examples: Examples
     options: SourceOptions
 
     @property
@@ -48,7 +46,7 @@ class MemoryPartition(Partition):
         """Number of examples."""
         return self.examples.num_examples
 
-    def load(self) -> _Examples:
+    def load(self) -> Examples:
         """Return the examples; see `Partition.load`."""
         if isinstance(self.examples, MultiDataSet):
             return self.examples
@@ -111,7 +109,7 @@ def _check_options(options: SourceOptions) -> None:
             )
 
 
-def _source_of_list(datasets: list[_Examples], options: SourceOptions) -> Source:
+def _source_of_list(datasets: list[Examples], options: SourceOptions) -> Source:
     if not datasets:
         raise DataError(
             "MemorySources: data must hold at least one DataSet or path, got an empty "
@@ -130,7 +128,7 @@ def _source_of_list(datasets: list[_Examples], options: SourceOptions) -> Source
 
 def _source(
     name: str,
-    datasets: list[tuple[str, _Examples]],
+    datasets: list[tuple[str, Examples]],
     options: SourceOptions,
     *,
     minibatches: bool = False,
@@ -147,13 +145,13 @@ def _source(
     )
 
 
-def _label_names(datasets: Iterable[_Examples]) -> tuple[str, ...] | None:
+def _label_names(datasets: Iterable[Examples]) -> tuple[str, ...] | None:
     """Return the names that all data sets have for their labels, if they have any."""
     names = {getattr(one, "label_names", None) for one in datasets} - {None}
     return names.pop() if len(names) == 1 else None
 
 
-def _check_examples(name: str, examples: _Examples, options: SourceOptions) -> None:
+def _check_examples(name: str, examples: Examples, options: SourceOptions) -> None:
     has_labels = (
         bool(examples.labels)
         if isinstance(examples, MultiDataSet)
