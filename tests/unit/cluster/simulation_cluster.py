@@ -142,6 +142,22 @@ class Worker:
     orders: int = 0
     went_in: int = -1  # which phase
     unsent: list[Any] = field(default_factory=list)  # residuals, by reference
+    ending: list[Any] = field(default_factory=list)  # what the last phase ended with
+
+
+class EndingPeer:
+    """Keeps what a peer ends a phase with: gone from its residual, not yet arrived."""
+
+    def __init__(self, peer: Any, ending: list[Any]) -> None:
+        self._peer = peer
+        self._ending = ending
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._peer, name)
+
+    def end(self, position: int) -> Any:
+        self._ending[:] = [self._peer.residual.copy()]
+        return self._peer.end(position)
 
 
 class SimulatedMailbox(Mailbox):
@@ -232,6 +248,7 @@ class SimulatedCluster:
             )
             if sharing:
                 worker.unsent = [peers._peer.residual]
+                peers._peer = EndingPeer(peers._peer, worker.ending)
             member.report("ready")
             self.world.pause()
             trained = member.run()

@@ -120,9 +120,9 @@ def assert_fit_is_right(outcome):
     """What must hold whoever died when."""
     if outcome.error is not None:
         raise outcome.error
-    # Sharing: what a dead worker had not sent is lost with it.
+    # Sharing: what a dead worker had not sent is lost with it, or on its way.
     gone = [w for w in outcome.cluster.workers if not w.is_there]
-    unsent = sum(abs(vector) for worker in gone for vector in worker.unsent)
+    unsent = sum(abs(vector) for w in gone for vector in (*w.unsent, *w.ending))
     results = [outcome.network, *(w.actor.result for w in outcome.survivors)]
     for result in results:
         trained = result.params - held_by_survivors(outcome)
@@ -183,6 +183,11 @@ def test_whoever_dies_every_example_is_trained(monkeypatch, seed, master):
     outcome = disturbed_fit(monkeypatch, seed, MASTERS[master])
     assert_fit_is_right(outcome)
     assert_epochs_are_counted(outcome, len(outcome.report.epochs))
+
+
+def test_a_death_at_the_end_of_a_phase_loses_only_what_was_not_sent(monkeypatch):
+    """Its whole residual is on its way then, and nowhere else."""
+    assert_fit_is_right(disturbed_fit(monkeypatch, 1585, sharing))
 
 
 def test_a_death_during_the_finish_changes_no_survivor(monkeypatch):
