@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from daskdl.data.store import is_one_of
+from daskdl.data.store import is_one_of, naming
 from daskdl.errors import ChangedFileError, DataError
 
 __all__ = ["Fingerprint", "fingerprint_of", "modified", "tail_of", "unchanged"]
@@ -110,6 +110,8 @@ def unchanged(
 ) -> Iterator[None]:
     """Refuse what a block read if the file is no longer the one that was listed.
 
+    What a store that breaks off raises meanwhile, names the file.
+
     Parameters
     ----------
     fs : fsspec.AbstractFileSystem
@@ -124,13 +126,16 @@ def unchanged(
     ------
     ChangedFileError
         Also in place of what reading a changed file raises.
+    StorageError
+        If the store breaks off.
     """
-    try:
-        yield
-    except DataError as error:
-        _check(fs, path, url, listed, error)
-        raise
-    _check(fs, path, url, listed, None)
+    with naming(url):
+        try:
+            yield
+        except DataError as error:
+            _check(fs, path, url, listed, error)
+            raise
+        _check(fs, path, url, listed, None)
 
 
 def _check(

@@ -129,6 +129,7 @@ def test_some_calls_of_what_replaces_may_fail(place, name, failure):
     [
         ("run", Failure.FULL, "makedirs"),
         ("predict", Failure.FULL, "makedirs"),
+        ("predict", Failure.BREAKS_OFF, "read"),
         ("predict", Failure.BREAKS_OFF, "rm"),
         ("predict", Failure.HALF_DONE, "rm"),
         ("predict", Failure.ANSWER_LOST, "rmdir"),
