@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from daskdl.checks import some
+from daskdl.data.class_names import agreed_names
 from daskdl.data.sources.source import Source, SourceOptions
 from daskdl.data.sources.stored import Stored
 from daskdl.data.sources.unused import refuse_unused
 from daskdl.data.store import naming
 from daskdl.errors import OptionError
 from daskdl_bridge.listing import Part, list_parts
-from daskdl_bridge.readers.class_names import class_names_of
 from daskdl_bridge.readers.forms import (
     FORMS,
     LOOKS,
@@ -65,7 +65,7 @@ class PathSources:
         with naming(name):
             parts, form = _listed(data, options)
             partitions = FORMS[form](parts, options)
-            names = class_names_of(parts[0], form, options)
+        names = agreed_names((one.name, one.class_names) for one in partitions)
         is_minibatches = form in MINIBATCH_FORMS
         return Source(name, tuple(partitions), is_minibatches, class_names=names)
 

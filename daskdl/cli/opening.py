@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from daskdl.cli.job_data import Data
+from daskdl.data.class_names import agreed_names
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.data.sources.unused import UnusedOptionError, without_options
 from daskdl.nn.network import Network
@@ -51,7 +52,8 @@ def open_job_data(network: Network[Any], data: Data) -> tuple[Source, Source | N
     Raises
     ------
     DataError, OptionError
-        As `open_for`, and if an option means nothing for both.
+        As `open_for`, and if an option means nothing for both, or both number the
+        classes otherwise.
     """
     options = data.source_options()
     train, unused = _opened(network, data.train, options)
@@ -60,6 +62,7 @@ def open_job_data(network: Network[Any], data: Data) -> tuple[Source, Source | N
             raise unused
         return train, None
     test, of_test = _opened(network, data.test, options)
+    agreed_names((one.name, one.class_names) for one in (train, test))
     by_test = set() if of_test is None else set(of_test.options)
     if unused is not None and not by_test.isdisjoint(unused.options):
         raise unused

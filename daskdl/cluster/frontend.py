@@ -55,6 +55,7 @@ from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen, usable
+from daskdl.training.class_names import check_class_names
 from daskdl.training.preparation import options_for, prepare
 
 AGAIN = "Start it, and try again."
@@ -405,7 +406,9 @@ class ClusterNetwork(Generic[N]):
         return scheduler_must_answer(self._client, type(self).__name__, advice)
 
     def _open(self, data: Any, options: SourceOptions) -> Source:
-        return open_source(data, options_for(self.network, options, data))
+        source = open_source(data, options_for(self.network, options, data))
+        check_class_names(self.network, source)
+        return source
 
     def _write(
         self,

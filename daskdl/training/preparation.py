@@ -5,7 +5,6 @@ is loaded once, its rows are counted and checked, and the shapes are held agains
 network. The same pass collects what a normalizer needs.
 """
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,8 +26,7 @@ from daskdl.nn.evaluations import CLASS_LOSSES, tells_classes
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import settle_axis
-
-logger = logging.getLogger(__name__)
+from daskdl.training.class_names import take_class_names
 
 Scan = Callable[[Sequence[Partition], dict[str, Any]], list[PartitionFacts]]
 
@@ -171,7 +169,7 @@ def prepare(
     if unfitted is not None:
         unfitted.fit_statistics(facts.statistics or (), facts.label_statistics or ())
     _check_fits(network, source, facts, normalizer)
-    _take_class_names(network, source)
+    take_class_names(network, source)
     rows = [entry.rows for entry in each]
     minibatches = (
         plan_given(rows) if batch_size is None else plan_minibatches(rows, batch_size)
@@ -303,21 +301,6 @@ def _n_classes(network: Network[Any]) -> int | tuple[int | None, ...] | None:
             )
     classes = tuple(n_out if loss in CLASS_LOSSES else None for loss, n_out in outputs)
     return classes[0] if len(classes) == 1 else classes
-
-
-def _take_class_names(network: Network[Any], source: Source) -> None:
-    """Give the network the names that its classes have where they are stored."""
-    names, loss = source.class_names, network.output_losses[0]
-    if network.class_names is not None or not names or loss not in CLASS_LOSSES:
-        return
-    n_classes = network.output_layer_n_out[0]
-    if len(set(names)) == len(names) == n_classes:
-        network.class_names = names
-        return
-    logger.warning(
-        "%s: %d names of classes are stored, of %d that the network has: not taken.",
-        *(source.name, len(names), n_classes),
-    )
 
 
 def _check_fits(

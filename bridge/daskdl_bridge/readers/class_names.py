@@ -1,43 +1,33 @@
 """Names of classes that Spark ML leaves with a label column, as StringIndexer does."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from daskdl.data.sources.source import SourceOptions
-from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.place import reading
-from daskdl_bridge.storage import open_input
 
-__all__ = ["class_names_of"]
+__all__ = ["stored_class_names"]
 
 _SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 _DEFAULT_LABEL = "label"
 
 
-def class_names_of(
-    part: Part, form: str, options: SourceOptions
+def stored_class_names(
+    stored: Mapping[bytes, bytes] | None, options: SourceOptions
 ) -> tuple[str, ...] | None:
     """Return the names of the classes of the label column, None if there are none.
 
     Parameters
     ----------
-    part : Part
-        One of the files; all have the same.
-    form : str
-        Only Parquet files of Spark keep the attributes of columns.
+    stored : mapping of bytes to bytes, or None
+        What a Parquet file holds beside its columns. Only Spark's keep the attributes
+        of columns there.
     options : SourceOptions
         Their `label` names the column.
     """
     label = _DEFAULT_LABEL if options.label is None else options.label
-    if form != "parquet" or not options.require_labels or not isinstance(label, str):
+    if stored is None or not options.require_labels or not isinstance(label, str):
         return None
-    with (
-        reading(part.url, "Parquet"),
-        open_input(part.url, options.storage_options) as stream,
-    ):
-        stored = pq.ParquetFile(stream).schema_arrow.metadata or {}
     return _names(stored.get(_SCHEMA, b""), label)
 
 

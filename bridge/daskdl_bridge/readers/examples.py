@@ -74,6 +74,8 @@ class TablePartition(Partition):
         As the user gave them.
     first_row : int
         Number within the file of the first row.
+    class_names : tuple of str, optional
+        Of the labels, if they are stored.
     """
 
     name: str
@@ -83,6 +85,7 @@ class TablePartition(Partition):
     columns: ExampleColumns
     options: SourceOptions
     first_row: int = 0
+    class_names: tuple[str, ...] | None = None
 
     def load(self) -> DataSet | MultiDataSet:
         """Read the file and make examples of its rows, in stored order.

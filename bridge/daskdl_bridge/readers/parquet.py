@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.class_names import stored_class_names
 from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader
 from daskdl_bridge.readers.footers import Footer, look_at_footers, read_footers
@@ -86,6 +87,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     columns = with_key_type(columns, parts, [footer.types for footer in footers])
     partitions = []
     for part, footer in zip(parts, footers, strict=True):
+        names = stored_class_names(footer.metadata.metadata, options)
         for start, stop, first_row, rows in _spans(footer.metadata):
             is_whole = (start, stop) == (0, footer.metadata.num_row_groups)
             partitions.append(
@@ -97,6 +99,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
                     columns=columns,
                     options=options,
                     first_row=first_row,
+                    class_names=names,
                 )
             )
     return partitions

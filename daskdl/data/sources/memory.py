@@ -1,11 +1,11 @@
 """Data sets and arrays that the caller holds in memory."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from daskdl.data.class_names import agreed_names
 from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features
 from daskdl.data.labels import labels_of
@@ -45,6 +45,11 @@ class MemoryPartition(Partition):
     def rows(self) -> int:  # type: ignore[override]
         """Number of examples."""
         return self.examples.num_examples
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        """Names of the columns of the labels."""
+        return getattr(self.examples, "label_names", None)
 
     def load(self) -> Examples:
         """Return the examples; see `Partition.load`."""
@@ -141,14 +146,8 @@ def _source(
         partitions,
         minibatches=minibatches,
         in_memory=True,
-        class_names=_label_names(examples for _, examples in datasets),
+        class_names=agreed_names((one.name, one.class_names) for one in partitions),
     )
-
-
-def _label_names(datasets: Iterable[Examples]) -> tuple[str, ...] | None:
-    """Return the names that all data sets have for their labels, if they have any."""
-    names = {getattr(one, "label_names", None) for one in datasets} - {None}
-    return names.pop() if len(names) == 1 else None
 
 
 def _check_examples(name: str, examples: Examples, options: SourceOptions) -> None:

@@ -136,6 +136,8 @@ class SourceOptions:
             object.__setattr__(self, option, _as_columns(option, getattr(self, option)))
         if self.feature_shape is not None:
             object.__setattr__(self, "feature_shape", tuple(self.feature_shape))
+        for option in ("key", "features_mask", "labels_mask"):
+            _check_column(option, getattr(self, option))
         check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
         object.__setattr__(self, "pre_processor", _pre_processors(self.pre_processor))
         self._check_numbers()
@@ -203,10 +205,13 @@ class Partition(ABC):
         What messages call it: a path, ``DataSet 3``.
     rows : int or None
         Number of examples where it is known without loading.
+    class_names : tuple of str, or None
+        Of the labels, if they are stored, in the order of their numbers.
     """
 
     name: str
     rows: int | None
+    class_names: tuple[str, ...] | None = None
 
     @abstractmethod
     def load(self) -> DataSet | MultiDataSet:
@@ -389,11 +394,24 @@ def _one_or_more(option: str, value: Any) -> Columns:
     if isinstance(value, str) and value:
         return value
     if (
-        isinstance(value, list | tuple)
-        and value
-        and all(isinstance(name, str) for name in value)
+        not isinstance(value, list | tuple)
+        or not value
+        or not all(isinstance(name, str) for name in value)
     ):
-        return tuple(value)
-    raise OptionError(
-        f"SourceOptions: {option} must be a column name or several, got {value!r}."
-    )
+        raise OptionError(
+            f"SourceOptions: {option} must be a column name or several, got {value!r}."
+        )
+    twice = [name for name in dict.fromkeys(value) if value.count(name) > 1]
+    if twice:
+        raise OptionError(
+            f"SourceOptions: {option} must name each column once, got {some(twice)} "
+            "several times."
+        )
+    return tuple(value)
+
+
+def _check_column(option: str, value: Any) -> None:
+    if value is not None and not isinstance(value, str):
+        raise OptionError(
+            f"SourceOptions: {option} must be the name of one column, got {value!r}."
+        )

@@ -4,6 +4,7 @@ import contextlib
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from daskdl.cli import job_run
@@ -198,6 +199,26 @@ def test_bad_input_is_refused_before_a_worker_starts(
     result = run(*arguments)
     assert message in result.stderr
     assert (result.exit_code, fake_cluster) == (2, [])
+
+
+def test_test_data_that_number_the_classes_otherwise_are_refused(
+    run, fake_cluster, tmp_path
+):
+    for name, classes in (("train", ["no", "yes"]), ("test", ["yes", "no"])):
+        (path,) = (tmp_path / name).glob("*.parquet")
+        table = pq.read_table(path)
+        pq.write_table(table.replace_schema_metadata(label_of_spark(classes)), path)
+    result = run()
+    assert "class 0 must be 'no', as in" in result.stderr
+    assert (result.exit_code, fake_cluster) == (2, [])
+
+
+def label_of_spark(classes):
+    """Return a schema as Spark writes it beside Parquet's own."""
+    attribute = {"ml_attr": {"type": "nominal", "name": "y", "vals": classes}}
+    fields = [{"name": "y", "metadata": attribute}]
+    row = json.dumps({"type": "struct", "fields": fields})
+    return {"org.apache.spark.sql.parquet.row.metadata": row}
 
 
 def test_bad_input_leaves_no_output(run, out):

@@ -16,7 +16,7 @@ from daskdl.cluster.masters.options import (
     SharedTrainingMaster,
 )
 from daskdl.data.dataset import DataSet
-from daskdl.errors import OptionError
+from daskdl.errors import DataError, OptionError
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
@@ -172,3 +172,11 @@ def test_what_sets_a_parameter_itself_cannot_share_gradients():
     data = DataSet([[1.0, 2.0, 3.0, 4.0]], [[1.0]])
     with pytest.raises(OptionError, match="must learn by updates alone to share"):
         front.fit([data])
+
+
+@pytest.mark.parametrize("method", ["evaluate", "score"])
+def test_data_whose_classes_have_other_numbers_are_refused(front, data, method):
+    front.network.class_names = ["cat", "dog", "emu"]
+    data.label_names = ("dog", "cat", "emu")
+    with pytest.raises(DataError, match="class 'dog' must have the number 1, as in"):
+        getattr(front, method)(data)

@@ -10,7 +10,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.data.sources.unused import UnusedOptionError
-from daskdl.errors import OptionError
+from daskdl.errors import DataError, OptionError
 
 OTHERS = {
     "header": True,
@@ -112,10 +112,13 @@ def test_labels_that_are_named_name_classes():
     assert open_source([data, data]).class_names == ("cat", "dog")
 
 
-def test_names_that_differ_are_none():
+def test_names_with_two_numbers_are_refused():
     one = DataSet(np.zeros((2, 3)), np.eye(2), label_names=["cat", "dog"])
     other = DataSet(np.zeros((2, 3)), np.eye(2), label_names=["dog", "cat"])
-    assert open_source([one, other]).class_names is None
+    with pytest.raises(
+        DataError, match=r"DataSet 1: class 0 must be 'cat', as in DataSet 0, got 'dog'"
+    ):
+        open_source([one, other])
 
 
 @pytest.mark.parametrize("paths", [["a.zarr", "b.zarr"], ["a.nc", "b.csv"]])

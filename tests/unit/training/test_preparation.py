@@ -282,6 +282,25 @@ def test_names_that_spark_left_name_the_classes(network, tmp_path, kind, stored,
     assert network.class_names == taken
 
 
+def indexed(path, names):
+    columns = {"features": [[1.0] * 5, [2.0] * 5], "label": [0.0, 2.0]}
+    metadata = label_of_spark("nominal", names)
+    pq.write_table(pa.table(columns).replace_schema_metadata(metadata), path)
+    return str(path)
+
+
+def test_two_numberings_of_the_same_classes_are_refused(network, tmp_path):
+    """What a StringIndexer leaves that was fitted once for each split."""
+    one = indexed(tmp_path / "one.parquet", ["cat", "dog", "emu"])
+    other = indexed(tmp_path / "other.parquet", ["dog", "cat", "emu"])
+    with pytest.raises(DataError, match=r"other.parquet: class 0 must be 'cat', as in"):
+        prepare(network, [one, other], batch_size=2)
+    assert network.class_names is None
+    prepare(network, one, batch_size=2)
+    with pytest.raises(DataError, match="class 'dog' must have the number 1, as in"):
+        prepare(network, other, batch_size=2)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"fields": 3}', '{"fields": [{}]}'])
 def test_what_spark_left_may_be_anything(network, tmp_path, text):
     columns = {"features": [[1.0] * 5], "label": [0.0]}
