@@ -82,7 +82,9 @@ def did_you_mean(name: Any, known: Iterable[Any]) -> str:
     texts = [text for text in map(str, known) if len(text) <= _LONGEST_NAME]
     if len(str(name)) > _LONGEST_NAME:
         return ""
-    close = difflib.get_close_matches(str(name), texts, n=1)
+    folded = str(name).casefold()
+    close = [text for text in texts if text.casefold() == folded]
+    close = close or difflib.get_close_matches(str(name), texts, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

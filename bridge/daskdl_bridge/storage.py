@@ -7,6 +7,7 @@ here, they do not.
 
 import fnmatch
 import os
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -183,7 +184,10 @@ def _hdfs(url: str, options: dict[str, Any]) -> tuple[Any, str]:
             "Run: pip install 'daskdl[hdfs]'"
         ) from error
     fs = connect(url, options)
-    return fs, str(fs._strip_protocol(url))
+    path = str(fs._strip_protocol(url))
+    # Hadoop's Path does so; a NameNode refuses them.
+    has_dots = not {".", ".."}.isdisjoint(path.split("/"))
+    return fs, posixpath.normpath(path) if has_dots else path
 
 
 def _matches(

@@ -1,7 +1,7 @@
 """Which stored columns become features, labels and keys: settled before any work."""
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,8 +132,14 @@ def check_exist(names: Iterable[str], available: Sequence[str], who: str) -> Non
         if name not in known:
             raise ColumnError(
                 f"{who}: column {name!r} must exist, it does not. The columns are "
-                f"{some(available) or 'none'}.{did_you_mean(name, available)}"
+                f"{some(available) or 'none'}.{_hint(name, known)}"
             )
+
+
+def _hint(name: str, known: Set[str]) -> str:
+    if "," in name and {part.strip() for part in name.split(",")} <= known:
+        return " Several columns are given as a list."
+    return did_you_mean(name, known)
 
 
 def check_types(columns: ExampleColumns, types: Mapping[str, Any], who: str) -> None:

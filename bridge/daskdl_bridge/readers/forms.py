@@ -10,6 +10,7 @@ from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import DataError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers import csv, dl4j, json, libsvm, orc, parquet
+from daskdl_bridge.readers.lines import FOREIGN_CODECS
 from daskdl_bridge.readers.look import Look
 
 __all__ = ["FORMS", "LOOKS", "MINIBATCH_FORMS", "OPTIONS_OF_FORM", "form_of"]
@@ -62,6 +63,7 @@ _BY_ENDING = {
 }
 
 _COMPRESSED = ("gz", "bz2")
+_OF_LINES = ("csv", "json", "libsvm")
 
 
 def form_of(parts: Sequence[Part], options: SourceOptions) -> str:
@@ -109,6 +111,9 @@ def form_of(parts: Sequence[Part], options: SourceOptions) -> str:
 
 def _form_of_name(name: str) -> str | None:
     pieces = name.lower().split(".")
-    if pieces[-1] in _COMPRESSED:
+    is_foreign = f".{pieces[-1]}" in FOREIGN_CODECS
+    if is_foreign or pieces[-1] in _COMPRESSED:
         pieces.pop()
-    return _BY_ENDING.get(pieces[-1]) if len(pieces) > 1 else None
+    form = _BY_ENDING.get(pieces[-1]) if len(pieces) > 1 else None
+    # Readers of lines say that they do not know the compression.
+    return None if is_foreign and form not in _OF_LINES else form

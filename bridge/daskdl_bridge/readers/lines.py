@@ -15,12 +15,12 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
-__all__ = ["as_utf8", "read_head", "read_lines"]
+__all__ = ["FOREIGN_CODECS", "as_utf8", "read_head", "read_lines"]
 
 _OPENERS: Mapping[str, Any] = MappingProxyType({".gz": gzip.open, ".bz2": bz2.open})
 
 # Hadoop frames these in a way of its own.
-_FOREIGN_CODECS = (".snappy", ".lz4", ".lzo", ".zst", ".zstd", ".deflate")
+FOREIGN_CODECS = (".snappy", ".lz4", ".lzo", ".zst", ".zstd", ".deflate")
 
 _MARKS = (
     codecs.BOM_UTF16_LE,
@@ -103,7 +103,7 @@ def _read(
     part: Part, form: str, storage_options: Mapping[str, Any], n_bytes: int
 ) -> bytes:
     ending = "." + part.name.lower().rpartition(".")[2]
-    if ending in _FOREIGN_CODECS:
+    if ending in FOREIGN_CODECS:
         raise DataError(
             f"{part.url}: {form} files must be plain, .gz or .bz2, got {ending}."
         )

@@ -1,12 +1,14 @@
 """ORC files, by Spark or anybody else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.orc as orc
 
 from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader
@@ -49,7 +51,8 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     Raises
     ------
     ColumnError
-        If a file lacks a column, or it has a type that cannot be used.
+        If a file lacks a column, or it has a type that cannot be used; for keys, one
+        with timestamps.
     CorruptFileError
         If a file is cut short or damaged, as far as its footer tells.
     """
@@ -59,6 +62,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     for part, footer in zip(parts, footers, strict=True):
         check_exist(columns.all(), [*footer.types, *part.types], part.url)
         check_types(columns, footer.types, part.url)
+        _check_key(columns.key, footer.types, part.url)
     columns = with_key_type(columns, parts, [footer.types for footer in footers])
     for part, footer in zip(parts, footers, strict=True):
         partitions.append(
@@ -77,6 +81,27 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
 def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
     """Tell columns and rows of ORC files; their footers are read."""
     return look_at_footers(read_footers(parts, options, "ORC", _footer)[0])
+
+
+def _check_key(key: str | None, types: Mapping[str, Any], url: str) -> None:
+    """Refuse timestamps as keys: they would come back as others.
+
+    ORC stores local times beside the time zone of whoever wrote them, which pyarrow
+    does not tell; Spark means instants.
+    """
+    if key is not None and key in types and _has_local_times(types[key]):
+        raise ColumnError(
+            f"{url}: column {key!r} must not hold timestamps of ORC to be the key, got "
+            f"{types[key]}: nobody would know their time zone. Take another column, or "
+            "have Spark write Parquet."
+        )
+
+
+def _has_local_times(arrow_type: Any) -> bool:
+    if pa.types.is_timestamp(arrow_type):
+        return arrow_type.tz is None
+    children = (arrow_type.field(i).type for i in range(arrow_type.num_fields))
+    return any(map(_has_local_times, children))
 
 
 def _footer(stream: Any) -> Footer:

@@ -223,3 +223,31 @@ def test_dictionary_columns_are_read_as_their_values(tmp_path):
     batch = load_one(path, key="key", require_labels=False)
     np.testing.assert_array_equal(batch.features, [[1.5], [2.5], [1.5]])
     assert batch.keys.tolist() == ["u", "v", "u"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": "LABEL"}, "Did you mean 'label'"),
+        ({"features": "p0, p1"}, "Several columns are given as a list"),
+    ],
+)
+def test_what_users_of_spark_write_is_answered_with_what_they_mean(
+    path, options, message
+):
+    with pytest.raises(ColumnError, match=message):
+        open_path(path, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"features": ["p0", "p0"]}, "features must name each column once, got 'p0'"),
+        ({"label": ["p0", "p1", "p0"]}, "label must name each column once, got 'p0'"),
+        ({"key": ["key", "name"]}, r"key must be the name of one column, got \['key'"),
+        ({"labels_mask": 3}, "labels_mask must be the name of one column, got 3"),
+    ],
+)
+def test_columns_that_make_no_sense_are_refused(path, options, message):
+    with pytest.raises(OptionError, match=message):
+        open_path(path, **options)

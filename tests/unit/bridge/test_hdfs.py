@@ -16,6 +16,7 @@ from daskdl_bridge.errors import (  # noqa: E402
     StorageTimeoutError,
     StorageUnreachableError,
 )
+from daskdl_bridge.storage import filesystem  # noqa: E402
 
 
 @pytest.fixture
@@ -187,6 +188,15 @@ def test_urls_are_taken_as_they_are(url, path, host, port):
     if "://" in url:
         found = hdfs.GuardedHdfs._get_kwargs_from_urls(url)
         assert found == {"host": host, "port": port}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("/a/../b", "/b"), ("/a/./b/", "/a/b"), ("/a/..b/.c.", "/a/..b/.c.")],
+)
+def test_dots_are_resolved_as_in_hadoop(monkeypatch, path, expected):
+    monkeypatch.setattr(hdfs, "connect", lambda url, options: hdfs.GuardedHdfs)
+    assert filesystem(f"hdfs://ns{path}")[1] == expected
 
 
 def test_time_limit_must_be_positive():

@@ -13,6 +13,7 @@ from daskdl_bridge.readers.place import Place
 from tests.unit.bridge.table_files import open_path, write_parquet, write_text
 
 PLACE = Place("a.parquet", "id", first_row=100)
+TIME = pa.timestamp("us")
 
 
 def opened(directory, *arrays):
@@ -107,3 +108,14 @@ def test_a_key_that_does_not_fit_is_refused(keys, key_type, got):
 def test_only_nanoseconds_without_a_zone_are_taken_for_int96():
     plain = pa.struct([("a", pa.timestamp("us")), ("b", pa.int64())])
     assert as_instants(plain) == plain
+
+
+@pytest.mark.parametrize("kind", [TIME, pa.struct([("t", TIME)])], ids=str)
+def test_timestamps_of_orc_are_no_keys(tmp_path, kind):
+    """Whoever wrote them had a time zone, which pyarrow does not tell."""
+    column = pa.nulls(2, kind)
+    table = pa.table({"features": [1.0, 2.0], "id": column})
+    orc.write_table(table, tmp_path / "x.orc")
+    with pytest.raises(ColumnError, match="'id' must not hold timestamps of ORC to be"):
+        open_path(str(tmp_path), key="id", require_labels=False)
+    open_path(str(tmp_path), require_labels=False)
