@@ -9,6 +9,7 @@ from daskdl.data.class_names import agreed_names
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.data.sources.unused import UnusedOptionError, without_options
 from daskdl.nn.network import Network
+from daskdl.training.class_names import check_class_names
 from daskdl.training.preparation import options_for
 
 __all__ = ["open_for", "open_job_data"]
@@ -78,10 +79,13 @@ def _opened(
     """Open data, without options that mean nothing for them; return which these are."""
     data = paths if isinstance(paths, str) else list(paths)
     options = options_for(network, options, data)
+    unused: UnusedOptionError | None = None
     try:
-        return open_source(data, options), None
+        source = open_source(data, options)
     except UnusedOptionError as error:
         if not set(given).isdisjoint(error.options):
             raise
         fitting = replace(options, **without_options(options, error.options))
-        return open_source(data, fitting), error
+        source, unused = open_source(data, fitting), error
+    check_class_names(network, source)
+    return source, unused
