@@ -1,5 +1,6 @@
 """What importing daskdl brings along, asked in fresh processes."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -55,6 +56,21 @@ def test_every_public_name_resolves() -> None:
 
     missing = [name for name in daskdl.__all__ if getattr(daskdl, name, None) is None]
     assert missing == []
+
+
+def test_type_checkers_know_every_public_name() -> None:
+    """They read the stub; the table beside it is what runs."""
+    import daskdl
+
+    stub = Path(daskdl.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = {
+        node.module: tuple(sorted(alias.name for alias in node.names))
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom)
+    }
+    table = {module: tuple(sorted(names)) for module, names in daskdl._HOMES.items()}
+    assert homes == table
+    assert all(f'    "{name}",\n' in stub for name in daskdl.__all__)
 
 
 def test_module_of_a_user_named_bridge_takes_no_place(tmp_path: Path) -> None:

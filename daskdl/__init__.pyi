@@ -1,0 +1,346 @@
+# What `_HOMES` in __init__.py loads lazily, for type checkers and editors.
+
+from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+)
+from daskdl.data.dataset import DataSet
+from daskdl.data.file_batch import FileBatch
+from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
+from daskdl.data.normalizers.image import (
+    ImagePreProcessingScaler,
+    VGG16ImagePreProcessor,
+)
+from daskdl.data.normalizers.image_multi import ImageMultiPreProcessingScaler
+from daskdl.data.normalizers.min_max import (
+    MultiNormalizerMinMaxScaler,
+    NormalizerMinMaxScaler,
+)
+from daskdl.data.normalizers.standardize import (
+    MultiNormalizerStandardize,
+    NormalizerStandardize,
+)
+from daskdl.data.pre_processors.composite import (
+    CompositeDataSetPreProcessor,
+    CompositeMultiDataSetPreProcessor,
+)
+from daskdl.data.pre_processors.crop_and_resize import CropAndResizeDataSetPreProcessor
+from daskdl.data.pre_processors.images import (
+    ImageFlatteningDataSetPreProcessor,
+    PermuteDataSetPreProcessor,
+    RGBtoGrayscaleDataSetPreProcessor,
+)
+from daskdl.data.pre_processors.labels import LabelLastTimeStepPreProcessor
+from daskdl.data.pre_processors.under_sampling import (
+    UnderSamplingByMaskingMultiDataSetPreProcessor,
+    UnderSamplingByMaskingPreProcessor,
+)
+from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.encoding.algorithms import (
+    AdaptiveThresholdAlgorithm,
+    FixedThresholdAlgorithm,
+    TargetSparsityThresholdAlgorithm,
+)
+from daskdl.encoding.residual import (
+    NoOpResidualPostProcessor,
+    ResidualClippingPostProcessor,
+)
+from daskdl.evaluation.calibration import EvaluationCalibration
+from daskdl.evaluation.evaluation import Evaluation
+from daskdl.evaluation.evaluation_binary import EvaluationBinary
+from daskdl.evaluation.regression import RegressionEvaluation
+from daskdl.evaluation.roc import ROC
+from daskdl.evaluation.roc_binary import ROCBinary
+from daskdl.evaluation.roc_multi_class import ROCMultiClass
+from daskdl.formats.diagram.drawing import network_svg
+from daskdl.formats.load import load
+from daskdl.formats.onnx.model import export_onnx
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    ConvolutionalFlat,
+    FeedForward,
+    Recurrent,
+)
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
+)
+from daskdl.nn.conf.updaters import (
+    AdaBelief,
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    AdaMax,
+    AMSGrad,
+    Nadam,
+    Nesterovs,
+    NoOp,
+    RmsProp,
+    Sgd,
+)
+from daskdl.nn.graph import ComputationGraph
+from daskdl.nn.layers.activation import Activation
+from daskdl.nn.layers.auto_encoder import AutoEncoder
+from daskdl.nn.layers.batch_normalization import BatchNormalization
+from daskdl.nn.layers.bidirectional import Bidirectional
+from daskdl.nn.layers.capsule import Capsule
+from daskdl.nn.layers.capsule_strength import CapsuleStrength
+from daskdl.nn.layers.center_loss_output import CenterLossOutput
+from daskdl.nn.layers.cnn3d_loss import Cnn3DLoss
+from daskdl.nn.layers.cnn_loss import CnnLoss
+from daskdl.nn.layers.convolution import Convolution2D
+from daskdl.nn.layers.convolution1d import Convolution1D
+from daskdl.nn.layers.convolution3d import Convolution3D
+from daskdl.nn.layers.cropping1d import Cropping1D
+from daskdl.nn.layers.cropping2d import Cropping2D
+from daskdl.nn.layers.cropping3d import Cropping3D
+from daskdl.nn.layers.deconvolution2d import Deconvolution2D
+from daskdl.nn.layers.deconvolution3d import Deconvolution3D
+from daskdl.nn.layers.dense import Dense
+from daskdl.nn.layers.depthwise_convolution2d import DepthwiseConvolution2D
+from daskdl.nn.layers.dropout import Dropout
+from daskdl.nn.layers.element_wise_multiplication import ElementWiseMultiplication
+from daskdl.nn.layers.embedding import Embedding
+from daskdl.nn.layers.embedding_sequence import EmbeddingSequence
+from daskdl.nn.layers.frozen import Frozen
+from daskdl.nn.layers.frozen_with_backprop import FrozenWithBackprop
+from daskdl.nn.layers.global_pooling import GlobalPooling
+from daskdl.nn.layers.graves_bidirectional_lstm import GravesBidirectionalLSTM
+from daskdl.nn.layers.graves_lstm import GravesLSTM
+from daskdl.nn.layers.last_time_step import LastTimeStep
+from daskdl.nn.layers.learned_self_attention import LearnedSelfAttention
+from daskdl.nn.layers.local_response_normalization import LocalResponseNormalization
+from daskdl.nn.layers.locally_connected1d import LocallyConnected1D
+from daskdl.nn.layers.locally_connected2d import LocallyConnected2D
+from daskdl.nn.layers.loss_layer import LossLayer
+from daskdl.nn.layers.lstm import LSTM
+from daskdl.nn.layers.mask_layer import Mask
+from daskdl.nn.layers.mask_zero import MaskZero
+from daskdl.nn.layers.ocnn_output import OCNNOutput
+from daskdl.nn.layers.output import Output
+from daskdl.nn.layers.prelu import PReLU
+from daskdl.nn.layers.primary_capsules import PrimaryCapsules
+from daskdl.nn.layers.recurrent_attention import RecurrentAttention
+from daskdl.nn.layers.repeat_vector import RepeatVector
+from daskdl.nn.layers.rnn_loss import RnnLoss
+from daskdl.nn.layers.rnn_output import RnnOutput
+from daskdl.nn.layers.self_attention import SelfAttention
+from daskdl.nn.layers.separable_convolution2d import SeparableConvolution2D
+from daskdl.nn.layers.simple_rnn import SimpleRnn
+from daskdl.nn.layers.space_to_batch import SpaceToBatch
+from daskdl.nn.layers.space_to_depth import SpaceToDepth
+from daskdl.nn.layers.subsampling import Subsampling
+from daskdl.nn.layers.subsampling1d import Subsampling1D
+from daskdl.nn.layers.subsampling3d import Subsampling3D
+from daskdl.nn.layers.time_distributed import TimeDistributed
+from daskdl.nn.layers.upsampling1d import Upsampling1D
+from daskdl.nn.layers.upsampling2d import Upsampling2D
+from daskdl.nn.layers.upsampling3d import Upsampling3D
+from daskdl.nn.layers.variational_autoencoder import VariationalAutoencoder
+from daskdl.nn.layers.yolo2_output import Yolo2Output
+from daskdl.nn.layers.zero_padding import ZeroPadding
+from daskdl.nn.layers.zero_padding1d import ZeroPadding1D
+from daskdl.nn.layers.zero_padding3d import ZeroPadding3D
+from daskdl.nn.multilayer import MultiLayerNetwork
+from daskdl.nn.preprocessors.cnn3d_to_feed_forward import Cnn3DToFeedForward
+from daskdl.nn.preprocessors.cnn_to_feed_forward import CnnToFeedForward
+from daskdl.nn.preprocessors.cnn_to_rnn import CnnToRnn
+from daskdl.nn.preprocessors.composable import Composable
+from daskdl.nn.preprocessors.feed_forward_to_cnn import FeedForwardToCnn
+from daskdl.nn.preprocessors.feed_forward_to_cnn3d import FeedForwardToCnn3D
+from daskdl.nn.preprocessors.feed_forward_to_rnn import FeedForwardToRnn
+from daskdl.nn.preprocessors.keras_flatten_rnn import KerasFlattenRnn
+from daskdl.nn.preprocessors.permute import Permute
+from daskdl.nn.preprocessors.reshape import Reshape
+from daskdl.nn.preprocessors.rnn_to_cnn import RnnToCnn
+from daskdl.nn.preprocessors.rnn_to_feed_forward import RnnToFeedForward
+from daskdl.nn.preprocessors.tensor_flow_cnn_to_feed_forward import (
+    TensorFlowCnnToFeedForward,
+)
+from daskdl.nn.transfer.front import transfer_learning
+from daskdl.nn.transfer.graph import GraphTransferLearning
+from daskdl.nn.transfer.multilayer import MultiLayerTransferLearning
+from daskdl.nn.vertices.attention import AttentionVertex
+from daskdl.nn.vertices.duplicate_to_time_series import DuplicateToTimeSeriesVertex
+from daskdl.nn.vertices.element_wise import ElementWiseVertex
+from daskdl.nn.vertices.frozen_vertex import FrozenVertex
+from daskdl.nn.vertices.l2 import L2Vertex
+from daskdl.nn.vertices.l2_normalize import L2NormalizeVertex
+from daskdl.nn.vertices.last_time_step import LastTimeStepVertex
+from daskdl.nn.vertices.merge import MergeVertex
+from daskdl.nn.vertices.pool_helper import PoolHelperVertex
+from daskdl.nn.vertices.preprocessor_vertex import PreprocessorVertex
+from daskdl.nn.vertices.reshape import ReshapeVertex
+from daskdl.nn.vertices.reverse_time_series import ReverseTimeSeriesVertex
+from daskdl.nn.vertices.scale import ScaleVertex
+from daskdl.nn.vertices.shift import ShiftVertex
+from daskdl.nn.vertices.stack import StackVertex
+from daskdl.nn.vertices.subset import SubsetVertex
+from daskdl.nn.vertices.unstack import UnstackVertex
+from daskdl.training.local import fit
+
+__all__ = [
+    "LSTM",
+    "ROC",
+    "AMSGrad",
+    "Activation",
+    "AdaBelief",
+    "AdaDelta",
+    "AdaGrad",
+    "AdaMax",
+    "Adam",
+    "AdaptiveThresholdAlgorithm",
+    "AttentionVertex",
+    "AutoEncoder",
+    "BatchNormalization",
+    "Bidirectional",
+    "Capsule",
+    "CapsuleStrength",
+    "CenterLossOutput",
+    "Cnn3DLoss",
+    "Cnn3DToFeedForward",
+    "CnnLoss",
+    "CnnToFeedForward",
+    "CnnToRnn",
+    "Composable",
+    "CompositeDataSetPreProcessor",
+    "CompositeMultiDataSetPreProcessor",
+    "ComputationGraph",
+    "ComputationGraphConfiguration",
+    "Convolution1D",
+    "Convolution2D",
+    "Convolution3D",
+    "Convolutional",
+    "Convolutional3D",
+    "ConvolutionalFlat",
+    "CropAndResizeDataSetPreProcessor",
+    "Cropping1D",
+    "Cropping2D",
+    "Cropping3D",
+    "DaskComputationGraph",
+    "DaskMultiLayer",
+    "DataSet",
+    "Deconvolution2D",
+    "Deconvolution3D",
+    "Dense",
+    "DepthwiseConvolution2D",
+    "Dropout",
+    "DuplicateToTimeSeriesVertex",
+    "ElementWiseMultiplication",
+    "ElementWiseVertex",
+    "Embedding",
+    "EmbeddingSequence",
+    "Evaluation",
+    "EvaluationBinary",
+    "EvaluationCalibration",
+    "FeedForward",
+    "FeedForwardToCnn",
+    "FeedForwardToCnn3D",
+    "FeedForwardToRnn",
+    "FileBatch",
+    "FixedThresholdAlgorithm",
+    "Frozen",
+    "FrozenVertex",
+    "FrozenWithBackprop",
+    "GlobalPooling",
+    "GraphTransferLearning",
+    "GravesBidirectionalLSTM",
+    "GravesLSTM",
+    "ImageFlatteningDataSetPreProcessor",
+    "ImageMultiPreProcessingScaler",
+    "ImagePreProcessingScaler",
+    "KerasFlattenRnn",
+    "L2NormalizeVertex",
+    "L2Vertex",
+    "LabelLastTimeStepPreProcessor",
+    "LastTimeStep",
+    "LastTimeStepVertex",
+    "LearnedSelfAttention",
+    "LocalResponseNormalization",
+    "LocallyConnected1D",
+    "LocallyConnected2D",
+    "LossLayer",
+    "Mask",
+    "MaskZero",
+    "MergeVertex",
+    "MultiDataSet",
+    "MultiLayerConfiguration",
+    "MultiLayerNetwork",
+    "MultiLayerTransferLearning",
+    "MultiNormalizerHybrid",
+    "MultiNormalizerMinMaxScaler",
+    "MultiNormalizerStandardize",
+    "Nadam",
+    "Nesterovs",
+    "NoOp",
+    "NoOpResidualPostProcessor",
+    "NormalizerMinMaxScaler",
+    "NormalizerStandardize",
+    "OCNNOutput",
+    "Output",
+    "PReLU",
+    "ParameterAveragingTrainingMaster",
+    "Permute",
+    "PermuteDataSetPreProcessor",
+    "PoolHelperVertex",
+    "PreprocessorVertex",
+    "PrimaryCapsules",
+    "RGBtoGrayscaleDataSetPreProcessor",
+    "ROCBinary",
+    "ROCMultiClass",
+    "Recurrent",
+    "RecurrentAttention",
+    "RegressionEvaluation",
+    "RepeatVector",
+    "Reshape",
+    "ReshapeVertex",
+    "ResidualClippingPostProcessor",
+    "ReverseTimeSeriesVertex",
+    "RmsProp",
+    "RnnLoss",
+    "RnnOutput",
+    "RnnToCnn",
+    "RnnToFeedForward",
+    "ScaleVertex",
+    "SelfAttention",
+    "SeparableConvolution2D",
+    "Sgd",
+    "SharedTrainingMaster",
+    "ShiftVertex",
+    "SimpleRnn",
+    "SourceOptions",
+    "SpaceToBatch",
+    "SpaceToDepth",
+    "StackVertex",
+    "Subsampling",
+    "Subsampling1D",
+    "Subsampling3D",
+    "SubsetVertex",
+    "TargetSparsityThresholdAlgorithm",
+    "TensorFlowCnnToFeedForward",
+    "TimeDistributed",
+    "UnderSamplingByMaskingMultiDataSetPreProcessor",
+    "UnderSamplingByMaskingPreProcessor",
+    "UnstackVertex",
+    "Upsampling1D",
+    "Upsampling2D",
+    "Upsampling3D",
+    "VGG16ImagePreProcessor",
+    "VariationalAutoencoder",
+    "Yolo2Output",
+    "ZeroPadding",
+    "ZeroPadding1D",
+    "ZeroPadding3D",
+    "__version__",
+    "export_onnx",
+    "fit",
+    "load",
+    "network_svg",
+    "open_source",
+    "transfer_learning",
+]
+
+__version__: str
