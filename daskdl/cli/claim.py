@@ -6,7 +6,6 @@ under which run of the kernel it was made: elsewhere, and after a reboot, nobody
 """
 
 import contextlib
-import fcntl
 import os
 
 __all__ = ["Claim", "is_abandoned"]
@@ -30,6 +29,8 @@ class Claim:
         self._file: int | None = None
         if not (boot := _boot_id()):
             return
+        import fcntl  # not on Windows, which tells no boot either
+
         with contextlib.suppress(OSError):
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -52,12 +53,16 @@ class Claim:
 
 def is_abandoned(directory: str) -> bool:
     """Whether it is certain that the process that made a directory has ended."""
+    if not (boot := _boot_id()):
+        return False
+    import fcntl  # as above
+
     try:
         file = os.open(os.path.join(directory, _NAME), os.O_RDWR)
     except OSError:
         return False
     try:
-        if os.read(file, 100) != _boot_id():
+        if os.read(file, 100) != boot:
             return False
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

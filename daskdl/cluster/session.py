@@ -6,7 +6,6 @@ topic, and reports through scheduler events.
 """
 
 import math
-import resource
 import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
@@ -29,6 +28,7 @@ from daskdl.cluster.masters.options import (
     SharedTrainingMaster,
 )
 from daskdl.cluster.orders import EndEpoch, Finish, SessionSpec, TrainPhase
+from daskdl.cluster.peak_memory import peak_bytes
 from daskdl.cluster.quiet_workers import reported_by_client
 from daskdl.data.iterators import prefetch
 from daskdl.data.plan import Minibatch
@@ -213,7 +213,7 @@ class Member:
             "finished",
             phase=order.phase,
             positions=_text_keys(exchange.positions),
-            peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            peak_bytes=peak_bytes(),
         )
 
     def _fit(self, batch: Batch) -> float:

@@ -11,6 +11,8 @@ from tests.unit.house.sources import PACKAGES, module_files, module_name
 # Beyond this a file is more than one concern.
 MAX_LINES = 600
 
+OF_UNIX = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios"}
+
 MODULES = [pytest.param(path, id=module_name(path)) for path in module_files()]
 
 
@@ -24,6 +26,19 @@ def test_module_says_what_it_is(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES)
 def test_module_is_one_concern(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_module_loads_on_every_system(path: Path) -> None:
+    """What only some systems have is imported where it is used."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    loaded = {
+        alias.name
+        for node in tree.body
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    assert loaded.isdisjoint(OF_UNIX)
 
 
 def test_wheel_holds_every_file_of_the_packages() -> None:
