@@ -22,7 +22,6 @@ from daskdl.formats.tensor_file import (
     is_tensor_file,
     write_tensors,
 )
-from daskdl.formats.zip_checkpoint import is_zip_checkpoint, read_zip_checkpoint
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen
 from daskdl.nn.updaters.table import state_parts
@@ -34,7 +33,6 @@ _NETWORK, _NETWORK_CRC = "daskdl", "daskdl_crc32"
 _WHO = f"text {_NETWORK!r}"
 _PARAM = "params."
 _UPDATER_STATE = "updater_state"
-_ZIP = b"PK"
 
 
 def save(
@@ -85,7 +83,7 @@ def save(
 
 
 def load(path_or_url: str) -> Network[Any]:
-    """Read a network that :func:`save` wrote, now or in an earlier version.
+    """Read a network that :func:`save` wrote.
 
     Parameters
     ----------
@@ -106,11 +104,7 @@ def load(path_or_url: str) -> Network[Any]:
         If the file is of another kind, a newer version, or damaged; with its path.
     """
     with open_input(path_or_url) as stream:
-        beginning = stream.read(len(_ZIP))
-        stream.seek(0)
         try:
-            if beginning == _ZIP:
-                return read_zip_checkpoint(stream)
             return _read(TensorFile(stream))
         except StorageError:
             # The file is not to blame.
@@ -127,10 +121,7 @@ def recognizes(stream: BinaryIO) -> bool:
     stream : binary stream, seekable
         Left anywhere.
     """
-    if is_tensor_file(stream):
-        return True
-    stream.seek(0)
-    return is_zip_checkpoint(stream)
+    return is_tensor_file(stream)
 
 
 def _read(file: TensorFile) -> Network[Any]:

@@ -14,7 +14,7 @@ from daskdl.formats import conversion
 from daskdl.formats.load import load
 
 # Four columns, batch normalization, two classes; 35 parameters, Adam, a normalizer.
-MODEL = Path(__file__).parents[2] / "data" / "formats" / "version_1.zip"
+MODEL = Path(__file__).parents[2] / "data" / "formats" / "trained.safetensors"
 
 
 @pytest.fixture

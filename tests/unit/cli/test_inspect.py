@@ -13,7 +13,7 @@ from daskdl.nn.build import build_network
 from tests.unit.formats import onnx_graphs
 
 # Dense, batch normalization and output; trained, with a normalizer.
-TRAINED = Path(__file__).parents[2] / "data" / "formats" / "version_1.zip"
+TRAINED = Path(__file__).parents[2] / "data" / "formats" / "trained.safetensors"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from daskdl.cli.job_network import job_network
 from daskdl.errors import OptionError
 
 # Four columns, two classes, a normalizer.
-MODEL = Path(__file__).parents[2] / "data" / "formats" / "version_1.zip"
+MODEL = Path(__file__).parents[2] / "data" / "formats" / "trained.safetensors"
 
 
 @pytest.fixture
