@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.arrays.namespace import FloatArray
 from daskdl.checks import check_at_least
 from daskdl.errors import FormatError, OptionError, ShapeError
 from daskdl.evaluation.counts import mean_of_all
@@ -14,6 +13,17 @@ from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.fields import read_fields
 from daskdl.evaluation.jackson import array_to_json, dumps
 from daskdl.evaluation.java_numbers import java_scientific
+from daskdl.evaluation.moments import PairMoments
+from daskdl.evaluation.regression_sums import (
+    SUMS,
+    Deviations,
+    Sums,
+    added,
+    deviations_of,
+    moments_of,
+    row_of,
+    sums_of,
+)
 from daskdl.evaluation.rows import unmasked_rows
 
 CLASS = "org.nd4j.evaluation.regression.RegressionEvaluation"
@@ -26,21 +36,6 @@ _EPSILON = 1e-5
 # More than a double has in any base, and a table that still fits into memory.
 _MOST_DIGITS = 1000
 
-# The running sums, one row each, and their names in the file.
-_SUMS = {
-    "count": "exampleCountPerColumn",
-    "labels": "labelsSumPerColumn",
-    "squared_errors": "sumSquaredErrorsPerColumn",
-    "abs_errors": "sumAbsErrorsPerColumn",
-    "mean_label": "currentMean",
-    "mean_prediction": "currentPredictionMean",
-    "products": "sumOfProducts",
-    "squared_labels": "sumSquaredLabels",
-    "squared_predictions": "sumSquaredPredicted",
-}
-_NEVER_NEGATIVE = frozenset(
-    {"count", "squared_errors", "abs_errors", "squared_labels", "squared_predictions"}
-)
 # Sums beyond what a double holds are infinite, and their differences NaN: no warning
 # could say more than the numbers do.
 _quietly = np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -65,6 +60,13 @@ class RegressionEvaluation(Evaluable):
     Sums are float64 whatever the arrays are. Where we differ from DL4J: merging also
     adds the sum of the labels, so R² is right after it, and an empty evaluation can be
     merged into.
+
+    RSE, correlation and R² come from second moments about the mean: DL4J's come from
+    sums of squares, which cancel where a mean is large against the spread. Its JSON
+    holds those sums and no moments. So an evaluation that was read gives the numbers
+    that DL4J would give of that file. Where data are added to it, or another evaluation
+    is merged, the part from the file counts with what its sums can tell, and the whole
+    is as right as they are. Pickle keeps everything.
     """
 
     METRICS = ("MSE", "MAE", "RMSE", "RSE", "PC", "R2")
@@ -89,7 +91,9 @@ class RegressionEvaluation(Evaluable):
                     f"got {len(self._names)}."
                 )
         self._n_columns_given = n_columns
-        self._sums: dict[str, NDArray[np.float64]] = {}
+        self._sums: Sums = {}
+        # None where a file told the sums alone.
+        self._moments: PairMoments | None = PairMoments.nothing(0)
         if self._names is not None or n_columns is not None:
             self._start(n_columns or len(self.column_names))
 
@@ -130,7 +134,7 @@ class RegressionEvaluation(Evaluable):
             "RegressionEvaluation", labels, predictions, mask, self.axis
         )
         self._start_or_check(rows.shape[1])
-        self._add(_sums_of(label_rows, rows, kept))
+        self._count(label_rows.astype(np.float64), rows.astype(np.float64), kept)
 
     def merge(self, other: Evaluable) -> None:
         """Add the sums of another evaluation, which is not changed.
@@ -147,7 +151,7 @@ class RegressionEvaluation(Evaluable):
             return
         self._names = self._names or other._names
         self._start_or_check(other.n_columns)
-        self._add(other._sums)
+        self._add(other._sums, other._moments)
 
     def new_instance(self) -> "RegressionEvaluation":
         """Return an evaluation with the same options and no data."""
@@ -173,33 +177,23 @@ class RegressionEvaluation(Evaluable):
     @_quietly
     def relative_squared_error(self) -> NDArray[np.float64]:
         """Return Σ(p - l)² / Σ(l - mean l)² per column, inf for constant labels."""
-        above = (
-            self._sum("squared_predictions")
-            - 2 * self._sum("products")
-            + self._sum("squared_labels")
-        )
-        below = self._label_deviation()
-        varies = np.abs(below) > _EPSILON
-        return np.where(varies, _divide(above, below), np.inf)
+        found = self._deviations()
+        varies = np.abs(found.labels) > _EPSILON
+        return np.where(varies, _divide(found.errors, found.labels), np.inf)
 
     @_quietly
     def pearson_correlation(self) -> NDArray[np.float64]:
         """Return the correlation of predictions with labels; NaN for constant ones."""
-        n, label = self._sum("count"), self._sum("mean_label")
-        prediction = self._sum("mean_prediction")
-        above = self._sum("products") - n * prediction * label
-        deviation = self._sum("squared_predictions") - n * prediction * prediction
-        # Rounding may leave a little below zero for a constant column.
-        scale = np.sqrt(np.maximum(self._label_deviation(), 0))
-        return _divide(above, scale * np.sqrt(np.maximum(deviation, 0)))
+        found = self._deviations()
+        # Sums of a file may leave a little below zero for a constant column.
+        scale = np.sqrt(np.maximum(found.labels, 0))
+        scale *= np.sqrt(np.maximum(found.predictions, 0))
+        return _divide(found.products, scale)
 
     @_quietly
     def r_squared(self) -> NDArray[np.float64]:
         """Return 1 - SSres / SStot per column, the coefficient of determination."""
-        mean, n = self._sum("mean_label"), self._sum("count")
-        total = self._sum("squared_labels") + mean * (
-            n * mean - 2 * self._sum("labels")
-        )
+        total = self._deviations().total
         return _divide(total - self._sum("squared_errors"), total)
 
     def score_for_metric(self, metric: str) -> float:
@@ -242,7 +236,7 @@ class RegressionEvaluation(Evaluable):
     def to_json(self) -> str:
         """Return DL4J's JSON, in which the sum of the labels stands twice."""
         sums = {
-            field: array_to_json(self._sums.get(name)) for name, field in _SUMS.items()
+            field: array_to_json(self._sums.get(name)) for name, field in SUMS.items()
         }
         return dumps(
             {
@@ -275,11 +269,12 @@ class RegressionEvaluation(Evaluable):
             precision=fields.whole("precision", default=5, most=_MOST_DIGITS),
             axis=fields.whole("axis", default=1, least=1, most=4),
         )
-        arrays = {name: fields.array(field) for name, field in _SUMS.items()}
+        arrays = {name: fields.array(field) for name, field in SUMS.items()}
         if arrays["count"] is not None:
             evaluation._sums = {
-                name: _row(who, name, array) for name, array in arrays.items()
+                name: row_of(who, name, array) for name, array in arrays.items()
             }
+            evaluation._moments = None
         sizes = {values.size for values in evaluation._sums.values()}
         if evaluation._sums and sizes != {len(evaluation.column_names)}:
             raise FormatError(
@@ -291,12 +286,21 @@ class RegressionEvaluation(Evaluable):
     def _sum(self, name: str) -> NDArray[np.float64]:
         return self._sums[name] if self._sums else np.zeros(0)
 
-    def _label_deviation(self) -> NDArray[np.float64]:
-        mean = self._sum("mean_label")
-        return self._sum("squared_labels") - self._sum("count") * mean * mean
+    def _deviations(self) -> Deviations:
+        if self._moments is None:
+            return deviations_of(self._sums)
+        known = self._moments
+        return Deviations(
+            errors=self._sum("squared_errors"),
+            labels=known.label_squares,
+            predictions=known.prediction_squares,
+            products=known.products,
+            total=known.label_squares,
+        )
 
     def _start(self, n_columns: int) -> None:
-        self._sums = {name: np.zeros(n_columns) for name in _SUMS}
+        self._sums = {name: np.zeros(n_columns) for name in SUMS}
+        self._moments = PairMoments.nothing(n_columns)
 
     def _start_or_check(self, n_columns: int) -> None:
         if not self._sums:
@@ -308,61 +312,25 @@ class RegressionEvaluation(Evaluable):
             )
 
     @_quietly
-    def _add(self, sums: dict[str, NDArray[np.float64]]) -> None:
-        ours = self._sums
-        before, more = ours["count"], sums["count"]
-        after = before + more
-        for name in ("mean_label", "mean_prediction"):
-            weighted = ours[name] * before + sums[name] * more
-            ours[name] = np.divide(
-                weighted, after, out=np.zeros_like(after), where=after > 0
-            )
-        for name in _SUMS:
-            if not name.startswith("mean"):
-                ours[name] = ours[name] + sums[name]
+    def _count(
+        self,
+        labels: NDArray[np.float64],
+        predictions: NDArray[np.float64],
+        kept: NDArray[np.bool_] | None,
+    ) -> None:
+        sums = sums_of(labels, predictions, kept)
+        self._add(sums, PairMoments.of(labels, predictions, kept))
 
-
-def _row(who: str, name: str, array: NDArray[Any] | None) -> NDArray[np.float64]:
-    field = _SUMS[name]
-    if array is None:
-        raise FormatError(
-            f"{who}: {field} must be an array like exampleCountPerColumn, got null."
-        )
-    row = array.astype(np.float64).ravel()
-    is_wrong = (name in _NEVER_NEGATIVE and (row < 0).any()) or (
-        name == "count" and not np.isfinite(row).all()
-    )
-    if is_wrong:
-        raise FormatError(
-            f"{who}: {field} must hold numbers >= 0, got {row[:5].tolist()}."
-        )
-    return row
-
-
-@_quietly
-def _sums_of(
-    labels: FloatArray, predictions: FloatArray, kept: NDArray[np.bool_] | None
-) -> dict[str, NDArray[np.float64]]:
-    labels = labels.astype(np.float64)
-    predictions = predictions.astype(np.float64)
-    count = np.full(labels.shape[1], float(labels.shape[0]))
-    if kept is not None:
-        labels, predictions = np.where(kept, labels, 0), np.where(kept, predictions, 0)
-        count = kept.sum(axis=0).astype(np.float64)
-    error = predictions - labels
-    label_sum, prediction_sum = labels.sum(axis=0), predictions.sum(axis=0)
-    at_least_one = np.maximum(count, 1)
-    return {
-        "count": count,
-        "labels": label_sum,
-        "squared_errors": (error * error).sum(axis=0),
-        "abs_errors": np.abs(error).sum(axis=0),
-        "mean_label": label_sum / at_least_one,
-        "mean_prediction": prediction_sum / at_least_one,
-        "products": (labels * predictions).sum(axis=0),
-        "squared_labels": (labels * labels).sum(axis=0),
-        "squared_predictions": (predictions * predictions).sum(axis=0),
-    }
+    @_quietly
+    def _add(self, sums: Sums, moments: PairMoments | None) -> None:
+        # First the moments: those of a file come from the sums as they are.
+        if not self.example_count.any():
+            self._moments = moments
+        elif sums["count"].any():
+            ours = moments_of(self._sums) if self._moments is None else self._moments
+            theirs = moments_of(sums) if moments is None else moments
+            self._moments = ours.merge(theirs)
+        self._sums = added(self._sums, sums)
 
 
 def _divide(
