@@ -51,6 +51,21 @@ def check_count(who: str, option: str, value: Any) -> int:
     return int(value)
 
 
+def check_index(who: str, option: str, value: Any, size: int) -> int:
+    """Refuse what is not the number of one of `size` things, which begin with 0."""
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if is_whole and 0 <= int(value) < size:
+        return int(value)
+    if not size:
+        raise OptionError(
+            f"{who}: {option} must be among those counted, got {value!r} and no data. "
+            "Call eval first."
+        )
+    raise OptionError(
+        f"{who}: {option} must be a whole number from 0 to {size - 1}, got {value!r}."
+    )
+
+
 def check_type(who: str, option: str, value: Any, *kinds: type) -> None:
     """Refuse a value that is of none of these types."""
     if not isinstance(value, kinds):

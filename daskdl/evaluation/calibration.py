@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.checks import check_at_least, check_count
+from daskdl.checks import check_at_least, check_count, check_index
 from daskdl.errors import FormatError, OptionError, ShapeError
 from daskdl.evaluation import calibration_json
 from daskdl.evaluation.curves import Histogram, ReliabilityDiagram
@@ -314,11 +314,7 @@ class EvaluationCalibration(Evaluable):
         return Histogram(title, 0.0, 1.0, counts.astype(np.int64))
 
     def _check_class(self, class_index: int) -> None:
-        if not 0 <= class_index < self.n_classes:
-            raise OptionError(
-                f"EvaluationCalibration: class_index must be below {self.n_classes}, "
-                f"got {class_index!r}."
-            )
+        check_index("EvaluationCalibration", "class_index", class_index, self.n_classes)
 
     def _start_or_check(self, n_classes: int) -> None:
         if not self._sums:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from daskdl.checks import check_index
 from daskdl.errors import OptionError
 
 Row = NDArray[np.float64]
@@ -109,11 +110,7 @@ class PrecisionRecallCurve:
         OptionError
             When there is no such point.
         """
-        if not 0 <= index < self.threshold.size:
-            raise OptionError(
-                f"PrecisionRecallCurve: index must be below {self.threshold.size}, "
-                f"got {index!r}."
-            )
+        index = check_index("PrecisionRecallCurve", "index", index, self.threshold.size)
         return CurvePoint(
             index,
             float(self.threshold[index]),

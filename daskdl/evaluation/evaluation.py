@@ -41,7 +41,7 @@ class Evaluation(ConfusionRates, Evaluable):
         Also count how often the true class is among the `top_n` most probable ones.
     binary_positive_class : {0, 1}, optional
         The class that precision, recall and F1 are about when there are two. ``None``
-        averages over both.
+        averages over both, F1 too, of which DL4J gives that of class 1.
     binary_decision_threshold : float, optional
         Probability of class 1 above which it is predicted; for one or two columns.
     cost_array : array-like of shape (n_classes,), optional
@@ -193,7 +193,16 @@ class Evaluation(ConfusionRates, Evaluable):
     def predictions(
         self, *, actual: int | None = None, predicted: int | None = None
     ) -> list[Prediction]:
-        """Return the rows that came with metadata, of these classes if given."""
+        """Return the rows that came with metadata, of these classes if given.
+
+        Raises
+        ------
+        OptionError
+            When there is no such class, or no data yet.
+        """
+        for option, index in (("actual", actual), ("predicted", predicted)):
+            if index is not None:
+                self._check_class(option, index)
         return [
             row
             for row in self._predictions

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.checks import check_at_least, check_count
+from daskdl.checks import check_at_least, check_count, check_index
 from daskdl.errors import OptionError, ShapeError
 from daskdl.evaluation import binary_json
 from daskdl.evaluation.binary_report import binary_report
@@ -234,11 +234,9 @@ class EvaluationBinary(Evaluable):
         found = rates[self._check_metric(metric)]()
         if output is None:
             return mean_of_all(found)
-        if not 0 <= output < found.size:
-            raise OptionError(
-                f"EvaluationBinary: output must be below {found.size}, got {output!r}."
-            )
-        return float(found[output])
+        return float(
+            found[check_index("EvaluationBinary", "output", output, found.size)]
+        )
 
     def stats(self, *, precision: int = 4) -> str:
         """Return the table that DL4J prints, a line an output.

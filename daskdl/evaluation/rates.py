@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.checks import check_one_of
+from daskdl.checks import check_index, check_one_of
 from daskdl.errors import OptionError
 from daskdl.evaluation.counts import (
     Averaging,
@@ -21,9 +21,12 @@ class ConfusionRates:
 
     Each rate takes a class or an averaging: ``macro`` is the mean of the classes,
     ``micro`` comes from the summed counts. Without either it is that of the positive
-    class if there are two classes and one of them is called positive, else macro. A
-    class with 0 / 0 has the rate 0.0; for precision, recall and F the macro average
-    leaves it out.
+    class if there are two classes and one of them is called positive, else macro;
+    G-measure and Matthews correlation are macro then, too. A class with 0 / 0 has the
+    rate 0.0; for precision, recall and F the macro average leaves it out.
+
+    A number that is none of a class is an `OptionError`, and so is a class together
+    with an averaging.
 
     Attributes
     ----------
@@ -60,9 +63,9 @@ class ConfusionRates:
         self, class_index: int | None = None, *, averaging: Averaging | None = None
     ) -> float:
         """Return TP / (TP + FP)."""
+        index, by = self._choose(class_index, averaging)
         if self.num_examples == 0:
             return 0.0
-        index, by = self._choose(class_index, averaging)
         rates = self._counts_by(by).precision()
         return _value(rates, index, mean_of_known(rates))
 
@@ -70,9 +73,9 @@ class ConfusionRates:
         self, class_index: int | None = None, *, averaging: Averaging | None = None
     ) -> float:
         """Return TP / (TP + FN)."""
+        index, by = self._choose(class_index, averaging)
         if self.num_examples == 0:
             return 0.0
-        index, by = self._choose(class_index, averaging)
         rates = self._counts_by(by).recall()
         return _value(rates, index, mean_of_known(rates))
 
@@ -91,12 +94,14 @@ class ConfusionRates:
     ) -> float:
         """Return (1 + beta²) P R / (beta² P + R); NaN without data.
 
-        With two classes an averaging gives the value of class 1, as in DL4J.
+        As in DL4J an averaging gives the value of class 1 if there are two classes and
+        one of them is called positive. ``binary_positive_class=None`` averages.
         """
+        index, by = self._choose(class_index, averaging)
         if self.num_examples == 0:
             return math.nan
-        index, by = self._choose(class_index, averaging)
-        if index is None and self.n_classes == 2:
+        is_binary = self.n_classes == 2 and self.binary_positive_class is not None
+        if index is None and is_binary:
             index, by = 1, "macro"
         rates = self._counts_by(by).f_beta(beta)
         return _value(rates, index, mean_of_known(rates))
@@ -122,22 +127,24 @@ class ConfusionRates:
         return (self.false_positive_rate() + self.false_negative_rate()) / 2
 
     def g_measure(
-        self, class_index: int | None = None, *, averaging: Averaging = "macro"
+        self, class_index: int | None = None, *, averaging: Averaging | None = None
     ) -> float:
         """Return sqrt(precision recall), of a class or averaged."""
-        rates = self._counts_by(averaging).g_measure()
-        return _value(rates, class_index, mean_of_all(rates))
+        index, by = self._class_or_averaging(class_index, averaging)
+        rates = self._counts_by(by).g_measure()
+        return _value(rates, index, mean_of_all(rates))
 
     def matthews_correlation(
-        self, class_index: int | None = None, *, averaging: Averaging = "macro"
+        self, class_index: int | None = None, *, averaging: Averaging | None = None
     ) -> float:
         """Return the binary Matthews correlation, of a class or averaged.
 
         It is NaN for a class that was always or never predicted, and so is a macro
         average with such a class.
         """
-        rates = self._counts_by(averaging).matthews_correlation()
-        return mean_of_all(rates if class_index is None else rates[[class_index]])
+        index, by = self._class_or_averaging(class_index, averaging)
+        rates = self._counts_by(by).matthews_correlation()
+        return mean_of_all(rates if index is None else rates[[index]])
 
     def n_classes_excluded(self, metric: str) -> int:
         """Return how many classes the macro average of a metric leaves out.
@@ -159,6 +166,13 @@ class ConfusionRates:
     def _choose(
         self, class_index: int | None, averaging: Averaging | None
     ) -> tuple[int | None, Averaging]:
+        if class_index is None and averaging is None and self.n_classes == 2:
+            return self.binary_positive_class, "macro"
+        return self._class_or_averaging(class_index, averaging)
+
+    def _class_or_averaging(
+        self, class_index: int | None, averaging: Averaging | None
+    ) -> tuple[int | None, Averaging]:
         if averaging is not None:
             check_one_of("Evaluation", "averaging", averaging, ("macro", "micro"))
             if class_index is not None:
@@ -167,9 +181,12 @@ class ConfusionRates:
                     f"got {class_index!r} and {averaging!r}."
                 )
             return None, averaging
-        if class_index is None and self.n_classes == 2:
-            return self.binary_positive_class, "macro"
+        if class_index is not None:
+            class_index = self._check_class("class_index", class_index)
         return class_index, "macro"
+
+    def _check_class(self, option: str, index: int) -> int:
+        return check_index("Evaluation", option, index, self.n_classes)
 
     def _counts_by(self, averaging: Averaging) -> ClassCounts:
         return self.counts.total() if averaging == "micro" else self.counts

@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from daskdl.checks import check_at_least
-from daskdl.errors import FormatError, OptionError, ShapeError
+from daskdl.checks import check_at_least, check_index
+from daskdl.errors import FormatError, ShapeError
 from daskdl.evaluation import roc_json
 from daskdl.evaluation.curves import PrecisionRecallCurve, RocCurve
 from daskdl.evaluation.evaluable import Evaluable
@@ -127,11 +127,7 @@ class ColumnRocs(Evaluable):
         OptionError
             When there is no such column, or no data yet.
         """
-        if not 0 <= column < len(self.rocs):
-            raise OptionError(
-                f"{self._who}: column must be below {len(self.rocs)}, got {column!r}."
-            )
-        return self.rocs[column]
+        return self.rocs[check_index(self._who, "column", column, len(self.rocs))]
 
     def roc_curve(self, column: int) -> RocCurve:
         """Return the ROC curve of a column."""

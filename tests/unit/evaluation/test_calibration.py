@@ -109,12 +109,16 @@ def test_a_mask_of_one_value_an_output_is_refused():
 
 @pytest.mark.parametrize("name", ["reliability_diagram", "residual_plot"])
 def test_no_class_beyond_the_last(name):
-    with pytest.raises(OptionError, match="class_index must be below 2, got 2"):
+    with pytest.raises(
+        OptionError, match="class_index must be a whole number from 0 to 1, got 2"
+    ):
         getattr(filled(), name)(2)
 
 
 def test_without_data_there_is_nothing_to_draw():
-    with pytest.raises(OptionError, match="class_index must be below 0, got 0"):
+    with pytest.raises(
+        OptionError, match="class_index must be among those counted, got 0 and no data"
+    ):
         EvaluationCalibration().residual_plot()
 
 

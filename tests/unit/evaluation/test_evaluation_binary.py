@@ -61,7 +61,9 @@ def test_scores_of_an_output_and_means():
 
 
 def test_no_score_of_an_output_that_is_not_there():
-    with pytest.raises(OptionError, match="output must be below 3, got 3"):
+    with pytest.raises(
+        OptionError, match="output must be a whole number from 0 to 2, got 3"
+    ):
         filled().score_for_metric("F1", 3)
 
 

@@ -232,7 +232,9 @@ class TestPrecisionRecallCurve:
         assert confusion.true_negatives == 1
 
     def test_no_point_beyond_the_last(self, curve):
-        with pytest.raises(OptionError, match="index must be below 6, got 6"):
+        with pytest.raises(
+            OptionError, match="index must be a whole number from 0 to 5, got 6"
+        ):
             curve.point(6)
 
 

@@ -51,7 +51,9 @@ def test_without_data(kind):
     assert math.isnan(kind().average_auc())
     assert math.isnan(kind().average_auprc())
     assert kind().stats().endswith("# Neg     \n-- No Data --\n")
-    with pytest.raises(OptionError, match="column must be below 0, got 0"):
+    with pytest.raises(
+        OptionError, match="column must be among those counted, got 0 and no data"
+    ):
         kind().auc(0)
 
 
