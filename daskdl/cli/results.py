@@ -31,6 +31,8 @@ _PROBABILITY_LOSSES = INDEPENDENT_LOSSES | {
     "kl_divergence",
     "fmeasure",
 }
+# Behind them they are sure to be from 0 to 1; others may stand behind any loss.
+_PROBABILITY_ACTIVATIONS = frozenset({"softmax", "sigmoid", "hardsigmoid"})
 # Fine enough for a smooth curve, and few enough to send and add.
 _ROC_STEPS = 1000
 # Of more classes the worst curves tell little, and their counts take megabytes.
@@ -42,7 +44,11 @@ def evaluations_for(network: Network[Any]) -> list[Evaluable]:
     first: Any = evaluation_for(network)
     axis, names = first.axis, network.class_names
     n_out, loss = network.output_layer_n_out[0], network.output_losses[0]
-    if loss not in _PROBABILITY_LOSSES or n_out > _MOST_CLASSES_DRAWN:
+    tells_probabilities = (
+        loss in _PROBABILITY_LOSSES
+        and network.output_activations[0] in _PROBABILITY_ACTIVATIONS
+    )
+    if not tells_probabilities or n_out > _MOST_CLASSES_DRAWN:
         return [first]
     if n_out == 1:
         return [first, ROC(_ROC_STEPS, axis=axis), EvaluationCalibration(axis=axis)]

@@ -11,7 +11,7 @@ from daskdl.errors import FormatError, OptionError, ShapeError
 from daskdl.evaluation import calibration_json
 from daskdl.evaluation.curves import Histogram, ReliabilityDiagram
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.evaluation.rows import unmasked_rows
+from daskdl.evaluation.rows import as_probabilities, unmasked_rows
 
 Sums = NDArray[np.float64]
 
@@ -39,9 +39,9 @@ class EvaluationCalibration(Evaluable):
     Notes
     -----
     A row is of a class if its label is above 0.5. Probabilities are compared with the
-    bins in their own precision, and what lies below 0 or above 1 is in no bin. Merging
-    adds everything; DL4J forgets the histograms and counts an empty evaluation's
-    other half twice.
+    bins in their own precision. A residual above 1, of a label that is not from 0 to 1,
+    is in no bin. Merging adds everything; DL4J forgets the histograms and counts an
+    empty evaluation's other half twice.
 
     References
     ----------
@@ -100,7 +100,8 @@ class EvaluationCalibration(Evaluable):
         ShapeError
             When shapes do not go together, or the mask has one value an output.
         DataError
-            When a label or a prediction that counts is NaN.
+            When a label or a prediction that counts is NaN, or a prediction is not
+            from 0 to 1.
         """
         label_rows, rows, output_mask = unmasked_rows(
             "EvaluationCalibration", labels, predictions, mask, self.axis
@@ -110,6 +111,8 @@ class EvaluationCalibration(Evaluable):
                 "EvaluationCalibration: mask must have one value an example or a "
                 f"position, got one an output, shape {np.shape(mask)}."
             )
+        hint = "The bins are of outputs like those of softmax or sigmoid."
+        rows = as_probabilities("EvaluationCalibration", rows, None, hint)
         self._start_or_check(rows.shape[1])
         positive = label_rows > 0.5
         self._add_reliability(positive, rows)

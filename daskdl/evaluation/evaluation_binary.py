@@ -109,7 +109,8 @@ class EvaluationBinary(Evaluable):
         ShapeError
             When the shapes do not go together.
         DataError
-            When a label or a prediction that counts is NaN.
+            When a label or a prediction that counts is NaN, or `roc_binary` has
+            thresholds and a prediction is not from 0 to 1.
         """
         label_rows, rows, kept = unmasked_rows(
             "EvaluationBinary", labels, predictions, mask, self.axis

@@ -19,10 +19,13 @@ from daskdl.evaluation.roc_points import (
     thresholded_precision_recall,
     thresholded_roc,
 )
-from daskdl.evaluation.rows import unmasked_rows
+from daskdl.evaluation.rows import as_probabilities, unmasked_rows
 
 # More would be finer than a double tells probabilities near 1 apart.
 _MOST_STEPS = 2**31 - 1
+
+# Thresholds are from 0 to 1, and tell scores of another range nothing.
+USE_EXACT = "An exact ROC, of threshold_steps 0, takes any scores."
 
 
 class ROC(Evaluable):
@@ -31,8 +34,9 @@ class ROC(Evaluable):
     Parameters
     ----------
     threshold_steps : int
-        Count at the thresholds 0, 1 / n, ..., 1; 0 keeps every probability and is
-        exact, at up to nine bytes an example.
+        Count at the thresholds 0, 1 / n, ..., 1, which takes probabilities only; 0
+        keeps every one and is exact, at up to nine bytes an example, and takes any
+        scores.
     roc_remove_redundant_pts : bool
         Leave points out of exact curves that lie between two of the same rate. The
         areas stay the same.
@@ -103,7 +107,8 @@ class ROC(Evaluable):
         ShapeError
             When shapes do not go together, or there are more than two columns.
         DataError
-            When a label or a prediction that counts is NaN.
+            When a label or a prediction that counts is NaN, or there are thresholds
+            and a prediction is not from 0 to 1.
         OptionError
             When this was read from a file without examples.
         """
@@ -116,6 +121,8 @@ class ROC(Evaluable):
                 f"or a position, got shapes {np.shape(labels)} and {np.shape(mask)}. "
                 "ROCBinary takes independent outputs, ROCMultiClass takes classes."
             )
+        if not self.is_exact:
+            rows = as_probabilities("ROC", rows, None, USE_EXACT)
         self.count(label_rows[:, -1] > 0.5, rows[:, -1])
 
     def count(self, positive: NDArray[np.bool_], probability: FloatArray) -> None:
@@ -124,7 +131,8 @@ class ROC(Evaluable):
         Parameters
         ----------
         positive, probability : ndarray of shape (rows,)
-            Which rows are positive, and their predicted probability. Kept if exact.
+            Which rows are positive, and their predicted probability, from 0 to 1 if
+            there are thresholds. Kept if exact.
         """
         self._refuse_without_examples()
         n_positive = int(positive.sum())

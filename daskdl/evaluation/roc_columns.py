@@ -11,8 +11,8 @@ from daskdl.evaluation import roc_json
 from daskdl.evaluation.curves import PrecisionRecallCurve, RocCurve
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.fields import Fields
-from daskdl.evaluation.roc import ROC
-from daskdl.evaluation.rows import unmasked_rows
+from daskdl.evaluation.roc import ROC, USE_EXACT
+from daskdl.evaluation.rows import as_probabilities, unmasked_rows
 
 C = TypeVar("C", bound="ColumnRocs")
 
@@ -79,13 +79,16 @@ class ColumnRocs(Evaluable):
         ShapeError
             When shapes do not go together.
         DataError
-            When a label or a prediction that counts is NaN.
+            When a label or a prediction that counts is NaN, or there are thresholds
+            and a prediction is not from 0 to 1.
         """
         label_rows, rows, kept = unmasked_rows(
             self._who, labels, predictions, mask, self.axis
         )
         if kept is not None:
             self._check_output_mask(np.shape(mask))
+        if self.threshold_steps:
+            rows = as_probabilities(self._who, rows, kept, USE_EXACT)
         self._start_or_check(rows.shape[1])
         positive = label_rows > 0.5
         for i, roc in enumerate(self.rocs):

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.errors import DataError, ShapeError
 
+# Weighted means of float32 probabilities may be beyond 0 and 1 by as much.
+_ROUNDING = 1e-6
+
 
 def unmasked_rows(
     who: str,
@@ -67,6 +70,41 @@ def unmasked_rows(
     _check_numbers(who, "labels", label_rows, output_mask)
     _check_numbers(who, "predictions", prediction_rows, output_mask)
     return label_rows, prediction_rows, output_mask
+
+
+def as_probabilities(
+    who: str, predictions: FloatArray, kept: NDArray[np.bool_] | None, hint: str
+) -> FloatArray:
+    """Return predictions that are from 0 to 1; what rounding left outside is moved in.
+
+    Parameters
+    ----------
+    who : str
+        Whose errors these are.
+    predictions : ndarray of shape (rows, n_out), float
+    kept : ndarray of shape (rows, n_out), bool, or None
+        Which of them count; None for all.
+    hint : str
+        What to do, a sentence.
+
+    Raises
+    ------
+    DataError
+        When one that counts is further outside than rounding explains.
+    """
+    margin = max(_ROUNDING, 8 * float(np.finfo(predictions.dtype).eps))
+    outside = (predictions < -margin) | (predictions > 1 + margin)
+    if kept is not None:
+        outside &= kept
+    if outside.any():
+        row, column = (int(index[0]) for index in np.nonzero(outside))
+        raise DataError(
+            f"{who}: predictions must be probabilities from 0 to 1, got "
+            f"{int(outside.sum())} outside, the first {predictions[row, column]:.6g} "
+            f"in row {row} of those that count, column {column}. {hint}"
+        )
+    inside: FloatArray = np.clip(predictions, 0, 1)
+    return inside
 
 
 def _as_float(array: NDArray[Any]) -> NDArray[Any]:

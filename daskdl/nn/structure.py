@@ -278,6 +278,12 @@ class NetworkStructure(ABC, Generic[Conf]):
         losses = [getattr(node.conf, "loss", "") for node in self._output_nodes()]
         return [getattr(loss, "type", loss) for loss in losses]
 
+    @property
+    def output_activations(self) -> list[str]:
+        """Name of the activation of each output; empty where there is none."""
+        found = [getattr(node.conf, "activation", "") for node in self._output_nodes()]
+        return [getattr(activation, "type", activation) for activation in found]
+
     def param_table(self) -> dict[str, FloatArray]:
         """Return all parameters by name, as views."""
         return self.layout.views(self._params)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from daskdl import MultiLayerConfiguration, MultiLayerNetwork, Output
 from daskdl.cli.results import accuracy_of, evaluations_for
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
@@ -14,9 +15,10 @@ from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.evaluations import evaluation_for
 
 
-def network(*outputs):
+def network(*outputs, activation="softmax"):
     """A network with outputs of so many numbers and such losses."""
     return SimpleNamespace(
+        output_activations=[activation] * len(outputs),
         output_losses=[loss for loss, _ in outputs],
         output_layer_n_out=[n_out for _, n_out in outputs],
         outputs=[Port("", FeedForward(size=n_out)) for _, n_out in outputs],
@@ -39,6 +41,23 @@ def network(*outputs):
 def test_evaluations_go_with_the_loss(loss, n_out, names):
     found = evaluations_for(network((loss, n_out)))
     assert [type(evaluation).__name__ for evaluation in found] == names
+
+
+@pytest.mark.parametrize("loss", ["mcxent", "xent", "multilabel", "kl_divergence"])
+def test_outputs_that_may_be_no_probabilities_have_no_curves(loss):
+    assert len(evaluations_for(network((loss, 3), activation="identity"))) == 1
+
+
+def test_the_activation_is_that_of_the_network():
+    def found(**options):
+        layers = [Output(n_out=3, **options)]
+        conf = MultiLayerConfiguration(input=FeedForward(size=2), layers=layers)
+        return len(evaluations_for(MultiLayerNetwork(conf)))
+
+    assert found(loss="mcxent") == 3
+    assert found(loss="xent", activation="hardsigmoid") == 3
+    assert found(loss="xent", activation={"type": "leakyrelu"}) == 1
+    assert found(loss="kl_divergence") == 1
 
 
 def test_the_first_is_the_one_that_is_told():

@@ -43,9 +43,9 @@ def test_empty_bins_are_nan_if_they_stay():
     ]
 
 
-def test_the_last_bin_has_probability_1_and_none_what_is_outside():
+def test_the_last_bin_has_probability_1():
     evaluation = EvaluationCalibration(2, 2)
-    evaluation.eval(np.ones((4, 1)), np.array([[1.0], [1.1], [-0.1], [0.5]]))
+    evaluation.eval(np.ones((2, 1)), np.array([[1.0], [0.5]]))
     assert evaluation.probability_histogram().counts.tolist() == [0, 2]
     assert evaluation.reliability_diagram(0).mean_predicted_value.tolist() == [0.75]
 
@@ -57,7 +57,7 @@ def test_expected_calibration_error():
 
 def test_without_a_probability_in_a_bin_there_is_no_calibration_error():
     evaluation = EvaluationCalibration()
-    evaluation.eval(np.ones((1, 1)), np.full((1, 1), 1.5))
+    evaluation.eval(LABELS, PREDICTIONS, np.zeros(4))
     assert np.isnan(evaluation.expected_calibration_error(0))
 
 
@@ -76,6 +76,12 @@ def test_histograms_of_residuals():
     of_class = filled(10, 4).residual_plot(0)
     assert of_class.title == "Residual Plot - Predictions for Label Class 0"
     assert of_class.counts.tolist() == [2, 0, 0, 0]
+
+
+def test_a_residual_above_1_is_in_no_bin():
+    evaluation = EvaluationCalibration(2, 2)
+    evaluation.eval(np.array([[-1.0], [1.0]]), np.array([[0.5], [0.5]]))
+    assert evaluation.residual_plot().counts.tolist() == [0, 1]
 
 
 def test_probabilities_meet_bins_in_their_own_precision():
