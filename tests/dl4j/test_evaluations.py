@@ -71,3 +71,18 @@ def test_json_and_statistics(dl4j, rng, tmp_path, name):
     assert answer["stats"] == kind.from_json(answer["json"]).stats()
     assert answer["json"] == kind.from_json(merged.to_json()).to_json()
     assert answer["stats"] == merged.stats()
+
+
+def test_f1_of_two_classes_of_which_none_is_positive(dl4j, tmp_path):
+    """DL4J says averaged and prints that of class 1; precision is the average."""
+    ours = Evaluation(binary_positive_class=None)
+    ours.eval(np.eye(2)[[0] * 10 + [1] * 9], np.eye(2)[[0] * 8 + [1] * 6 + [0] * 5])
+    path = tmp_path / "evaluation.json"
+    path.write_text(ours.to_json(), "utf-8")
+    answer = dl4j.ask("evaluation", path=path, **{"class": "classification.Evaluation"})
+    average, of_class_1 = (
+        f"F1 Score:        {f1:.4f}" for f1 in (ours.f1(), ours.f1(1))
+    )
+    assert average != of_class_1
+    assert "macro-averaged" in answer["stats"]
+    assert answer["stats"] == ours.stats().replace(average, of_class_1)
