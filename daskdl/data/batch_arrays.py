@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import to_host
+from daskdl.data.masked_arrays import without_mask
 from daskdl.errors import DataError, ShapeError
 
 __all__ = ["as_batch_array", "as_keys", "check_same_length"]
@@ -30,10 +31,11 @@ def as_batch_array(who: str, name: str, value: Any) -> NDArray[Any]:
     Raises
     ------
     DataError
-        If the value is ragged or does not hold real numbers.
+        If the value is ragged, does not hold real numbers, or has masked entries.
     ShapeError
         If it has no axis.
     """
+    value = without_mask(who, name, value)
     try:
         array = to_host(value)
     except ValueError as error:
@@ -58,12 +60,14 @@ def as_keys(who: str, value: Any, n_examples: int) -> NDArray[Any]:
 
     Raises
     ------
+    DataError
+        If a key is masked.
     ShapeError
         If there is not one key an example.
     """
     if not isinstance(value, np.ndarray) and not hasattr(value, "__array__"):
         value = _keys_of_sequence(list(value))
-    keys = np.asarray(value)
+    keys = np.asarray(without_mask(who, "keys", value))
     if keys.shape != (n_examples,):
         raise ShapeError(
             f"{who}: keys must have shape ({n_examples},), got {keys.shape}."

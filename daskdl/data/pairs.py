@@ -2,13 +2,18 @@
 
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import DataError
 
-__all__ = ["Examples", "as_examples", "is_array", "is_pair"]
+__all__ = ["Examples", "as_examples", "is_array", "is_features", "is_pair"]
+__all__ += ["is_rows"]
 
 Examples: TypeAlias = DataSet | MultiDataSet
+
+_MOST_SHOWN = 5
 
 
 def is_array(value: Any) -> bool:
@@ -34,6 +39,40 @@ def is_pair(value: Any) -> bool:
         and len(value) == 2
         and all(is_array(item) or _is_list_of_numbers(item) for item in value)
     )
+
+
+def is_rows(value: Any) -> bool:
+    """Say whether a list stands for one array: of numbers, of rows, of lists of them.
+
+    One that holds a single array is a list of arrays, since networks take one of those
+    for each input.
+
+    Examples
+    --------
+    >>> is_rows([[0.0, 1.0], [2.0, 3.0]])
+    True
+    >>> is_rows([np.zeros((5, 3))])
+    False
+    """
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    first = value[0]
+    if is_array(first):
+        return np.ndim(first) == 0 or (np.ndim(first) == 1 and len(value) > 1)
+    if isinstance(first, list | tuple):
+        return not first or is_array(first[0]) or is_rows(first)
+    return isinstance(first, int | float)
+
+
+def is_features(data: Any) -> bool:
+    """Say whether data are features alone: an array, or a list of rows.
+
+    A list of tuples holds pairs.
+    """
+    if is_array(data):
+        return True
+    is_list = isinstance(data, list) and bool(data) and not isinstance(data[0], tuple)
+    return is_list and is_rows(data)
 
 
 def as_examples(who: str, value: Any) -> Examples:
@@ -66,4 +105,7 @@ def _described(value: Any) -> str:
     kind = type(value).__name__
     if not isinstance(value, tuple):
         return kind
-    return f"{kind} of {', '.join(type(item).__name__ for item in value) or 'nothing'}"
+    parts = [type(item).__name__ for item in value[:_MOST_SHOWN]]
+    if len(value) > _MOST_SHOWN:
+        parts.append(f"{len(value) - _MOST_SHOWN:,} more")
+    return f"{kind} of {', '.join(parts) or 'nothing'}"

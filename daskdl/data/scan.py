@@ -144,11 +144,17 @@ def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
 
 
 def _finite(name: str, examples: MultiDataSet) -> MultiDataSet:
-    groups = {"features": examples.features, "labels": examples.labels}
+    groups = {
+        "features": examples.features,
+        "labels": examples.labels,
+        "features_mask": examples.features_masks or (),
+        "labels_mask": examples.labels_masks or (),
+    }
     for group, arrays in groups.items():
         for index, array in enumerate(arrays):
-            what = group if len(arrays) == 1 else f"{group}[{index}]"
-            check_finite(name, what, array)
+            if array is not None:
+                what = group if len(arrays) == 1 else f"{group}[{index}]"
+                check_finite(name, what, array)
     return examples
 
 

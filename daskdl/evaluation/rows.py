@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
+from daskdl.data.finite import check_finite
+from daskdl.data.masked_arrays import without_mask
 from daskdl.errors import DataError, ShapeError
 
 # Weighted means of float32 probabilities may be beyond 0 and 1 by as much.
@@ -47,14 +49,19 @@ def unmasked_rows(
     ShapeError
         When the shapes do not go together.
     DataError
-        When a label or a prediction that counts is NaN.
+        When a label or a prediction that counts is NaN, a number of the mask is not
+        finite, or entries are masked.
     """
-    labels, predictions = to_host(labels), _as_float(to_host(predictions))
+    labels = to_host(without_mask(who, "labels", labels))
+    predictions = to_host(without_mask(who, "predictions", predictions))
+    predictions = _as_float(predictions)
     _check_shapes(who, labels, predictions, axis)
     label_rows, prediction_rows = _rows(labels, axis), _rows(predictions, axis)
     output_mask = None
     if mask is not None:
-        mask = to_host(mask) != 0
+        mask = to_host(without_mask(who, "mask", mask))
+        check_finite(who, "mask", mask)
+        mask = mask != 0
         position_mask = _position_mask(mask, labels.shape, axis)
         if position_mask is not None:
             if not position_mask.all():

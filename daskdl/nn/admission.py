@@ -83,7 +83,7 @@ class Admission:
     def check_numbers(
         self, who: str, arrays: Arrays, normalizer: Normalizer | None
     ) -> None:
-        """Refuse features and labels that are not finite where they count.
+        """Refuse features and labels that are not finite where they count, and masks.
 
         What a mask drops of the labels may be anything. So may be what it drops of the
         features if a normalizer makes 0 of that: layers multiply it by 0, which leaves
@@ -103,6 +103,7 @@ class Admission:
         DataError
             With array, row and place.
         """
+        self.check_masks(who, arrays)
         is_dropped = normalizer is not None and normalizer.drops_masked_steps
         for what, port, array, mask in _named(
             "features", self.inputs, arrays.features, arrays.features_masks
@@ -119,6 +120,18 @@ class Admission:
             check_finite(who, what, brought, dtype=self.dtype, counts=counts)
             if numbers is not None and port.classes is not None:
                 check_classes(f"{who}: {what}", numbers, port.classes, counts=counts)
+
+    def check_masks(self, who: str, arrays: Arrays) -> None:
+        """Refuse masks that are not finite; parameters as of :meth:`check_numbers`."""
+        # First: NaN is not 0, so it would let count what it stands for.
+        groups = {
+            "features_mask": (self.inputs, arrays.features_masks),
+            "labels_mask": (self.labels, arrays.labels_masks),
+        }
+        for group, (ports, masks) in groups.items():
+            for what, _, mask, _ in _named(group, ports, masks, masks):
+                if mask is not None:
+                    check_finite(who, what, mask, dtype=self.dtype)
 
     def _each(
         self, ports: Sequence[Port], arrays: list[Any], masks: list[Any], bring: Bring

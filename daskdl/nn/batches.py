@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from daskdl.checks import check_count
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.pairs import as_examples, is_array, is_pair
+from daskdl.data.pairs import as_examples, is_features, is_pair
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import fits, is_channels_first
 from daskdl.nn.conf.input_type import (
@@ -157,7 +157,7 @@ def given_examples(who: str, data: Any) -> Iterable[Any]:
     """
     if isinstance(data, DataSet | MultiDataSet) or is_pair(data):
         return [data]
-    if is_array(data):
+    if is_features(data):
         # Features alone, which pretraining takes; others miss the labels.
         return [DataSet(data)]
     if isinstance(data, Iterable) and not isinstance(data, str | os.PathLike | Mapping):
@@ -287,8 +287,9 @@ def check_masks_of_outputs(
 
 def _check_count(who: str, what: str, expected: int, came: int) -> None:
     if came != expected:
+        arrays = "array" if expected == 1 else "arrays"
         raise ShapeError(
-            f"{who}: {what} must be {expected} arrays, got {came}. "
+            f"{who}: {what} must be {expected} {arrays}, got {came}. "
             "Several are given as a MultiDataSet."
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray, to_host, to_namespace
 from daskdl.data.batch_arrays import as_batch_array
 from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.data.pairs import is_rows
 from daskdl.errors import DataError
 from daskdl.nn.admission import Admission, one_hot_labels
 from daskdl.nn.batches import (
@@ -27,6 +28,8 @@ from daskdl.nn.doors import to_border, to_inside
 from daskdl.nn.normalizing import NormalizerChoice, chosen
 
 Masks = list[FloatArray | None]
+
+_MASK_RANK = 2  # examples and time steps; what has more axes is no list of lists
 
 
 class Border:
@@ -149,15 +152,14 @@ class Border:
         DataError
             If they do not hold real numbers, or one is not finite.
         """
+        n_inputs = len(self._inputs)
         arrays = [
-            as_batch_array(self._who, "features", array) for array in as_list(features)
+            as_batch_array(self._who, "features", array)
+            for array in given_features(features, self._inputs)
         ]
         masks: list[Any] = [None] * len(arrays)
         if features_mask is not None:
-            masks = [
-                None if mask is None else as_batch_array(self._who, "mask", mask)
-                for mask in as_list(features_mask)
-            ]
+            masks = self._given_masks("features_mask", features_mask, n_inputs)
         unlabelled = self.admission.formed(Arrays(arrays, [], masks, []))
         self._check_features(unlabelled, any_length=any_length)
         if numbers:
@@ -217,12 +219,10 @@ class Border:
         ShapeError
             If a mask does not fit its output.
         DataError
-            If a mask does not hold real numbers.
+            If a mask does not hold real numbers, or one is not finite.
         """
-        masks = [
-            None if mask is None else as_batch_array(self._who, "labels_mask", mask)
-            for mask in as_list(labels_mask)
-        ]
+        masks = self._given_masks("labels_mask", labels_mask, len(self._outputs))
+        self.admission.check_masks(self._who, Arrays([], [], [], masks))
         seen = [
             array.transpose(dl4j_axes(port.type))
             for array, port in zip(outputs, self._outputs, strict=True)
@@ -235,6 +235,12 @@ class Border:
         return [
             to_border(to_host(array), port.type)
             for array, port in zip(outputs, self._outputs, strict=True)
+        ]
+
+    def _given_masks(self, name: str, given: Any, n_arrays: int) -> Masks:
+        return [
+            None if mask is None else as_batch_array(self._who, name, mask)
+            for mask in as_list(given, n_arrays, _MASK_RANK)
         ]
 
     def _check_features(self, arrays: Arrays, *, any_length: bool) -> None:
@@ -259,6 +265,34 @@ class Border:
         return masks
 
 
-def as_list(value: Any) -> list[Any]:
-    """Take one array for a list of one."""
-    return list(value) if isinstance(value, list | tuple) else [value]
+def given_features(features: Any, inputs: Sequence[Port]) -> list[Any]:
+    """Return what was given for each input; see :func:`as_list`."""
+    return as_list(features, len(inputs), len(inputs[0].type.border_shape) + 1)
+
+
+def as_list(value: Any, n_arrays: int, rank: int) -> list[Any]:
+    """Return one array for each input or output, as they were given.
+
+    Parameters
+    ----------
+    value : array_like, or list of array_like or None
+        Where one array is asked for, a list of rows of numbers is that array.
+    n_arrays : int
+        How many inputs or outputs there are.
+    rank : int
+        How many axes the first array has, that of examples included.
+    """
+    if not isinstance(value, list | tuple):
+        return [value]
+    if n_arrays != 1 or not is_rows(value):
+        return list(value)
+    is_list_of_one = len(value) == 1 and _depth(value[0]) == rank
+    return list(value) if is_list_of_one else [value]
+
+
+def _depth(value: Any) -> int:
+    """Return how deep lists are nested, as their first items say."""
+    depth = 0
+    while isinstance(value, list | tuple) and value:
+        value, depth = value[0], depth + 1
+    return depth + np.ndim(value)

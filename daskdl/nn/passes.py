@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.pairs import is_array, is_pair
+from daskdl.data.pairs import is_features, is_pair
 from daskdl.nn.batches import Batch, minibatches
 
 Look: TypeAlias = Callable[[str, Batch], None]
@@ -37,7 +37,7 @@ def passes_over(
         As `look` and :func:`daskdl.nn.batches.minibatches` do.
     """
     is_single = isinstance(data, DataSet | MultiDataSet) or is_pair(data)
-    if is_single or is_array(data):
+    if is_single or is_features(data):
         for batch in minibatches(who, data, None):
             look(who, batch)
         return partial(minibatches, who, data, batch_size)

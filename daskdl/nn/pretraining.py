@@ -129,8 +129,9 @@ class Pretraining(TimeSteps[Conf]):
         return self
 
     def _look_at_features(self, who: str, batch: Batch) -> None:
-        features = as_arrays(who, batch).features
-        arrays = self._border.unlabelled(features, numbers=False)
+        given = as_arrays(who, batch)
+        self._border.admission.check_masks(who, given)
+        arrays = self._border.unlabelled(given.features, numbers=False)
         self._border.admission.check_numbers(who, arrays, None)
 
     def _pretrain_minibatch(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from daskdl.data.batch_arrays import as_batch_array
-from daskdl.nn.border import as_list
+from daskdl.nn.border import given_features
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.normalizing import NormalizerChoice
@@ -51,7 +51,7 @@ class TimeSteps(StepNetwork[Conf]):
         """
         given = [
             as_batch_array(type(self).__name__, "features", array)
-            for array in as_list(features)
+            for array in given_features(features, self.inputs)
         ]
         kinds = self.input_types
         stretches = [_with_time(*pair) for pair in zip(given, kinds, strict=False)]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from daskdl.checks import did_you_mean, some
 from daskdl.data.columns import check_columns_named, columns_of, examples_from_columns
 from daskdl.data.dataset import DataSet
+from daskdl.data.masked_arrays import without_mask
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, Source, SourceOptions
 from daskdl.data.sources.unused import refuse_unused
@@ -89,7 +90,11 @@ class ArrayChunk(Partition):
     def load(self) -> DataSet | MultiDataSet:
         """Compute the chunk in this thread; see `Partition.load`."""
         computed = _compute_keys(self.graph, self.keys.values())
-        columns = dict(zip(self.keys, map(np.asarray, computed), strict=True))
+        # The driver cannot know: only the chunks of a masked array are masked.
+        columns = {
+            column: np.asarray(without_mask(self.name, f"column {column!r}", values))
+            for column, values in zip(self.keys, computed, strict=True)
+        }
         columns.update(self.values)
         return examples_from_columns(columns.__getitem__, self.options, name=self.name)
 
@@ -265,7 +270,8 @@ def _stacked(values: NDArray[Any], column: str, *, name: str) -> NDArray[Any]:
                 f"{name}: column {column!r} must hold rows of one shape, {width} as in "
                 f"row 0, got {np.shape(value)} in row {row}."
             )
-    return np.stack([np.asarray(value) for value in values])
+    rows = [without_mask(name, f"column {column!r}", value) for value in values]
+    return np.stack([np.asarray(row) for row in rows])
 
 
 def _is_row(value: Any) -> bool:

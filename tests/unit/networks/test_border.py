@@ -142,7 +142,7 @@ def test_features_may_be_integers():
         (
             mlp(),
             MultiDataSet([np.zeros((5, 4))] * 2, [np.zeros((5, 3))]),
-            "MultiLayerNetwork: features must be 1 arrays, got 2",
+            "MultiLayerNetwork: features must be 1 array, got 2",
         ),
     ],
 )

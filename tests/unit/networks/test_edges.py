@@ -208,7 +208,7 @@ def test_features_that_are_no_numbers_are_refused(features):
 def test_a_mask_too_many_is_refused(rng):
     features = data(rng, "recurrent", 2).features
     masks = [np.ones((2, 5)), None]
-    with pytest.raises(ShapeError, match=r"features masks must be 1 arrays, got 2"):
+    with pytest.raises(ShapeError, match=r"features masks must be 1 array, got 2"):
         make("recurrent").output(features, features_mask=masks)
 
 

@@ -81,7 +81,7 @@ def test_a_prediction_refuses_a_mask_of_another_shape(data, shape):
 
 
 def test_a_prediction_refuses_masks_of_other_outputs(data):
-    with pytest.raises(ShapeError, match="labels masks must be 1 arrays, got 2"):
+    with pytest.raises(ShapeError, match="labels masks must be 1 array, got 2"):
         series().output(data.features, labels_mask=[None, None])
 
 

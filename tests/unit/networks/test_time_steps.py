@@ -154,12 +154,12 @@ def test_after_an_error_output_is_what_it_was(features):
 
 
 def test_more_arrays_than_inputs_are_refused(features):
-    with pytest.raises(ShapeError, match="features must be 1 arrays, got 2"):
+    with pytest.raises(ShapeError, match="features must be 1 array, got 2"):
         network().rnn_time_step([features, features])
 
 
 def test_fewer_arrays_than_inputs_are_refused():
-    with pytest.raises(ShapeError, match="features must be 1 arrays, got 0"):
+    with pytest.raises(ShapeError, match="features must be 1 array, got 0"):
         network().rnn_time_step([])
 
 
