@@ -121,6 +121,30 @@ class Admission:
             if numbers is not None and port.classes is not None:
                 check_classes(f"{who}: {what}", numbers, port.classes, counts=counts)
 
+    def check_labels(self, who: str, arrays: Arrays) -> None:
+        """Refuse what the losses do not take as labels, but for what masks drop.
+
+        Parameters
+        ----------
+        who : str
+            What messages call the data.
+        arrays : Arrays
+            Formed or not; the numbers of their labels are looked at already.
+
+        Raises
+        ------
+        DataError
+            With loss, number and row.
+        """
+        for what, port, array, mask in _named(
+            "labels", self.labels, arrays.labels, arrays.labels_masks
+        ):
+            if port.rule is None or _class_numbers(port, array) is not None:
+                continue
+            brought = _brought(port, array)
+            counts = counted(port.type, brought, mask)
+            port.rule.check(f"{who}: {what}", brought, counts)
+
     def check_masks(self, who: str, arrays: Arrays) -> None:
         """Refuse masks that are not finite; parameters as of :meth:`check_numbers`."""
         # First: NaN is not 0, so it would let count what it stands for.
@@ -144,7 +168,7 @@ class Admission:
 
 @dataclass(frozen=True)
 class Admitting:
-    """What a scan calls with each partition: see :meth:`Admission.check_numbers`."""
+    """What looks at each partition, or object, that is to be trained on."""
 
     admission: Admission
     normalizer: Normalizer | None
@@ -152,9 +176,16 @@ class Admitting:
     def __call__(self, who: str, examples: MultiDataSet) -> MultiDataSet:
         """Return examples in the form that layers know, or refuse them."""
         arrays = as_arrays(who, examples)
-        self.admission.check_numbers(who, arrays, self.normalizer)
+        self.look_at(who, arrays)
         formed = self.admission.formed(arrays)
         return examples.replaced(features=formed.features, labels=formed.labels)
+
+    def look_at(self, who: str, arrays: Arrays) -> None:
+        """Refuse numbers that are not finite, and what the losses do not take."""
+        self.admission.check_numbers(who, arrays, self.normalizer)
+        # What the loss sees of labels that are normalized, each minibatch will show.
+        if self.normalizer is None or not self.normalizer.is_fit_label:
+            self.admission.check_labels(who, arrays)
 
 
 def one_hot_labels(port: Port, labels: Any, mask: Any, dtype: Any) -> Any:

@@ -18,6 +18,7 @@ from daskdl.nn.conf.input_type import (
     InputType,
     Recurrent,
 )
+from daskdl.nn.losses.label_rules import LabelRule
 from daskdl.nn.masks import check_pixels
 
 Batch: TypeAlias = DataSet | MultiDataSet
@@ -45,12 +46,15 @@ class Port:
         they are flattened to, as in DL4J.
     classes : int, optional
         Of labels that tell classes: how many there are.
+    rule : LabelRule, optional
+        What labels must be for the loss.
     """
 
     who: str
     type: InputType
     images: tuple[int, ...] | None = None
     classes: int | None = None
+    rule: LabelRule | None = None
 
 
 def of_any_length(ports: Iterable[Port]) -> list[Port]:

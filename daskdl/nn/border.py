@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -165,6 +166,21 @@ class Border:
         if numbers:
             self.admission.check_numbers(self._who, unlabelled, self.normalizer)
         return unlabelled
+
+    def check_labels(self, arrays: Arrays) -> None:
+        """Refuse what the losses do not take as labels, as they will see them.
+
+        Raises
+        ------
+        DataError
+            With loss, number and row.
+        """
+        if self.normalizer is not None and self.normalizer.is_fit_label:
+            labels = self.normalizer.transform_labels(
+                arrays.labels, arrays.labels_masks
+            )
+            arrays = replace(arrays, labels=labels)
+        self.admission.check_labels(self._who, arrays)
 
     def features(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Return features and their masks as the first layers want them."""

@@ -359,7 +359,7 @@ class Network(Pretraining[Conf]):
         DataError
             If it is no data set, or has no labels.
         """
-        self._checked(batch)
+        self._fitting(batch)
 
     def _look_at(
         self, who: str, batch: Batch, *, normalizer: Normalizer | None
@@ -374,8 +374,7 @@ class Network(Pretraining[Conf]):
             looked_at = batch
         if looked_at is batch:
             self.check_batch(batch)  # its message has the whole shape
-        arrays = as_arrays(who, batch)
-        self._border.admission.check_numbers(who, arrays, normalizer)
+        self.admitting(normalizer).look_at(who, as_arrays(who, batch))
 
     def labels_to_count(self, batch: Batch) -> list[Any]:
         """Return the labels of a minibatch as evaluations take them, one an output.

@@ -224,11 +224,15 @@ class StepNetwork(NetworkStructure[Conf]):
 
     def _checked(self, batch: Batch, *, numbers: bool = False) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it."""
-        is_stretch = any(layer.carries_state for layer in self._layers)
-        arrays = self._border.checked(batch, any_length=is_stretch, numbers=numbers)
-        for layer, labels in zip(self._output_layers(), arrays.labels, strict=True):
-            layer.check_labels(labels)
+        arrays = self._fitting(batch, numbers=numbers)
+        self._border.check_labels(arrays)
         return arrays
+
+    def _fitting(self, batch: Batch, *, numbers: bool = False) -> Arrays:
+        """Do the same without a look at what the losses say of the labels."""
+        self._output_layers()  # refuses outputs that have no loss
+        is_stretch = any(layer.carries_state for layer in self._layers)
+        return self._border.checked(batch, any_length=is_stretch, numbers=numbers)
 
     def _regularization_score(self) -> float:
         return self._plan.regularization_score(

@@ -33,6 +33,7 @@ from daskdl.nn.fusion import join_parts
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.lengths import output_steps
+from daskdl.nn.losses.label_rules import label_rule
 from daskdl.nn.normalizing import (
     NormalizerChoice,
     check_class_names,
@@ -253,6 +254,7 @@ class NetworkStructure(ABC, Generic[Conf]):
                 self._who_is(node),
                 node.labels_type,
                 classes=n_classes_of(loss, node.output_type),
+                rule=label_rule(loss, node.output_type.shape[-1]),
             )
             for node, loss in each
         ]

@@ -296,15 +296,6 @@ class OutputLayer(Layer[C]):
             If single outputs of a softmax are masked.
         """
 
-    def check_labels(self, labels: FloatArray) -> None:
-        """Refuse labels that the loss gives no meaning; most take any number.
-
-        Raises
-        ------
-        DataError
-            If a label is no probability or no class where it must be one.
-        """
-
     @abstractmethod
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
         """Return the summed loss of the last forward pass.

@@ -53,13 +53,6 @@ class RowLoss(OutputLayer[C]):
         scores: FloatArray = rows.reshape(self._leading[0], -1).sum(axis=1)
         return scores
 
-    def check_labels(self, labels: FloatArray) -> None:
-        """Refuse what is no probability or no class; see :class:`OutputLayer`."""
-        n_out = self.output_type.shape[-1]
-        # Where only the data will tell the size, nobody can tell a class from none.
-        if n_out is not None:
-            self._loss.check_labels(labels, n_out, self.who)
-
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
         """Return the loss of the minibatch; see :class:`OutputLayer`."""
         return self._loss.score(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.errors import DataError, OptionError
+from daskdl.errors import OptionError
 from daskdl.kernels.cross_entropy import cross_entropy_rows
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.losses import (
@@ -108,18 +108,6 @@ class CrossEntropyLoss(LossFunction):
 class SparseCrossEntropyLoss(CrossEntropyLoss):
     """:class:`CrossEntropyLoss` of labels of shape (rows, 1) that are class numbers."""
 
-    def check_labels(self, labels: FloatArray, n_out: int, who: str) -> None:
-        """Refuse what is not the number of a class; see :class:`LossFunction`."""
-        if labels.size == 0:
-            return
-        is_whole = labels == array_namespace(labels).floor(labels)
-        is_class = is_whole & (labels >= 0) & (labels < n_out)
-        if not is_class.all():
-            raise DataError(
-                f"{who}: labels of the loss {self.name!r} must be whole numbers from 0 "
-                f"to {n_out - 1}, got {labels[~is_class].flat[0]}."
-            )
-
     def _score_rows(
         self,
         labels: FloatArray,
@@ -156,17 +144,6 @@ class BinaryCrossEntropyLoss(LossFunction):
     def __init__(self, conf: BinaryCrossEntropy) -> None:
         super().__init__(conf)
         self._clip = conf.clip_eps
-
-    def check_labels(self, labels: FloatArray, n_out: int, who: str) -> None:
-        """Refuse what is not a probability; see :class:`LossFunction`."""
-        if labels.size == 0:
-            return
-        low, high = float(labels.min()), float(labels.max())
-        if not (low >= 0 and high <= 1):
-            raise DataError(
-                f"{who}: labels of the loss {self.name!r} must be from 0 to 1, got "
-                f"values from {low:g} to {high:g}."
-            )
 
     def _score_rows(
         self,

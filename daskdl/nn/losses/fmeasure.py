@@ -6,7 +6,7 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import OptionError
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.losses import FMeasure
-from daskdl.nn.losses.loss import LossFunction
+from daskdl.nn.losses.loss import LossFunction, drop
 
 
 class FMeasureLoss(LossFunction):
@@ -93,7 +93,9 @@ class FMeasureLoss(LossFunction):
         positive = labels[:, -1]
         negative = labels[:, 0] if has_two else 1 - positive
         if factor is not None:
-            positive, negative = positive * factor[:, 0], negative * factor[:, 0]
+            positive, negative = positive.copy(), negative.copy()
+            drop(positive, factor[:, 0])
+            drop(negative, factor[:, 0])
         found = output[:, -1]
         left = output[:, 0] if has_two else 1 - found
         hits = (1 + self._beta_squared) * float((positive * found).sum())

@@ -52,26 +52,6 @@ class LossFunction(ABC):
         except PathError as error:
             raise OptionError(f"Loss {self.name!r}: {error}") from None
 
-    def check_labels(  # noqa: B027 - most losses take any number
-        self, labels: FloatArray, n_out: int, who: str
-    ) -> None:
-        """Refuse labels that have no meaning; most losses take any number.
-
-        Parameters
-        ----------
-        labels : ndarray of any shape
-            All of them, padding included.
-        n_out : int
-            Number of outputs of the layer.
-        who : str
-            Whose labels they are, for the message.
-
-        Raises
-        ------
-        DataError
-            If a label is no probability (`xent`) or no class (`sparse_mcxent`).
-        """
-
     def score_examples(
         self,
         labels: FloatArray,
