@@ -20,11 +20,15 @@ def job_network(job: Job) -> Network[Any]:
     SourceNotFoundError, FormatError
         If `model` is no file, or none of a network.
     OptionError
-        If the names are not those of its classes.
+        If the names are not those of its classes, or the normalizer changes labels
+        that tell classes.
     """
     network = build_network(job.network) if job.model is None else load(job.model)
     if job.data.normalize is not None:
-        network.normalizer = job.data.normalizer()
+        try:
+            network.normalizer = job.data.normalizer()
+        except OptionError as error:
+            raise OptionError(f"data.normalize: {error}") from error
     if job.data.class_names is not None:
         try:
             network.class_names = job.data.class_names

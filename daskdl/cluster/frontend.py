@@ -115,7 +115,9 @@ class ClusterNetwork(Generic[N]):
                 f"{who}: network must be a {self._kind.__name__} or its configuration, "
                 f"got {type(network).__name__}."
             )
-        built.normalizer = chosen(who, built.normalizer, normalizer)
+        used = chosen(who, built.normalizer, normalizer)
+        if used is not built.normalizer:
+            built.normalizer = used
         self.network: N = built
         self.last_fit: FitReport | None = None
         self._client = client
@@ -391,7 +393,11 @@ class ClusterNetwork(Generic[N]):
         return pairs_of(predicted)
 
     def save(
-        self, path_or_url: str, *, format: str = "daskdl", overwrite: bool = False
+        self,
+        path_or_url: str,
+        *,
+        format: str | None = None,
+        overwrite: bool = False,
     ) -> None:
         """Save the network together with its normalizer; see :meth:`Network.save`."""
         self.network.save(path_or_url, format=format, overwrite=overwrite)

@@ -78,7 +78,7 @@ def try_out(trial: Trial) -> None:
     network = build_network(configuration_from_dict(trial.configuration))
     if trial.minibatch is None:
         return
-    network.normalizer = trial.normalizer
+    network.restore_normalizer(trial.normalizer)
     network.compute_score(MinibatchReader(trial.partitions).read(trial.minibatch))
 
 

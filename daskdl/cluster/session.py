@@ -89,7 +89,7 @@ def run_member(
     # fit, need the thread of the pool that it would hold: they would wait for ever.
     secede()
     network = _network_here(state, address)
-    network.normalizer = spec.normalizer
+    network.restore_normalizer(spec.normalizer)
     sharing = isinstance(spec.master, SharedTrainingMaster)
     when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
     with (

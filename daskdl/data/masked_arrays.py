@@ -41,7 +41,7 @@ def without_mask(who: str, name: str, value: Any) -> Any:
     array = _with_its_mask(value)
     if not isinstance(array, np.ma.MaskedArray):
         return array
-    n_masked = int(np.ma.count_masked(array))
+    n_masked = int(np.count_nonzero(np.ma.getmaskarray(array)))
     if n_masked:
         raise DataError(
             f"{who}: {name} must have no masked entries, got {n_masked:,} of "

@@ -147,7 +147,8 @@ def _read(file: TensorFile) -> Network[Any]:
         crcs = {name: file.read_into(name, views[name]) for name in file.tensors}
     _check_tensors("checksums of the tensors", crcs, values.get("crc32"))
     if values.get("normalizer") is not None:
-        network.normalizer = normalizer_from_dict(values["normalizer"])
+        normalizer = normalizer_from_dict(values["normalizer"])
+        network.restore_normalizer(normalizer, read_from="load")
     network.class_names = _class_names(values.get("class_names"))
     return network
 

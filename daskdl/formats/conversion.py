@@ -1,6 +1,5 @@
 """Writing a network in another format, and what gets lost on the way."""
 
-import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,9 +7,13 @@ from typing import Any, Literal
 from daskdl.checks import check_one_of
 from daskdl.data.files import write_output
 from daskdl.errors import OptionError
+from daskdl.formats import checkpoint
+from daskdl.formats.dl4j import model_zip
 from daskdl.formats.dl4j.text import configuration_to_text
 from daskdl.formats.onnx.model import export_onnx
+from daskdl.nn.file_formats import ENDINGS, format_of_ending, settled_format
 from daskdl.nn.network import Network
+from daskdl.nn.normalizing import NormalizerChoice
 
 __all__ = ["FORMATS", "convert", "format_of", "lost"]
 
@@ -21,47 +24,44 @@ class Format:
 
     Parameters
     ----------
-    endings : tuple of str
-        Of the names of its files.
     has_params, has_training, has_normalizer : bool
         Whether it holds the parameters; updater state, counters, losses and all else
         that training needs; the normalizer and the names of classes.
-    write : function of (network, path_or_url, overwrite)
+    save : function of (network, path_or_url, *, normalizer, overwrite)
         Writes a file.
     """
 
-    endings: tuple[str, ...]
     has_params: bool
     has_training: bool
     has_normalizer: bool
-    write: Callable[[Network[Any], str, bool], None]
+    save: Callable[..., None]
 
 
-def _native(name: str) -> Callable[[Network[Any], str, bool], None]:
-    def write(network: Network[Any], path_or_url: str, overwrite: bool) -> None:
-        network.save(path_or_url, format=name, overwrite=overwrite)
-
-    return write
-
-
-def _onnx(network: Network[Any], path_or_url: str, overwrite: bool) -> None:
-    export_onnx(network, path_or_url, overwrite=overwrite)
-
-
-def _text(style: Literal["json", "yaml"]) -> Callable[[Network[Any], str, bool], None]:
-    def write(network: Network[Any], path_or_url: str, overwrite: bool) -> None:
+def _text(style: Literal["json", "yaml"]) -> Callable[..., None]:
+    def save(
+        network: Network[Any],
+        path_or_url: str,
+        *,
+        normalizer: NormalizerChoice = "own",
+        overwrite: bool = False,
+    ) -> None:
+        # A configuration has no place for a normalizer.
         content = configuration_to_text(network, style).encode()
         write_output(path_or_url, lambda out: out.write(content), overwrite=overwrite)
 
-    return write
+    return save
 
 
+# By these names Network.save finds what is no module of its own.
+ONNX = Format(True, False, True, export_onnx)
+DL4J_JSON = Format(False, True, False, _text("json"))
+DL4J_YAML = Format(False, True, False, _text("yaml"))
 FORMATS = {
-    "daskdl": Format((".safetensors",), True, True, True, _native("daskdl")),
-    "dl4j": Format((".zip",), True, True, True, _native("dl4j")),
-    "onnx": Format((".onnx",), True, False, True, _onnx),
-    "dl4j-json": Format((".json",), False, True, False, _text("json")),
-    "dl4j-yaml": Format((".yaml", ".yml"), False, True, False, _text("yaml")),
+    "daskdl": Format(True, True, True, checkpoint.save),
+    "dl4j": Format(True, True, True, model_zip.save),
+    "onnx": ONNX,
+    "dl4j-json": DL4J_JSON,
+    "dl4j-yaml": DL4J_YAML,
 }
 
 
@@ -78,11 +78,10 @@ def format_of(path_or_url: str) -> str:
     >>> format_of("hdfs://nameservice/models/digits.onnx")
     'onnx'
     """
-    ending = posixpath.splitext(path_or_url)[1].lower()
-    for name, known in FORMATS.items():
-        if ending in known.endings:
-            return name
-    endings = ", ".join(e for known in FORMATS.values() for e in known.endings)
+    meant = format_of_ending(path_or_url)
+    if meant is not None:
+        return meant
+    endings = ", ".join(ending for own in ENDINGS.values() for ending in own)
     raise OptionError(
         f"convert: the output must end in one of {endings}, got {path_or_url!r}. "
         "Or name the format with --to."
@@ -143,14 +142,15 @@ def convert(
     Raises
     ------
     OptionError
-        If there is no such format.
+        If there is no such format, or the ending is that of another.
     FormatError
         If the format has no word for something in the network; nothing is written.
     OutputExistsError
         If something is there and `overwrite` is False.
     """
     check_one_of("convert", "to", to, FORMATS)
-    FORMATS[to].write(network, path_or_url, overwrite)
+    settled_format("convert: to", path_or_url, to)
+    FORMATS[to].save(network, path_or_url, overwrite=overwrite)
 
 
 def _only_for_training(network: Network[Any]) -> list[str]:

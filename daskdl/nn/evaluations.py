@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from daskdl.errors import OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from daskdl.nn.structure import NetworkStructure
 
 __all__ = ["INDEPENDENT_LOSSES", "REGRESSION_LOSSES", "evaluation_for"]
-__all__ += ["CLASS_LOSSES", "is_independent", "n_classes_of", "tells_classes"]
+__all__ += ["CLASS_LOSSES", "check_class_outputs", "is_independent"]
+__all__ += ["n_classes_of", "tells_classes"]
 
 REGRESSION_LOSSES = frozenset(
     {
@@ -75,6 +77,31 @@ def n_classes_of(loss: str, output_type: InputType) -> int | None:
         return None
     n_out = output_type.shape[-1]
     return n_out if n_out is not None and n_out > 1 else None
+
+
+def check_class_outputs(network: "NetworkStructure[Any]") -> None:
+    """Refuse outputs of classes, or with a softmax, that have one number alone.
+
+    A softmax of one number is 1, whatever comes in: its score is that of a network that
+    has learnt all there is.
+
+    Raises
+    ------
+    OptionError
+        With loss and activation.
+    """
+    each = zip(network.output_nodes, network.output_losses, strict=True)
+    for (node, loss), n_out in zip(each, network.output_layer_n_out, strict=True):
+        activation = getattr(node.conf, "activation", None)
+        is_softmax = getattr(activation, "type", activation) == "softmax"
+        if n_out > 1 or not (tells_classes(loss) or is_softmax):
+            continue
+        kind = f"loss {loss!r}" if tells_classes(loss) else "activation 'softmax'"
+        raise OptionError(
+            f"{type(network).__name__}: n_out of an output with {kind} must be at "
+            f"least 2, one for each class, got {n_out}. For two classes in one number "
+            "use loss 'xent' with activation 'sigmoid'."
+        )
 
 
 def tells_classes(loss: str) -> bool:

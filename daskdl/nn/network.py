@@ -21,9 +21,15 @@ from daskdl.nn.batches import (
     minibatches,
 )
 from daskdl.nn.divergence import check_finite, numbers_may_overflow
-from daskdl.nn.evaluations import evaluation_for
+from daskdl.nn.evaluations import check_class_outputs, evaluation_for
+from daskdl.nn.file_formats import settled_format
 from daskdl.nn.masks import masked
-from daskdl.nn.normalizing import NormalizerChoice, chosen, settle_axis
+from daskdl.nn.normalizing import (
+    NormalizerChoice,
+    check_classes_kept,
+    chosen,
+    settle_axis,
+)
 from daskdl.nn.passes import passes_over
 from daskdl.nn.pretraining import Pretraining
 from daskdl.nn.structure import Conf
@@ -80,7 +86,9 @@ class Network(Pretraining[Conf]):
         ------
         OptionError
             If `data` can be read once only and there is more than one pass, of which
-            fitting the normalizer is one; or if `batch_size` is needed and missing.
+            fitting the normalizer is one; if `batch_size` is needed and missing; if the
+            normalizer changes labels that tell classes; or if an output of classes has
+            one number alone.
         DataError
             If there is no minibatch at all, or a number that is not finite. Data in
             memory are looked through before anything is trained, all others in the
@@ -92,6 +100,8 @@ class Network(Pretraining[Conf]):
         check_count(who, "epochs", epochs)
         check_batch_size(who, data, batch_size)
         used = chosen(who, self.normalizer, normalizer)
+        check_classes_kept(who, used, self.labels)
+        check_class_outputs(self)
         is_unfitted = used is not None and not used.is_fitted
         check_readable(who, data, epochs + is_unfitted)
         look = partial(self._look_at, normalizer=used)
@@ -309,7 +319,7 @@ class Network(Pretraining[Conf]):
         self,
         path_or_url: str,
         *,
-        format: str = "daskdl",
+        format: str | None = None,
         normalizer: NormalizerChoice = "own",
         overwrite: bool = False,
     ) -> None:
@@ -319,9 +329,13 @@ class Network(Pretraining[Conf]):
         ----------
         path_or_url : str or path
             A plain path, ``file://``, ``hdfs://``, or what else fsspec opens.
-        format : str
+        format : str, optional
             ``"daskdl"``, exact to the last bit; ``"dl4j"``, what DL4J 1.0.0-M2.1
-            reads; or another name in the entry-point group ``daskdl.formats``.
+            reads; ``"onnx"``, for inference alone; ``"dl4j-json"`` and
+            ``"dl4j-yaml"``, DL4J's configuration without numbers; or another name in
+            the entry-point groups ``daskdl.formats`` and ``daskdl.exports``. If left
+            out, the ending says it, as for ``daskdl convert``: ``.zip`` is DL4J's, for
+            instance; all names that have none of these endings mean ``"daskdl"``.
         normalizer : Normalizer, None or "own"
             What the file says that data go through; None for nothing.
         overwrite : bool
@@ -330,22 +344,27 @@ class Network(Pretraining[Conf]):
         Raises
         ------
         OptionError
-            If no such format is installed.
+            If no such format is installed, or the ending is that of another.
         OutputExistsError
             If something is there and `overwrite` is False.
         FormatError
             If the format has no word for something in the network.
         """
         # By entry point: formats know networks, so networks must not know formats.
-        known = {found.name: found for found in entry_points(group="daskdl.formats")}
+        known = {entry.name: entry for entry in entry_points(group="daskdl.formats")}
         if not known:
             raise MissingExtraError(
                 "Network.save: the entry points of 'daskdl.formats' must be installed, "
                 "got none. Install the package with `pip install daskdl`."
             )
-        check_one_of("Network.save", "format", format, known)
+        known |= {entry.name: entry for entry in entry_points(group="daskdl.exports")}
+        if format is not None:
+            check_one_of("Network.save", "format", format, known)
+        settled = settled_format("Network.save: format", path_or_url, format)
+        settled = settled or "daskdl"
+        check_one_of("Network.save", "format", settled, known)
         kept = chosen("Network.save", self.normalizer, normalizer)
-        known[format].load().save(
+        known[settled].load().save(
             self, path_or_url, normalizer=kept, overwrite=overwrite
         )
 

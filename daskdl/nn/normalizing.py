@@ -12,7 +12,7 @@ from daskdl.nn.batches import Port
 from daskdl.nn.conf.axes import is_channels_first
 
 __all__ = ["NormalizerChoice", "check_class_names", "check_normalizer", "chosen"]
-__all__ += ["settle_axis", "usable"]
+__all__ += ["changed_classes", "check_classes_kept", "settle_axis", "usable"]
 
 NormalizerChoice: TypeAlias = Normalizer | Literal["own"] | None
 """The network's own, another one, or None for data that are normalized already."""
@@ -61,6 +61,58 @@ def chosen(who: str, own: Normalizer | None, choice: Any) -> Normalizer | None:
             f"{who}: normalizer must be 'own', None or a normalizer, got {choice!r}."
         )
     return check_normalizer(who, choice)
+
+
+def changed_classes(normalizer: Normalizer | None, labels: Sequence[Port]) -> str:
+    """Return which labels a normalizer spoils, in words; empty if none.
+
+    Classes and probabilities mean nothing once they are normalized. Only pixels that
+    are scaled to what ``xent`` takes, as DL4J does for images that are labels, do.
+
+    Parameters
+    ----------
+    normalizer : Normalizer or None
+    labels : sequence of Port
+        What the labels of each output are.
+    """
+    if normalizer is None or not normalizer.is_fit_label:
+        return ""
+    learns = isinstance(normalizer, LearnedNormalizer)
+    for index, port in enumerate(labels):
+        rule = port.rule
+        if rule is None or not rule.tells_classes:
+            continue
+        is_fine = rule.loss == "xent" and not learns
+        if normalizer.changes_labels(index) and not is_fine:
+            which = "labels" if len(labels) == 1 else f"labels[{index}]"
+            return f"{which} of the loss {rule.loss!r}"
+    return ""
+
+
+def check_classes_kept(
+    who: str, normalizer: Normalizer | None, labels: Sequence[Port]
+) -> None:
+    """Refuse a normalizer that changes classes or probabilities.
+
+    Parameters
+    ----------
+    who : str
+        For messages.
+    normalizer, labels
+        See :func:`changed_classes`.
+
+    Raises
+    ------
+    OptionError
+        With the loss.
+    """
+    changed = changed_classes(normalizer, labels)
+    if changed:
+        raise OptionError(
+            f"{who}: normalizer must leave {changed} as they are, which are classes or "
+            f"probabilities, got a {type(normalizer).__name__} that changes them. "
+            "Normalize labels for regression only: leave out fit_label."
+        )
 
 
 def usable(who: str, own: Normalizer | None, choice: Any) -> Normalizer | None:

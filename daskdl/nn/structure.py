@@ -1,6 +1,7 @@
 """What a network is made of: layers, flat vectors, what goes in and what comes out."""
 
 import copy
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -36,7 +37,9 @@ from daskdl.nn.lengths import output_steps
 from daskdl.nn.losses.label_rules import label_rule
 from daskdl.nn.normalizing import (
     NormalizerChoice,
+    changed_classes,
     check_class_names,
+    check_classes_kept,
     check_normalizer,
 )
 from daskdl.nn.param_roles import LayerStretch, plan_parameters
@@ -158,7 +161,36 @@ class NetworkStructure(ABC, Generic[Conf]):
 
     @normalizer.setter
     def normalizer(self, normalizer: Normalizer | None) -> None:
-        self._border.normalizer = check_normalizer(type(self).__name__, normalizer)
+        who = type(self).__name__
+        checked = check_normalizer(who, normalizer)
+        check_classes_kept(who, checked, self.labels)
+        self._border.normalizer = checked
+
+    def restore_normalizer(
+        self, normalizer: Normalizer | None, *, read_from: str | None = None
+    ) -> None:
+        """Put back a normalizer that a network had before.
+
+        Unlike one that is set anew, it may change labels that tell classes, since older
+        files and DL4J's hold such: the network predicts as ever. To train it goes on
+        being refused.
+
+        Parameters
+        ----------
+        normalizer : Normalizer or None
+        read_from : str, optional
+            A file, for the warning that it holds such a normalizer.
+        """
+        who = type(self).__name__
+        self._border.normalizer = check_normalizer(who, normalizer)
+        changed = changed_classes(normalizer, self.labels)
+        if read_from is not None and changed:
+            warnings.warn(
+                f"{read_from}: its {type(normalizer).__name__} changes {changed}, "
+                "which are classes or probabilities, so outputs are neither. Give the "
+                "network a normalizer without fit_label before training.",
+                stacklevel=2,
+            )
 
     def normalizing(self, normalizer: NormalizerChoice) -> AbstractContextManager[None]:
         """Use another normalizer, or none, until the end of a ``with`` block."""
@@ -304,18 +336,19 @@ class NetworkStructure(ABC, Generic[Conf]):
         rebuild, arguments = self.__reduce__()
         clone: S = rebuild(*arguments)
         # One of them may be fitted anew.
-        clone.normalizer = copy.deepcopy(self.normalizer)
+        clone.restore_normalizer(copy.deepcopy(self.normalizer))
         return clone
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle vectors and counters; layers and their views are built anew."""
-        kept = ("iteration_count", "epoch_count", "score", "normalizer", "class_names")
+        kept = ("iteration_count", "epoch_count", "score", "class_names")
         return _rebuild, (
             type(self),
             self.conf,
             to_host(self._params),
             to_host(self._updater_state),
             {name: getattr(self, name) for name in kept},
+            self.normalizer,
         )
 
     @abstractmethod
@@ -375,8 +408,10 @@ def _rebuild(
     params: FloatArray,
     updater_state: FloatArray,
     values: dict[str, Any],
+    normalizer: Normalizer | None,
 ) -> S:
     network = kind(conf, params, updater_state=updater_state)
+    network.restore_normalizer(normalizer)
     for name, value in values.items():
         setattr(network, name, value)
     return network

@@ -5,7 +5,7 @@ is loaded once, its rows are counted and checked, and the shapes are held agains
 network. The same pass collects what a normalizer needs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,10 +22,10 @@ from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import is_channels_first
-from daskdl.nn.evaluations import CLASS_LOSSES, tells_classes
+from daskdl.nn.evaluations import CLASS_LOSSES, check_class_outputs, tells_classes
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.network import Network
-from daskdl.nn.normalizing import settle_axis
+from daskdl.nn.normalizing import check_classes_kept, settle_axis
 from daskdl.training.class_names import take_class_names
 
 Scan = Callable[[Sequence[Partition], dict[str, Any]], list[PartitionFacts]]
@@ -155,6 +155,8 @@ def prepare(
     OptionError
         When `batch_size` is needed and missing.
     """
+    for one in (normalizer, *_single(options.pre_processor if options else ())):
+        check_classes_kept("fit", one, network.labels)
     source = open_source(data, options_for(network, options, data))
     _check_batch_size(source, batch_size)
     unfitted = None if normalizer is None or normalizer.is_fitted else normalizer
@@ -210,6 +212,13 @@ def options_for(
     if options.feature_shape is None and len(shape) > 2 and None not in shape:
         changes["feature_shape"] = shape
     return replace(options, **changes)
+
+
+def _single(pre_processors: Iterable[Any]) -> Iterator[Any]:
+    """Yield preprocessors and normalizers, those that others hold instead of these."""
+    for one in pre_processors:
+        held = getattr(one, "pre_processors", None)
+        yield from [one] if held is None else _single(held)
 
 
 def _is_in_memory(data: Any) -> bool:
@@ -291,14 +300,8 @@ def _in_order(option: str, columns: Any, names: list[str]) -> Any:
 
 def _n_classes(network: Network[Any]) -> int | tuple[int | None, ...] | None:
     """Return the number of classes of each output, None where there are none."""
-    outputs = list(zip(network.output_losses, network.output_layer_n_out, strict=True))
-    for loss, n_out in outputs:
-        if loss in CLASS_LOSSES and n_out < 2:
-            raise OptionError(
-                f"{type(network).__name__}: n_out of an output with loss {loss!r} must "
-                f"be at least 2, one for each class, got {n_out}. For two classes in "
-                "one number use loss 'xent' with activation 'sigmoid'."
-            )
+    check_class_outputs(network)
+    outputs = zip(network.output_losses, network.output_layer_n_out, strict=True)
     classes = tuple(n_out if loss in CLASS_LOSSES else None for loss, n_out in outputs)
     return classes[0] if len(classes) == 1 else classes
 

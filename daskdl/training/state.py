@@ -64,7 +64,7 @@ def network_from_state(state: NetworkState) -> Network[Any]:
     conf = configuration_from_dict(state.configuration)
     network = build_network(conf, is_drawn=False)
     load_state(network, state)
-    network.normalizer = state.normalizer
+    network.restore_normalizer(state.normalizer)
     network.class_names = state.class_names
     return network
 

@@ -83,6 +83,10 @@ class LearnedNormalizer(Normalizer):
         """Whether it learns from labels, too."""
         return self.is_fit_label
 
+    def changes_labels(self, index: int) -> bool:
+        """Say whether the labels of the output of this number are normalized."""
+        return self.strategy("labels", index) is not None
+
     def learned(self, group: Group) -> StatsByIndex:
         """Return what was learnt of the inputs (features) or outputs (labels).
 

@@ -62,6 +62,10 @@ class Normalizer(ABC):
         """Whether labels are normalized."""
         return self._is_fit_label
 
+    def changes_labels(self, index: int) -> bool:
+        """Say whether the labels of the output of this number are normalized."""
+        return self.is_fit_label
+
     def fit_label(self: N, fit_label: bool = True) -> N:
         """Say whether labels are normalized, too; return the normalizer itself."""
         self._is_fit_label = fit_label

@@ -213,7 +213,8 @@ def _read(archive: ZipEntries, who: str, most_inflation: float) -> Network[Any]:
     if _NORMALIZER in names:
         with archive.open(_NORMALIZER) as stream:
             entry = limited(stream, _MOST_NORMALIZER, f"{who}: {_NORMALIZER}")
-            network.normalizer = read_normalizer(entry, name=f"{who}: {_NORMALIZER}")
+            read = read_normalizer(entry, name=f"{who}: {_NORMALIZER}")
+            network.restore_normalizer(read, read_from=who)
             entry.read()
     elif _OLD_NORMALIZER in names:
         warnings.warn(

@@ -184,7 +184,8 @@ class TransferLearning(ABC, Generic[N]):
         inputs = [[port.type for port in each.inputs] for each in (old, network)]
         if normalizer is not None and inputs[0] == inputs[1]:
             all_same = old.n_outputs == network.n_outputs and all(same_outputs)
-            network.normalizer = normalizer if all_same else normalizer.without_labels()
+            kept = normalizer if all_same else normalizer.without_labels()
+            network.restore_normalizer(kept)
         if same_outputs[0]:
             network.class_names = old.class_names
 

@@ -48,3 +48,8 @@ def test_a_job_names_the_classes(network):
 def test_wrong_names_are_refused_by_their_key(network):
     with pytest.raises(OptionError, match=r"data\.class_names: .* must be 2 different"):
         network(class_names=["no"])
+
+
+def test_a_normalizer_that_changes_classes_is_refused_by_its_key(network):
+    with pytest.raises(OptionError, match=r"data\.normalize: .* must leave labels of"):
+        network(normalize={"type": "standardize", "fit_label": True})

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from daskdl import OCNNOutput, Output
+from daskdl import NormalizerStandardize, OCNNOutput, Output
 from daskdl.cluster.frontend import (
     DaskComputationGraph,
     DaskMultiLayer,
@@ -180,3 +180,29 @@ def test_data_whose_classes_have_other_numbers_are_refused(front, data, method):
     data.label_names = ("dog", "cat", "emu")
     with pytest.raises(DataError, match="class 'dog' must have the number 1, as in"):
         getattr(front, method)(data)
+
+
+def test_a_saved_network_is_of_the_format_that_its_ending_says(front, tmp_path):
+    front.save(tmp_path / "m.zip")
+    assert (tmp_path / "m.zip").read_bytes().startswith(b"PK")
+    with pytest.raises(OptionError, match=r"format must be 'dl4j', as the ending of"):
+        front.save(tmp_path / "n.zip", format="daskdl")
+
+
+def test_a_normalizer_that_changes_classes_is_refused(front, data):
+    normalizer = NormalizerStandardize(fit_label=True)
+    with pytest.raises(OptionError, match=r"fit: normalizer must leave labels of the"):
+        front.fit(data, batch_size=2, normalizer=normalizer)
+    with pytest.raises(OptionError, match=r"normalizer must leave labels of the loss"):
+        DaskMultiLayer(InlineClient(), SEQUENCE, normalizer=normalizer)
+
+
+def test_a_network_that_was_read_with_one_predicts_still(data):
+    network = MultiLayerNetwork(SEQUENCE)
+    examples = DataSet(np.eye(5)[:3], np.eye(3))
+    network.restore_normalizer(NormalizerStandardize(fit_label=True).fit(examples))
+    expected = network.output(examples.features)
+    front = DaskMultiLayer(InlineClient(), network)
+    np.testing.assert_array_equal(front.network.output(examples.features), expected)
+    with pytest.raises(OptionError, match=r"normalizer must leave labels of the loss"):
+        front.fit(data, batch_size=2)

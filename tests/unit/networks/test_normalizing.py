@@ -137,6 +137,7 @@ ELSEWHERE = {
     "normalizing",
     "pretrain",
     "pretrain_layer",
+    "restore_normalizer",
     "rnn_time_step",
     "segments",
 }

@@ -12,7 +12,7 @@ def old(rng):
     """A network whose normalizer changes labels, too, and whose classes have names."""
     data = dl.DataSet(rng.normal(50, 9, (12, 4)), rng.normal(50, 9, (12, 3)))
     network = mlp()
-    network.normalizer = dl.NormalizerStandardize(fit_label=True).fit(data)
+    network.restore_normalizer(dl.NormalizerStandardize(fit_label=True).fit(data))
     network.class_names = ["ant", "bee", "cat"]
     return network
 

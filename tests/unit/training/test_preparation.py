@@ -81,8 +81,11 @@ def test_a_normalizer_is_fitted_in_the_same_pass(network, examples):
     )
 
 
-def test_a_range_of_features_and_labels_is_fitted_in_the_same_pass(network, examples):
+def test_a_range_of_features_and_labels_is_fitted_in_the_same_pass(examples):
     data = examples(50)
+    output = Output(n_out=1, loss="mse", activation="identity")
+    conf = MultiLayerConfiguration(input=FeedForward(size=5), layers=[output])
+    network = MultiLayerNetwork(conf)
     scaler = NormalizerMinMaxScaler(fit_label=True)
     prepare(network, data, batch_size=8, normalizer=scaler)
     np.testing.assert_array_equal(scaler.max, data.features.max(axis=0))

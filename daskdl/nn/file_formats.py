@@ -1,0 +1,62 @@
+"""Which format of networks the ending of a file name means."""
+
+import os
+import posixpath
+
+from daskdl.errors import OptionError
+
+__all__ = ["ENDINGS", "format_of_ending", "settled_format"]
+
+ENDINGS = {
+    "daskdl": (".safetensors",),
+    "dl4j": (".zip",),
+    "onnx": (".onnx",),
+    "dl4j-json": (".json",),
+    "dl4j-yaml": (".yaml", ".yml"),
+}
+"""The formats that networks are written in, each with the endings of its files."""
+
+
+def format_of_ending(path_or_url: str | os.PathLike[str]) -> str | None:
+    """Return the format that the ending of a name means; None if it means none.
+
+    Examples
+    --------
+    >>> format_of_ending("hdfs://nameservice/models/digits.onnx")
+    'onnx'
+    """
+    ending = posixpath.splitext(os.fspath(path_or_url))[1].lower()
+    return next((name for name, own in ENDINGS.items() if ending in own), None)
+
+
+def settled_format(
+    who: str, path_or_url: str | os.PathLike[str], given: str | None
+) -> str | None:
+    """Return the format that was given, or else that of the ending.
+
+    Parameters
+    ----------
+    who : str
+        For messages: the call, and what it names the format.
+    path_or_url : str or path
+        Where the network is to be written.
+    given : str or None
+        None for what the ending says.
+
+    Returns
+    -------
+    str or None
+        None if nothing was given, and the ending says nothing.
+
+    Raises
+    ------
+    OptionError
+        If the ending is that of another format: whoever reads the file goes by it.
+    """
+    meant = format_of_ending(path_or_url)
+    if given is not None and meant is not None and given != meant:
+        raise OptionError(
+            f"{who} must be {meant!r}, as the ending of the name says, got {given!r} "
+            f"for {os.fspath(path_or_url)!r}. Leave it out, or give another name."
+        )
+    return meant if given is None else given
