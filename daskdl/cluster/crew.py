@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
 
 from distributed import CancelledError, Client, Future
 
@@ -26,7 +25,7 @@ from daskdl.cluster.reports import DriverEvent, LeftOut, ReportQueue, WorkerGone
 from daskdl.cluster.selection import Selection
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.shared_state import share_state
-from daskdl.cluster.silence import SilentWorkers
+from daskdl.cluster.silence import SilentWorkers, signs_of_life
 from daskdl.data.plan import Minibatch
 from daskdl.data.sources.source import Partition
 from daskdl.errors import (
@@ -105,7 +104,7 @@ class Crew:
         self._looked_s = time.monotonic()
         self._data = data
         # Before the peers of a silent member give up themselves.
-        self._silent = SilentWorkers(client, master.peer_timeout_s / 2)
+        self._silent = SilentWorkers(master.peer_timeout_s / 2)
         self._delivery_s = min(DELIVERY_TIMEOUT_S, self._silent.limit_s)
         self._trial: Trial | None = None
         self._probation = Probation(
@@ -359,7 +358,8 @@ class Crew:
         """Find members that no longer answer, and try newcomers out."""
         self._looked_s = time.monotonic()
         limit_s = self._silent.limit_s
-        for address in self._silent.look(self.addresses.values()):
+        signs = self._client.run_on_scheduler(signs_of_life)
+        for address in self._silent.judge(self.addresses.values(), signs):
             self._give_up(address, f"give a sign of life in {limit_s:g} s, it did not")
         self._try_out()
 
@@ -403,10 +403,3 @@ class Crew:
                 for piece in minibatch.pieces
             },
         )
-
-
-def seconds_of_silence(dask_scheduler: Any) -> dict[str, float]:
-    """Return when each worker gave its last sign of life. Runs on the scheduler."""
-    now = time.time()
-    workers = dask_scheduler.workers.items()
-    return {address: now - state.last_seen for address, state in workers}

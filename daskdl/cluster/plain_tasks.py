@@ -3,22 +3,25 @@
 A worker that is stopped keeps its tasks until the scheduler's ``worker-ttl`` is over,
 five minutes if nobody changed it; and a worker that joins without daskdl is given
 tasks that it cannot load, which ends it in new versions of Dask. So tasks go to workers
-that said that they have daskdl, newcomers included, and leave those that fall silent.
+that said that they have daskdl, newcomers included, and leave those that fall silent,
+or that Dask has paused.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from distributed import Client, Future, KilledWorker
 
 from daskdl.checks import some
-from daskdl.cluster.bus.probing import installed_version, travelling_probe
-from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, call_each, name_waiting
-from daskdl.cluster.silence import SilentWorkers, seconds_of_silence
+from daskdl.cluster.bus.probing import installed_version, probe_each
+from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
+from daskdl.cluster.pausing import PausedWorkers, held_by, paused_among
+from daskdl.cluster.silence import Sign, SilentWorkers, signs_of_life
 from daskdl.errors import ClusterError, WorkerLostError
 
 logger = logging.getLogger(__name__)
@@ -27,6 +30,8 @@ logger = logging.getLogger(__name__)
 NO_WORKER_TIMEOUT_S = 60.0
 # Longer than anything that keeps a worker's event loop from its heartbeats.
 SILENT_LIMIT_S = 30.0
+# Longer than memory takes to be freed that is only waiting for it.
+PAUSED_LIMIT_S = 30.0
 
 # Futures tell of their end in threads that stay, or to a gather; so they are asked.
 ASK_AGAIN_S = 0.02
@@ -42,15 +47,21 @@ Submit = Callable[[Sequence[int], list[str]], Sequence[Any]]
 class _TasksMustMoveError(Exception):
     """Some tasks will not end where they are. Never leaves this module."""
 
+    def __init__(self, numbers: Sequence[int] | None = None) -> None:
+        super().__init__(numbers)
+        self.numbers = numbers  # None: all that have no result
+
 
 @dataclass
 class _Where:
     """Where tasks may run, and where not."""
 
     silence: SilentWorkers
+    paused: PausedWorkers
     at_start: frozenset[str]
     allowed: list[str]
     left_out: set[str]
+    told_paused: set[str] = field(default_factory=set)
     asking: "asyncio.Task[list[str]] | None" = None
 
 
@@ -78,12 +89,31 @@ def run_tasks(client: Client, who: str, n_tasks: int, submit: Submit) -> list[An
         Whatever ended a task, unless on a worker that came since and others are left.
     """
     where = _start(client, who)
+    given: list[Any] = []
+    try:
+        return _run(client, who, n_tasks, submit, where, given)
+    except BaseException:
+        # The traceback holds the futures, and so the cluster would hold the tasks.
+        _give_up(client, given)
+        raise
+
+
+def _run(
+    client: Client,
+    who: str,
+    n_tasks: int,
+    submit: Submit,
+    where: _Where,
+    given: list[Any],
+) -> list[Any]:
+    """Do what :func:`run_tasks` does; `given` gets every future that was submitted."""
     futures = list(submit(range(n_tasks), where.allowed))
+    given += futures
     while True:
         try:
             results: list[Any] = client.sync(_gather, client, who, futures, where)
-        except _TasksMustMoveError:
-            moving = _without_result(client, futures, where)
+        except _TasksMustMoveError as must:
+            moving = must.numbers or _without_result(client, futures, where)
         except KilledWorker as error:
             raise WorkerLostError(
                 f"{who}: a task must not take its worker with it, one did again and "
@@ -97,9 +127,19 @@ def run_tasks(client: Client, who: str, n_tasks: int, submit: Submit) -> list[An
         else:
             return results
         again = submit(moving, where.allowed)
+        given += again
         client.cancel([futures[number] for number in moving])
         for number, future in zip(moving, again, strict=True):
             futures[number] = future
+
+
+def _give_up(client: Client, futures: Sequence[Any]) -> None:
+    """Cancel tasks, as far as there is somebody to tell."""
+    left = [f for f in futures if isinstance(f, Future) and not f.cancelled()]
+    if left and client.status == "running":
+        # Whatever goes wrong now, what ended the tasks is to be told.
+        with contextlib.suppress(Exception):
+            client.cancel(left)
 
 
 def _start(client: Client, who: str) -> _Where:
@@ -112,8 +152,13 @@ def _start(client: Client, who: str) -> _Where:
             f"{who}: a worker must answer, with daskdl {installed_version()}, none of "
             f"{some(there)} did. Install it there, or start other workers."
         )
-    silence = SilentWorkers(client, SILENT_LIMIT_S)
-    return _Where(silence, frozenset(there), allowed, left_out)
+    return _Where(
+        SilentWorkers(SILENT_LIMIT_S),
+        PausedWorkers(PAUSED_LIMIT_S),
+        frozenset(there),
+        allowed,
+        left_out,
+    )
 
 
 def _stay(client: Client, addresses: Iterable[str]) -> bool:
@@ -134,24 +179,20 @@ async def _able(
     on_waiting: OnWaiting | None = None,
 ) -> list[str]:
     """Return who has the same daskdl; leave out the others."""
-    given = dict.fromkeys(addresses, ())
-    answers = await call_each(
-        client, travelling_probe(), given, ANSWER_TIMEOUT_S, on_waiting
-    )
-    expected = installed_version()
-    wrong = {a: found for a, found in answers.values.items() if found != expected}
-    wrong |= {address: repr(error) for address, error in answers.failed.items()}
-    wrong |= dict.fromkeys(answers.silent, f"no answer in {ANSWER_TIMEOUT_S:g} s")
+    probed = await probe_each(client, addresses, ANSWER_TIMEOUT_S, on_waiting)
+    late = dict.fromkeys(probed.silent, f"no answer in {ANSWER_TIMEOUT_S:g} s")
+    wrong = {**probed.wrong, **late}
     for address, found in sorted(wrong.items()):
         logger.warning(
-            "%s: worker %s must have daskdl %s, got: %s. It is left out.",
+            "%s: worker %s must have the Python and the daskdl of the client, got: %s. "
+            "It is left out.",
             who,
             address,
-            expected,
             found,
         )
-    left_out |= wrong.keys()
-    return sorted(answers.values.keys() - wrong.keys())
+    # Not |=, which makes a new set of a set and the keys of a dict.
+    left_out.update(wrong)
+    return sorted(probed.able)
 
 
 async def _gather(
@@ -162,15 +203,17 @@ async def _gather(
     try:
         while not (await asyncio.wait({gathering}, timeout=LOOK_EVERY_S))[0]:
             there = set(await client.nthreads()) - where.left_out
-            await _leave_out_silent(client, who, there, where)
-            await _let_newcomers_help(client, who, futures, there, where)
-            if there & {*where.allowed}:
+            signs = await client.run_on_scheduler(signs_of_life)
+            _leave_out_silent(who, there, where, signs)
+            paused = paused_among(there & {*where.allowed}, signs)
+            is_at_work = await _take_from_paused(
+                client, who, futures, there, where, paused
+            )
+            await _let_newcomers_help(client, who, futures, there, where, paused)
+            if is_at_work:
                 last_seen_s = time.monotonic()
             elif time.monotonic() - last_seen_s > NO_WORKER_TIMEOUT_S:
-                raise WorkerLostError(
-                    f"{who}: at least one worker must be left, got none for "
-                    f"{NO_WORKER_TIMEOUT_S:g} s. Start workers, and try again."
-                )
+                raise _no_worker_works(who, paused)
         return list(gathering.result())
     finally:
         tasks = [task for task in (gathering, where.asking) if task is not None]
@@ -199,11 +242,24 @@ async def _ended(futures: Sequence[Any]) -> None:
             await asyncio.sleep(ASK_AGAIN_S)
 
 
-async def _leave_out_silent(
-    client: Client, who: str, there: set[str], where: _Where
+def _no_worker_works(who: str, paused: Mapping[str, str]) -> WorkerLostError:
+    if not paused:
+        return WorkerLostError(
+            f"{who}: at least one worker must be left, got none for "
+            f"{NO_WORKER_TIMEOUT_S:g} s. Start workers, and try again."
+        )
+    states = [f"{address} {reason}" for address, reason in sorted(paused.items())]
+    return WorkerLostError(
+        f"{who}: at least one worker must take tasks, none did for "
+        f"{NO_WORKER_TIMEOUT_S:g} s: {some(states)}. Free their memory, give them "
+        "more, or start other workers."
+    )
+
+
+def _leave_out_silent(
+    who: str, there: set[str], where: _Where, signs: Mapping[str, Sign]
 ) -> None:
-    silence_s = await client.run_on_scheduler(seconds_of_silence)
-    silent = where.silence.judge(there, silence_s)
+    silent = where.silence.judge(there, signs)
     for address in silent:
         logger.warning(
             "%s: %s must give a sign of life in %g s, it did not. Its tasks run "
@@ -218,12 +274,49 @@ async def _leave_out_silent(
         raise _TasksMustMoveError
 
 
+async def _take_from_paused(
+    client: Client,
+    who: str,
+    futures: Sequence[Any],
+    there: set[str],
+    where: _Where,
+    paused: Mapping[str, str],
+) -> bool:
+    """Return whether a worker is at work; move what waits where none will begin it."""
+    running = there & {*where.allowed} - {*paused}
+    late = where.paused.judge(paused)
+    if not paused or (running and not late):
+        return bool(running)
+    held = await client.run_on_scheduler(held_by, list(paused))
+    keys = {future.key: number for number, future in enumerate(futures)}
+    stuck = {a: held[a].waiting & keys.keys() for a in late if a in held}
+    if running and any(stuck.values()):
+        _tell_paused(who, {a: paused[a] for a, its in stuck.items() if its}, where)
+        raise _TasksMustMoveError(
+            sorted(keys[key] for its in stuck.values() for key in its)
+        )
+    return bool(running) or any(each.begun & keys.keys() for each in held.values())
+
+
+def _tell_paused(who: str, paused: Mapping[str, str], where: _Where) -> None:
+    for address in sorted(paused.keys() - where.told_paused):
+        logger.warning(
+            "%s: %s must begin its tasks in %g s, it %s. They run elsewhere.",
+            who,
+            address,
+            where.paused.limit_s,
+            paused[address],
+        )
+    where.told_paused.update(paused)
+
+
 async def _let_newcomers_help(
     client: Client,
     who: str,
     futures: Sequence[Any],
     there: set[str],
     where: _Where,
+    paused: Iterable[str],
 ) -> None:
     """Ask who came whether they have daskdl, beside the tasks; then let them help."""
     if where.asking is None:
@@ -234,7 +327,7 @@ async def _let_newcomers_help(
     if not where.asking.done():
         return
     able, where.asking = where.asking.result(), None
-    are_stranded = not there & {*where.allowed}
+    are_stranded = not there & {*where.allowed} - {*paused}
     where.allowed = sorted({*where.allowed, *able} & there)
     if able and are_stranded:
         raise _TasksMustMoveError

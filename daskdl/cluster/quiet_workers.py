@@ -1,7 +1,9 @@
-"""What workers need not log: errors of daskdl's own, which the client reports.
+"""What workers and schedulers need not log, since it would hide what they should.
 
 Dask logs ``Compute Failed`` with a traceback for every task that raises. A bad column
-fails one task a partition, and what to do about it would drown in tracebacks.
+fails one task a partition, and what to do about it would drown in tracebacks: errors of
+daskdl's own are reported by the client. It also logs every function that a client runs
+on the scheduler; ours are asked twice a second, as long as an evaluation or a fit goes.
 """
 
 import logging
@@ -14,6 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _LOGGER = "distributed.worker"
 _BEGINNING = "Compute Failed"
+_CALL = "Run out-of-band function"
 
 
 def reported_by_client(function: F) -> F:
@@ -29,27 +32,52 @@ def reported_by_client(function: F) -> F:
     callable
         The function itself.
     """
+    _filter().tasks.add(function.__name__)
+    return function
+
+
+def asked_often(function: F) -> F:
+    """Mark a function that a client runs again and again: no call of it is logged.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module that the scheduler imports.
+
+    Returns
+    -------
+    callable
+        The function itself.
+    """
+    _filter().calls.add(function.__name__)
+    return function
+
+
+def _filter() -> "_ReportedElsewhere":
     logger = logging.getLogger(_LOGGER)
     found = next((f for f in logger.filters if isinstance(f, _ReportedElsewhere)), None)
     if found is None:
         found = _ReportedElsewhere()
         logger.addFilter(found)
-    found.tasks.add(function.__name__)
-    return function
+    return found
 
 
 class _ReportedElsewhere(logging.Filter):
-    """Drops what Dask logs of marked tasks that end with an error of daskdl's own."""
+    """Drops what Dask logs of marked calls, and of marked tasks whose error is ours."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tasks: set[str] = set()
+        self.calls: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a record is to be logged."""
-        if not str(record.msg).startswith(_BEGINNING):
-            return True
+        message = str(record.msg)
         args = record.args if isinstance(record.args, tuple) else ()
+        if message.startswith(_CALL):
+            return self.calls.isdisjoint(map(str, args))
+        if not message.startswith(_BEGINNING):
+            return True
         texts = [arg for arg in args if isinstance(arg, str)]
         # Key, state, and the task as text, whose form changes from version to version.
         is_ours = any(task in text for text in texts[:3] for task in self.tasks)

@@ -8,7 +8,7 @@ from distributed.protocol.pickle import dumps
 
 from daskdl.checks import some
 from daskdl.cluster.bus.plugging import start_plugins
-from daskdl.cluster.bus.probing import installed_version, travelling_probe
+from daskdl.cluster.bus.probing import probe_each, probe_scheduler
 from daskdl.cluster.bus.scheduler_plugin import hold, release
 from daskdl.cluster.bus.worker_plugin import BusWorkerPlugin
 from daskdl.cluster.calls import GONE, OnWaiting, call_each
@@ -84,18 +84,14 @@ async def _install(
     holder: str,
     on_waiting: OnWaiting | None,
 ) -> frozenset[str]:
-    probe = travelling_probe()
-    found = {"scheduler": await client.run_on_scheduler(probe)}
-    everyone = dict.fromkeys(await client.nthreads(), ())
-    probed = await call_each(client, probe, everyone, timeout_s, on_waiting)
-    found |= probed.values
-    found |= {who: repr(error) for who, error in probed.failed.items()}
-    expected = installed_version()
-    wrong = [f"{who}: {what}" for who, what in found.items() if what != expected]
+    probed = await probe_each(client, await client.nthreads(), timeout_s, on_waiting)
+    wrong = [f"worker {who}: {what}" for who, what in probed.wrong.items()]
+    if (what := await probe_scheduler(client)) is not None:
+        wrong.insert(0, f"scheduler: {what}")
     if wrong:
         raise ClusterError(
-            f"Bus: daskdl {expected} must be importable everywhere, got {some(wrong)}. "
-            "Install the same version on the scheduler and all workers."
+            "Bus: scheduler and workers must have the Python and the daskdl of the "
+            f"client, got {some(wrong)}. Install the same versions everywhere."
         )
     pickled = {plugin.name: dumps(plugin) for plugin in plugins}
     # The scheduler first: a worker's join needs its handler.
@@ -105,7 +101,7 @@ async def _install(
         there = (await client.nthreads()).keys() - probed.silent
         given = dict.fromkeys(there, (pickled, generation))
         started = await call_each(client, start_plugins, given, timeout_s)
-        for address in started.failed.keys() & probed.values.keys():
+        for address in started.failed.keys() & probed.able:
             error = started.failed[address]
             raise ClusterError(
                 f"Bus: worker {address} must start the plugins {sorted(pickled)}, it "

@@ -1,15 +1,40 @@
-"""Which daskdl a worker has: asked before anything of daskdl is sent to it.
+"""Which Python and daskdl a worker has: asked before anything of daskdl is sent to it.
 
 A task that a worker cannot load breaks its connection to the scheduler in new versions
-of Dask, and the worker ends. A call does not.
+of Dask, and the worker ends. A call does not. Code that travels as byte code means
+something else to another Python, so that is asked first, by a function that every
+Python has under the same name.
 """
 
 import importlib.metadata
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
 from daskdl.cluster.bus.protocol import PLUGIN_NAME
+from daskdl.cluster.calls import OnWaiting, call_each
 
 UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What came of asking workers.
+
+    Attributes
+    ----------
+    able : frozenset of str
+        Who has the same Python and daskdl.
+    wrong : dict of str to str
+        Who has not, and in words what instead.
+    silent : frozenset of str
+        Who is there and did not answer in time.
+    """
+
+    able: frozenset[str]
+    wrong: dict[str, str]
+    silent: frozenset[str]
 
 
 def installed_version() -> str:
@@ -32,3 +57,64 @@ def travelling_probe() -> Callable[[], str]:
         return installed_version()
 
     return probe
+
+
+def wrong_python(found: str) -> str | None:
+    """Return in words what is wrong with another's version of Python; None if nothing.
+
+    Only the first two numbers matter.
+    """
+    here = platform.python_version()
+    if found.split(".")[:2] == here.split(".")[:2]:
+        return None
+    return f"Python {found}, here {here}"
+
+
+def wrong_daskdl(found: str) -> str | None:
+    """Return in words what is wrong with what :func:`travelling_probe` found."""
+    here = installed_version()
+    return None if found == here else f"daskdl {found}, here {here}"
+
+
+async def probe_each(
+    client: Any,
+    addresses: Iterable[str],
+    timeout_s: float,
+    on_waiting: OnWaiting | None = None,
+) -> Probed:
+    """Ask workers whether they have the same Python and daskdl.
+
+    Parameters
+    ----------
+    client : Client
+    addresses : iterable of str
+        Whom to ask.
+    timeout_s : float
+        How long a worker may take, for Python and then for daskdl.
+    on_waiting : callable, optional
+        See :func:`daskdl.cluster.calls.call_each`.
+    """
+    able = frozenset(addresses)
+    wrong: dict[str, str] = {}
+    silent: frozenset[str] = frozenset()
+    for function, judge in (
+        (platform.python_version, wrong_python),
+        (travelling_probe(), wrong_daskdl),
+    ):
+        answers = await call_each(
+            client, function, dict.fromkeys(able, ()), timeout_s, on_waiting
+        )
+        judged = {address: judge(found) for address, found in answers.values.items()}
+        wrong |= {address: text for address, text in judged.items() if text}
+        wrong |= {address: repr(error) for address, error in answers.failed.items()}
+        silent |= answers.silent
+        able = frozenset(answers.values).difference(wrong)
+    return Probed(able, wrong, silent)
+
+
+async def probe_scheduler(client: Any) -> str | None:
+    """Return in words what the scheduler has instead; None if it has the same."""
+    python = await client.run_on_scheduler(platform.python_version)
+    return wrong_python(python) or wrong_daskdl(
+        await client.run_on_scheduler(travelling_probe())
+    )

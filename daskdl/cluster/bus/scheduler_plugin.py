@@ -9,14 +9,17 @@ itself included, when nobody needs it any more.
 
 import asyncio
 import logging
+import platform
 import uuid
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import dumps
+from distributed.protocol.serialize import Serialized, deserialize
 
 from daskdl.cluster.bus.plugging import stop_plugins, travelling_start
+from daskdl.cluster.bus.probing import wrong_python
 from daskdl.cluster.bus.protocol import (
     JOIN_OP,
     LEAVE_OP,
@@ -24,6 +27,8 @@ from daskdl.cluster.bus.protocol import (
     VIEW_OP,
 )
 from daskdl.cluster.bus.registry import Entry, Registry, View
+from daskdl.cluster.quiet_workers import asked_often
+from daskdl.errors import ClusterError
 
 logger = logging.getLogger(__name__)
 
@@ -187,25 +192,36 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         return task
 
     async def _give_plugins(self, address: str) -> None:
-        wrong = await self._run(
-            address, travelling_start(), self._pickled, timeout_s=START_TIMEOUT_S
-        )
+        wrong = await self._in_words(self._start_on(address), START_TIMEOUT_S)
         if address not in self._scheduler.workers:
             return
         self.newcomers[address] = wrong
         if wrong is not None:
             logger.warning(
-                "Worker %s must import daskdl to take part, it cannot: %s. It is left "
-                "out.",
+                "Worker %s must have the Python and the daskdl of the scheduler to "
+                "take part, got: %s. It is left out.",
                 address,
                 wrong,
             )
+
+    async def _start_on(self, address: str) -> str | None:
+        """Start the plugins on a worker; return in words why it cannot take them."""
+        # First: code that travels means something else to another Python.
+        python = await self._ask(address, platform.python_version)
+        if (wrong := wrong_python(python)) is not None:
+            return wrong
+        started: str | None = await self._ask(
+            address, travelling_start(), self._pickled, self.generation
+        )
+        return started
 
     async def _leave_the_cluster(self) -> None:
         scheduler, names = self._scheduler, list(self._pickled)
         # First, while the workers' members can still say that they leave.
         stopping = (
-            self._run(address, stop_plugins, names, timeout_s=STOP_TIMEOUT_S)
+            self._in_words(
+                self._ask(address, stop_plugins, names, self.generation), STOP_TIMEOUT_S
+            )
             for address in list(scheduler.workers)
         )
         await asyncio.gather(*stopping)
@@ -214,23 +230,31 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
             scheduler.handlers.pop(operation, None)
         scheduler.remove_plugin(name=PLUGIN_NAME)
 
-    async def _run(
-        self, address: str, function: Any, what: Any, *, timeout_s: float
+    async def _in_words(
+        self, work: Coroutine[Any, Any, str | None], timeout_s: float
     ) -> str | None:
-        """Run a function on a worker; return in words why it could not."""
+        """Return what comes of something with a worker, or why nothing does."""
         try:
-            call = self._scheduler.rpc(address).run(
-                function=dumps(function), args=dumps((what, self.generation))
-            )
-            reply = await asyncio.wait_for(call, timeout_s)
+            return await asyncio.wait_for(work, timeout_s)
         except asyncio.TimeoutError:
             return f"no answer in {timeout_s:g} s"
+        except ClusterError as error:
+            return str(error)
         except Exception as error:  # noqa: BLE001
             # Whatever it is, it concerns that worker alone.
             return repr(error)
+
+    async def _ask(self, address: str, function: Any, *args: Any) -> Any:
+        """Run a function on a worker and return what it returns."""
+        reply = await self._scheduler.rpc(address).run(
+            function=dumps(function), args=dumps(args)
+        )
         if reply["status"] != "OK":
-            return str(reply.get("exception_text", reply))
-        result: str | None = reply["result"]
+            raise ClusterError(str(reply.get("exception_text", reply)))
+        result = reply["result"]
+        # The scheduler hands on what passes through it without looking inside.
+        if isinstance(result, Serialized):
+            return deserialize(result.header, result.frames)
         return result
 
     async def _call(self, address: str, view: View) -> bool:
@@ -271,6 +295,7 @@ async def release(holder: str, dask_scheduler: Any) -> None:
         await asyncio.wait([leaving])
 
 
+@asked_often
 def newcomers(dask_scheduler: Any) -> dict[str, str | None]:
     """Return who came since, and why it cannot take part. Runs on the scheduler.
 

@@ -1,6 +1,8 @@
 """Putting the bus on a cluster."""
 
 import asyncio
+import platform
+from types import MethodType
 
 import pytest
 from distributed import Client, Worker
@@ -41,11 +43,13 @@ async def test_without_install_a_task_is_told_what_to_do(client, scheduler, work
 async def test_other_version_is_refused_before_anything_is_registered(
     client, scheduler, worker
 ):
-    async def run(function, *, workers, on_error):
+    async def run(function, *args, workers, on_error):
+        if function is platform.python_version:
+            return await real(function, workers=workers)
         return {worker.address: "0.0.7 (daskdl-bus-1)"}
 
-    client.run = run
-    with pytest.raises(ClusterError, match=r"must be importable everywhere.*0\.0\.7"):
+    real, client.run = client.run, run
+    with pytest.raises(ClusterError, match=r"must have the Python.*daskdl 0\.0\.7"):
         await install(client)
     assert PLUGIN_NAME not in scheduler.plugins
 
@@ -55,12 +59,49 @@ async def test_missing_package_is_refused_before_anything_is_registered(
     client, scheduler, worker
 ):
     async def run_on_scheduler(function):
+        if function is platform.python_version:
+            return await real(function)
         return "not importable: No module named 'daskdl'"
 
-    client.run_on_scheduler = run_on_scheduler
-    with pytest.raises(ClusterError, match="scheduler: not importable"):
+    real, client.run_on_scheduler = client.run_on_scheduler, run_on_scheduler
+    with pytest.raises(ClusterError, match="scheduler: daskdl not importable"):
         await install(client)
     assert PLUGIN_NAME not in worker.plugins
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_no_code_is_sent_to_another_python(client, scheduler, worker):
+    """What it would do there is anybody's guess."""
+
+    async def run(function, *args, workers, on_error):
+        assert function is platform.python_version
+        return {worker.address: "3.9.18"}
+
+    client.run = run
+    wanted = rf"worker {worker.address}: Python 3\.9\.18, here 3\.1"
+    with pytest.raises(ClusterError, match=wanted):
+        await install(client)
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_no_code_is_sent_to_a_newcomer_with_another_python(
+    client, scheduler, worker
+):
+    def ask(self, address, function, *args):
+        assert function is platform.python_version
+        return completed("3.9.18")
+
+    await install(client)
+    plugin = scheduler.plugins[PLUGIN_NAME]
+    plugin._ask = MethodType(ask, plugin)
+    async with Worker(scheduler.address) as late:
+        await async_poll_for(lambda: plugin.newcomers, timeout=5)
+        assert plugin.newcomers[late.address].startswith("Python 3.9.18, here 3.1")
+    del plugin._ask
+
+
+async def completed(result):
+    return result
 
 
 @gen_cluster(client=True, nthreads=[("", 1)] * 2)
@@ -153,7 +194,7 @@ async def test_a_worker_without_daskdl_joins_and_is_named(client, scheduler, wor
     plugin._pickled["unknown"] = b"cnowhere\nUnknown\n."
     with captured_logger(scheduler_plugin.logger) as log:
         async with Worker(scheduler.address) as late:
-            await async_poll_for(lambda: "cannot" in log.getvalue(), timeout=5)
+            await async_poll_for(lambda: "left out" in log.getvalue(), timeout=5)
             assert late.address in scheduler.workers
     assert late.address in log.getvalue()
     assert not [name for name in scheduler.worker_plugins if "daskdl" in name]

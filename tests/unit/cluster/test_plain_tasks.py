@@ -2,14 +2,18 @@
 
 import asyncio
 import threading
+import time
 from functools import partial
 
 import pytest
 from distributed import KilledWorker, Worker, get_worker
+from distributed.core import Status
 from distributed.utils_test import gen_cluster
 
 from daskdl.cluster import plain_tasks
+from daskdl.cluster.bus.probing import Probed
 from daskdl.cluster.plain_tasks import run_tasks
+from daskdl.cluster.silence import Sign
 from daskdl.errors import WorkerLostError
 from tests.unit.cluster.inline_client import InlineClient
 
@@ -24,6 +28,10 @@ class SyncClient:
     def sync(self, function, *args):
         args = [self._client if arg is self else arg for arg in args]
         return asyncio.run_coroutine_threadsafe(function(*args), self._loop).result()
+
+    @property
+    def status(self):
+        return self._client.status
 
     def __getattr__(self, name):
         def called(*args, **kwargs):
@@ -90,7 +98,7 @@ GO = threading.Event()
 
 def silence(dask_scheduler):
     return {
-        address: 3600.0 if address in SILENT else 0.0
+        address: Sign(3600.0 if address in SILENT else 0.0, "running")
         for address in dask_scheduler.workers
     }
 
@@ -119,7 +127,7 @@ def go():
 
 @pytest.fixture
 def told_by_the_test(monkeypatch, go):
-    monkeypatch.setattr(plain_tasks, "seconds_of_silence", silence)
+    monkeypatch.setattr(plain_tasks, "signs_of_life", silence)
 
 
 @pytest.mark.usefixtures("told_by_the_test")
@@ -152,3 +160,123 @@ def test_what_fails_on_a_newcomer_runs_elsewhere():
         assert {str(workers) for _, workers in placed[1:]} == {str([a.address])}
 
     check()
+
+
+# Else Dask finds that there is memory, and lets it go on.
+UNLIMITED = {"memory_limit": 0}
+
+
+def long(number, seconds=0.5):
+    time.sleep(seconds)
+    return number
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(plain_tasks, "PAUSED_LIMIT_S", 0.2)
+    monkeypatch.setattr(plain_tasks, "NO_WORKER_TIMEOUT_S", 1.0)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_tasks_that_a_paused_worker_has_not_begun_run_elsewhere(caplog):
+    """It answers, and Dask leaves it as many tasks as it has threads."""
+
+    @gen_cluster(client=True, nthreads=[("", 1)] * 2, worker_kwargs=UNLIMITED)
+    async def check(client, scheduler, a, b):
+        running = asyncio.ensure_future(results_of(client, long, range(4)))
+        while not b.state.ready:
+            await asyncio.sleep(0.01)
+        b.status = Status.paused
+        results, placed = await running
+        assert results == [0, 1, 2, 3]
+        assert len(placed) == 2
+        (told,) = [m for m in caplog.messages if m.startswith("digits")]
+        assert f"digits: {b.address} must begin its tasks" in told
+        assert "it is paused: its memory is nearly full" in told
+
+    check()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_workers_that_are_all_paused_are_not_waited_for_for_ever():
+    @gen_cluster(client=True, nthreads=[("", 1)], worker_kwargs=UNLIMITED)
+    async def check(client, scheduler, a):
+        running = asyncio.ensure_future(results_of(client, long, range(2)))
+        while not a.state.ready:
+            await asyncio.sleep(0.01)
+        a.status = Status.paused
+        with pytest.raises(WorkerLostError, match=r"is paused: .* Free their memory"):
+            await running
+
+    check()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_paused_worker_may_end_what_it_has_begun(monkeypatch):
+    @gen_cluster(client=True, nthreads=[("", 1)], worker_kwargs=UNLIMITED)
+    async def check(client, scheduler, a):
+        work = partial(long, seconds=2.5)
+        running = asyncio.ensure_future(results_of(client, work, [7]))
+        while not a.state.executing:
+            await asyncio.sleep(0.01)
+        a.status = Status.paused
+        await a.heartbeat()
+        results, placed = await running
+        assert results == [7]
+        assert len(placed) == 1
+
+    check()
+
+
+@gen_cluster(client=True, nthreads=[("", 1)] * 2)
+async def test_nothing_is_left_queued_after_an_error(client, scheduler, a, b):
+    """The caught error holds the futures, as its traceback does in a notebook."""
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        await results_of(client, int, ["1", "x"])
+    while scheduler.tasks:
+        await asyncio.sleep(0.01)
+    assert caught.value.__traceback__ is not None
+
+
+@gen_cluster(client=True, nthreads=[("", 1)] * 2)
+async def test_nothing_is_left_queued_after_an_interrupt(client, scheduler, a, b):
+    from_thread = SyncClient(client)
+
+    def submit(numbers, workers):
+        futures = from_thread.map(long, list(numbers), pure=False, workers=workers)
+        kept.extend(futures)
+        return futures
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    def work():
+        with pytest.raises(KeyboardInterrupt):
+            run_tasks(from_thread, "digits", 4, submit)
+
+    kept = []
+    before, plain_tasks._gather = plain_tasks._gather, interrupted
+    try:
+        await asyncio.to_thread(work)
+    finally:
+        plain_tasks._gather = before
+    assert {future.status for future in kept} == {"cancelled"}
+
+
+@gen_cluster(client=True, nthreads=[("", 1)] * 2)
+async def test_who_is_left_out_is_told_once_and_not_asked_again(
+    client, scheduler, a, b
+):
+    async def probe(client, addresses, *args):
+        asked.append(set(addresses))
+        return Probed(
+            frozenset(addresses) - {b.address}, {b.address: "Python 3"}, frozenset()
+        )
+
+    asked = []
+    before, plain_tasks.probe_each = plain_tasks.probe_each, probe
+    try:
+        await results_of(client, partial(long, seconds=2), [1])
+    finally:
+        plain_tasks.probe_each = before
+    assert asked == [{a.address, b.address}]
