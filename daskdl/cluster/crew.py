@@ -20,12 +20,13 @@ from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
+from daskdl.cluster.pausing import PausedWorkers, paused_among
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
 from daskdl.cluster.reports import DriverEvent, LeftOut, ReportQueue, WorkerGone
 from daskdl.cluster.selection import Selection
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.shared_state import share_state
-from daskdl.cluster.silence import SilentWorkers, signs_of_life
+from daskdl.cluster.silence import Sign, SilentWorkers, signs_of_life
 from daskdl.data.plan import Minibatch
 from daskdl.data.sources.source import Partition
 from daskdl.errors import (
@@ -68,6 +69,11 @@ class Crew:
     resources : dict of str to float, optional
         What a worker must offer to take part; a member holds it as long as it lives.
 
+    Attributes
+    ----------
+    paused : dict of str to str
+        Workers that began no task at the last look, and in words why.
+
     Raises
     ------
     OptionError
@@ -105,6 +111,12 @@ class Crew:
         self._data = data
         # Before the peers of a silent member give up themselves.
         self._silent = SilentWorkers(master.peer_timeout_s / 2)
+        # In words why: they begin no task, and so do not join.
+        self.paused: dict[str, str] = {}
+        # Well before the start is given up.
+        self._pausing = PausedWorkers(
+            min(self._silent.limit_s, master.start_timeout_s / 2)
+        )
         self._delivery_s = min(DELIVERY_TIMEOUT_S, self._silent.limit_s)
         self._trial: Trial | None = None
         self._probation = Probation(
@@ -190,7 +202,7 @@ class Crew:
         there = set(self._selection.suitable())
         # Who comes to the address of one that went is asked again.
         self._installed &= there
-        free = there - set(self.addresses.values())
+        free = there - set(self.addresses.values()) - self.paused.keys()
         if self._trial is None:
             free &= self._installed
         willing = self._probation.willing(sorted(free))
@@ -198,9 +210,11 @@ class Crew:
 
     def start(self, state: NetworkState) -> None:
         """Start a member on every newcomer, from `state`."""
+        if self._trial is None:
+            self._leave_out_paused()
         addresses = self.newcomers()
         if self._trial is None:
-            self._selection.check(addresses, self._installed)
+            self._selection.check(addresses, self._installed, self.paused)
             self._trial = self._new_trial(state)
         if not addresses:
             return
@@ -358,10 +372,42 @@ class Crew:
         """Find members that no longer answer, and try newcomers out."""
         self._looked_s = time.monotonic()
         limit_s = self._silent.limit_s
-        signs = self._client.run_on_scheduler(signs_of_life)
+        signs = self._signs()
+        self._dismiss_paused()
         for address in self._silent.judge(self.addresses.values(), signs):
             self._give_up(address, f"give a sign of life in {limit_s:g} s, it did not")
         self._try_out()
+
+    def _signs(self) -> dict[str, Sign]:
+        signs: dict[str, Sign] = self._client.run_on_scheduler(signs_of_life)
+        self.paused = paused_among(signs, signs)
+        return signs
+
+    def _leave_out_paused(self) -> None:
+        """Name who would take part if it began its task; it may come as a newcomer."""
+        with self._scheduler_must_answer():
+            self._signs()
+        for address in sorted(
+            self._installed & self.paused.keys() & {*self._selection.suitable()}
+        ):
+            self._tell_paused(address, "The fit starts without it.")
+
+    def _dismiss_paused(self) -> None:
+        """Go on without members that were paused before their task began."""
+        paused = [address for address in self.not_ready if address in self.paused]
+        late = self._pausing.judge(paused)
+        if not late or len(late) == len(self._members):
+            return  # Without any other, the start has its own limit.
+        for address in late:
+            self._tell_paused(address, "The fit goes on without it.")
+        self.dismiss(late, "it is paused")
+
+    def _tell_paused(self, address: str, so: str) -> None:
+        reason = self.paused[address]
+        logger.warning(
+            "Session: %s must begin its task, it %s. %s", address, reason, so
+        )
+        self._left_out(address, f"it {reason}")
 
     def _try_out(self) -> None:
         if self._trial is not None and self._master.elastic:

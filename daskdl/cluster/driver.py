@@ -16,6 +16,7 @@ from typing import Any
 
 from distributed import Client, KilledWorker
 
+from daskdl.checks import some
 from daskdl.cluster.crew import Crew
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.membership import Loss, PhaseLedger, deal_again
@@ -51,6 +52,8 @@ logger = logging.getLogger(__name__)
 
 # How long the other members may take to tell what they sent, once one has returned.
 RETURN_WAIT_S = 2.0
+
+_BUSY = "Are they busy with other tasks?"
 
 OnEpoch = Callable[[Network[Any]], None]
 
@@ -233,10 +236,12 @@ class Driver:
         while waiting := self._crew.not_ready:
             self._handle_next(None)
             if time.monotonic() > deadline:
+                paused = self._crew.paused
+                states = [f"{a} {paused[a]}" for a in waiting if a in paused]
                 raise StepTimeoutError(
                     f"Session: workers {sorted(waiting)} must start within "
-                    f"{self._master.start_timeout_s:g} s, they did not. Are they busy "
-                    "with other tasks?"
+                    f"{self._master.start_timeout_s:g} s, they did not. "
+                    + (f"{some(states)}." if states else _BUSY)
                 )
 
     def _await(self, waiting: Callable[[], bool], ledger: PhaseLedger | None) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from distributed import Client
 
 from daskdl.checks import check_positive, some
-from daskdl.errors import OptionError, StepTimeoutError, WorkerLostError
+from daskdl.errors import ClusterError, OptionError, StepTimeoutError, WorkerLostError
 
 
 class Selection:
@@ -49,7 +49,12 @@ class Selection:
         """Return how many may join besides so many members, None for all."""
         return max(0, self._wanted - members) if isinstance(self._wanted, int) else None
 
-    def check(self, found: Collection[str], answering: Collection[str]) -> None:
+    def check(
+        self,
+        found: Collection[str],
+        answering: Collection[str],
+        paused: Mapping[str, str],
+    ) -> None:
         """Refuse to begin with too few.
 
         Parameters
@@ -58,6 +63,8 @@ class Selection:
             Who would take part.
         answering : collection of str
             Whoever is there and answers.
+        paused : mapping of str to str
+            Who is there and begins no task, and in words why.
 
         Raises
         ------
@@ -65,6 +72,8 @@ class Selection:
             When there is no worker at all.
         StepTimeoutError
             When workers that are needed do not answer.
+        ClusterError
+            When workers that are needed begin no task.
         OptionError
             When the cluster does not have what was asked for.
         """
@@ -81,6 +90,12 @@ class Selection:
             raise StepTimeoutError(
                 f"Session: workers {some(silent)} must answer before the fit starts, "
                 "they do not. End them, or ask for fewer workers."
+            )
+        if states := [f"{a} {paused[a]}" for a in self.suitable() if a in paused]:
+            raise ClusterError(
+                f"Session: {n_wanted} workers must begin their task, {len(found)} can: "
+                f"{some(states)}. Free their memory, give them more, or ask for fewer "
+                "workers."
             )
         if self._resources:
             raise OptionError(

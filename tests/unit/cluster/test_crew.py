@@ -16,7 +16,7 @@ from daskdl.cluster.orders import EndEpoch, MemberGone, Stop, TrainPhase
 from daskdl.cluster.probation import try_out
 from daskdl.cluster.reports import WorkerGone
 from daskdl.cluster.session import run_member, snapshot
-from daskdl.cluster.silence import LOOKS
+from daskdl.cluster.silence import LOOKS, Sign
 from daskdl.data.plan import plan_minibatches
 from daskdl.errors import (
     BusClosedError,
@@ -76,6 +76,7 @@ class FakeClient:
         self.trials = {}
         self.networks = {}
         self.silence_s = {}
+        self.paused = set()
         self.evicted = []
         self.unprepared = {}
         self._in_loop = False
@@ -123,7 +124,13 @@ class FakeClient:
             self.evicted.append(args[1])
         if function is newcomers:
             return {**dict.fromkeys(self.workers), **self.unprepared}
-        return self.silence_s
+        return {
+            address: Sign(
+                self.silence_s.get(address, 0.0),
+                "paused" if address in self.paused else "running",
+            )
+            for address in self.workers
+        }
 
     def submit(self, function, *args, workers, **options):
         if function is try_out:
@@ -295,6 +302,45 @@ def test_workers_that_are_needed_and_do_not_answer_are_named(client):
         StepTimeoutError, match="workers 'b' must answer before the fit"
     ):
         crew.start(STATE)
+
+
+def test_a_paused_worker_is_told_and_joins_when_it_goes_on(client, caplog):
+    client.paused = {"b"}
+    crew = crew_on(client)
+    crew.start(STATE)
+    assert sorted(crew.addresses.values()) == ["a", "c"]
+    assert "b must begin its task, it is paused: its memory is nearly" in caplog.text
+    event = crew.next_event()
+    assert (event.address, event.reason[:12]) == ("b", "it is paused")
+    client.paused = set()
+    crew._look()
+    assert crew.newcomers() == ["b"]
+
+
+@pytest.mark.parametrize("wanted", [None, 2])
+def test_workers_that_are_needed_and_paused_are_named(client, wanted):
+    client.paused = {"a", "b", "c"}
+    with pytest.raises(ClusterError, match=r"must begin their task.*a is paused: its"):
+        crew_on(client, wanted).start(STATE)
+
+
+def test_a_member_that_is_paused_before_its_task_begins_is_not_waited_for(crew, client):
+    crew._pausing.limit_s = -1.0
+    client.paused = {"a", "b"}
+    crew.ready(0)
+    crew._look()
+    assert sorted(crew.addresses.values()) == ["a", "c"]
+    event = crew.next_event()
+    assert (event.address, event.reason[:12]) == ("b", "it is paused")
+
+
+def test_without_another_member_the_paused_one_is_kept(client):
+    crew = crew_on(client, 1)
+    crew.start(STATE)
+    crew._pausing.limit_s = -1.0
+    client.paused = {"a"}
+    crew._look()
+    assert list(crew.addresses.values()) == ["a"]
 
 
 def test_a_cluster_without_workers_is_told(client):

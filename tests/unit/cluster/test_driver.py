@@ -33,6 +33,7 @@ class ScriptedCrew:
         self.events = deque()
         self.orders = []
         self.not_ready = []
+        self.paused = {}
         self.late = []
         self.silent = False
         self.network = client
@@ -261,6 +262,13 @@ def test_any_other_error_of_on_epoch_ends_the_fit(driver, error):
 def test_members_that_do_not_start_are_named(driver):
     driver._crew.not_ready = ["b"]
     with pytest.raises(StepTimeoutError, match=r"workers \['b'\] must start within"):
+        driver.fit(1, shuffle=False)
+
+
+def test_a_start_that_waits_for_memory_says_so(driver):
+    driver._crew.not_ready = ["b"]
+    driver._crew.paused = {"b": "is paused: its memory is nearly full"}
+    with pytest.raises(StepTimeoutError, match=r"they did not\. 'b is paused: its mem"):
         driver.fit(1, shuffle=False)
 
 

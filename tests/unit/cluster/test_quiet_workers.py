@@ -1,11 +1,13 @@
-"""Workers do not log what the client reports."""
+"""Workers and schedulers do not log what the client reports, or asks for ever."""
 
 import logging
 
 import pytest
 
+from daskdl.cluster.bus.scheduler_plugin import newcomers
 from daskdl.cluster.inference import scan_one
 from daskdl.cluster.session import run_member
+from daskdl.cluster.silence import signs_of_life
 
 COMPUTE_FAILED = (
     "Compute Failed\nKey: %s\nState: %s\nTask: %s\nException: %r\nTraceback: %r\n"
@@ -45,3 +47,25 @@ def test_tasks_of_others_are_logged():
 
 def test_other_messages_are_logged():
     assert is_logged("", "", "Connection to scheduler broken")
+
+
+@pytest.mark.parametrize("name", [signs_of_life.__name__, newcomers.__name__])
+def test_what_a_client_asks_again_and_again_is_not_logged(name):
+    assert not is_called_in_log(name)
+
+
+def test_calls_of_others_are_logged():
+    assert is_called_in_log("probe")
+
+
+def is_called_in_log(name):
+    record = logging.LogRecord(
+        "distributed.worker",
+        logging.INFO,
+        "worker.py",
+        1,
+        "Run out-of-band function %r",
+        (name,),
+        None,
+    )
+    return bool(logging.getLogger("distributed.worker").filter(record))
