@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+import threading
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -299,14 +300,36 @@ def _interrupts_held_back() -> Iterator[None]:
     with a traceback each, and be restarted, while the main thread still closes the
     cluster in order. A blocked signal is inherited by threads and by what they spawn;
     one that comes meanwhile is delivered to this thread when the block ends.
+
+    So is SIGTERM, since a cluster that is half started cannot be closed in order. It is
+    not blocked: the workers are ended by it.
     """
     # Started with the first process otherwise, and that thread's mask is then undone.
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    with _terminations_held_back():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _terminations_held_back() -> Iterator[None]:
+    handler = signal.getsignal(signal.SIGTERM)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not callable(handler):
+        # Handlers are set there only; without one the process is to end at once.
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGTERM, handler)
+        if came:
+            signal.raise_signal(signal.SIGTERM)
 
 
 def _check_memory_limit(memory_limit: str | None) -> None:

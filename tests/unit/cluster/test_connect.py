@@ -1,11 +1,13 @@
 """Options for a cluster, and schedulers that are not there."""
 
+import signal
 import socket
 import threading
 
 import pytest
 from distributed import Security
 
+from daskdl.cluster import connect as module
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.errors import (
     MissingExtraError,
@@ -122,3 +124,20 @@ def test_certificates_without_the_package_are_refused_with_the_risk(monkeypatch)
         connect(ClusterOptions(workers=1)),
     ):
         pass
+
+
+def test_a_termination_waits_until_the_cluster_can_be_closed():
+    """One that is half started cannot: Dask complains of it at exit, with tracebacks."""
+
+    def terminated(number, frame):
+        raise KeyboardInterrupt
+
+    reached = []
+    before = signal.signal(signal.SIGTERM, terminated)
+    try:
+        with pytest.raises(KeyboardInterrupt), module._interrupts_held_back():
+            signal.raise_signal(signal.SIGTERM)
+            reached.append("started")
+    finally:
+        after = signal.signal(signal.SIGTERM, before)
+    assert (reached, after) == (["started"], terminated)
