@@ -62,7 +62,7 @@ def command(
         **given,
     )
     source = open_for(saved.network, data, options, given=given)
-    with connect(cluster_from(scheduler, workers)) as client:
+    with connect(cluster_from(scheduler, workers), needs_all=False) as client:
         n_workers = len(client.nthreads())
         front = front_end(client, saved.network)
         work_s = time.monotonic()

@@ -77,7 +77,7 @@ def command(
     url = resolved(os.getcwd(), output)
     check_apart("predict", "--output", url, resolved(os.getcwd(), data))
     _check_output(url, overwrite=overwrite)
-    with connect(cluster_from(scheduler, workers)) as client:
+    with connect(cluster_from(scheduler, workers), needs_all=False) as client:
         n_workers = len(client.nthreads())
         front = front_end(client, saved.network)
         work_s = time.monotonic()

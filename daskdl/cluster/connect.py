@@ -114,13 +114,16 @@ class ClusterOptions:
 
 
 @contextlib.contextmanager
-def connect(options: ClusterOptions) -> Iterator[Client]:
+def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Client]:
     """Open a client on the cluster that `options` name, and close it again.
 
     Parameters
     ----------
     options : ClusterOptions
         Local workers have one thread each and listen on the loopback interface only.
+    needs_all : bool
+        Whether a worker without daskdl is refused, as a training does. Evaluations and
+        predictions leave it out, and say so, unless none has it.
 
     Yields
     ------
@@ -136,7 +139,8 @@ def connect(options: ClusterOptions) -> Iterator[Client]:
     ClusterError
         If too few workers are there after ``timeout_s``.
     """
-    opened = _local(options) if options.scheduler is None else _remote(options)
+    is_local = options.scheduler is None
+    opened = _local(options) if is_local else _remote(options, needs_all=needs_all)
     with opened as client:
         yield client
 
@@ -189,10 +193,15 @@ def _security(options: ClusterOptions) -> Security | None:
 
 
 @contextlib.contextmanager
-def _remote(options: ClusterOptions) -> Iterator[Client]:
+def _remote(options: ClusterOptions, *, needs_all: bool) -> Iterator[Client]:
     with _join(options) as client:
         _await_workers(client, options)
-        check_versions(_versions(client, options))
+        versions = _versions(client, options)
+        if not needs_all:
+            workers = versions["workers"]
+            able = {a: w for a, w in workers.items() if w["packages"].get("daskdl")}
+            versions["workers"] = able or workers
+        check_versions(versions)
         yield client
 
 

@@ -79,6 +79,52 @@ def test_too_few_workers_are_refused_in_time(cluster):
         pass
 
 
+def bare(facts):
+    """Return what a worker without daskdl says of itself."""
+    return {**facts, "packages": {**facts["packages"], "daskdl": None}}
+
+
+def one_more_is_bare(workers):
+    return {**workers, "tcp://bare": bare(*workers.values())}
+
+
+def all_are_bare(workers):
+    return {address: bare(facts) for address, facts in workers.items()}
+
+
+@pytest.fixture
+def joined(cluster, monkeypatch):
+    """Return a function that joins a cluster whose workers say something else."""
+
+    def join(change, **how):
+        def versions(client, options):
+            found = real(client, options)
+            return {**found, "workers": change(found["workers"])}
+
+        monkeypatch.setattr(module, "_versions", versions)
+        with connect(ClusterOptions(scheduler=cluster.scheduler_address), **how) as it:
+            return it.id
+
+    real = module._versions
+    return join
+
+
+def test_a_worker_without_daskdl_is_left_to_evaluations(joined):
+    assert joined(one_more_is_bare, needs_all=False)
+
+
+def test_a_worker_without_daskdl_cannot_train(joined):
+    with pytest.raises(
+        VersionMismatchError, match="not installed on worker tcp://bare"
+    ):
+        joined(one_more_is_bare)
+
+
+def test_without_daskdl_on_any_worker_nothing_starts(joined):
+    with pytest.raises(VersionMismatchError, match="not installed on worker tcp://"):
+        joined(all_are_bare, needs_all=False)
+
+
 def test_workers_of_another_version_are_refused(cluster, monkeypatch):
     def other(versions):
         for facts in versions["workers"].values():

@@ -77,7 +77,7 @@ COMMANDS = {
 @pytest.fixture(params=["local", "object store"])
 def place(request, tmp_path, runner, rng, monkeypatch):
     @contextlib.contextmanager
-    def connect(options):
+    def connect(options, **how):
         yield InlineClient()
 
     # They are looked up for each file, in half a second a run.

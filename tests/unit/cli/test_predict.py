@@ -17,7 +17,7 @@ def folder(job_path, tmp_path, monkeypatch):
     """A folder with model.safetensors and data; a test that starts a cluster fails."""
 
     @contextlib.contextmanager
-    def connect(options):
+    def connect(options, **how):
         pytest.fail("a cluster was started")
         yield
 
@@ -110,7 +110,7 @@ def test_a_wrong_delimiter_is_told_with_what_to_give(runner, csv_folder, command
 def test_options_say_how_data_are_stored(
     runner, csv_folder, monkeypatch, command, options, message
 ):
-    def connect(options):
+    def connect(options, **how):
         raise OptionError("a cluster was started")
 
     monkeypatch.setattr(connecting, "connect", connect)
@@ -124,7 +124,7 @@ def test_options_of_the_training_are_left_where_they_mean_nothing(
 ):
     """A network that learnt from CSV predicts Parquet."""
 
-    def connect(options):
+    def connect(options, **how):
         raise OptionError("a cluster was started")
 
     monkeypatch.setattr(connecting, "connect", connect)

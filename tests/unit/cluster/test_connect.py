@@ -127,17 +127,21 @@ def test_certificates_without_the_package_are_refused_with_the_risk(monkeypatch)
 
 
 def test_a_termination_waits_until_the_cluster_can_be_closed():
-    """One that is half started cannot: Dask complains of it at exit, with tracebacks."""
+    """One that is half started cannot: Dask complains at exit, with tracebacks."""
 
     def terminated(number, frame):
         raise KeyboardInterrupt
 
+    def start():
+        with module._interrupts_held_back():
+            signal.raise_signal(signal.SIGTERM)
+            reached.append("started")
+
     reached = []
     before = signal.signal(signal.SIGTERM, terminated)
     try:
-        with pytest.raises(KeyboardInterrupt), module._interrupts_held_back():
-            signal.raise_signal(signal.SIGTERM)
-            reached.append("started")
+        with pytest.raises(KeyboardInterrupt):
+            start()
     finally:
         after = signal.signal(signal.SIGTERM, before)
     assert (reached, after) == (["started"], terminated)
