@@ -85,6 +85,10 @@ class OutputExistsError(DaskdlError, FileExistsError):
     """The output path exists and overwriting was not asked for."""
 
 
+class UnfinishedOutputError(OutputExistsError):
+    """At the output path is what another job has not finished."""
+
+
 class MissingExtraError(DaskdlError, ImportError):
     """An optional package is not installed; the message says how to install it."""
 

@@ -9,7 +9,8 @@ import contextlib
 import logging
 from typing import Any
 
-from daskdl.data.store import entries_of, kind_of, move, remove
+from daskdl.data.claim import is_abandoned
+from daskdl.data.store import entries_of, is_one_of, kind_of, move, remove
 from daskdl.data.tries import BROKEN, tried
 
 __all__ = ["SUCCESS", "OutputDirectory"]
@@ -51,6 +52,32 @@ class OutputDirectory:
         for name in sorted(names, key=lambda name: name != SUCCESS):
             move(fs, f"{self._path}/{name}", f"{self._replaced}/{name}")
 
+    @property
+    def holds_nothing_finished(self) -> bool:
+        """Whether there is only what jobs have not finished."""
+        return _names(self._fs, self._path) == [_TEMPORARY]
+
+    @property
+    def has_replaced(self) -> bool:
+        """Whether an earlier output stands aside for a job."""
+        return any(name.endswith(_REPLACED) for name in self._jobs())
+
+    def remove_abandoned(self) -> None:
+        """Remove what jobs left of a first output, if it is certain that all ended.
+
+        What is not ours says nothing of that, such as the jobs of Spark.
+        """
+        fs, path = self._fs, self._path
+        if not is_one_of(fs, "file", "local") or not self.holds_nothing_finished:
+            return
+        folders = [f"{path}/{_TEMPORARY}/{name}" for name in self._jobs()]
+        if not folders or not all(is_abandoned(folder) for folder in folders):
+            return
+        for folder in folders:
+            remove(fs, folder, recursive=True)
+        for folder in (f"{path}/{_TEMPORARY}", path):
+            _remove_if_empty(fs, folder)
+
     def remove_temporary(self) -> None:
         """Remove what is no longer needed now that the output is finished."""
         try:
@@ -86,10 +113,13 @@ class OutputDirectory:
 
     def put_back_all(self) -> None:
         """Put back what jobs left that were killed while they replaced an output."""
-        for name in _names(self._fs, f"{self._path}/{_TEMPORARY}"):
+        for name in self._jobs():
             if name.endswith(_REPLACED):
                 run_id = name.removesuffix(_REPLACED)
                 OutputDirectory(self._fs, self._path, run_id).put_back()
+
+    def _jobs(self) -> list[str]:
+        return _names(self._fs, f"{self._path}/{_TEMPORARY}")
 
     def _put_back(self) -> None:
         fs, path = self._fs, self._path

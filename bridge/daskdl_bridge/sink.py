@@ -13,10 +13,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daskdl.checks import some
+from daskdl.data.claim import Claim
 from daskdl.data.sinks import Sink
-from daskdl.data.store import entries_of, kind_of, move
+from daskdl.data.store import entries_of, is_one_of, kind_of, move
 from daskdl.data.tries import BROKEN, in_words, is_full, is_lasting, tried
-from daskdl.errors import DaskdlError, OptionError, OutputExistsError, StorageError
+from daskdl.errors import (
+    DaskdlError,
+    OptionError,
+    OutputExistsError,
+    StorageError,
+    UnfinishedOutputError,
+)
 from daskdl_bridge.output_directory import SUCCESS, OutputDirectory
 from daskdl_bridge.storage import filesystem, is_hidden, join_url, url_of
 from daskdl_bridge.writers.parquet import encode_parquet
@@ -79,11 +86,19 @@ class PathSink(Sink):
     storage_options: dict[str, Any] = field(default_factory=dict)
     run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     retry_waits_s: tuple[float, ...] | None = None
+    # Of the process that prepared it: says that it still lives.
+    _claims: list[Claim] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_claims": []}
 
     def prepare(self) -> None:
         """Make the directory for temporary parts.
 
-        What a job that was killed while it replaced an output has left is put back.
+        What a job that was killed while it replaced an output has left is put back,
+        what it left of a first output is removed, on a local file system.
 
         Raises
         ------
@@ -92,14 +107,19 @@ class PathSink(Sink):
             else than the output of a job.
         """
         fs, path = self._place()
+        directory = self._directory()
+        if not self.overwrite and kind_of(fs, path) == "directory":
+            directory.remove_abandoned()
         if kind_of(fs, path) is not None:
             self._check_replaceable(fs, path)
-            self._directory().put_back_all()
+            directory.put_back_all()
         with self._told("its directory must be made"):
             tried(
                 f"{self.url}: making it",
                 lambda: fs.makedirs(self._temporary(path), exist_ok=True),
             )
+        if is_one_of(fs, "file", "local"):
+            self._claims.append(Claim(self._temporary(path)))
 
     def write_part(self, index: int, columns: Mapping[str, Any]) -> str:
         """Write a Parquet file under a temporary name, the whole again on error.
@@ -163,6 +183,7 @@ class PathSink(Sink):
             final = self._moved(fs, path, directory, paths)
             tried(f"{self.url}: finishing it", lambda: fs.touch(f"{path}/{SUCCESS}"))
         directory.remove_temporary()
+        self._leave()
         return final
 
     def _moved(
@@ -182,6 +203,11 @@ class PathSink(Sink):
     def abort(self) -> None:
         """Remove what was written, and bring back what was there."""
         self._directory().put_back()
+        self._leave()
+
+    def _leave(self) -> None:
+        while self._claims:
+            self._claims.pop().leave()
 
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:
@@ -212,6 +238,7 @@ class PathSink(Sink):
     def _check_replaceable(self, fs: Any, path: str) -> None:
         url = url_of(fs, path)
         if not self.overwrite:
+            self._check_finished(fs, path, url)
             raise OutputExistsError(
                 f"{url}: must not exist yet, got something there. Pass overwrite=True "
                 "to replace it."
@@ -223,6 +250,22 @@ class PathSink(Sink):
                 f"{url}: only the output of a job can be replaced, a directory of part "
                 f"files; got {some(sorted(foreign))} there."
             )
+
+    def _check_finished(self, fs: Any, path: str, url: str) -> None:
+        directory = self._directory()
+        if kind_of(fs, path) != "directory" or not directory.holds_nothing_finished:
+            return
+        if directory.has_replaced:
+            raise UnfinishedOutputError(
+                f"{url}: must not exist yet, got an output that another job replaces, "
+                "or was about to when it was killed. Pass overwrite=True if it has "
+                "ended."
+            )
+        raise UnfinishedOutputError(
+            f"{url}: must not exist yet, got only _temporary there, of a job that goes "
+            "on or was killed. If it has ended, remove the directory, or pass "
+            "overwrite=True."
+        )
 
     def _write(self, name: str, data: memoryview) -> str:
         fs, path = self._place()

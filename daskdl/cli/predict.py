@@ -103,11 +103,13 @@ def _check_output(url: str, *, overwrite: bool) -> None:
     from daskdl.cli.refused_output import refused_output
     from daskdl.data.sinks import open_sink
     from daskdl.data.tries import BROKEN
-    from daskdl.errors import DaskdlError, OutputExistsError
+    from daskdl.errors import DaskdlError, OutputExistsError, UnfinishedOutputError
 
     sink = open_sink(url, overwrite=overwrite)
     try:
         sink.prepare()
+    except UnfinishedOutputError as error:
+        raise UnfinishedOutputError(f"predict: --output {error}") from error
     except OutputExistsError as error:
         if overwrite:
             raise

@@ -6,10 +6,10 @@ import posixpath
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from daskdl.cli.claim import Claim, is_abandoned
 from daskdl.cli.refused_output import refused_output
 from daskdl.cli.replacement import Replacement, finish_broken_off, unfinished_of
 from daskdl.cli.safekeeping import save_insisting
+from daskdl.data.claim import Claim, is_abandoned
 from daskdl.data.files import is_local, write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.store import entries_of, kind_of, remove

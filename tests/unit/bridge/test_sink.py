@@ -4,6 +4,9 @@ import errno
 import logging
 import os
 import pickle
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,7 @@ from daskdl.errors import (
     OutputExistsError,
     StorageError,
     UnfinishedJobError,
+    UnfinishedOutputError,
 )
 from daskdl_bridge.listing import list_parts
 from daskdl_bridge.sink import PathSink
@@ -308,3 +312,60 @@ def test_a_relative_path_means_the_same_on_every_worker(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "worker")
     sink.commit([sink.write_part(0, {"key": np.arange(3)})])
     assert (tmp_path / "out" / "_SUCCESS").exists()
+
+
+KILLED = """
+import os, sys
+from daskdl.data.sinks import open_sink
+sink = open_sink(sys.argv[1])
+sink.prepare()
+sink.write_part(0, {"key": [1]})
+os.kill(os.getpid(), 9)
+"""
+
+
+def killed_job(url):
+    command = [sys.executable, "-c", KILLED, str(url)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert names_in(url) == ["_temporary"]
+
+
+def test_what_a_killed_job_left_is_no_output(tmp_path):
+    killed_job(tmp_path / "out")
+    committed(tmp_path / "out", ["a"])
+    assert keys_of(tmp_path / "out") == [["a"]]
+
+
+def test_what_a_job_leaves_that_goes_on_is_not_removed(tmp_path):
+    at_work = open_sink(str(tmp_path / "out"))
+    at_work.prepare()
+    path = at_work.write_part(0, columns("a"))
+    with pytest.raises(UnfinishedOutputError, match="got only _temporary there, of a"):
+        committed(tmp_path / "out", ["b"])
+    at_work.commit([path])
+    assert keys_of(tmp_path / "out") == [["a"]]
+
+
+@pytest.mark.parametrize("left", ["_temporary/0/task_1/part-0", "_temporary/x/part-0"])
+def test_what_somebody_else_left_is_not_removed(tmp_path, left):
+    """Spark's jobs, ours of another machine: who knows whether they have ended."""
+    (tmp_path / "out" / left).parent.mkdir(parents=True)
+    (tmp_path / "out" / left).write_text("theirs")
+    with pytest.raises(UnfinishedOutputError, match="If it has ended, remove the dir"):
+        committed(tmp_path / "out", ["b"])
+    assert (tmp_path / "out" / left).exists()
+
+
+def test_an_output_that_stands_aside_is_never_said_to_be_removed(tmp_path):
+    (tmp_path / "out" / "_temporary" / "x-replaced").mkdir(parents=True)
+    with pytest.raises(UnfinishedOutputError, match="overwrite=True if it") as caught:
+        committed(tmp_path / "out", ["b"])
+    assert "remove" not in str(caught.value)
+
+
+def test_workers_know_nothing_of_who_lives(tmp_path):
+    sink = open_sink(str(tmp_path / "out"))
+    sink.prepare()
+    assert pickle.loads(pickle.dumps(sink))._claims == []
+    sink.abort()
+    assert names_in(tmp_path) == []

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from daskdl.cli import claim
 from daskdl.cli.run_directory import CHECKPOINT, JOB, MODEL, RunDirectory
+from daskdl.data import claim
 from daskdl.data.files import write_output
 
 KILLED = """
