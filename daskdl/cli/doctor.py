@@ -1,5 +1,6 @@
 """``daskdl doctor``: what works here, what is missing, and how to get it."""
 
+import os
 from typing import Any
 
 import click
@@ -7,6 +8,8 @@ import click
 from daskdl.cli.exits import debug_option, json_option
 
 __all__ = ["command"]
+
+_ENDLESS = 10**6
 
 
 @click.command("doctor")
@@ -73,12 +76,22 @@ def command(
         # The brackets of 'daskdl[hdfs]' are no markup.
         texts = (escape(text) for text in (finding.what, finding.found, to_do))
         table.add_row(finding.sign, *texts)
-    Console(stderr=as_json).print(table, highlight=False)
+    console = Console(stderr=as_json)
+    _print_table(console, table)
     healthy = not any(finding.is_failure for finding in findings)
     if as_json:
         checks = {f.what: {"ok": f.is_ok, "found": f.found} for f in findings}
         click.echo(json.dumps({"healthy": healthy, "checks": checks}))
     ctx.exit(0 if healthy else 1)
+
+
+def _print_table(console: Any, table: Any) -> None:
+    """Print a table; into a file or a pipe with whole lines, which can be searched."""
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        endless = console.options.update(width=_ENDLESS)
+        needed = console.measure(table, options=endless).maximum
+        console.width = max(console.width, needed)
+    console.print(table, highlight=False)
 
 
 def _warm(networks: tuple[str, ...], *, as_json: bool) -> None:

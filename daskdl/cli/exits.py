@@ -34,6 +34,8 @@ EXIT_CODES = (
     (143, "the same by SIGTERM"),
 )
 
+_NOISY = ("asyncio", "distributed.client")
+
 _FAILED, _BAD_INPUT, _CLUSTER, _STORAGE = 1, 2, 3, 4
 
 
@@ -50,7 +52,8 @@ def ended(ctx: click.Context) -> Iterator[None]:
     click's own exceptions pass: they are its way to show help and usage errors.
     """
     before = _handle_sigterm(_on_sigterm)
-    logging.getLogger("asyncio").addFilter(_is_news)
+    for name in _NOISY:
+        logging.getLogger(name).addFilter(_is_news)
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -61,7 +64,8 @@ def ended(ctx: click.Context) -> Iterator[None]:
         _say(ctx, error, _text(error), _exit_code(error))
     finally:
         _handle_sigterm(before)
-        logging.getLogger("asyncio").removeFilter(_is_news)
+        for name in _NOISY:
+            logging.getLogger(name).removeFilter(_is_news)
 
 
 def debug_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,8 +113,14 @@ def _say(ctx: click.Context, error: BaseException, text: str, code: int) -> None
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Drop what asyncio says of tasks that an interrupt left behind: six lines each."""
-    return "was never retrieved" not in record.getMessage()
+    """Drop what follows from an end that is told in one line anyway.
+
+    Of tasks that an interrupt left behind asyncio says six lines each; a client that is
+    closed while it looks for its scheduler shows the traceback of its own cancellation.
+    """
+    kind = record.exc_info[0] if record.exc_info else None
+    is_cancelled = kind is not None and kind.__name__ == "CancelledError"
+    return not is_cancelled and "was never retrieved" not in record.getMessage()
 
 
 def _text(error: Exception) -> str:

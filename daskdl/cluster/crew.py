@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 DELIVERY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 5.0
-SESSION_ADVICE = "Start again from the last checkpoint."
+SESSION_ADVICE = "Start again, from the last checkpoint if there is one."
 # Above tasks of other users that came later: a session waits for all its members.
 PRIORITY = 10
 

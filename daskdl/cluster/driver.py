@@ -17,7 +17,7 @@ from typing import Any
 from distributed import Client, KilledWorker
 
 from daskdl.checks import some
-from daskdl.cluster.crew import Crew
+from daskdl.cluster.crew import SESSION_ADVICE, Crew
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.membership import Loss, PhaseLedger, deal_again
 from daskdl.cluster.orders import EndEpoch, Finish, TrainPhase
@@ -325,7 +325,7 @@ class Driver:
         if not self._crew.addresses:
             raise WorkerLostError(
                 f"Session: at least one worker must be left, got none after {address} "
-                "went. Start again from the last checkpoint."
+                f"went. {SESSION_ADVICE}"
             )
 
     def _fail(self, event: MemberFailed) -> None:

@@ -62,6 +62,7 @@ class _Where:
     allowed: list[str]
     left_out: set[str]
     told_paused: set[str] = field(default_factory=set)
+    told_gone: set[str] = field(default_factory=set)
     asking: "asyncio.Task[list[str]] | None" = None
 
 
@@ -203,6 +204,7 @@ async def _gather(
     try:
         while not (await asyncio.wait({gathering}, timeout=LOOK_EVERY_S))[0]:
             there = set(await client.nthreads()) - where.left_out
+            _tell_gone(who, there, where)
             signs = await client.run_on_scheduler(signs_of_life)
             _leave_out_silent(who, there, where, signs)
             paused = paused_among(there & {*where.allowed}, signs)
@@ -254,6 +256,15 @@ def _no_worker_works(who: str, paused: Mapping[str, str]) -> WorkerLostError:
         f"{NO_WORKER_TIMEOUT_S:g} s: {some(states)}. Free their memory, give them "
         "more, or start other workers."
     )
+
+
+def _tell_gone(who: str, there: set[str], where: _Where) -> None:
+    """Name workers that went; it is also the only word on a scan before a fit."""
+    gone = {*where.allowed} - there - where.left_out
+    for address in sorted(gone - where.told_gone):
+        logger.warning("%s: %s is gone. Its tasks run elsewhere.", who, address)
+    # Who comes back to its address, and goes again, is named again.
+    where.told_gone = gone
 
 
 def _leave_out_silent(

@@ -42,6 +42,14 @@ def test_what_is_missing_is_told_how_to_get(doctor):
     assert "pip install 'daskdl[hdfs]'" in doctor(finding, arguments=()).stdout
 
 
+def test_off_a_terminal_a_message_is_one_line(doctor, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    told = "scheduler and workers must run the client's versions. " * 5
+    finding = Finding("scheduler tcp://127.0.0.1:8786", told, is_ok=False, to_do="it")
+    lines = doctor(Finding("a", "1"), finding, arguments=()).stdout.splitlines()
+    assert told in lines[2]
+
+
 def test_json_is_one_line(doctor):
     (line,) = doctor(Finding("a", "1")).stdout.splitlines()
     assert json.loads(line) == {

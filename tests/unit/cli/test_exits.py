@@ -1,5 +1,6 @@
 """How commands end."""
 
+import asyncio
 import errno
 import json
 import logging
@@ -130,6 +131,21 @@ def test_tasks_that_an_interrupt_left_behind_are_not_told(result_of, caplog):
 
     result_of(leave)
     assert caplog.messages == ["something else"]
+
+
+def test_a_client_that_is_closed_as_it_looks_for_its_scheduler_is_not_told(
+    result_of, caplog
+):
+    def leave():
+        logger = logging.getLogger("distributed.client")
+        try:
+            raise asyncio.CancelledError
+        except asyncio.CancelledError as error:
+            logger.exception(error)
+        logger.error("Failed to reconnect to scheduler")
+
+    result_of(leave)
+    assert caplog.messages == ["Failed to reconnect to scheduler"]
 
 
 def test_a_plain_error_that_dask_raises_is_one_of_the_cluster(result_of):

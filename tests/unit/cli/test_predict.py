@@ -61,6 +61,17 @@ def test_bad_input_is_refused(runner, folder, arguments, message):
     assert result.exit_code == 2
 
 
+def test_an_output_that_was_begun_is_named(runner, folder):
+    """It may be of a job that goes on, or of one that was killed elsewhere."""
+    (folder / "o" / "_temporary" / "0").mkdir(parents=True)
+    result = runner.invoke(main, [*PREDICT, "--key", "id", "--output", "o"])
+    assert "got only _temporary there, of a job that goes on or was killed" in (
+        result.stderr
+    )
+    assert "or pass --overwrite" in result.stderr
+    assert result.exit_code == 2
+
+
 def test_a_refused_prediction_leaves_no_output(runner, folder):
     runner.invoke(main, [*PREDICT, "--key", "ids", "--output", "o"])
     assert not (folder / "o").exists()

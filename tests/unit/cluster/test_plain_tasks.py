@@ -228,6 +228,20 @@ def test_a_paused_worker_may_end_what_it_has_begun(monkeypatch):
     check()
 
 
+def test_a_worker_that_goes_is_named(caplog):
+    @gen_cluster(client=True, nthreads=[("", 1)] * 2)
+    async def check(client, scheduler, a, b):
+        running = asyncio.ensure_future(results_of(client, long, range(4)))
+        while not b.state.executing:
+            await asyncio.sleep(0.01)
+        await b.close(executor_wait=False)
+        await running
+        told = [m for m in caplog.messages if m.startswith("digits")]
+        assert told == [f"digits: {b.address} is gone. Its tasks run elsewhere."]
+
+    check()
+
+
 @gen_cluster(client=True, nthreads=[("", 1)] * 2)
 async def test_nothing_is_left_queued_after_an_error(client, scheduler, a, b):
     """The caught error holds the futures, as its traceback does in a notebook."""
