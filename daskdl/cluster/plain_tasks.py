@@ -21,6 +21,7 @@ from daskdl.checks import some
 from daskdl.cluster.bus.probing import installed_version, probe_each
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
 from daskdl.cluster.pausing import PausedWorkers, held_by, paused_among
+from daskdl.cluster.placement import allow, erred_on
 from daskdl.cluster.silence import Sign, SilentWorkers, signs_of_life
 from daskdl.errors import ClusterError, WorkerLostError
 
@@ -347,20 +348,6 @@ async def _let_newcomers_help(
         await client.run_on_scheduler(allow, keys, able)
 
 
-def allow(keys: Iterable[str], addresses: list[str], dask_scheduler: Any) -> None:
-    """Let tasks, and what they need, run on more workers. Runs on the scheduler."""
-    waiting = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
-    seen = set()
-    while waiting:
-        task = waiting.pop()
-        if task.key in seen:
-            continue
-        seen.add(task.key)
-        waiting += task.dependencies
-        if task.worker_restrictions is not None:
-            task.worker_restrictions = {*task.worker_restrictions, *addresses}
-
-
 def _without_result(
     client: Client, futures: Sequence[Future], where: _Where
 ) -> list[int]:
@@ -404,13 +391,3 @@ def _failed_on_newcomers(
     where.left_out |= newcomers
     where.allowed = [a for a in where.allowed if a not in where.left_out]
     return [keys[key] for key in culprits]
-
-
-def erred_on(keys: Iterable[str], dask_scheduler: Any) -> dict[str, list[str]]:
-    """Return on which workers tasks failed. Runs on the scheduler."""
-    there = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
-    # What a task needs may be what failed.
-    return {
-        task.key: sorted((task.exception_blame or task).erred_on or ())
-        for task in there
-    }
