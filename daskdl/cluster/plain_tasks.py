@@ -151,8 +151,9 @@ def _start(client: Client, who: str) -> _Where:
     allowed = client.sync(_able, client, who, there, left_out, name)
     if not allowed and _stay(client, there):
         raise ClusterError(
-            f"{who}: a worker must answer, with daskdl {installed_version()}, none of "
-            f"{some(there)} did. Install it there, or start other workers."
+            f"{who}: a worker must answer, with the client's Python and daskdl "
+            f"{installed_version()}, none of {some(there)} did. Install them there, or "
+            "start other workers."
         )
     return _Where(
         SilentWorkers(SILENT_LIMIT_S),
