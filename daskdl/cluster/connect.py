@@ -316,6 +316,9 @@ def _interrupts_held_back() -> Iterator[None]:
     # Started with the first process otherwise, and that thread's mask is then undone.
     resource_tracker.ensure_running()
     with _terminations_held_back():
+        if not hasattr(signal, "pthread_sigmask"):  # Windows
+            yield
+            return
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             yield
