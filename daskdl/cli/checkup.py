@@ -109,7 +109,8 @@ def _dependencies() -> Iterator[Finding]:
 
 def _plugins() -> Iterator[Finding]:
     """Load every plug-in, since a broken one shows only when it is needed."""
-    for group in ("daskdl.sources", "daskdl.sinks", "daskdl.formats"):
+    groups = ("sources", "sinks", "formats", "exports")
+    for group in (f"daskdl.{name}" for name in groups):
         entry_points = importlib.metadata.entry_points(group=group)
         errors = {entry.name: _error_on_loading(entry) for entry in entry_points}
         broken = [f"{name}: {error}" for name, error in errors.items() if error]

@@ -1,5 +1,6 @@
 """What a network does with data in one process: train, predict, evaluate, save."""
 
+import html
 from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, TypeVar, overload
@@ -302,6 +303,18 @@ class Network(Pretraining[Conf]):
             rows_of_labels = labels.reshape(-1, labels.shape[-1])
             evaluation.eval(to_host(rows_of_labels), to_host(rows), mask)
         return evaluation
+
+    def __repr__(self) -> str:
+        """Return what it is, and how far it is trained, in one line."""
+        n_params = f"{self.params.size:,} parameters"
+        told = f"{type(self).__name__}: {len(self._nodes)} layers, {n_params}"
+        if self.iteration_count:
+            told += f", {self.iteration_count:,} iterations, score {self.score:.4g}"
+        return f"<{told}>"
+
+    def _repr_html_(self) -> str:
+        """Return the summary, for notebooks."""
+        return f"<pre>{html.escape(self.summary())}</pre>"
 
     def summary(self) -> str:
         """Return a table: name, type, what goes in and out, parameters.

@@ -57,6 +57,11 @@ class Normalizer(ABC):
         self.feature_axis = feature_axis
         self._is_fit_label = fit_label
 
+    def __repr__(self) -> str:
+        """Return the class, and whether it can be used."""
+        state = "fitted" if self.is_fitted else "not fitted"
+        return f"<{type(self).__name__}: {state}>"
+
     @property
     def is_fit_label(self) -> bool:
         """Whether labels are normalized."""

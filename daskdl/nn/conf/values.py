@@ -6,8 +6,9 @@ Python's; a boolean is no number. What a value refuses is an
 """
 
 import inspect
-from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar, get_args
+from collections.abc import Iterator, Mapping
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 import numpy as np
 from pydantic import (
@@ -26,29 +27,41 @@ from daskdl.nn.conf.spellings import Taking, normalised, spelled
 C = TypeVar("C", bound="Conf")
 
 
-class _Signature:
-    """What a class takes, for ``help``, editors and the documentation.
+def _signature_of(kind: type[BaseModel]) -> inspect.Signature:
+    """Return what a class takes, for ``help``, editors and the documentation."""
+    required = inspect.Parameter.empty
+    parameters = [
+        inspect.Parameter(
+            name if iskeyword(field.alias or name) else field.alias or name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=required
+            if field.is_required()
+            else field.get_default(call_default_factory=True),
+        )
+        for name, field in kind.model_fields.items()
+        if name != "type"  # the class says it
+    ]
+    parameters.sort(key=lambda parameter: parameter.default is not required)
+    return inspect.Signature(parameters)
 
-    Pydantic knows it from when it has built a schema, which importing does not.
-    """
 
-    def __get__(self, instance: Any, owner: type[BaseModel]) -> inspect.Signature:
-        if instance is not None or owner.__pydantic_complete__:
-            raise AttributeError("__signature__")
-        owner.model_rebuild()
-        return inspect.signature(owner)
+if TYPE_CHECKING:
+    # They know of what it does for them only by this name.
+    from pydantic._internal._model_construction import ModelMetaclass as _ConfClass
+else:
+
+    class _ConfClass(type(BaseModel)):
+        """Keeps the signature short: pydantic's spells out every validator."""
+
+        __signature__ = property(_signature_of, lambda cls, signature: None)
 
 
-class Conf(BaseModel):
+class Conf(BaseModel, metaclass=_ConfClass):
     """A frozen value: unknown keys and wrong types are refused when it is made."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True
     )
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__signature__ = _Signature()  # type: ignore[assignment]
 
     def __init__(self, /, **data: Any) -> None:
         try:
@@ -69,6 +82,16 @@ class Conf(BaseModel):
             return data
         data.pop("type", None)
         return {"type": getattr(self, "type"), **data}  # noqa: B009
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        """Yield what was said, without what has its default."""
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            is_default = not field.is_required() and value == field.get_default(
+                call_default_factory=True
+            )
+            if name != "type" and not is_default:
+                yield name, value
 
     def replaced(self: C, **changes: Any) -> C:
         """Return a copy with some options changed, checked like a new one."""

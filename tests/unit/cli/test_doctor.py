@@ -5,6 +5,7 @@ import json
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from daskdl.cli import checkup, warming
 from daskdl.cli.checkup import Finding
@@ -61,7 +62,7 @@ def test_json_is_one_line(doctor):
 def test_every_dependency_is_looked_at(doctor):
     found = {finding.what for finding in checkup.check_here()}
     needed = {
-        text.partition(">")[0]
+        Requirement(text).name
         for text in importlib.metadata.requires("daskdl")
         if ";" not in text
     }
