@@ -27,6 +27,8 @@ from daskdl.errors import StepTimeoutError
 from daskdl.nn.network import Network
 
 POLL_S = 0.05
+# Of our own gradients: on fewer cores than workers, one round takes that many.
+KEEP_UP_GRADIENTS = 4
 # However long a minibatch takes, a stop must be heard.
 KEEP_UP_S = 1.0
 
@@ -204,11 +206,12 @@ class GradientSharingExchange(ClusterExchange):
         self._settled_s = time.monotonic()
 
     def _let_peers_keep_up(self, took_s: float) -> None:
-        """Wait for peers that are a little behind, no longer than our gradient took.
+        """Wait for peers that are a little behind, as long as some gradients take.
 
         Replicas that see each other late learn worse; see design 0012.
         """
-        deadline = time.monotonic() + min(took_s, KEEP_UP_S)
+        patience_s = min(KEEP_UP_GRADIENTS * took_s, KEEP_UP_S)
+        deadline = time.monotonic() + patience_s
         while self._peer.is_waited_for(self._trained + 1):
             event = self._topic.get(max(deadline - time.monotonic(), 0))
             if event is None:
