@@ -87,6 +87,10 @@ class TablePartition(Partition):
     first_row: int = 0
     class_names: tuple[str, ...] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # They are asked for where the source is opened, and may be thousands.
+        return {**self.__dict__, "class_names": None}
+
     def load(self) -> DataSet | MultiDataSet:
         """Read the file and make examples of its rows, in stored order.
 
