@@ -8,11 +8,18 @@ from typing import Any
 from daskdl.data.fingerprint import tail_of
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import (
+    ExampleColumns,
+    check_exist,
+    check_types,
+    resolve_columns,
+)
+from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.look import Look, type_in_words
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
-__all__ = ["Footer", "look_at_footers", "read_footers"]
+__all__ = ["Footer", "look_at_footers", "read_footers", "settled_columns"]
 
 # They take a round trip each and no computing.
 _AT_ONCE = 8
@@ -78,6 +85,23 @@ def read_footers(
         part.with_tail(tail) for part, (_, tail) in zip(parts, found, strict=True)
     ]
     return [footer for footer, _ in found], tailed
+
+
+def settled_columns(
+    parts: Sequence[Part], footers: Sequence[Footer], options: SourceOptions
+) -> ExampleColumns:
+    """Return which columns become what, having held all files against them.
+
+    Raises
+    ------
+    ColumnError
+        If a file lacks a column, or it has a type that cannot be used.
+    """
+    columns = resolve_columns(options, footers[0].types, parts[0])
+    for part, footer in zip(parts, footers, strict=True):
+        check_exist(columns.all(), [*footer.types, *part.types], part.url)
+        check_types(columns, footer.types, part.url)
+    return with_key_type(columns, parts, [footer.types for footer in footers])
 
 
 def look_at_footers(footers: Sequence[Footer]) -> Look:

@@ -10,10 +10,13 @@ import pyarrow.orc as orc
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader
-from daskdl_bridge.readers.footers import Footer, look_at_footers, read_footers
-from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.footers import (
+    Footer,
+    look_at_footers,
+    read_footers,
+    settled_columns,
+)
 from daskdl_bridge.readers.look import Look
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
@@ -57,13 +60,10 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If a file is cut short or damaged, as far as its footer tells.
     """
     footers, parts = read_footers(parts, options, "ORC", _footer)
-    columns = resolve_columns(options, footers[0].types, parts[0])
-    partitions = []
     for part, footer in zip(parts, footers, strict=True):
-        check_exist(columns.all(), [*footer.types, *part.types], part.url)
-        check_types(columns, footer.types, part.url)
-        _check_key(columns.key, footer.types, part.url)
-    columns = with_key_type(columns, parts, [footer.types for footer in footers])
+        _check_key(options.key, footer.types, part.url)
+    columns = settled_columns(parts, footers, options)
+    partitions = []
     for part, footer in zip(parts, footers, strict=True):
         partitions.append(
             TablePartition(

@@ -9,10 +9,15 @@ import pyarrow.parquet as pq
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.class_names import stored_class_names
-from daskdl_bridge.readers.columns import check_exist, check_types, resolve_columns
+from daskdl_bridge.readers.columns import check_exist
 from daskdl_bridge.readers.examples import TablePartition, TableReader
-from daskdl_bridge.readers.footers import Footer, look_at_footers, read_footers
-from daskdl_bridge.readers.keys import as_instants, with_key_type
+from daskdl_bridge.readers.footers import (
+    Footer,
+    look_at_footers,
+    read_footers,
+    settled_columns,
+)
+from daskdl_bridge.readers.keys import as_instants
 from daskdl_bridge.readers.look import Look
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
@@ -80,11 +85,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
         If a file is cut short or damaged, as far as its footer tells.
     """
     footers, parts = read_footers(parts, options, "Parquet", _footer)
-    columns = resolve_columns(options, footers[0].types, parts[0])
-    for part, footer in zip(parts, footers, strict=True):
-        check_exist(columns.all(), [*footer.types, *part.types], part.url)
-        check_types(columns, footer.types, part.url)
-    columns = with_key_type(columns, parts, [footer.types for footer in footers])
+    columns = settled_columns(parts, footers, options)
     partitions = []
     for part, footer in zip(parts, footers, strict=True):
         names = stored_class_names(footer.metadata.metadata, options)
