@@ -66,6 +66,11 @@ def check_index(who: str, option: str, value: Any, size: int) -> int:
     )
 
 
+def indexed(name: str, index: int, count: int) -> str:
+    """Return what messages call one of several arrays: ``labels``, or ``labels[1]``."""
+    return name if count == 1 else f"{name}[{index}]"
+
+
 def check_type(who: str, option: str, value: Any, *kinds: type) -> None:
     """Refuse a value that is of none of these types."""
     if not isinstance(value, kinds):

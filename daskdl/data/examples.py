@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from daskdl.data.finite import first_not_finite, refused_number
+from daskdl.data.finite import first_not_finite, first_place, refused_number
 from daskdl.errors import ColumnError, DataError
 
 __all__ = ["checked_features", "checked_mask", "first_bad_row"]
@@ -106,9 +106,8 @@ def checked_mask(
     mask = checked_features(
         values, name=name, column=column, dtype=dtype, first_row=first_row
     )
-    others = ~np.isin(mask, (0, 1))
-    if others.any():
-        place = tuple(int(axis[0]) for axis in np.nonzero(others))
+    place = first_place(~np.isin(mask, (0, 1)))
+    if place is not None:
         raise DataError(
             f"{name}: mask column {column!r} must hold only 0 and 1, got "
             f"{mask[place]!s} in row {first_row + place[0]}."
@@ -136,11 +135,11 @@ def first_bad_row(
         place = first_not_finite(values, dtype)
     else:
         is_good = np.frompyfunc(_is_finite_number, 1, 1)(values).astype(bool)
-        place = next(zip(*np.nonzero(~is_good), strict=True), None)
+        place = first_place(~is_good)
     if place is None:
         return None
     value = values[place]
-    return int(place[0]), value.item() if isinstance(value, np.generic) else value
+    return place[0], value.item() if isinstance(value, np.generic) else value
 
 
 def _long_axes(shape: tuple[int, ...]) -> list[int]:

@@ -11,7 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from daskdl.errors import DataError
 
-__all__ = ["are_finite", "check_finite", "first_not_finite", "refused_number"]
+__all__ = ["are_finite", "check_finite", "first_not_finite", "first_place"]
+__all__ += ["refused_number"]
 
 
 def are_finite(values: NDArray[Any], dtype: DTypeLike | None = None) -> bool:
@@ -83,9 +84,14 @@ def first_not_finite(
     is_bad = ~np.isfinite(cast)
     if counts is not None:
         is_bad &= counts
-    if not is_bad.any():
+    return first_place(is_bad)
+
+
+def first_place(flags: NDArray[np.bool_]) -> tuple[int, ...] | None:
+    """Return the index of the first flag that is set; None if none is."""
+    if not flags.any():
         return None
-    return tuple(map(int, np.unravel_index(int(is_bad.argmax()), values.shape)))
+    return tuple(map(int, np.unravel_index(int(flags.argmax()), flags.shape)))
 
 
 def refused_number(value: Any, dtype: DTypeLike | None = None) -> str:

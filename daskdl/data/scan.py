@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from daskdl.checks import indexed
 from daskdl.data.finite import check_finite
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition
@@ -153,8 +154,7 @@ def _finite(name: str, examples: MultiDataSet) -> MultiDataSet:
     for group, arrays in groups.items():
         for index, array in enumerate(arrays):
             if array is not None:
-                what = group if len(arrays) == 1 else f"{group}[{index}]"
-                check_finite(name, what, array)
+                check_finite(name, indexed(group, index, len(arrays)), array)
     return examples
 
 

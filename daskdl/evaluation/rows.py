@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
-from daskdl.data.finite import check_finite
+from daskdl.data.finite import check_finite, first_place
 from daskdl.data.masked_arrays import without_mask
 from daskdl.errors import DataError, ShapeError
 
@@ -103,8 +103,8 @@ def as_probabilities(
     outside = (predictions < -margin) | (predictions > 1 + margin)
     if kept is not None:
         outside &= kept
-    if outside.any():
-        row, column = (int(index[0]) for index in np.nonzero(outside))
+    if (place := first_place(outside)) is not None:
+        row, column = place
         raise DataError(
             f"{who}: predictions must be probabilities from 0 to 1, got "
             f"{int(outside.sum())} outside, the first {predictions[row, column]:.6g} "
@@ -157,8 +157,8 @@ def _check_numbers(
     wrong = np.isnan(rows)
     if output_mask is not None:
         wrong &= output_mask
-    if wrong.any():
-        row, column = (int(index[0]) for index in np.nonzero(wrong))
+    if (place := first_place(wrong)) is not None:
+        row, column = place
         raise DataError(
             f"{who}: {name} must be numbers, got {int(wrong.sum())} NaN, the first in "
             f"row {row} of those that count, column {column}."

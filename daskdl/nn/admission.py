@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from daskdl.checks import indexed
 from daskdl.data.finite import check_finite
 from daskdl.data.labels import check_classes
 from daskdl.data.multi_dataset import MultiDataSet
@@ -114,12 +115,11 @@ class Admission:
         for what, port, array, mask in _named(
             "labels", self.labels, arrays.labels, arrays.labels_masks
         ):
-            numbers = _class_numbers(port, array)
-            brought = _brought(port, array) if numbers is None else numbers
+            brought, n_classes = _brought_labels(port, array)
             counts = counted(port.type, brought, mask)
             check_finite(who, what, brought, dtype=self.dtype, counts=counts)
-            if numbers is not None and port.classes is not None:
-                check_classes(f"{who}: {what}", numbers, port.classes, counts=counts)
+            if n_classes is not None:
+                check_classes(f"{who}: {what}", brought, n_classes, counts=counts)
 
     def check_labels(self, who: str, arrays: Arrays) -> None:
         """Refuse what the losses do not take as labels, but for what masks drop.
@@ -139,11 +139,12 @@ class Admission:
         for what, port, array, mask in _named(
             "labels", self.labels, arrays.labels, arrays.labels_masks
         ):
-            if port.rule is None or _class_numbers(port, array) is not None:
+            if port.rule is None:
                 continue
-            brought = _brought(port, array)
-            counts = counted(port.type, brought, mask)
-            port.rule.check(f"{who}: {what}", brought, counts)
+            brought, n_classes = _brought_labels(port, array)
+            if n_classes is None:
+                counts = counted(port.type, brought, mask)
+                port.rule.check(f"{who}: {what}", brought, counts)
 
     def check_masks(self, who: str, arrays: Arrays) -> None:
         """Refuse masks that are not finite; parameters as of :meth:`check_numbers`."""
@@ -244,20 +245,26 @@ def _brought(port: Port, array: Any, mask: Any = None) -> Any:
 
 
 def _labels(port: Port, array: Any, mask: Any, *, dtype: Any) -> Any:
-    numbers = _class_numbers(port, array)
-    if numbers is None or port.classes is None:
-        return _brought(port, array)
-    return _one_hot(port, port.classes, numbers, mask, dtype)
+    brought, n_classes = _brought_labels(port, array)
+    if n_classes is None:
+        return brought
+    return _one_hot(port, n_classes, brought, mask, dtype)
 
 
-def _class_numbers(port: Port, array: Any) -> Any:
-    """Return numbers of classes that stand for rows of 0 and 1; None if none do."""
+def _brought_labels(port: Port, array: Any) -> tuple[Any, int | None]:
+    """Return labels with the axes that were left out.
+
+    And how many classes there are, if they are numbers that stand for rows of 0 and 1.
+    """
+    brought = _brought(port, array)
     # What has the right shape is what the layer wants, numbers of classes or not.
-    if port.classes is None or fits(port.type.border_shape, _brought(port, array)):
-        return None
+    if port.classes is None or fits(port.type.border_shape, brought):
+        return brought, None
     numbers_port = replace(port, type=_numbers_type(port))
     numbers = _brought(numbers_port, array)
-    return numbers if fits(numbers_port.type.border_shape, numbers) else None
+    if fits(numbers_port.type.border_shape, numbers):
+        return numbers, port.classes
+    return brought, None
 
 
 def _one_hot(port: Port, n_classes: int, numbers: Any, mask: Any, dtype: Any) -> Any:
@@ -274,7 +281,7 @@ def _named(
     """Yield each array with what messages call it."""
     # Another number of arrays is refused where all are held against the ports.
     for index, each in enumerate(zip(ports, arrays, masks, strict=False)):
-        yield group if len(arrays) == 1 else f"{group}[{index}]", *each
+        yield indexed(group, index, len(arrays)), *each
 
 
 def _numbers_type(port: Port) -> InputType:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
-from daskdl.checks import check_type
+from daskdl.checks import check_type, indexed
 from daskdl.data.normalizers.learned import LearnedNormalizer
 from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.errors import OptionError
@@ -84,7 +84,7 @@ def changed_classes(normalizer: Normalizer | None, labels: Sequence[Port]) -> st
             continue
         is_fine = rule.loss == "xent" and not learns
         if normalizer.changes_labels(index) and not is_fine:
-            which = "labels" if len(labels) == 1 else f"labels[{index}]"
+            which = indexed("labels", index, len(labels))
             return f"{which} of the loss {rule.loss!r}"
     return ""
 

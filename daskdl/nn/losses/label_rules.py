@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from daskdl.data.finite import first_place
 from daskdl.errors import DataError
 
 __all__ = ["RULES", "LabelRule", "label_rule"]
@@ -62,13 +63,13 @@ class LabelRule:
         is_label: NDArray[np.bool_] = self.holds(labels)
         if counts is not None:
             is_label = is_label | ~counts
-        if is_label.all():
+        place = first_place(~is_label)
+        if place is None:
             return
-        place = np.unravel_index(int(is_label.argmin()), is_label.shape)
         advice = f" {self.advice}" if self.advice else ""
         raise DataError(
             f"{what} of the loss {self.loss!r} must {self.must}, got "
-            f"{labels[place].item()!r} in row {int(place[0])}.{advice}"
+            f"{labels[place].item()!r} in row {place[0]}.{advice}"
         )
 
 
