@@ -1,6 +1,7 @@
 """Whatever cannot be trained is refused before anything is."""
 
 import json
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.image import ImagePreProcessingScaler
 from daskdl.data.normalizers.min_max import NormalizerMinMaxScaler
 from daskdl.data.normalizers.standardize import NormalizerStandardize
-from daskdl.data.sources.source import Source, SourceOptions
+from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import MultiLayerConfiguration, configuration_from_dict
@@ -302,6 +303,15 @@ def test_two_numberings_of_the_same_classes_are_refused(network, tmp_path):
     prepare(network, one, batch_size=2)
     with pytest.raises(DataError, match="class 'dog' must have the number 1, as in"):
         prepare(network, other, batch_size=2)
+
+
+def test_names_of_classes_do_not_travel_with_partitions(tmp_path):
+    source = open_source(indexed(tmp_path / "x.parquet", ["cat", "dog", "emu"]))
+    (partition,) = source.partitions
+    assert partition.class_names == source.class_names == ("cat", "dog", "emu")
+    travelled = pickle.loads(pickle.dumps(partition))
+    assert travelled.class_names is None
+    assert travelled.load().num_examples == 2
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"fields": 3}', '{"fields": [{}]}'])
