@@ -12,6 +12,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.nd4j import read_array
 from daskdl.formats.dl4j.parameters import from_dl4j, to_dl4j
 from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.dialects import DL4J
 
 
 def zipped_array(path, entry):
@@ -64,7 +65,7 @@ class Golden:
         is_double = self.precision == "double"
         path = self.folder / f"{self.name}{'_double' if is_double else ''}.zip"
         dtype = "float64" if is_double else "float32"
-        self.network = MultiLayerNetwork(self.conf.replaced(dtype=dtype))
+        self.network = MultiLayerNetwork(self.conf.replaced(dtype=dtype, dialect=DL4J))
         flat = zipped_array(path, "coefficients.bin")
         if flat is not None:
             set_params(self.network, flat)
@@ -111,7 +112,9 @@ class Replay:
 
     def __post_init__(self):
         self.expected = arrays(self.folder / f"{self.name}.npz")
-        self.network = MultiLayerNetwork(self.conf.replaced(dtype=self.dtype))
+        self.network = MultiLayerNetwork(
+            self.conf.replaced(dtype=self.dtype, dialect=DL4J)
+        )
         first = self.expected["params_init"].ravel()
         set_params(self.network, first)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.dialects import DL4J
 from tests.golden.convolution_cases import MODELS, TRAINING
 from tests.golden.networks import Golden, Replay, arrays, deviation
 
@@ -53,7 +54,7 @@ def test_score_of_each_example(golden, name):
 @pytest.mark.parametrize("name", WRONG_SIZE)
 def test_what_dl4j_cannot_compute_is_computed(golden, name):
     expected = arrays(golden / "models" / f"{name}.npz", "double.")
-    network = MultiLayerNetwork(MODELS[name].replaced(dtype="float64"))
+    network = MultiLayerNetwork(MODELS[name].replaced(dtype="float64", dialect=DL4J))
     output = network.output(expected["x0"])
     np.testing.assert_allclose(output.sum(axis=1), 1, rtol=1e-12)
 

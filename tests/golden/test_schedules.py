@@ -3,6 +3,7 @@
 import pytest
 
 from daskdl.nn.conf.schedules import value_at
+from tests.dialects import in_dl4j
 from tests.unit.conf.schedule_cases import IDS, SCHEDULES, VALUES, table
 
 TOLERANCE = 1e-12  # the manifest's
@@ -17,5 +18,6 @@ def test_every_schedule_of_the_manifest_is_tried(golden):
 @pytest.mark.parametrize(("index", "schedule"), list(enumerate(SCHEDULES)), ids=IDS)
 def test_values_over_forty_iterations(golden, index, schedule):
     expected = table(golden / "math" / "schedules.json")[index][VALUES]
-    values = [value_at(schedule, i, i // 6) for i in range(40)]
+    given = in_dl4j(schedule)
+    values = [value_at(given, i, i // 6) for i in range(40)]
     assert values == pytest.approx(expected, rel=TOLERANCE, abs=0)

@@ -4,18 +4,28 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from daskdl.dialects import EXACT, Quirks, quirks_of
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.constraints import Constraints
 from daskdl.nn.conf.dropouts import AnyDropout
 from daskdl.nn.conf.layer import refuse_two_dropouts
 from daskdl.nn.conf.names import (
     BackpropTypeName,
+    DialectName,
     GradientNormalizationName,
     OptimizationAlgoName,
 )
 from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
 from daskdl.nn.conf.updaters import AnyUpdater, Sgd
-from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real, Whole
+from daskdl.nn.conf.values import (
+    Conf,
+    Count,
+    Positive,
+    Probability,
+    Real,
+    Whole,
+    with_quirks,
+)
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
 
@@ -25,6 +35,10 @@ class NetworkConf(Conf):
 
     Parameters
     ----------
+    dialect : str
+        ``"exact"`` computes what formulas and documentation say. Networks from DL4J's
+        files have ``"dl4j-1.0.0-M2.1"``, which computes what DL4J does; see
+        ``docs/dl4j-quirks.md``.
     seed : int
         Of initial weights and dropout.
     dtype : {"float32", "float64"}
@@ -52,6 +66,7 @@ dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
         `activation` does not reach LSTM and output layers, which have their own.
     """
 
+    dialect: DialectName = EXACT
     seed: Whole = 12345
     dtype: Literal["float32", "float64"] = "float32"
     mini_batch: bool = True
@@ -87,4 +102,13 @@ dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
 
     def defaults(self) -> dict[str, Any]:
         """Return what layers take over for the options that they leave open."""
-        return {option: getattr(self, option) for option in NetworkConf.model_fields}
+        quirks = self.quirks_of_dialect
+        return {
+            option: with_quirks(getattr(self, option), quirks)
+            for option in NetworkConf.model_fields
+        }
+
+    @property
+    def quirks_of_dialect(self) -> Quirks:
+        """What is computed otherwise than formulas say; nothing in ``exact``."""
+        return quirks_of(self.dialect)

@@ -2,8 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
+from daskdl.dialects import known_dialects
+from daskdl.nn.conf.errors import PathError, one_of
 from daskdl.nn.conf.values import canonical
 
 ActivationLiteral = Literal[
@@ -91,3 +93,13 @@ BackpropTypeLiteral = Literal["standard", "truncated_bptt"]
 BackpropTypeName = Annotated[
     BackpropTypeLiteral, BeforeValidator(canonical(BackpropTypeLiteral))
 ]
+
+
+def _installed_dialect(name: str) -> str:
+    known = known_dialects()
+    if name not in known:
+        raise PathError(one_of(known, name))
+    return name
+
+
+DialectName = Annotated[str, AfterValidator(_installed_dialect)]

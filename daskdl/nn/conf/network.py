@@ -12,7 +12,7 @@ from daskdl.nn.conf.input_type import AnyInputType
 from daskdl.nn.conf.kinds import LAYER_KINDS, PREPROCESSOR_KINDS, VERTEX_KINDS, AnyOf
 from daskdl.nn.conf.layer import LayerConf, Names
 from daskdl.nn.conf.topology import Node, graph, sequence
-from daskdl.nn.conf.values import validated
+from daskdl.nn.conf.values import validated, with_quirks
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.yaml import dump_yaml, load_yaml
 from daskdl.nn.layers.table import LAYERS
@@ -147,7 +147,8 @@ class MultiLayerConfiguration(_Exchanged):
 
     def nodes(self) -> list[Node]:
         """Return the layers with their names, types and inferred options."""
-        return sequence(self, self.layers, self.input)
+        layers = with_quirks(self.layers, self.quirks_of_dialect)
+        return sequence(self, layers, self.input)
 
 
 class ComputationGraphConfiguration(_Exchanged):
@@ -193,7 +194,27 @@ class ComputationGraphConfiguration(_Exchanged):
 
     def nodes(self) -> list[Node]:
         """Return layers and vertices in the order in which they are computed."""
-        return graph(self, self.inputs, self.vertices, self.outputs, self.order)
+        quirks = self.quirks_of_dialect
+        vertices = {
+            name: with_quirks(conf, quirks) for name, conf in self.vertices.items()
+        }
+        return graph(self, self.inputs, vertices, self.outputs, self.order)
+
+
+def resolved(
+    conf: MultiLayerConfiguration | ComputationGraphConfiguration,
+) -> dict[str, Any]:
+    """Return a configuration as plain values, with nothing left open.
+
+    Below ``nodes`` is a mapping for each layer and vertex.
+    """
+    whole = {
+        option: value
+        for option, value in conf.to_dict().items()
+        if option in NetworkConf.model_fields
+    }
+    whole["nodes"] = [node.conf.model_dump(mode="json") for node in conf.nodes()]
+    return whole
 
 
 def _kind(value: Any) -> Literal["layers", "vertices"] | None:

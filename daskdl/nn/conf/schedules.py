@@ -121,7 +121,7 @@ class InverseSchedule(_Counted):
 
 
 class PolySchedule(_Counted):
-    """``initial_value * (1 + i / max_iter)**power``, and 0 from `max_iter` on.
+    """``initial_value * (1 - i / max_iter)**power``, and 0 from `max_iter` on.
 
     Parameters
     ----------
@@ -141,8 +141,9 @@ class PolySchedule(_Counted):
     def _at(self, i: int) -> float:
         if i >= self.max_iter:
             return 0.0
-        # DL4J adds where the literature subtracts: the value grows, and then is 0.
-        return self.initial_value * math.pow(1 + i / self.max_iter, self.power)
+        done = i / self.max_iter
+        left = 1 + done if "poly_grows" in self.quirks else 1 - done
+        return self.initial_value * math.pow(left, self.power)
 
 
 class SigmoidSchedule(_Counted):

@@ -8,7 +8,8 @@ Python's; a boolean is no number. What a value refuses is an
 import inspect
 from collections.abc import Iterator, Mapping
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+from operator import is_ as _is
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args
 
 import numpy as np
 from pydantic import (
@@ -21,6 +22,7 @@ from pydantic import (
     model_serializer,
 )
 
+from daskdl.dialects import Quirks
 from daskdl.nn.conf.errors import got, option_error
 from daskdl.nn.conf.spellings import Taking, normalised, spelled
 
@@ -57,7 +59,16 @@ else:
 
 
 class Conf(BaseModel, metaclass=_ConfClass):
-    """A frozen value: unknown keys and wrong types are refused when it is made."""
+    """A frozen value: unknown keys and wrong types are refused when it is made.
+
+    Attributes
+    ----------
+    quirks : frozenset of str
+        What is computed otherwise than formulas say: nothing, unless the dialect of a
+        network says so. See :func:`with_quirks`.
+    """
+
+    quirks: ClassVar[Quirks] = frozenset()
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True
@@ -96,7 +107,40 @@ class Conf(BaseModel, metaclass=_ConfClass):
     def replaced(self: C, **changes: Any) -> C:
         """Return a copy with some options changed, checked like a new one."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(**{**values, **changes})
+        return with_quirks(type(self)(**{**values, **changes}), self.quirks)
+
+
+V = TypeVar("V")
+
+
+def with_quirks(value: V, quirks: Quirks) -> V:
+    """Return a configuration that has these quirks, with all that is in it.
+
+    Parameters
+    ----------
+    value : Conf, tuple of them, or plain value
+        What holds no configuration comes back as it is.
+    quirks : frozenset of str
+        See :mod:`daskdl.dialects`.
+    """
+    held: Any = value
+    if isinstance(held, tuple):
+        items = tuple(with_quirks(item, quirks) for item in held)
+        return value if all(map(_is, items, held)) else items  # type: ignore[return-value]
+    if not isinstance(held, Conf):
+        return value
+    changes = {}
+    for name in type(held).model_fields:
+        option = getattr(held, name)
+        changed = with_quirks(option, quirks)
+        if changed is not option:
+            changes[name] = changed
+    if not changes and held.quirks == quirks:
+        return value
+    copied: Any = held.model_copy(update=changes)
+    # Beside the options, where neither comparisons nor files look.
+    copied.__dict__["quirks"] = quirks
+    return copied  # type: ignore[no-any-return]
 
 
 def validated(model: type[C], data: Any, who: str) -> C:

@@ -71,7 +71,7 @@ def as_counted(
     ndarray like grad_out
         The very array where nothing is to be done.
     """
-    if not conf.counts_gradient_twice:
+    if "same_diff_gradients_twice" not in conf.quirks or not conf.counts_gradient_twice:
         return grad_out
     # DL4J 1.0.0-M2.1 hands SameDiff the gradient of the output from outside and adds
     # it up twice: all that lies behind, parameters and inputs, gets double gradients.

@@ -18,6 +18,7 @@ from daskdl.nn.conf.schedules import (
     value_at,
 )
 from daskdl.nn.conf.values import Conf
+from tests.dialects import in_dl4j
 from tests.unit.conf.schedule_cases import IDS, SCHEDULES, VALUES, table
 
 DATA = Path(__file__).parents[2] / "data" / "training" / "schedules.json"
@@ -31,7 +32,8 @@ class Holder(Conf):
 
 @pytest.mark.parametrize(("index", "schedule"), list(enumerate(SCHEDULES)), ids=IDS)
 def test_values_are_those_of_dl4j(index, schedule):
-    values = [value_at(schedule, i, i // 6) for i in range(40)]
+    given = in_dl4j(schedule)
+    values = [value_at(given, i, i // 6) for i in range(40)]
     assert values == pytest.approx(table(DATA)[index][VALUES], rel=1e-14, abs=0)
 
 
@@ -83,9 +85,15 @@ def test_a_ramp_leads_up_to_a_plain_number_too():
     assert [value_at(schedule, i, 0) for i in (0, 1, 3, 9)] == [0.125, 0.25, 0.5, 0.5]
 
 
-def test_poly_grows_and_then_is_zero():
-    """DL4J adds where the literature subtracts."""
-    schedule = PolySchedule(initial_value=1, power=1, max_iter=4)
+POLY = PolySchedule(initial_value=1, power=1, max_iter=4)
+
+
+def test_poly_falls_to_zero():
+    assert [value_at(POLY, i, 0) for i in (0, 2, 3, 4)] == [1.0, 0.5, 0.25, 0.0]
+
+
+def test_poly_grows_in_dl4j_and_then_is_zero():
+    schedule = in_dl4j(POLY)
     assert [value_at(schedule, i, 0) for i in (0, 2, 3, 4)] == [1.0, 1.5, 1.75, 0.0]
 
 

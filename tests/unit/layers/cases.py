@@ -5,7 +5,9 @@ import numpy as np
 import daskdl as conf
 from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
+from daskdl.dialects import EXACT, quirks_of
 from daskdl.nn.conf.defaults import NetworkConf
+from daskdl.nn.conf.values import with_quirks
 from daskdl.nn.layers.stage import Stage
 from tests.unit.layers.case import IMAGES, ROWS, SERIES, Case
 from tests.unit.layers.cases_attention import ATTENTION_CASES
@@ -123,10 +125,11 @@ OWN = object()
 class Alone:
     """A layer with parameters, gradients and a workspace of its own."""
 
-    def __init__(self, name, *, dtype="f8", workspace=None):
+    def __init__(self, name, *, dtype="f8", workspace=None, dialect=EXACT):
         self.case = CASES[name]
-        defaults = NetworkConf(activation="tanh").defaults()
-        resolved = self.case.conf.filled(defaults, self.case.input_type, "me")
+        defaults = NetworkConf(activation="tanh", dialect=dialect).defaults()
+        conf = with_quirks(self.case.conf, quirks_of(dialect))
+        resolved = conf.filled(defaults, self.case.input_type, "me")
         self.workspace = workspace or Workspace()
         self.stage = Stage(resolved, self.case.input_type, "me", self.workspace)
         self.layer = self.stage.layer
@@ -138,8 +141,6 @@ class Alone:
         )
         self.layer.initialize(np.random.default_rng(3))
         self.dtype = dtype
-        # DL4J counts the gradients of some layers twice.
-        self.gradient_factor = 2 if resolved.counts_gradient_twice else 1
 
     def x(self, rng, batch=3):
         shape = [

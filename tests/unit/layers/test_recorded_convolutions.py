@@ -13,6 +13,7 @@ import pytest
 import daskdl as dl
 from daskdl.formats.dl4j.parameters import from_dl4j, to_dl4j
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
+from tests.dialects import DL4J
 
 PATH = Path(__file__).parents[2] / "data" / "convolution" / "recorded.npz"
 SERIES = Recurrent(size=3, time_steps=8)
@@ -24,7 +25,12 @@ VOLUMES = Convolutional3D(depth=4, height=5, width=4, channels=2)
 
 def network(input_type, *layers, **options):
     conf = dl.MultiLayerConfiguration(
-        input=input_type, layers=layers, activation="tanh", dtype="float64", **options
+        input=input_type,
+        layers=layers,
+        activation="tanh",
+        dtype="float64",
+        dialect=DL4J,
+        **options,
     )
     return dl.MultiLayerNetwork(conf)
 

@@ -142,9 +142,6 @@ class Alone:
             self.layout.views(self.params), self.layout.views(self.gradients)
         )
         self.vertex.initialize(np.random.default_rng(3))
-        # DL4J counts the gradients of some vertices twice, also inside another one.
-        held = getattr(filled, "vertex", None)
-        self.gradient_factor = 2 if held and held.counts_gradient_twice else 1
 
     def inputs(self, rng, batch=2, dtype="f8"):
         return [

@@ -21,6 +21,8 @@ from daskdl import (
     StackVertex,
     UnstackVertex,
 )
+from daskdl.dialects import EXACT
+from tests.dialects import DL4J
 from tests.gradients import check_gradient
 
 TWO = {"a": FeedForward(size=4), "b": FeedForward(size=4)}
@@ -140,7 +142,7 @@ def test_parameters_lie_in_the_order_that_is_given():
     assert next(iter(ordered.param_table())) == "e_W"
 
 
-def attention(**options):
+def attention(dialect=EXACT, **options):
     vertices = {
         "att": AttentionVertex(
             n_out=4, n_heads=2, project_input=True, inputs=["q", "k", "k"], **options
@@ -148,7 +150,7 @@ def attention(**options):
         "pool": GlobalPooling(pooling_type="avg", inputs="att"),
         "out": out("pool"),
     }
-    return graph(vertices, inputs=SERIES)
+    return graph(vertices, inputs=SERIES, dialect=dialect)
 
 
 def test_nothing_in_front_of_a_frozen_layer_learns(rng):
@@ -175,9 +177,9 @@ def series(rng, n=3):
     return MultiDataSet(features, [np.eye(2)[[0, 1, 0]]], masks, None)
 
 
-def test_the_gradient_behind_attention_counts_twice(rng):
-    """As DL4J counts it; that of the layers above counts once."""
-    network = attention()
+def test_the_gradient_behind_attention_counts_twice_in_dl4j(rng):
+    """That of the layers above counts once."""
+    network = attention(DL4J)
     batch = series(rng)
     network.compute_gradients(batch)
     gradient = network.gradients.copy()

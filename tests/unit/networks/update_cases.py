@@ -4,9 +4,10 @@ What is written here is what was asked of DL4J's builder, except where it forget
 something or counts it twice.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from daskdl.dialects import Quirks, quirks_of
 from daskdl.nn.conf.constraints import (
     MaxNormConstraint,
     MinMaxNormConstraint,
@@ -37,11 +38,14 @@ from daskdl.nn.conf.updaters import (
     RmsProp,
     Sgd,
 )
+from tests.dialects import DL4J, in_dl4j
+
+QUIRKS = quirks_of(DL4J)
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a layer is told of its training."""
+    """What a layer is told of its training, computed as DL4J does."""
 
     updater: Any = field(default_factory=Sgd)
     bias_updater: Any = None
@@ -54,6 +58,12 @@ class Options:
     constraints: tuple[Any, ...] = ()
     gradient_normalization: str = "none"
     gradient_normalization_threshold: float = 1.0
+    quirks: Quirks = QUIRKS
+
+    def __post_init__(self):
+        for option in fields(self):
+            value = in_dl4j(getattr(self, option.name))
+            object.__setattr__(self, option.name, value)
 
 
 @dataclass(frozen=True)

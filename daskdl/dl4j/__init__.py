@@ -1,0 +1,1 @@
+"""What is Deeplearning4j's."""

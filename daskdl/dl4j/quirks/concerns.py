@@ -1,0 +1,69 @@
+"""Which networks a quirk concerns, asked of a configuration as plain values."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+Concerns: TypeAlias = Callable[[Mapping[str, Any]], bool]
+
+
+def kinds(*types: str) -> Concerns:
+    """Return whether a layer or vertex is of one of these types, wrapped ones too."""
+    return said("type", *types)
+
+
+def said(option: str, *values: Any) -> Concerns:
+    """Return whether an option has one of these values, anywhere in the network.
+
+    A value with options of its own (an activation, a loss, an updater) goes by its
+    type.
+    """
+
+    def concerns(network: Mapping[str, Any]) -> bool:
+        return any(_named(part[option]) in values for part in _having(option, network))
+
+    return concerns
+
+
+def given(option: str, *, of: tuple[str, ...] = ()) -> Concerns:
+    """Return whether an option is neither None, 0, 1, False nor empty somewhere.
+
+    Parameters
+    ----------
+    option : str
+    of : tuple of str
+        The types that it must stand in; all, if there are none.
+    """
+
+    def concerns(network: Mapping[str, Any]) -> bool:
+        return any(
+            part[option] not in (None, 0, 1, False, [], {}, "", "none")
+            for part in _having(option, network)
+            if not of or part.get("type") in of
+        )
+
+    return concerns
+
+
+def both(*conditions: Concerns) -> Concerns:
+    """Return whether all conditions hold, each somewhere."""
+    return lambda network: all(condition(network) for condition in conditions)
+
+
+def either(*conditions: Concerns) -> Concerns:
+    """Return whether one of the conditions holds."""
+    return lambda network: any(condition(network) for condition in conditions)
+
+
+def _having(option: str, value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every mapping that has an option, at any depth."""
+    if isinstance(value, Mapping):
+        if option in value:
+            yield value
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _having(option, item)
+
+
+def _named(value: Any) -> Any:
+    return value.get("type") if isinstance(value, Mapping) else value
