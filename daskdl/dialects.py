@@ -16,6 +16,8 @@ from daskdl.checks import did_you_mean
 from daskdl.errors import OptionError
 
 EXACT = "exact"
+# What all that reads files of Deeplearning4j sets.
+DL4J = "dl4j-1.0.0-M2.1"
 
 Quirks = frozenset[str]
 

@@ -1,10 +1,9 @@
 """The dialect of DL4J, for tests of what it computes otherwise."""
 
-from daskdl.dialects import quirks_of
-from daskdl.dl4j.quirks import DIALECT
+from daskdl.dialects import DL4J, quirks_of
 from daskdl.nn.conf.values import with_quirks
 
-DL4J = DIALECT
+__all__ = ["DL4J", "in_dl4j"]
 
 
 def in_dl4j(conf):

@@ -43,6 +43,7 @@ def evaluations_for(network: Network[Any]) -> list[Evaluable]:
     """Return the evaluation that the loss asks for, and those that a page draws."""
     first: Any = evaluation_for(network)
     axis, names = first.axis, network.class_names
+    dialect = network.conf.dialect
     n_out, loss = network.output_layer_n_out[0], network.output_losses[0]
     tells_probabilities = (
         loss in _PROBABILITY_LOSSES
@@ -51,9 +52,10 @@ def evaluations_for(network: Network[Any]) -> list[Evaluable]:
     if not tells_probabilities or n_out > _MOST_CLASSES_DRAWN:
         return [first]
     if n_out == 1:
-        return [first, ROC(_ROC_STEPS, axis=axis), EvaluationCalibration(axis=axis)]
+        roc = ROC(_ROC_STEPS, axis=axis, dialect=dialect)
+        return [first, roc, EvaluationCalibration(axis=axis)]
     kind = ROCBinary if is_independent(network) else ROCMultiClass
-    rocs = kind(_ROC_STEPS, labels=names, axis=axis)
+    rocs = kind(_ROC_STEPS, labels=names, axis=axis, dialect=dialect)
     return [first, rocs, EvaluationCalibration(axis=axis)]
 
 

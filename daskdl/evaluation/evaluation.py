@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.checks import check_at_least, check_one_of
+from daskdl.dialects import DL4J, EXACT, quirks_of
 from daskdl.errors import FormatError, OptionError, ShapeError
 from daskdl.evaluation import classification_json
 from daskdl.evaluation.evaluable import Evaluable
@@ -41,7 +42,7 @@ class Evaluation(ConfusionRates, Evaluable):
         Also count how often the true class is among the `top_n` most probable ones.
     binary_positive_class : {0, 1}, optional
         The class that precision, recall and F1 are about when there are two. ``None``
-        averages over both, F1 too, of which DL4J gives that of class 1.
+        averages over both.
     binary_decision_threshold : float, optional
         Probability of class 1 above which it is predicted; for one or two columns.
     cost_array : array-like of shape (n_classes,), optional
@@ -51,6 +52,9 @@ class Evaluation(ConfusionRates, Evaluable):
         Axis of the classes: 1 for DL4J's NCW and NCHW, 2 and 3 for NWC and NHWC.
     max_warning_classes_to_print : int
         :meth:`stats` lists classes left out of an average up to this many.
+    dialect : str
+        ``"exact"``, or ``"dl4j-1.0.0-M2.1"``, which counts as DL4J does and is what its
+        JSON has; see ``docs/dl4j-quirks.md``.
 
     Attributes
     ----------
@@ -74,8 +78,11 @@ class Evaluation(ConfusionRates, Evaluable):
         cost_array: ArrayLike | None = None,
         axis: int = 1,
         max_warning_classes_to_print: int = 16,
+        dialect: str = EXACT,
     ) -> None:
         who = "Evaluation"
+        self.dialect = dialect
+        self._quirks = quirks_of(dialect)
         check_one_of(who, "binary_positive_class", binary_positive_class, (0, 1, None))
         self.top_n = int(check_at_least(who, "top_n", top_n, 1))
         self.axis = int(check_at_least(who, "axis", axis, 1))
@@ -188,6 +195,7 @@ class Evaluation(ConfusionRates, Evaluable):
             cost_array=self.cost_array,
             axis=self.axis,
             max_warning_classes_to_print=self.max_warning_classes_to_print,
+            dialect=self.dialect,
         )
 
     def predictions(
@@ -281,7 +289,7 @@ class Evaluation(ConfusionRates, Evaluable):
         """
         options, confusion, top_n_counts = classification_json.read(text)
         try:
-            evaluation = cls(**options)
+            evaluation = cls(**options, dialect=DL4J)
         except OptionError as error:
             raise FormatError(f"The JSON is no evaluation: {error}") from error
         if confusion.size:

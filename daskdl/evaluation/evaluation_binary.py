@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.checks import check_at_least, check_count, check_index
+from daskdl.dialects import EXACT
 from daskdl.errors import OptionError, ShapeError
 from daskdl.evaluation import binary_json
 from daskdl.evaluation.binary_report import binary_report
@@ -36,6 +37,8 @@ class EvaluationBinary(Evaluable):
         Names of the outputs in :meth:`stats`; their numbers unless given.
     axis : int
         Axis of the outputs: 1 for DL4J's NCW and NCHW, 2 and 3 for NWC and NHWC.
+    dialect : str
+        Of `roc_binary`.
 
     Attributes
     ----------
@@ -59,6 +62,7 @@ class EvaluationBinary(Evaluable):
         decision_threshold: ArrayLike | None = None,
         labels: Sequence[str] | None = None,
         axis: int = 1,
+        dialect: str = EXACT,
     ) -> None:
         who = "EvaluationBinary"
         if n_outputs is not None:
@@ -67,7 +71,9 @@ class EvaluationBinary(Evaluable):
         self.decision_threshold = _check_thresholds(decision_threshold)
         self.labels = list(labels) if labels is not None else None
         self.roc_binary = (
-            None if roc_binary_steps is None else ROCBinary(roc_binary_steps)
+            None
+            if roc_binary_steps is None
+            else ROCBinary(roc_binary_steps, dialect=dialect)
         )
         self._n_outputs_given = n_outputs
         self._counts: NDArray[np.int64] | None = None

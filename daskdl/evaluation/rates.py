@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.checks import check_index, check_one_of
+from daskdl.dialects import Quirks
 from daskdl.errors import OptionError
 from daskdl.evaluation.counts import (
     Averaging,
@@ -38,6 +39,7 @@ class ConfusionRates:
 
     confusion_matrix: NDArray[np.int64]
     binary_positive_class: int | None
+    _quirks: Quirks
 
     @property
     def n_classes(self) -> int:
@@ -94,14 +96,14 @@ class ConfusionRates:
     ) -> float:
         """Return (1 + beta²) P R / (beta² P + R); NaN without data.
 
-        As in DL4J an averaging gives the value of class 1 if there are two classes and
-        one of them is called positive. ``binary_positive_class=None`` averages.
+        In DL4J an averaging gives the value of class 1 if there are two classes and one
+        of them is called positive.
         """
         index, by = self._choose(class_index, averaging)
         if self.num_examples == 0:
             return math.nan
         is_binary = self.n_classes == 2 and self.binary_positive_class is not None
-        if index is None and is_binary:
+        if index is None and is_binary and "binary_f_of_class_one" in self._quirks:
             index, by = 1, "macro"
         rates = self._counts_by(by).f_beta(beta)
         return _value(rates, index, mean_of_known(rates))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.checks import check_at_least
+from daskdl.dialects import DL4J, EXACT, quirks_of
 from daskdl.errors import OptionError, ShapeError
 from daskdl.evaluation import roc_json
 from daskdl.evaluation.curves import Counts, PrecisionRecallCurve, RocCurve, Row
@@ -42,13 +43,16 @@ class ROC(Evaluable):
         areas stay the same.
     axis : int
         Axis of the outputs: 1 for DL4J's NCW and NCHW, 2 and 3 for NWC and NHWC.
+    dialect : str
+        ``"exact"``, or ``"dl4j-1.0.0-M2.1"``, which counts as DL4J does and is what its
+        JSON has; see ``docs/dl4j-quirks.md``.
 
     Notes
     -----
     An example is positive if its label is above 0.5. Probabilities are compared with
-    the thresholds in their own precision. As in DL4J, exact curves have a point an
-    example: where probabilities are equal, the areas depend on the order of the
-    examples, and so on the order of merging; at fixed thresholds they do not.
+    the thresholds in their own precision. Exact curves have a point a probability. In
+    DL4J they have one an example, so that where probabilities are equal the areas
+    depend on the order of the examples, and so on the order of merging.
 
     The JSON of an exact ROC holds its curves. If points were left out of them, its
     examples are lost: read from a file, it can neither go on counting nor be merged
@@ -63,6 +67,7 @@ class ROC(Evaluable):
         *,
         roc_remove_redundant_pts: bool = True,
         axis: int = 1,
+        dialect: str = EXACT,
     ) -> None:
         steps = int(check_at_least("ROC", "threshold_steps", threshold_steps, 0))
         if steps > _MOST_STEPS:
@@ -72,6 +77,8 @@ class ROC(Evaluable):
         self.threshold_steps = steps
         self.roc_remove_redundant_pts = roc_remove_redundant_pts
         self.axis = int(check_at_least("ROC", "axis", axis, 1))
+        self.dialect = dialect
+        self._ties_apart = "roc_point_per_example" in quirks_of(dialect)
         self.count_actual_positive = 0
         self.count_actual_negative = 0
         self._probabilities: list[FloatArray] = []
@@ -181,6 +188,7 @@ class ROC(Evaluable):
             self.threshold_steps,
             roc_remove_redundant_pts=self.roc_remove_redundant_pts,
             axis=self.axis,
+            dialect=self.dialect,
         )
 
     def roc_curve(self) -> RocCurve:
@@ -196,7 +204,9 @@ class ROC(Evaluable):
             return self._curves_read.roc
         if self.is_exact:
             return exact_roc(
-                *self._examples(), remove_redundant=self.roc_remove_redundant_pts
+                *self._examples(),
+                remove_redundant=self.roc_remove_redundant_pts,
+                ties_apart=self._ties_apart,
             )
         return thresholded_roc(
             self._thresholds(),
@@ -219,7 +229,9 @@ class ROC(Evaluable):
             return self._curves_read.precision_recall
         if self.is_exact:
             return exact_precision_recall(
-                *self._examples(), remove_redundant=self.roc_remove_redundant_pts
+                *self._examples(),
+                remove_redundant=self.roc_remove_redundant_pts,
+                ties_apart=self._ties_apart,
             )
         return thresholded_precision_recall(
             self._thresholds(),
@@ -272,12 +284,16 @@ class ROC(Evaluable):
         roc = cls(
             stored.threshold_steps,
             roc_remove_redundant_pts=stored.roc_remove_redundant_pts,
+            dialect=DL4J,
         )
         if stored.true_positives is not None and stored.false_positives is not None:
             roc._true_positives = stored.true_positives
             roc._false_positives = stored.false_positives
         if stored.curves is not None:
-            found = examples_of(stored.curves.precision_recall)
+            found = examples_of(
+                stored.curves.precision_recall,
+                has_all_points=not stored.roc_remove_redundant_pts,
+            )
             if found is None:
                 roc._curves_read = stored.curves
             else:
@@ -338,7 +354,8 @@ def thresholded_note(steps: int) -> str:
 def _thresholds_reached(probability: FloatArray, thresholds: Row) -> NDArray[np.intp]:
     """Return how many thresholds each probability reaches, of shape (rows,)."""
     own = thresholds.astype(probability.dtype)
-    # DL4J predicts nothing positive at threshold 1, not even a probability of 1.
+    # Nothing is predicted positive at threshold 1, not even a probability of 1: a curve
+    # begins where nothing is.
     below_one = own[own < 1]
     return np.searchsorted(below_one, probability, side="right")
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from daskdl.checks import check_at_least, check_index
+from daskdl.dialects import DL4J, EXACT
 from daskdl.errors import FormatError, ShapeError
 from daskdl.evaluation import roc_json
 from daskdl.evaluation.curves import PrecisionRecallCurve, RocCurve
@@ -33,6 +34,8 @@ class ColumnRocs(Evaluable):
         Names of the columns in :meth:`stats`; their numbers unless given.
     axis : int
         Axis of the columns: 1 for DL4J's NCW and NCHW, 2 and 3 for NWC and NHWC.
+    dialect : str
+        See :class:`~daskdl.evaluation.roc.ROC`.
 
     Attributes
     ----------
@@ -49,9 +52,15 @@ class ColumnRocs(Evaluable):
         roc_remove_redundant_pts: bool = True,
         labels: Sequence[str] | None = None,
         axis: int = 1,
+        dialect: str = EXACT,
     ) -> None:
         # A ROC checks its own options.
-        empty = ROC(threshold_steps, roc_remove_redundant_pts=roc_remove_redundant_pts)
+        empty = ROC(
+            threshold_steps,
+            roc_remove_redundant_pts=roc_remove_redundant_pts,
+            dialect=dialect,
+        )
+        self.dialect = dialect
         self.threshold_steps = empty.threshold_steps
         self.roc_remove_redundant_pts = roc_remove_redundant_pts
         self.labels = list(labels) if labels is not None else None
@@ -120,6 +129,7 @@ class ColumnRocs(Evaluable):
             roc_remove_redundant_pts=self.roc_remove_redundant_pts,
             labels=self.labels,
             axis=self.axis,
+            dialect=self.dialect,
         )
 
     def roc(self, column: int) -> ROC:
@@ -179,6 +189,7 @@ class ColumnRocs(Evaluable):
                 ROC(
                     self.threshold_steps,
                     roc_remove_redundant_pts=self.roc_remove_redundant_pts,
+                    dialect=self.dialect,
                 )
                 for _ in range(n_columns)
             ]
@@ -199,6 +210,7 @@ class ColumnRocs(Evaluable):
             roc_remove_redundant_pts=fields.flag("rocRemoveRedundantPts", default=True),
             labels=labels,
             axis=fields.whole("axis", default=1, least=1, most=4),
+            dialect=DL4J,
         )
         underlying = fields.children("underlying") or []
         stored = [roc_json.of_fields(entry) for entry in underlying]

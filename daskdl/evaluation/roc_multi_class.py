@@ -26,6 +26,8 @@ class ROCMultiClass(ColumnRocs):
         Names of the classes in :meth:`stats`; their numbers unless given.
     axis : int
         Axis of the classes: 1 for DL4J's NCW and NCHW, 2 and 3 for NWC and NHWC.
+    dialect : str
+        See :class:`~daskdl.evaluation.roc.ROC`.
     """
 
     def stats(self) -> str:

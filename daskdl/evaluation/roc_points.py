@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from daskdl.evaluation.curves import Counts, PrecisionRecallCurve, RocCurve, Row
 
 
-def exact_roc(probability: Row, positive: Row, *, remove_redundant: bool) -> RocCurve:
-    """Return a point an example, from the most probable one on.
+def exact_roc(
+    probability: Row, positive: Row, *, remove_redundant: bool, ties_apart: bool
+) -> RocCurve:
+    """Return a point a probability, from the largest one on.
 
     Parameters
     ----------
@@ -23,55 +25,56 @@ def exact_roc(probability: Row, positive: Row, *, remove_redundant: bool) -> Roc
         1.0 for a positive example, 0.0 for a negative one.
     remove_redundant : bool
         Leave out points between two of the same rate.
+    ties_apart : bool
+        Give examples of one probability a point each, in the order in which they came:
+        the area depends on that order.
 
     Returns
     -------
     RocCurve
         With the points (0, 0) at threshold 1 and (1, 1) at threshold 0 at its ends.
-
-    Notes
-    -----
-    Examples of one probability get a point each, in the order in which they came:
-    as in DL4J the area depends on that order.
     """
     order = _descending(probability)
-    hits = np.cumsum(positive[order])
-    misses = np.cumsum(1.0 - positive[order])
-    threshold = np.concatenate([[1.0], probability[order], [0.0]])
+    kept = _last_of_ties(probability[order], ties_apart=ties_apart)
+    hits = np.cumsum(positive[order])[kept]
+    misses = np.cumsum(1.0 - positive[order])[kept]
+    threshold = np.concatenate([[1.0], probability[order][kept], [0.0]])
     fpr = np.concatenate([[0.0], _share(misses, misses[-1]), [1.0]])
     tpr = np.concatenate([[0.0], _share(hits, hits[-1]), [1.0]])
-    kept = _needed(fpr, tpr) if remove_redundant else slice(None)
-    return RocCurve(threshold[kept], fpr[kept], tpr[kept])
+    needed = _needed(fpr, tpr) if remove_redundant else slice(None)
+    return RocCurve(threshold[needed], fpr[needed], tpr[needed])
 
 
 def exact_precision_recall(
-    probability: Row, positive: Row, *, remove_redundant: bool
+    probability: Row, positive: Row, *, remove_redundant: bool, ties_apart: bool
 ) -> PrecisionRecallCurve:
-    """Return a point an example, from the least probable one on.
+    """Return a point a probability, from the least one on.
 
     See :func:`exact_roc`; the ends are precision 1 and recall 0 at threshold 1, and
     the share of positives and recall 1 at threshold 0.
     """
     n = probability.size
     order = _descending(probability)
-    hits = np.cumsum(positive[order])
+    kept = _last_of_ties(probability[order], ties_apart=ties_apart)
+    hits = np.cumsum(positive[order])[kept]
+    ranks = np.arange(1, n + 1)[kept]
     n_positive = int(hits[-1])
-    threshold = np.concatenate([[1.0], probability[order], [0.0]])
-    precision = np.concatenate([[1.0], hits / _ranks(n), [hits[-1] / n]])
+    threshold = np.concatenate([[1.0], probability[order][kept], [0.0]])
+    precision = np.concatenate([[1.0], hits / _ranks(n)[kept], [hits[-1] / n]])
     recall = np.concatenate([[0.0], _share(hits, hits[-1]), [1.0]])
     tp = np.concatenate([[0], hits.astype(np.int64), [n_positive]])
-    fp = np.concatenate([[0], np.arange(1, n + 1), [n]]) - tp
+    fp = np.concatenate([[0], ranks, [n]]) - tp
     fn = n_positive - tp
     rising = slice(None, None, -1)
     precision, recall = precision[rising], recall[rising]
-    kept = _needed(precision, recall) if remove_redundant else slice(None)
+    needed = _needed(precision, recall) if remove_redundant else slice(None)
     return PrecisionRecallCurve(
-        threshold[rising][kept],
-        precision[kept],
-        recall[kept],
-        tp[rising][kept],
-        fp[rising][kept],
-        fn[rising][kept],
+        threshold[rising][needed],
+        precision[needed],
+        recall[needed],
+        tp[rising][needed],
+        fp[rising][needed],
+        fn[rising][needed],
         n,
     )
 
@@ -111,8 +114,17 @@ def thresholded_precision_recall(
     )
 
 
-def examples_of(curve: PrecisionRecallCurve) -> tuple[Row, Row] | None:
+def examples_of(
+    curve: PrecisionRecallCurve, *, has_all_points: bool
+) -> tuple[Row, Row] | None:
     """Return probabilities and classes of an exact curve that kept all its points.
+
+    Parameters
+    ----------
+    curve : PrecisionRecallCurve
+    has_all_points : bool
+        Whether a point of several examples is one of equal probabilities. Else points
+        may have been left out in front of it.
 
     Returns
     -------
@@ -120,16 +132,30 @@ def examples_of(curve: PrecisionRecallCurve) -> tuple[Row, Row] | None:
         As :func:`exact_precision_recall` takes them, or None if points are missing.
     """
     n = curve.total_count
-    if n < 1 or curve.threshold.size != n + 2:
-        return None
     # The ends are no examples.
-    probability = curve.threshold[-2:0:-1].copy()
-    positive = np.diff(curve.tp_count[::-1][:-1]).astype(np.float64)
-    return (probability, positive) if np.isin(positive, (0.0, 1.0)).all() else None
+    probability = curve.threshold[-2:0:-1]
+    n_positive = np.diff(curve.tp_count[::-1][:-1])
+    n_negative = np.diff(curve.fp_count[::-1][:-1])
+    each = n_positive + n_negative
+    if n < 1 or each.sum() != n or min(n_positive.min(), n_negative.min()) < 0:
+        return None
+    if not has_all_points and (each != 1).any():
+        return None
+    classes = np.tile([1.0, 0.0], probability.size)
+    counts = np.stack([n_positive, n_negative], axis=1)
+    return np.repeat(probability, each), np.repeat(classes, counts.ravel())
 
 
 def _descending(probability: Row) -> NDArray[np.intp]:
     return np.argsort(-probability, kind="stable")
+
+
+def _last_of_ties(descending: Row, *, ties_apart: bool) -> slice | NDArray[np.bool_]:
+    """Return which examples end a run of equal probabilities; all, if apart."""
+    if ties_apart:
+        return slice(None)
+    differs: NDArray[np.bool_] = descending[1:] != descending[:-1]
+    return np.append(differs, True)
 
 
 def _share(counts: Row, total: float) -> Row:

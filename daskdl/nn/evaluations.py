@@ -68,7 +68,8 @@ def evaluation_for(
         return RegressionEvaluation(axis=axis)
     if is_independent(network):
         return EvaluationBinary(labels=network.class_names, axis=axis)
-    return Evaluation(labels=network.class_names, axis=axis)
+    dialect = network.conf.dialect
+    return Evaluation(labels=network.class_names, axis=axis, dialect=dialect)
 
 
 def n_classes_of(loss: str, output_type: InputType) -> int | None:

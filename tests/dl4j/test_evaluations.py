@@ -10,6 +10,7 @@ from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
+from tests.dialects import DL4J
 
 N_EXAMPLES = 40
 
@@ -32,23 +33,23 @@ def numbers(rng):
 
 
 EVALUATIONS = {
-    "classes": (Evaluation, classes),
+    "classes": (lambda: Evaluation(dialect=DL4J), classes),
     "classes with names and top 2": (
-        lambda: Evaluation(labels=["a", "b", "c"], top_n=2),
+        lambda: Evaluation(labels=["a", "b", "c"], top_n=2, dialect=DL4J),
         classes,
     ),
-    "costs": (lambda: Evaluation(cost_array=[1.0, 1.5, 2.0]), classes),
+    "costs": (lambda: Evaluation(cost_array=[1.0, 1.5, 2.0], dialect=DL4J), classes),
     "binary": (EvaluationBinary, binary),
     "binary with thresholds": (
         lambda: EvaluationBinary(decision_threshold=[0.3, 0.4, 0.5]),
         binary,
     ),
-    "roc, exact": (ROC, lambda rng: binary(rng, 1)),
-    "roc, thresholds": (lambda: ROC(20), lambda rng: binary(rng, 1)),
-    "roc of columns": (ROCBinary, binary),
-    "roc of columns, thresholds": (lambda: ROCBinary(20), binary),
-    "roc of classes": (ROCMultiClass, classes),
-    "roc of classes, thresholds": (lambda: ROCMultiClass(20), classes),
+    "roc, exact": (lambda: ROC(dialect=DL4J), lambda rng: binary(rng, 1)),
+    "roc, thresholds": (lambda: ROC(20, dialect=DL4J), lambda rng: binary(rng, 1)),
+    "roc of columns": (lambda: ROCBinary(dialect=DL4J), binary),
+    "roc of columns, thresholds": (lambda: ROCBinary(20, dialect=DL4J), binary),
+    "roc of classes": (lambda: ROCMultiClass(dialect=DL4J), classes),
+    "roc of classes, thresholds": (lambda: ROCMultiClass(20, dialect=DL4J), classes),
     "regression": (RegressionEvaluation, numbers),
     "calibration": (EvaluationCalibration, classes),
 }

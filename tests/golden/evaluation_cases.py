@@ -9,54 +9,63 @@ from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
+from tests.dialects import DL4J
 
 _ABC = ["class_A", "class_B", "class_C"]
 _COLUMNS = [f"column_number_{i}" for i in range(3)]
 
 CASES: dict[str, Any] = {
-    "evaluation_multiclass": lambda: Evaluation(),
-    "evaluation_labels_top2": lambda: Evaluation(labels=_ABC, top_n=2),
-    "evaluation_two_classes": lambda: Evaluation(),
-    "evaluation_two_classes_pos0": lambda: Evaluation(2, binary_positive_class=0),
+    "evaluation_multiclass": lambda: Evaluation(dialect=DL4J),
+    "evaluation_labels_top2": lambda: Evaluation(dialect=DL4J, labels=_ABC, top_n=2),
+    "evaluation_two_classes": lambda: Evaluation(dialect=DL4J),
+    "evaluation_two_classes_pos0": lambda: Evaluation(
+        2, dialect=DL4J, binary_positive_class=0
+    ),
     "evaluation_two_classes_threshold": lambda: Evaluation(
-        binary_decision_threshold=0.3
+        dialect=DL4J, binary_decision_threshold=0.3
     ),
-    "evaluation_one_column": lambda: Evaluation(),
+    "evaluation_one_column": lambda: Evaluation(dialect=DL4J),
     "evaluation_one_column_threshold": lambda: Evaluation(
-        binary_decision_threshold=0.7
+        dialect=DL4J, binary_decision_threshold=0.7
     ),
-    "evaluation_cost_array": lambda: Evaluation(cost_array=[1.0, 1.5, 2.0]),
-    "evaluation_never_predicted": lambda: Evaluation(3),
-    "evaluation_mask": lambda: Evaluation(),
-    "evaluation_time_series": lambda: Evaluation(),
-    "evaluation_time_series_mask": lambda: Evaluation(),
-    "evaluation_cnn": lambda: Evaluation(),
-    "evaluation_23_classes": lambda: Evaluation(),
-    "evaluationbinary": lambda: EvaluationBinary(),
+    "evaluation_cost_array": lambda: Evaluation(
+        dialect=DL4J, cost_array=[1.0, 1.5, 2.0]
+    ),
+    "evaluation_never_predicted": lambda: Evaluation(3, dialect=DL4J),
+    "evaluation_mask": lambda: Evaluation(dialect=DL4J),
+    "evaluation_time_series": lambda: Evaluation(dialect=DL4J),
+    "evaluation_time_series_mask": lambda: Evaluation(dialect=DL4J),
+    "evaluation_cnn": lambda: Evaluation(dialect=DL4J),
+    "evaluation_23_classes": lambda: Evaluation(dialect=DL4J),
+    "evaluationbinary": lambda: EvaluationBinary(dialect=DL4J),
     "evaluationbinary_thresholds": lambda: EvaluationBinary(
-        decision_threshold=[0.3, 0.4, 0.5]
+        dialect=DL4J, decision_threshold=[0.3, 0.4, 0.5]
     ),
-    "evaluationbinary_mask": lambda: EvaluationBinary(),
-    "evaluationbinary_roc": lambda: EvaluationBinary(3, roc_binary_steps=10),
+    "evaluationbinary_mask": lambda: EvaluationBinary(dialect=DL4J),
+    "evaluationbinary_roc": lambda: EvaluationBinary(
+        3, dialect=DL4J, roc_binary_steps=10
+    ),
     "evaluationbinary_labels": lambda: EvaluationBinary(
-        labels=["out0", "out1", "out2"]
+        dialect=DL4J, labels=["out0", "out1", "out2"]
     ),
-    "roc_exact": lambda: ROC(),
-    "roc_two_columns_exact": lambda: ROC(),
-    "roc_ties_exact": lambda: ROC(),
-    "rocbinary_exact": lambda: ROCBinary(),
-    "rocmulticlass_exact": lambda: ROCMultiClass(),
-    "roc_steps10": lambda: ROC(10),
-    "roc_two_columns_steps10": lambda: ROC(10),
-    "roc_ties_steps10": lambda: ROC(10),
-    "rocbinary_steps10": lambda: ROCBinary(10),
-    "rocmulticlass_steps10": lambda: ROCMultiClass(10),
-    "roc_steps32": lambda: ROC(32),
-    "roc_two_columns_steps32": lambda: ROC(32),
-    "roc_ties_steps32": lambda: ROC(32),
-    "roc_exact_keep_redundant": lambda: ROC(roc_remove_redundant_pts=False),
-    "rocbinary_mask": lambda: ROCBinary(),
-    "roc_only_positives": lambda: ROC(),
+    "roc_exact": lambda: ROC(dialect=DL4J),
+    "roc_two_columns_exact": lambda: ROC(dialect=DL4J),
+    "roc_ties_exact": lambda: ROC(dialect=DL4J),
+    "rocbinary_exact": lambda: ROCBinary(dialect=DL4J),
+    "rocmulticlass_exact": lambda: ROCMultiClass(dialect=DL4J),
+    "roc_steps10": lambda: ROC(10, dialect=DL4J),
+    "roc_two_columns_steps10": lambda: ROC(10, dialect=DL4J),
+    "roc_ties_steps10": lambda: ROC(10, dialect=DL4J),
+    "rocbinary_steps10": lambda: ROCBinary(10, dialect=DL4J),
+    "rocmulticlass_steps10": lambda: ROCMultiClass(10, dialect=DL4J),
+    "roc_steps32": lambda: ROC(32, dialect=DL4J),
+    "roc_two_columns_steps32": lambda: ROC(32, dialect=DL4J),
+    "roc_ties_steps32": lambda: ROC(32, dialect=DL4J),
+    "roc_exact_keep_redundant": lambda: ROC(
+        dialect=DL4J, roc_remove_redundant_pts=False
+    ),
+    "rocbinary_mask": lambda: ROCBinary(dialect=DL4J),
+    "roc_only_positives": lambda: ROC(dialect=DL4J),
     "regression_float": lambda: RegressionEvaluation(),
     "regression_columns_float": lambda: RegressionEvaluation(3),
     "regression_double": lambda: RegressionEvaluation(),

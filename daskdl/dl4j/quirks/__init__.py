@@ -4,5 +4,3 @@ A row a quirk: name, where, what DL4J does, what ``exact`` does, the test that s
 difference, and which networks are concerned. ``docs/dl4j-quirks.md`` is written from
 these rows.
 """
-
-DIALECT = "dl4j-1.0.0-M2.1"

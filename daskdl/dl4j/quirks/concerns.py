@@ -6,6 +6,11 @@ from typing import Any, TypeAlias
 Concerns: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
 
+def nothing(network: Mapping[str, Any]) -> bool:
+    """Return False: no network is concerned."""
+    return False
+
+
 def kinds(*types: str) -> Concerns:
     """Return whether a layer or vertex is of one of these types, wrapped ones too."""
     return said("type", *types)

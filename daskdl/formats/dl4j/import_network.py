@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from daskdl.dl4j.quirks import DIALECT
+from daskdl.dialects import DL4J
 from daskdl.errors import FormatError
 from daskdl.formats.dl4j.configuration import Counters, read_configuration
 from daskdl.formats.dl4j.data_formats import as_written
@@ -53,7 +53,7 @@ def import_configuration(
                 del part["name"]
     variables = {key: part.pop("variables", None) for key, part in parts.items()}
     try:
-        conf = configuration_from_dict({**mapping, "dialect": DIALECT}, who)
+        conf = configuration_from_dict({**mapping, "dialect": DL4J}, who)
         return _as_written(conf, variables), counters
     except PathError as error:
         raise FormatError(f"{who}: {error}") from None

@@ -7,6 +7,7 @@ import pytest
 
 from daskdl import MultiLayerConfiguration, MultiLayerNetwork, Output
 from daskdl.cli.results import accuracy_of, evaluations_for
+from daskdl.dialects import EXACT
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
 from daskdl.evaluation.regression import RegressionEvaluation
@@ -23,6 +24,7 @@ def network(*outputs, activation="softmax"):
         output_layer_n_out=[n_out for _, n_out in outputs],
         outputs=[Port("", FeedForward(size=n_out)) for _, n_out in outputs],
         class_names=None,
+        conf=SimpleNamespace(dialect=EXACT),
     )
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from daskdl.errors import OptionError
 from daskdl.evaluation.evaluation import Evaluation
+from tests.dialects import DL4J
 
 # Rows actual, columns predicted: class 0 has precision 8 / 12, class 1 has 5 / 7.
 CONFUSION = [[8, 2], [4, 5]]
@@ -63,13 +64,21 @@ def test_what_is_read_averages_too(neither):
 
 @pytest.mark.parametrize("positive", [0, 1])
 @pytest.mark.parametrize("averaging", ["macro", "micro"])
-def test_with_a_positive_class_an_averaged_f_is_that_of_class_1_as_in_dl4j(
+def test_with_a_positive_class_an_averaged_f_is_that_of_class_1_in_dl4j(
     positive, averaging
 ):
-    evaluation = evaluated(binary_positive_class=positive)
+    evaluation = evaluated(binary_positive_class=positive, dialect=DL4J)
     assert evaluation.f1() == pytest.approx(F1[positive])
     assert evaluation.f1(averaging=averaging) == pytest.approx(F1[1])
     assert evaluation.f_beta(2.0, averaging=averaging) == pytest.approx(F2[1])
+
+
+@pytest.mark.parametrize("positive", [0, 1, None])
+@pytest.mark.parametrize("averaging", ["macro", "micro"])
+def test_an_averaged_f_is_averaged_whichever_class_is_positive(positive, averaging):
+    evaluation = evaluated(binary_positive_class=positive)
+    average = evaluated(binary_positive_class=None).f1(averaging=averaging)
+    assert evaluation.f1(averaging=averaging) == average
 
 
 @pytest.mark.parametrize("rate", ["g_measure", "matthews_correlation"])

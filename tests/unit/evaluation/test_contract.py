@@ -16,6 +16,7 @@ from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
+from tests.dialects import DL4J
 
 DATA = Path(__file__).parents[2] / "data" / "eval"
 
@@ -222,10 +223,10 @@ def test_the_report_is_also_its_repr(name, batch):
 @pytest.mark.parametrize(
     ("name", "make"),
     [
-        ("roc_ties_exact", lambda: ROC()),
-        ("roc_steps10", lambda: ROC(10)),
-        ("rocbinary_mask", lambda: ROCBinary()),
-        ("rocmulticlass_steps10", lambda: ROCMultiClass(10)),
+        ("roc_ties_exact", lambda: ROC(dialect=DL4J)),
+        ("roc_steps10", lambda: ROC(10, dialect=DL4J)),
+        ("rocbinary_mask", lambda: ROCBinary(dialect=DL4J)),
+        ("rocmulticlass_steps10", lambda: ROCMultiClass(10, dialect=DL4J)),
         ("evaluationbinary_roc", lambda: EvaluationBinary(3, roc_binary_steps=10)),
         ("calibration_mask", lambda: EvaluationCalibration(10, 10)),
     ],

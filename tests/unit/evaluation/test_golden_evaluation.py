@@ -8,6 +8,7 @@ import pytest
 
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.reader import from_json
+from tests.dialects import DL4J
 
 DATA = Path(__file__).parents[2] / "data" / "eval"
 OPTIONS = {
@@ -41,7 +42,7 @@ def arrays_of(name):
 
 
 def evaluated(name, rows=slice(None)):
-    evaluation = Evaluation(**OPTIONS[name])
+    evaluation = Evaluation(**OPTIONS[name], dialect=DL4J)
     labels, predictions, mask = arrays_of(name)
     mask = None if mask is None else mask[rows]
     evaluation.eval(labels[rows], predictions[rows], mask)

@@ -10,6 +10,7 @@ import pytest
 from daskdl.errors import FormatError, OptionError, ShapeError
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
 from daskdl.evaluation.roc import ROC
+from tests.dialects import DL4J
 
 LABELS = np.array([[1.0], [0.0], [1.0], [0.0]])
 PREDICTIONS = np.array([[0.9], [0.6], [0.5], [0.1]])
@@ -68,10 +69,31 @@ def test_the_second_of_two_columns_is_the_positive_class():
     assert two.to_json() == roc_of().to_json()
 
 
-def test_equal_probabilities_count_in_their_order_as_in_dl4j():
+def test_equal_probabilities_count_in_their_order_in_dl4j():
     labels, half = np.array([[1.0], [0.0]]), np.full((2, 1), 0.5)
-    assert roc_of(labels, half).auc() == 1.0
-    assert roc_of(labels[::-1], half).auc() == 0.0
+    assert roc_of(labels, half, dialect=DL4J).auc() == 1.0
+    assert roc_of(labels[::-1], half, dialect=DL4J).auc() == 0.0
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_ties_count_half(rng, keep):
+    """As in scikit-learn, whatever their order."""
+    labels = rng.integers(0, 2, 200).astype(float)
+    predictions = rng.integers(0, 9, 200) / 10
+    roc = roc_of(labels[:, None], predictions[:, None], roc_remove_redundant_pts=keep)
+    assert roc.auc() == pytest.approx(pairwise_auc(labels, predictions), rel=1e-12)
+
+
+def test_the_precision_recall_curve_has_a_point_a_probability():
+    labels, predictions = (
+        np.array([[1.0], [0.0], [1.0]]),
+        np.array([[0.7], [0.7], [0.2]]),
+    )
+    curve = roc_of(labels, predictions, roc_remove_redundant_pts=False)
+    found = curve.precision_recall_curve()
+    assert found.threshold.tolist() == [0.0, 0.2, 0.7, 1.0]
+    assert found.precision.tolist() == pytest.approx([2 / 3, 2 / 3, 0.5, 1.0])
+    assert found.recall.tolist() == [1.0, 1.0, 0.5, 0.0]
 
 
 def test_equal_probabilities_count_half_at_thresholds():
@@ -186,12 +208,20 @@ class TestFromJson:
         assert empty.to_json() == read.to_json()
 
     def test_with_all_points_counts_on(self):
-        whole = roc_of(roc_remove_redundant_pts=False)
+        whole = roc_of(roc_remove_redundant_pts=False, dialect=DL4J)
         read = ROC.from_json(whole.to_json())
         read.merge(whole)
         whole.merge(ROC.from_json(whole.to_json()))
         assert read.to_json() == whole.to_json()
         assert read.example_count == 8
+
+    def test_with_all_points_keeps_ties(self, rng):
+        labels, tied = rng.integers(0, 2, (50, 1)), rng.integers(0, 5, (50, 1)) / 4
+        whole = roc_of(labels, tied, roc_remove_redundant_pts=False)
+        read = ROC.from_json(whole.to_json())
+        fresh = ROC(roc_remove_redundant_pts=False)
+        fresh.merge(read)
+        assert fresh.to_json() == whole.to_json()
 
 
 class TestPrecisionRecallCurve:
