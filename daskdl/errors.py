@@ -131,3 +131,7 @@ class StaleMessageError(DaskdlError, ValueError):
 
 class DamagedMessageError(StaleMessageError, DataError):
     """A message is not what was sent: cut short, or bits of it changed."""
+
+
+class DialectWarning(UserWarning):
+    """A file was written whose reader computes otherwise than the network does."""

@@ -32,11 +32,18 @@ def command(
     is said before it is written.
     """
     import json
+    import warnings
 
     from rich.console import Console
 
     from daskdl.cli.convertible import open_convertible
-    from daskdl.formats.conversion import convert, format_of, lost
+    from daskdl.errors import DialectWarning
+    from daskdl.formats.conversion import (
+        computed_otherwise,
+        convert,
+        format_of,
+        lost,
+    )
 
     to = to or format_of(output)
     network, is_saved = open_convertible(source)
@@ -46,7 +53,16 @@ def command(
         console.print(
             f"not in {to}: {item}", highlight=False, markup=False, soft_wrap=True
         )
-    convert(network, output, to, overwrite=overwrite)
+    otherwise = computed_otherwise(network, to)
+    for item in otherwise:
+        console.print(
+            f"otherwise in {to}: {item}", highlight=False, markup=False, soft_wrap=True
+        )
+    with warnings.catch_warnings():
+        # It has been said.
+        warnings.simplefilter("ignore", DialectWarning)
+        convert(network, output, to, overwrite=overwrite)
     console.print(f"wrote {output}", highlight=False, markup=False, soft_wrap=True)
     if as_json:
-        click.echo(json.dumps({"output": output, "to": to, "lost": missing}))
+        facts = {"output": output, "to": to, "lost": missing, "otherwise": otherwise}
+        click.echo(json.dumps(facts))

@@ -27,6 +27,7 @@ def configuration_facts(conf: Configuration) -> dict[str, Any]:
         "network": _kind(conf),
         "parameters": sum(row.n_params for row in rows),
         "dtype": conf.dtype,
+        "dialect": conf.dialect,
         "inputs": {name: str(input_type) for name, input_type in _inputs(conf).items()},
         "layers": [
             {
@@ -56,6 +57,7 @@ def configuration_lines(conf: Configuration) -> list[str]:
         f"loss: {losses or 'none'}",
         f"updater: {'; '.join(_updaters(nodes)) or 'none'}",
         f"numbers: {conf.dtype}",
+        f"dialect: {conf.dialect}",
     ]
 
 

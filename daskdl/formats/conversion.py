@@ -6,16 +6,18 @@ from typing import Any, Literal
 
 from daskdl.checks import check_one_of
 from daskdl.data.files import write_output
+from daskdl.dialects import DL4J
 from daskdl.errors import OptionError
 from daskdl.formats import checkpoint
 from daskdl.formats.dl4j import model_zip
 from daskdl.formats.dl4j.text import configuration_to_text
 from daskdl.formats.onnx.model import export_onnx
+from daskdl.nn.dialect_change import differences
 from daskdl.nn.file_formats import ENDINGS, format_of_ending, settled_format
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
 
-__all__ = ["FORMATS", "convert", "format_of", "lost"]
+__all__ = ["FORMATS", "computed_otherwise", "convert", "format_of", "lost"]
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,21 @@ def lost(network: Network[Any], to: str, *, is_saved: bool = True) -> list[str]:
     if not known.has_normalizer and network.class_names is not None:
         found.append(f"names of classes ({', '.join(network.class_names)})")
     return found
+
+
+def computed_otherwise(network: Network[Any], to: str) -> list[str]:
+    """Return what the readers of a format compute otherwise than a network, in words.
+
+    Parameters
+    ----------
+    network : MultiLayerNetwork or ComputationGraph
+        What is to be converted.
+    to : str
+        One of :data:`FORMATS`.
+    """
+    if not to.startswith("dl4j"):
+        return []
+    return [str(quirk) for quirk in differences(network.conf, DL4J)]
 
 
 def convert(

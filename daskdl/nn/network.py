@@ -10,6 +10,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.checks import check_count, check_one_of, check_type
 from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.dialects import Quirk
 from daskdl.errors import MissingExtraError, OptionError, ShapeError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import (
@@ -21,6 +22,7 @@ from daskdl.nn.batches import (
     check_readable,
     minibatches,
 )
+from daskdl.nn.dialect_change import differences
 from daskdl.nn.divergence import check_finite, numbers_may_overflow
 from daskdl.nn.evaluations import check_class_outputs, evaluation_for
 from daskdl.nn.file_formats import settled_format
@@ -319,14 +321,40 @@ class Network(Pretraining[Conf]):
     def summary(self) -> str:
         """Return a table: name, type, what goes in and out, parameters.
 
-        Below it stand the normalizer and the names of the classes, if there are any.
+        Below it stand the dialect, and the normalizer and the names of the classes if
+        there are any.
         """
         lines = [summarize(type(self).__name__, self._nodes)]
+        lines.append(f"dialect: {self.conf.dialect}")
         if self.normalizer is not None:
             lines.append(f"normalizer: {normalizer_in_words(self.normalizer)}")
         if self.class_names is not None:
             lines.append(f"classes: {', '.join(self.class_names)}")
         return "\n".join(lines)
+
+    def with_dialect(self: N, name: str) -> tuple[N, list[Quirk]]:
+        """Return the same network in another dialect, and what that changes.
+
+        Parameters
+        ----------
+        name : str
+            ``"exact"`` or ``"dl4j-1.0.0-M2.1"``.
+
+        Returns
+        -------
+        network : like this one
+            A copy: parameters, state, counters and normalizer are those of this one.
+        differences : list of Quirk
+            What it computes otherwise than this one; printed, each says what.
+
+        Raises
+        ------
+        OptionError
+            If there is no such dialect, or the network is none in it.
+        """
+        changed = differences(self.conf, name)
+        conf = self.conf.replaced(dialect=name)
+        return self._copied(conf), changed
 
     def save(
         self,

@@ -333,8 +333,12 @@ class NetworkStructure(ABC, Generic[Conf]):
 
     def clone(self: S) -> S:
         """Return an independent copy, its counters and its normalizer included."""
-        rebuild, arguments = self.__reduce__()
-        clone: S = rebuild(*arguments)
+        return self._copied(self.conf)
+
+    def _copied(self: S, conf: Conf) -> S:
+        """Return a copy of another configuration with the same parameters and state."""
+        rebuild, (kind, _, *kept) = self.__reduce__()
+        clone: S = rebuild(kind, conf, *kept)
         # One of them may be fitted anew.
         clone.restore_normalizer(copy.deepcopy(self.normalizer))
         return clone

@@ -31,6 +31,7 @@ from daskdl.errors import FormatError, OptionError
 from daskdl.evaluation.jackson import dumps
 from daskdl.formats.dl4j.bounds import MOST_BYTES
 from daskdl.formats.dl4j.configuration import Counters
+from daskdl.formats.dl4j.differences import warn_of_differences
 from daskdl.formats.dl4j.export_network import export_configuration
 from daskdl.formats.dl4j.import_network import Configuration, import_configuration
 from daskdl.formats.dl4j.json_text import parse_json
@@ -139,7 +140,14 @@ def save(
     FormatError
         If DL4J has no word for something in the network, or its file would be read
         as another one.
+
+    Warns
+    -----
+    DialectWarning
+        If DL4J will compute something otherwise than the network does here, with the
+        list.
     """
+    warn_of_differences(network)
     configuration = export_configuration(network)
     refuse_misread(configuration, network)
     text = dumps(configuration)

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from daskdl.evaluation.jackson import dumps
+from daskdl.formats.dl4j.differences import warn_of_differences
 from daskdl.formats.dl4j.export_network import export_configuration
 from daskdl.formats.dl4j.import_network import Configuration, import_configuration
 from daskdl.formats.dl4j.java import Json
@@ -59,6 +60,12 @@ def configuration_to_text(
     ------
     FormatError
         If DL4J has no word for something in the network.
+
+    Warns
+    -----
+    DialectWarning
+        As :func:`daskdl.formats.dl4j.model_zip.save`.
     """
+    warn_of_differences(network)
     data = export_configuration(network)
     return dumps(data) if style == "json" else dump_dl4j_yaml(data)

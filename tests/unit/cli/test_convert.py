@@ -73,6 +73,7 @@ def test_onnx_says_what_it_lacks(run):
             "losses and all other options of training",
             "counters (3 epochs, 3 iterations)",
         ],
+        "otherwise": [],
     }
 
 

@@ -1,20 +1,29 @@
-"""The page of DL4J's quirks names files that are there, and that say so."""
+"""DL4J's quirks: one table, places that ask for each, and a page that is current."""
 
 import re
+import runpy
 
 import pytest
 
+from daskdl.dialects import DL4J, Quirk, dialect
 from tests.unit.house.sources import ROOT
 
-PAGE = ROOT / "docs" / "dl4j-quirks.md"
-REPRODUCED, DONE_RIGHT = re.split(
-    r"^## Done right", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE
-)
+WRITER = runpy.run_path(str(ROOT / "docs" / "quirks_page.py"))
+TEXT = WRITER["PAGE"].read_text(encoding="utf-8")
+TABLE = dialect(DL4J).table
+ASKED = re.compile(r'"(\w+)"\s+(?:not\s+)?in\s+(?:\w+\.)*\w*quirks(?:_of\(\w+\))?')
 
 
-def rows(text: str) -> list[str]:
-    """Return the lines of all tables, without their heads."""
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
+def asked_for() -> set[str]:
+    """Return the names that code asks for."""
+    texts = [path.read_text("utf-8") for path in (ROOT / "daskdl").rglob("*.py")]
+    return {name for text in texts for name in ASKED.findall(text)} - {"name"}
+
+
+def rows() -> list[str]:
+    """Return the lines of the tables that people write, without their heads."""
+    _, _, by_hand = TEXT.partition("## The same in both dialects")
+    lines = [line for line in by_hand.splitlines() if line.startswith("| ")]
     return [line for line in lines if not line.startswith("| where |")]
 
 
@@ -22,27 +31,34 @@ def links(text: str) -> list[str]:
     return re.findall(r"\]\(\.\./([^)]+)\)", text)
 
 
-ROWS = rows(REPRODUCED) + rows(DONE_RIGHT)
+def test_code_asks_for_every_quirk_and_for_no_other() -> None:
+    assert asked_for() == {quirk.name for quirk in TABLE}
+
+
+def test_each_has_a_name_of_its_own() -> None:
+    assert len({quirk.name for quirk in TABLE}) == len(TABLE)
+
+
+def test_the_page_is_current() -> None:
+    """``python docs/quirks_page.py`` renews it."""
+    assert WRITER["BEGIN"] in TEXT
+    assert WRITER["renewed"](TEXT) == TEXT
+
+
+@pytest.mark.parametrize("quirk", TABLE, ids=lambda quirk: quirk.name)
+def test_its_test_is_in_the_dialect(quirk: Quirk) -> None:
+    text = (ROOT / "tests" / quirk.test).read_text(encoding="utf-8")
+    assert re.search("DL4J|in_dl4j", text)
 
 
 def test_every_file_is_there() -> None:
-    missing = {path for path in links("".join(ROWS)) if not (ROOT / path).is_file()}
+    missing = {path for path in links(TEXT) if not (ROOT / path).is_file()}
     assert missing == set()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("|")[1].strip())
-def test_every_quirk_has_its_place_and_its_test(row: str) -> None:
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.split("|")[1].strip())
+def test_what_both_dialects_do_has_its_place_and_its_test(row: str) -> None:
     *_, places, tests, _ = row.split("|")
     assert links(places)
     assert all(path.startswith("tests/") for path in links(tests))
     assert links(tests)
-
-
-def test_the_place_of_what_is_reproduced_names_dl4j() -> None:
-    places = {path for path in links(REPRODUCED) if path.startswith("daskdl/")}
-    silent = {
-        path
-        for path in places
-        if not re.search("DL4J|M2.1", (ROOT / path).read_text(encoding="utf-8"))
-    }
-    assert silent == set()
