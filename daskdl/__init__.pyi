@@ -68,6 +68,7 @@ from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
+from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.updaters import (
     AdaBelief,
     AdaDelta,
@@ -99,6 +100,7 @@ from daskdl.nn.layers.cropping2d import Cropping2D
 from daskdl.nn.layers.cropping3d import Cropping3D
 from daskdl.nn.layers.deconvolution2d import Deconvolution2D
 from daskdl.nn.layers.deconvolution3d import Deconvolution3D
+from daskdl.nn.layers.definition import LayerDefinition, Run
 from daskdl.nn.layers.dense import Dense
 from daskdl.nn.layers.depthwise_convolution2d import DepthwiseConvolution2D
 from daskdl.nn.layers.dropout import Dropout
@@ -160,6 +162,7 @@ from daskdl.nn.preprocessors.rnn_to_feed_forward import RnnToFeedForward
 from daskdl.nn.preprocessors.tensor_flow_cnn_to_feed_forward import (
     TensorFlowCnnToFeedForward,
 )
+from daskdl.nn.registration import layer
 from daskdl.nn.transfer.front import transfer_learning
 from daskdl.nn.transfer.graph import GraphTransferLearning
 from daskdl.nn.transfer.multilayer import MultiLayerTransferLearning
@@ -258,6 +261,7 @@ __all__ = [
     "LabelLastTimeStepPreProcessor",
     "LastTimeStep",
     "LastTimeStepVertex",
+    "LayerDefinition",
     "LearnedSelfAttention",
     "LocalResponseNormalization",
     "LocallyConnected1D",
@@ -282,6 +286,7 @@ __all__ = [
     "OCNNOutput",
     "Output",
     "PReLU",
+    "Parameter",
     "ParameterAveragingTrainingMaster",
     "Permute",
     "PermuteDataSetPreProcessor",
@@ -304,6 +309,7 @@ __all__ = [
     "RnnOutput",
     "RnnToCnn",
     "RnnToFeedForward",
+    "Run",
     "ScaleVertex",
     "SelfAttention",
     "SeparableConvolution2D",
@@ -337,6 +343,7 @@ __all__ = [
     "__version__",
     "export_onnx",
     "fit",
+    "layer",
     "load",
     "network_svg",
     "open_source",

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_data import Data
 from daskdl.cli.job_training import Training
+from daskdl.cli.job_values import Texts
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.network import NetworkConfiguration
 from daskdl.nn.conf.values import Conf
@@ -30,6 +31,13 @@ class Job(Conf):
         Field(
             description="A saved network to go on from, in place of `network`: a file "
             "of daskdl or of DL4J."
+        ),
+    ] = None
+    imports: Annotated[
+        Texts | None,
+        Field(
+            description="Python files beside the job, or installed modules, that are "
+            "imported first: they register layers of your own."
         ),
     ] = None
     data: Annotated[Data, Field(description="The examples, and what is in them.")]

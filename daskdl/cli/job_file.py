@@ -8,14 +8,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from daskdl.cli.imports import import_all
 from daskdl.cli.job import Job
 from daskdl.cli.overrides import apply_overrides
+from daskdl.cli.resolved import resolved
 from daskdl.data.files import open_input
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import got, option_error
 from daskdl.nn.conf.yaml import dump_yaml, load_yaml
 
-__all__ = ["job_text", "load_job", "resolved"]
+__all__ = ["job_text", "load_job"]
 
 _MOST_BYTES = 16 << 20
 
@@ -57,6 +59,11 @@ def load_job(
     apply_overrides(values, overrides)
     if scheduler is not None:
         values["cluster"] = _on_scheduler(values.get("cluster"), scheduler)
+    # In front of the network, which may be made of what they register.
+    imports = _imports(values.pop("imports", None), path)
+    if imports:
+        import_all(imports, _home(path), f"{path}: imports")
+        values["imports"] = imports
     try:
         job = Job.model_validate(values)
     except ValidationError as error:
@@ -69,19 +76,8 @@ def job_text(job: Job) -> str:
     return dump_yaml(job.model_dump(mode="json", by_alias=True, exclude_defaults=True))
 
 
-def resolved(folder: str, path: str) -> str:
-    """Return `path` as it is if it is a URL or absolute, else below `folder`."""
-    path = os.path.expanduser(path)
-    if "://" in path or os.path.isabs(path):
-        return path
-    if "://" in folder:
-        scheme, _, rest = folder.partition("://")
-        return f"{scheme}://{posixpath.normpath(posixpath.join(rest, path))}"
-    return os.path.normpath(os.path.join(folder, path))
-
-
 def _with_whole_paths(job: Job, path: str, output: str | None) -> Job:
-    folder = posixpath.dirname(path) if "://" in path else _folder(path)
+    folder = _home(path)
     data = job.data.replaced(
         train=_all_resolved(folder, job.data.train),
         test=_all_resolved(folder, job.data.test),
@@ -91,10 +87,26 @@ def _with_whole_paths(job: Job, path: str, output: str | None) -> Job:
     else:
         whole = resolved(folder, job.output or _default_output(path))
     model = None if job.model is None else resolved(folder, job.model)
-    return job.replaced(data=data, model=model, output=whole)
+    imports = [
+        resolved(folder, name) if name.endswith(".py") else name
+        for name in job.imports or ()
+    ]
+    return job.replaced(data=data, model=model, output=whole, imports=imports or None)
 
 
-def _folder(path: str) -> str:
+def _imports(given: Any, path: str) -> tuple[str, ...]:
+    listed = [given] if isinstance(given, str) else given or []
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise OptionError(
+            f"{path}: imports: must be Python files or modules, got {got(given)}."
+        )
+    return tuple(listed)
+
+
+def _home(path: str) -> str:
+    """Return the folder of the job, where its relative paths begin."""
+    if "://" in path:
+        return posixpath.dirname(path)
     return os.path.dirname(os.path.abspath(path))
 
 

@@ -42,9 +42,23 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="daskdl", prog_name="daskdl")
-def main() -> None:
+@click.option(
+    "--import",
+    "imports",
+    multiple=True,
+    metavar="FILE",
+    help="A Python file, or an installed module, to import first: it registers layers "
+    "of your own. May be given several times.",
+)
+def main(imports: tuple[str, ...]) -> None:
     """Train, evaluate and use neural networks on a Dask cluster.
 
     With --json a command prints exactly one machine-readable line, the last of stdout;
     everything for people then goes to stderr.
     """
+    if imports:
+        import os
+
+        from daskdl.cli.imports import import_all
+
+        import_all(imports, os.getcwd(), "--import")

@@ -54,8 +54,8 @@ def command(
     from rich.console import Console
 
     from daskdl.cli.figures import Figures
-    from daskdl.cli.job_file import resolved
     from daskdl.cli.opening import open_for
+    from daskdl.cli.resolved import resolved
     from daskdl.cli.saved_model import open_model
     from daskdl.cli.stored_options import stored_options
     from daskdl.cluster.connect import connect

@@ -437,11 +437,14 @@ class Crew:
     def _new_trial(self, state: NetworkState) -> Trial:
         version, source = installed_version(), self._data.source
         if source.in_memory:
-            return Trial(version=version, configuration=state.configuration)
+            return Trial(
+                version=version, configuration=state.configuration, kinds=state.kinds
+            )
         minibatch = self._data.minibatches[0]
         return Trial(
             version=version,
             configuration=state.configuration,
+            kinds=state.kinds,
             normalizer=self._data.normalizer,
             minibatch=minibatch,
             partitions={

@@ -23,6 +23,7 @@ from daskdl.data.sources.source import Partition
 from daskdl.errors import ClusterError
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
+from daskdl.training.own_kinds import unpack_kinds
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +45,8 @@ class Trial:
         That of daskdl here, which it must have too.
     configuration : dict
         Of the network.
+    kinds : bytes
+        As of :class:`~daskdl.training.state.NetworkState`.
     normalizer : Normalizer or None
     minibatch : Minibatch or None
         One that it must be able to read; None where the data travel in any case.
@@ -53,6 +56,7 @@ class Trial:
 
     version: str
     configuration: dict[str, Any]
+    kinds: bytes = b""
     normalizer: Normalizer | None = None
     minibatch: Minibatch | None = None
     partitions: Mapping[int, Partition] = field(default_factory=dict)
@@ -75,6 +79,7 @@ def try_out(trial: Trial) -> None:
     get_bus(worker)
     if PLUGIN_NAME not in worker.plugins:
         raise ClusterError(f"the worker must have the plugin {PLUGIN_NAME}")
+    unpack_kinds(trial.kinds)
     network = build_network(configuration_from_dict(trial.configuration))
     if trial.minibatch is None:
         return

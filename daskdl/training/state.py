@@ -9,6 +9,7 @@ from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
 from daskdl.nn.network import Network
+from daskdl.training.own_kinds import packed_kinds, unpack_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,8 @@ class NetworkState:
         What its classes are called.
     threshold : float
         Where the threshold of gradient sharing stands; NaN if nothing was shared.
+    kinds : bytes
+        The kinds of layers that were registered besides the package's own.
     """
 
     configuration: dict[str, Any]
@@ -42,6 +45,7 @@ class NetworkState:
     normalizer: Normalizer | None = None
     class_names: tuple[str, ...] | None = None
     threshold: float = math.nan
+    kinds: bytes = b""
 
 
 def state_of(network: Network[Any], threshold: float = math.nan) -> NetworkState:
@@ -56,11 +60,13 @@ def state_of(network: Network[Any], threshold: float = math.nan) -> NetworkState
         normalizer=network.normalizer,
         class_names=network.class_names,
         threshold=threshold,
+        kinds=packed_kinds(),
     )
 
 
 def network_from_state(state: NetworkState) -> Network[Any]:
     """Return a new network that stands where `state` was taken."""
+    unpack_kinds(state.kinds)
     conf = configuration_from_dict(state.configuration)
     network = build_network(conf, is_drawn=False)
     load_state(network, state)

@@ -7,6 +7,7 @@ be imported where it is merely held.
 
 import importlib
 from collections.abc import Iterable, Mapping
+from importlib.metadata import entry_points
 from typing import Any, get_args
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
@@ -28,10 +29,13 @@ class Kinds:
     home : str
         The module that enters them all. Imported when somebody first asks: a layer
         within a layer is looked up before anybody has imported a network.
+    group : str
+        The entry-point group in which packages bring kinds of their own.
     """
 
-    def __init__(self, suffix: str, home: str) -> None:
+    def __init__(self, suffix: str, home: str, group: str = "") -> None:
         self._suffix = suffix
+        self._group = group
         self._home = home
         self._models: dict[str, type[Conf]] = {}
         self._names: dict[str, str] = {}
@@ -48,6 +52,16 @@ class Kinds:
         """Return the names that a kind has: its tag and its class name."""
         return tag, self._models[tag].__name__, tag + self._suffix
 
+    def find(self, name: str) -> None:
+        """Import the package that brings a kind of this name, if there is one."""
+        for entry in entry_points(group=self._group) if self._group else ():
+            if name in ("", entry.name):
+                entry.load()
+
+    def find_all(self) -> None:
+        """Import all packages that bring kinds."""
+        self.find("")
+
     @property
     def models(self) -> Mapping[str, type[Conf]]:
         """The classes by their tags, in the order in which they were entered."""
@@ -60,8 +74,9 @@ class Kinds:
         return self._names.get(normalised(name), name)
 
 
+_OWN = " One of your own is known once the module that registers it is imported."
 _HOME = "daskdl.nn.conf.network"
-LAYER_KINDS = Kinds("layer", _HOME)
+LAYER_KINDS = Kinds("layer", _HOME, "daskdl.layers")
 VERTEX_KINDS = Kinds("vertex", _HOME)
 PREPROCESSOR_KINDS = Kinds("preprocessor", _HOME)
 
@@ -100,7 +115,9 @@ class AnyOf:
             raise PathError(f"must be a mapping with a known `type`, got {got(value)}.")
         tag = self._tag(value["type"])
         if tag not in models:
-            raise PathError(one_of(sorted(models), value["type"]), "type")
+            models = self._found(tag)
+        if tag not in models:
+            raise PathError(one_of(sorted(models), value["type"]) + _OWN, "type")
         try:
             return models[tag].model_validate({**value, "type": tag})
         except ValidationError as error:
@@ -125,6 +142,8 @@ class AnyOf:
             return {"anyOf": [{"type": "object", "required": ["type"]}, self._alone()]}
         self._is_describing = True
         try:
+            for kinds in self._kinds:
+                kinds.find_all()
             models = self._models().values()
             described = [handler(_as_definition(model)) for model in models]
             return {"anyOf": [*described, self._alone()]}
@@ -140,6 +159,12 @@ class AnyOf:
             if stands_alone(model)
             for name in kinds.names(tag)
         )
+
+    def _found(self, tag: str) -> dict[str, type[Conf]]:
+        """Return the kinds with those of a package that brings one of this name."""
+        for kinds in self._kinds:
+            kinds.find(tag)
+        return self._models()
 
     def _models(self) -> dict[str, type[Conf]]:
         return {

@@ -26,6 +26,7 @@ from daskdl.nn.layers.cropping2d import Cropping2D, Cropping2DLayer
 from daskdl.nn.layers.cropping3d import Cropping3D, Cropping3DLayer
 from daskdl.nn.layers.deconvolution2d import Deconvolution2D, Deconvolution2DLayer
 from daskdl.nn.layers.deconvolution3d import Deconvolution3D, Deconvolution3DLayer
+from daskdl.nn.layers.definition import DefinedLayer, LayerDefinition
 from daskdl.nn.layers.dense import Dense, DenseLayer
 from daskdl.nn.layers.depthwise_convolution2d import (
     DepthwiseConvolution2D,
@@ -197,6 +198,8 @@ def build_layer(
         If an option is left open, the input does not fit, or the kind is unknown.
     """
     kind = LAYERS.get(type(layer_conf))
+    if kind is None and isinstance(layer_conf, LayerDefinition):
+        kind = DefinedLayer
     if kind is None:
         raise OptionError(
             f"build_layer: the configuration of {name!r} must be of a known layer, "

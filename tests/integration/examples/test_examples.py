@@ -54,6 +54,17 @@ def test_digits_are_learnt_and_each_key_predicted_once(tmp_path: Path) -> None:
     assert sorted(returned) == sorted(given)
 
 
+def test_a_layer_of_ones_own_is_trained_by_workers(tmp_path: Path) -> None:
+    """And answers in a process that knows it by the job of the run alone."""
+    run = tmp_path / "run"
+    trained = daskdl("run", EXAMPLES / "own_layer" / "job.yaml", "--output", run)
+    assert trained["accuracy"] >= 0.96
+    test = DIGITS / "data" / "test"
+    evaluated = daskdl("evaluate", run, test, "--label", "label")
+    assert evaluated["accuracy"] == trained["accuracy"]
+    assert trained["workers"] == 2
+
+
 def test_digits_in_python(example: Callable[[str], ModuleType], tmp_path: Path) -> None:
     model = tmp_path / "digits.safetensors"
     evaluation = example("digits/digits.py").main(str(model))

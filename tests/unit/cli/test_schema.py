@@ -223,6 +223,9 @@ def test_jobs_of_docs_and_examples_are_valid(validator, name):
     values = load_yaml(JOBS[name])
     if "data" not in values:
         values["data"] = {"train": "somewhere"}
+    if "imports" in values:
+        # It knows the kinds that are registered where the schema is printed.
+        values["network"]["layers"].remove("learned_swish")
     assert refusals(validator, values) == []
 
 

@@ -1,0 +1,71 @@
+"""Import files beside a job and installed modules, which register own layers."""
+
+import importlib
+import importlib.util
+import os
+import sys
+
+from daskdl.cli.resolved import resolved
+from daskdl.errors import DaskdlError, OptionError
+
+__all__ = ["import_all"]
+
+
+def import_all(names: tuple[str, ...], folder: str, who: str) -> None:
+    """Import files and modules, in order.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Paths that end in ``.py``, else modules that are installed.
+    folder : str
+        Where relative paths begin.
+    who : str
+        The option, for messages.
+
+    Raises
+    ------
+    OptionError
+        If one cannot be imported.
+    """
+    for name in names:
+        _import(name, folder, who)
+
+
+def _import(name: str, folder: str, who: str) -> None:
+    try:
+        if name.endswith(".py"):
+            _import_file(resolved(folder, name), who)
+        else:
+            importlib.import_module(name)
+    except DaskdlError:
+        raise
+    except Exception as error:
+        raise OptionError(
+            f"{who}: must name Python files or modules that can be imported, got "
+            f"{name!r}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _import_file(path: str, who: str) -> None:
+    if "://" in path or not os.path.isfile(path):
+        raise OptionError(f"{who}: must name files of this machine, got {path!r}.")
+    name = os.path.basename(path).removesuffix(".py")
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == path:
+        return
+    if known is not None or importlib.util.find_spec(name) is not None:
+        raise OptionError(
+            f"{who}: must name files that hide no module, got {path!r}, which would "
+            f"hide {name!r}. Rename it."
+        )
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise OptionError(f"{who}: must name Python files, got {path!r}.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise

@@ -1,0 +1,217 @@
+"""A layer in one class: options, shapes, parameters, forward and backward.
+
+The class is a frozen value like every configuration and holds no state; what it works
+with is the argument `run`. `forward` returns the output and the function that takes the
+gradient back, and that closes over what it needs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
+from daskdl.dialects import Quirks
+from daskdl.errors import ShapeError
+from daskdl.nn.conf.axes import fits
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.values import Real
+from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.layers.layer import Layer
+
+Backward: TypeAlias = Callable[[FloatArray], FloatArray]
+
+
+@dataclass
+class Run:
+    """What a layer works with in one forward and backward pass.
+
+    Attributes
+    ----------
+    params, gradients : dict of str to ndarray
+        By the names of :meth:`LayerDefinition.parameters`; views of the network's flat
+        vectors. Write gradients into them: ``run.gradients["W"][...] = ...``, summed
+        over the examples.
+    training : bool
+        Whether random numbers and statistics of the minibatch are on.
+    mask : ndarray of shape (batch, time), (batch, 1), or None
+        1 keeps, 0 drops.
+    rng : numpy.random.Generator or None
+        In training, for layers that say `draws`.
+    quirks : frozenset of str
+        Of the network's dialect; empty in ``exact``.
+    """
+
+    params: dict[str, FloatArray]
+    gradients: dict[str, FloatArray]
+    training: bool = False
+    mask: FloatArray | None = None
+    rng: np.random.Generator | None = None
+    quirks: Quirks = frozenset()
+    _name: str = ""
+    _workspace: Workspace = field(default_factory=Workspace)
+
+    def buffer(self, what: str, shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
+        """Return an array that every iteration uses again, with what was in it.
+
+        Parameters
+        ----------
+        what : str
+            Its name within the layer.
+        shape : tuple of int
+        dtype : dtype
+        """
+        array: FloatArray = self._workspace.take((self._name, what), shape, dtype)
+        return array
+
+
+class LayerDefinition(TrainedLayerConf):
+    """A layer of one's own: derive from it, and register it with :func:`daskdl.layer`.
+
+    Options are annotated fields. Arrays are of shape (batch, features), series (batch,
+    time, features), images (batch, height, width, channels), whatever the data format
+    of the network's input.
+
+    Parameters
+    ----------
+    weight_init : str or weight init, optional
+        How parameters of the role ``"weight"`` are drawn.
+    bias_init, gain_init : float, optional
+        What parameters of the roles ``"bias"`` and ``"gain"`` begin with.
+
+    Examples
+    --------
+    >>> import daskdl
+    >>> @daskdl.layer("doubled_example")
+    ... class Doubled(daskdl.LayerDefinition):
+    ...     def forward(self, run, x):
+    ...         return 2 * x, lambda grad: 2 * grad
+    >>> Doubled()
+    Doubled()
+    """
+
+    # Whether training needs random numbers beside those of dropout.
+    draws: ClassVar[bool] = False
+
+    weight_init: AnyWeightInit | None = None
+    bias_init: Real | None = None
+    gain_init: Real | None = None
+
+    def output_type(self, input_type: InputType) -> InputType:
+        """Return what comes out for `input_type`: the same, unless overridden."""
+        return input_type
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Return the output, and the function that takes its gradient back.
+
+        Parameters
+        ----------
+        run : Run
+            Parameters, gradients, mask, random numbers, buffers.
+        x : ndarray of shape (batch, *input_type.shape), dtype of the parameters
+            Not to be changed.
+
+        Returns
+        -------
+        output : ndarray of shape (batch, *output_type.shape), same dtype
+        backward : function of (gradient in the output)
+            Writes the gradients of the parameters and returns that in `x`, for a loss
+            that is summed over the examples.
+        """
+        raise TypeError(f"{type(self).__name__}: must have a method forward(run, x).")
+
+    def initialize(self, run: Run, rng: np.random.Generator) -> None:
+        """Change initial values; by now they are what the roles of parameters say.
+
+        Weights are drawn with the fans of their first axes and of their last, gains are
+        `gain_init`, biases `bias_init`, all else is 0.
+        """
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if training needs random numbers."""
+        return self.draws or super().draws_random_numbers
+
+
+D = TypeVar("D", bound=LayerDefinition)
+
+
+class DefinedLayer(Layer[D]):
+    """A definition at work in a network.
+
+    Parameters
+    ----------
+    conf : LayerDefinition
+    input_type, name, workspace
+        As of :class:`~daskdl.nn.layers.layer.Layer`.
+    """
+
+    def __init__(
+        self, conf: D, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._run = Run({}, {}, quirks=conf.quirks, _name=name, _workspace=workspace)
+        self._backward: Backward | None = None
+
+    def bind(
+        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
+    ) -> None:
+        """Take the views to read parameters from and write gradients to."""
+        super().bind(params, gradients)
+        self._run.params, self._run.gradients = params, gradients
+
+    def initialize(self, rng: np.random.Generator) -> None:
+        """Fill the parameters as their roles say, and then as the definition does."""
+        begin = {"gain": self.conf.gain_init, "bias": self.conf.bias_init}
+        for item in self.conf.parameters(self.input_type):
+            values = self.params[item.name]
+            if item.role == "weight":
+                fan_in = float(np.prod(item.shape[:-1], dtype=np.int64))
+                self._draw(item.name, fan_in, item.shape[-1], rng)
+            else:
+                values.fill(begin.get(item.role) or 0.0)
+        self.conf.initialize(self._run, rng)
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`."""
+        self._check_input(x)
+        run = self._run
+        run.training, run.mask, run.rng = training, mask, rng if training else None
+        output, self._backward = self.conf.forward(run, x)
+        self._check_made("forward", "output", output, self.output_type, x)
+        return output
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; see :meth:`Layer.backward`."""
+        if self._backward is None:
+            raise ShapeError(f"{self.who}: backward must follow forward.")
+        grad_x = self._backward(grad_out)
+        self._check_made("backward", "gradient", grad_x, self.input_type, grad_out)
+        return grad_x
+
+    def _check_made(
+        self, by: str, what: str, array: Any, kind: InputType, like: FloatArray
+    ) -> None:
+        axes = ", ".join("time" if n is None else str(n) for n in kind.shape)
+        shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
+        if shape is None or len(array) != len(like) or not fits(kind.shape, array):
+            raise ShapeError(
+                f"{self.who}: {by} must return an {what} of shape (batch, {axes}), got "
+                f"{type(array).__name__ if shape is None else shape}."
+            )
+        if dtype != like.dtype:
+            raise ShapeError(
+                f"{self.who}: {by} must return an {what} of dtype {like.dtype}, got "
+                f"{dtype}."
+            )

@@ -1,0 +1,85 @@
+"""Registered kinds as bytes: how classes of one's own come to the workers.
+
+A class travels with its code if it is of a script, a notebook or a file that is not
+installed, and by its name if it is of an installed package, which workers have too.
+"""
+
+import importlib.metadata
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
+
+import cloudpickle
+
+from daskdl.errors import OptionError
+from daskdl.nn.layers.definition import LayerDefinition
+from daskdl.nn.registration import admit, registered
+
+
+def packed_kinds() -> bytes:
+    """Return all kinds that were registered in this process; empty if none were.
+
+    Raises
+    ------
+    OptionError
+        If one holds what cannot travel.
+    """
+    kinds = registered()
+    return _packed(tuple(kinds.items())) if kinds else b""
+
+
+def unpack_kinds(packed: bytes) -> None:
+    """Register what :func:`packed_kinds` returned elsewhere."""
+    if packed:
+        _unpack(packed)
+
+
+@cache
+def _unpack(packed: bytes) -> None:
+    # Once a process: the same class comes with every state.
+    known = registered()
+    found = dict(pickle.loads(packed))
+    admit({name: kind for name, kind in found.items() if known.get(name) is not kind})
+
+
+@cache
+def _packed(kinds: tuple[tuple[str, type[LayerDefinition]], ...]) -> bytes:
+    # A worker lacks the modules of classes that came to it with their code.
+    modules = {sys.modules.get(kind.__module__) for _, kind in kinds}
+    own = [module for module in modules if module and not _is_installed(module)]
+    with _by_value(own):
+        try:
+            data: bytes = cloudpickle.dumps(kinds)
+        except (TypeError, pickle.PicklingError) as error:
+            names = ", ".join(name for name, _ in kinds)
+            raise OptionError(
+                f"layers {names}: must be classes that can be sent to workers, got "
+                f"{error}. Create what they hold in forward, or install them as a "
+                "package."
+            ) from error
+    return data
+
+
+def _is_installed(module: ModuleType) -> bool:
+    package = module.__name__.partition(".")[0]
+    return package in importlib.metadata.packages_distributions()
+
+
+@contextmanager
+def _by_value(modules: list[ModuleType]) -> Iterator[None]:
+    known = cloudpickle.list_registry_pickle_by_value()
+    added = [
+        module
+        for module in modules
+        if module.__name__ not in known and module.__name__ != "__main__"
+    ]
+    for module in added:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in added:
+            cloudpickle.unregister_pickle_by_value(module)
