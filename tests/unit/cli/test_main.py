@@ -62,5 +62,6 @@ def test_the_schema_is_printed_without_a_job(runner):
         "data",
         "training",
         "cluster",
+        "imports",
         "output",
     }
