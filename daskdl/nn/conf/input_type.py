@@ -34,7 +34,7 @@ class FeedForward(Conf):
     """
 
     type: Literal["feed_forward"] = "feed_forward"
-    size: Count | None
+    size: Count | None = Field(kw_only=False)
 
     @property
     def shape(self) -> tuple[int | None, ...]:
@@ -70,7 +70,7 @@ class Recurrent(Conf):
     """
 
     type: Literal["recurrent"] = "recurrent"
-    size: Count | None
+    size: Count | None = Field(kw_only=False)
     time_steps: Count | None = None
     data_format: SeriesFormat = "NCW"
 
@@ -191,9 +191,9 @@ class ConvolutionalFlat(Conf):
     """
 
     type: Literal["convolutional_flat"] = "convolutional_flat"
-    height: Count
-    width: Count
-    channels: Count
+    height: Count = Field(kw_only=False)
+    width: Count = Field(kw_only=False)
+    channels: Count = Field(kw_only=False)
 
     @property
     def inside(self) -> Convolutional:

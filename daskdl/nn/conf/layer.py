@@ -24,7 +24,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
 from daskdl.nn.conf.spellings import Taking
 from daskdl.nn.conf.updaters import AnyUpdater
-from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real
+from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real, Several
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
 
@@ -34,7 +34,7 @@ def _names(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(Taking(_names, one_for_many=True))]
+Names = Annotated[Several[str], BeforeValidator(Taking(_names, one_for_many=True))]
 
 
 class PreprocessorConf(Conf):
@@ -311,7 +311,7 @@ class WeightLayerConf(TrainedLayerConf):
     # Some layers never have noise on their weights in DL4J.
     applies_weight_noise: ClassVar[bool] = True
 
-    n_out: Count
+    n_out: Count = Field(kw_only=False)
     n_in: Count | None = None
     activation: AnyActivation | None = None
     weight_init: AnyWeightInit | None = None

@@ -12,7 +12,7 @@ from daskdl.nn.conf.input_type import AnyInputType
 from daskdl.nn.conf.kinds import LAYER_KINDS, PREPROCESSOR_KINDS, VERTEX_KINDS, AnyOf
 from daskdl.nn.conf.layer import LayerConf, Names
 from daskdl.nn.conf.topology import Node, graph, sequence
-from daskdl.nn.conf.values import validated, with_quirks
+from daskdl.nn.conf.values import Several, validated, with_quirks
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.yaml import dump_yaml, load_yaml
 from daskdl.nn.layers.table import LAYERS
@@ -138,7 +138,7 @@ class MultiLayerConfiguration(_Exchanged):
     union_tag: ClassVar[str] = "layers"
 
     input: AnyInputType
-    layers: Annotated[tuple[AnyLayer, ...], Field(min_length=1)]
+    layers: Annotated[Several[AnyLayer], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _infer(self) -> "MultiLayerConfiguration":

@@ -359,8 +359,8 @@ def _graph_node(
     if isinstance(conf, VertexConf):
         output_type = conf.output_type(input_types)
         filled = conf.filled(network.defaults(), input_types, name)
-        return Node(name, name, filled, conf.inputs, input_types, output_type)
-    return _layer_node(network, conf, name, name, conf.inputs, input_types)
+        return Node(name, name, filled, tuple(conf.inputs), input_types, output_type)
+    return _layer_node(network, conf, name, name, tuple(conf.inputs), input_types)
 
 
 def _layer_node(

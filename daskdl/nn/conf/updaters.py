@@ -22,7 +22,7 @@ class Sgd(Conf):
     """
 
     type: Literal["sgd"] = "sgd"
-    learning_rate: NonNegativeSchedule = 1e-3
+    learning_rate: NonNegativeSchedule = Field(default=1e-3, kw_only=False)
 
 
 class Nesterovs(Conf):
@@ -37,7 +37,7 @@ class Nesterovs(Conf):
     """
 
     type: Literal["nesterovs"] = "nesterovs"
-    learning_rate: NonNegativeSchedule = 0.1
+    learning_rate: NonNegativeSchedule = Field(default=0.1, kw_only=False)
     momentum: FractionSchedule = 0.9
 
 
@@ -54,7 +54,7 @@ class _Moments(Conf):
         Keeps the quotient of both finite.
     """
 
-    learning_rate: NonNegativeSchedule = 1e-3
+    learning_rate: NonNegativeSchedule = Field(default=1e-3, kw_only=False)
     beta1: Fraction = 0.9
     beta2: Fraction = 0.999
     epsilon: Positive = 1e-8
@@ -106,7 +106,7 @@ class AdaGrad(Conf):
     """
 
     type: Literal["adagrad"] = "adagrad"
-    learning_rate: NonNegativeSchedule = 0.1
+    learning_rate: NonNegativeSchedule = Field(default=0.1, kw_only=False)
     epsilon: Positive = 1e-6
 
 
@@ -140,7 +140,7 @@ class RmsProp(Conf):
     """
 
     type: Literal["rmsprop"] = "rmsprop"
-    learning_rate: NonNegativeSchedule = 0.1
+    learning_rate: NonNegativeSchedule = Field(default=0.1, kw_only=False)
     decay: Fraction = 0.95
     epsilon: Positive = 1e-8
 

@@ -6,7 +6,7 @@ Python's; a boolean is no number. What a value refuses is an
 """
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from keyword import iskeyword
 from operator import is_ as _is
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args
@@ -23,10 +23,14 @@ from pydantic import (
 )
 
 from daskdl.dialects import Quirks
+from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import got, option_error
 from daskdl.nn.conf.spellings import Taking, normalised, spelled
 
 C = TypeVar("C", bound="Conf")
+
+
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _signature_of(kind: type[BaseModel]) -> inspect.Signature:
@@ -35,7 +39,7 @@ def _signature_of(kind: type[BaseModel]) -> inspect.Signature:
     parameters = [
         inspect.Parameter(
             name if iskeyword(field.alias or name) else field.alias or name,
-            inspect.Parameter.KEYWORD_ONLY,
+            _POSITIONAL if field.kw_only is False else inspect.Parameter.KEYWORD_ONLY,
             default=required
             if field.is_required()
             else field.get_default(call_default_factory=True),
@@ -43,14 +47,26 @@ def _signature_of(kind: type[BaseModel]) -> inspect.Signature:
         for name, field in kind.model_fields.items()
         if name != "type"  # the class says it
     ]
-    parameters.sort(key=lambda parameter: parameter.default is not required)
+    parameters.sort(
+        key=lambda parameter: (
+            parameter.kind != _POSITIONAL,
+            parameter.default is not required,
+        )
+    )
     return inspect.Signature(parameters)
 
 
 if TYPE_CHECKING:
+    Several = Sequence
     # They know of what it does for them only by this name.
     from pydantic._internal._model_construction import ModelMetaclass as _ConfClass
 else:
+
+    class Several:
+        """A sequence of any kind where it is given, and a tuple where it is kept."""
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            return tuple[item, ...]
 
     class _ConfClass(type(BaseModel)):
         """Keeps the signature short: pydantic's spells out every validator."""
@@ -74,9 +90,9 @@ class Conf(BaseModel, metaclass=_ConfClass):
         frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True
     )
 
-    def __init__(self, /, **data: Any) -> None:
+    def __init__(self, /, *first: Any, **data: Any) -> None:
         try:
-            super().__init__(**data)
+            super().__init__(**_by_name(type(self), first, data))
         except ValidationError as error:
             who = type(self).__name__
             raise option_error(who, error, type(self)) from None
@@ -108,6 +124,25 @@ class Conf(BaseModel, metaclass=_ConfClass):
         """Return a copy with some options changed, checked like a new one."""
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return with_quirks(type(self)(**{**values, **changes}), self.quirks)
+
+
+def _by_name(
+    kind: type[Conf], first: tuple[Any, ...], data: dict[str, Any]
+) -> dict[str, Any]:
+    """Return options by name, those that were given by position among them.
+
+    An option may stand first if its field says ``kw_only=False``.
+    """
+    if not first:
+        return data
+    fields = kind.model_fields.items()
+    names = [name for name, field in fields if field.kw_only is False]
+    taken = [name for name in names[: len(first)] if name in data]
+    if len(first) > len(names) or taken:
+        allowed = f"{', '.join(names)} by position" if names else "options by name"
+        found = f"{', '.join(taken)} twice" if taken else f"{len(first)} by position"
+        raise OptionError(f"{kind.__name__}: must be given {allowed}, got {found}.")
+    return {**dict(zip(names, first, strict=False)), **data}
 
 
 V = TypeVar("V")

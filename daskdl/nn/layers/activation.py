@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
@@ -25,7 +26,7 @@ class Activation(LayerConf):
     """
 
     type: Literal["activation"] = "activation"
-    activation: AnyActivation | None = None
+    activation: AnyActivation | None = Field(default=None, kw_only=False)
 
     @property
     def draws_random_numbers(self) -> bool:

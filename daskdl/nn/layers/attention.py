@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import WithJsonSchema, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
@@ -40,7 +40,9 @@ class AttentionConf(WeightLayerConf):
     # What the network has for all layers and this one has no use for.
     unused_options: ClassVar[tuple[str, ...]] = ("activation", "bias_init")
 
-    n_out: Annotated[Count, WithJsonSchema({"type": "integer", "minimum": 0})]
+    n_out: Annotated[Count, WithJsonSchema({"type": "integer", "minimum": 0})] = Field(
+        kw_only=False
+    )
     n_heads: Count = 1
     head_size: Count | None = None
     project_input: bool = False

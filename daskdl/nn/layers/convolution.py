@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
@@ -43,7 +44,7 @@ class Convolution2D(ConvolvingConf):
     """
 
     type: Literal["convolution2d"] = "convolution2d"
-    kernel_size: CountPair = (5, 5)
+    kernel_size: CountPair = Field(default=(5, 5), kw_only=False)
     stride: CountPair = (1, 1)
     padding: IndexPair = (0, 0)
     dilation: CountPair = (1, 1)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.global_pooling import (
@@ -53,7 +54,7 @@ class GlobalPooling(DroppedLayerConf):
     type: Literal["global_pooling"] = "global_pooling"
     applies_dropout: ClassVar[bool] = False
 
-    pooling_type: PoolingName = "max"
+    pooling_type: PoolingName = Field(default="max", kw_only=False)
     pnorm: Count = 2
     collapse_dimensions: bool = True
     pooling_dimensions: tuple[Count, ...] | None = None

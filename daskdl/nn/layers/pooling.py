@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.pooling import (
@@ -62,7 +62,7 @@ class SubsamplingConf(PoolingConf):
 
     applies_dropout: ClassVar[bool] = False
 
-    pooling_type: PoolingName = "max"
+    pooling_type: PoolingName = Field(default="max", kw_only=False)
     pnorm: Index = 0
     eps: Positive = 1e-8
     include_padding: bool = False

@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.input_type import InputType, Recurrent, SeriesFormat
@@ -24,7 +25,7 @@ class RepeatVector(DroppedLayerConf):
     """
 
     type: Literal["repeat_vector"] = "repeat_vector"
-    n: Count = 1
+    n: Count = Field(default=1, kw_only=False)
     data_format: SeriesFormat = "NCW"
 
     def output_type(self, input_type: InputType) -> Recurrent:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
+from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
@@ -31,7 +32,7 @@ class WrapperConf(LayerConf):
         The one that is wrapped. Its name and inputs are those of the wrapper.
     """
 
-    layer: AnyWrapped
+    layer: AnyWrapped = Field(kw_only=False)
 
     def inner_type(self, input_type: InputType) -> InputType:
         """Return what arrives at the wrapped layer, in front of its preprocessor."""
