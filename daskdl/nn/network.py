@@ -34,6 +34,7 @@ from daskdl.nn.normalizing import (
     settle_axis,
 )
 from daskdl.nn.passes import passes_over
+from daskdl.nn.predictions import predicted
 from daskdl.nn.pretraining import Pretraining
 from daskdl.nn.structure import Conf
 from daskdl.nn.summary import normalizer_in_words, summarize
@@ -170,6 +171,39 @@ class Network(Pretraining[Conf]):
             ]
         results = self._border.leave(results)
         return results[0] if len(results) == 1 else results
+
+    def predict(
+        self,
+        features: Any,
+        *,
+        features_mask: Any = None,
+        normalizer: NormalizerChoice = "own",
+    ) -> Any:
+        """Predict classes, choices or values, whatever the labels are.
+
+        Parameters
+        ----------
+        features, features_mask, normalizer
+            As of :meth:`output`.
+
+        Returns
+        -------
+        ndarray, or list of them for several outputs
+            Of classes (batch,) their names, or numbers where :attr:`class_names` is
+            None; with an axis of time or of space in series and images. 0 or 1 where
+            outputs do not exclude each other, else the values of :meth:`output`.
+
+        Raises
+        ------
+        ShapeError, DataError
+            As :meth:`output`.
+        """
+        outputs = self.output(
+            features, features_mask=features_mask, normalizer=normalizer
+        )
+        listed = outputs if self.n_outputs > 1 else [outputs]
+        found = predicted(self, listed)
+        return found if self.n_outputs > 1 else found[0]
 
     def score_examples(
         self,

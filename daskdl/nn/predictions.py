@@ -1,0 +1,44 @@
+"""What outputs mean: classes, choices or values."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskdl.arrays.namespace import to_host
+from daskdl.nn.conf.axes import is_channels_first
+from daskdl.nn.evaluations import INDEPENDENT_LOSSES, tells_classes
+
+if TYPE_CHECKING:
+    from daskdl.nn.structure import NetworkStructure
+
+
+def predicted(network: "NetworkStructure[Any]", outputs: list[Any]) -> list[Any]:
+    """Return what each output means.
+
+    Parameters
+    ----------
+    network : MultiLayerNetwork or ComputationGraph
+    outputs : list of ndarray
+        As :meth:`~daskdl.nn.network.Network.output` gives them.
+
+    Returns
+    -------
+    list of ndarray
+        Where the loss is one of classes, their numbers, or for the first output their
+        names if the network has any: without the axis of classes. Where outputs are
+        probabilities of their own, 1 above 0.5 and else 0. Else the output.
+    """
+    each = zip(outputs, network.output_losses, network.outputs, strict=True)
+    found = []
+    for index, (output, loss, port) in enumerate(each):
+        host = to_host(output)
+        if tells_classes(loss):
+            axis = 1 if is_channels_first(port.type) else host.ndim - 1
+            classes = host.argmax(axis=axis)
+            names = network.class_names if index == 0 else None
+            found.append(np.asarray(names)[classes] if names else classes)
+        elif loss in INDEPENDENT_LOSSES:
+            found.append((host > 0.5).astype(np.int64))
+        else:
+            found.append(host)
+    return found
