@@ -5,7 +5,6 @@ import pytest
 
 import daskdl as dl
 
-
 ROWS = dl.FeedForward(4)
 
 
