@@ -175,6 +175,8 @@ from daskdl.nn.conf.updaters import (
     NoOp,
     RmsProp,
     Sgd,
+    UpdaterDefinition,
+    UpdateStep,
 )
 from daskdl.nn.conf.weight_inits import (
     ConstantInit,
@@ -269,7 +271,7 @@ from daskdl.nn.preprocessors.rnn_to_feed_forward import RnnToFeedForward
 from daskdl.nn.preprocessors.tensor_flow_cnn_to_feed_forward import (
     TensorFlowCnnToFeedForward,
 )
-from daskdl.nn.registration import layer
+from daskdl.nn.registration import layer, updater
 from daskdl.nn.transfer.front import transfer_learning
 from daskdl.nn.transfer.graph import GraphTransferLearning
 from daskdl.nn.transfer.multilayer import MultiLayerTransferLearning
@@ -517,6 +519,8 @@ __all__ = [
     "UniformDistribution",
     "UnitNormConstraint",
     "UnstackVertex",
+    "UpdateStep",
+    "UpdaterDefinition",
     "Upsampling1D",
     "Upsampling2D",
     "Upsampling3D",
@@ -545,6 +549,7 @@ __all__ = [
     "network_svg",
     "open_source",
     "transfer_learning",
+    "updater",
 ]
 
 __version__: str

@@ -1,21 +1,40 @@
-"""Kinds of layers that are not the package's own.
+"""Kinds that are not the package's own: layers, updaters.
 
 A registered class is known to configurations, job files, checkpoints and schemas by the
 name that it was given. Packages that bring kinds name the module that registers them in
-the entry-point group ``daskdl.layers``, so that nobody has to import it.
+the entry-point groups ``daskdl.layers`` and ``daskdl.updaters``, so that nobody has to
+import it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from daskdl.checks import check_type
 from daskdl.errors import OptionError
-from daskdl.nn.conf.kinds import LAYER_KINDS
+from daskdl.nn.conf.kinds import LAYER_KINDS, UPDATER_KINDS, Kinds
+from daskdl.nn.conf.updaters import UpdaterDefinition
+from daskdl.nn.conf.values import Conf
 from daskdl.nn.layers.definition import LayerDefinition
 
 L = TypeVar("L", bound=LayerDefinition)
+U = TypeVar("U", bound=UpdaterDefinition)
 
-_registered: dict[str, type[LayerDefinition]] = {}
+Key: TypeAlias = tuple[str, str]
+"""The family of a kind, and its name."""
+
+
+@dataclass(frozen=True)
+class _Family:
+    kinds: Kinds
+    base: type[Conf]
+
+
+_FAMILIES = {
+    "layer": _Family(LAYER_KINDS, LayerDefinition),
+    "updater": _Family(UPDATER_KINDS, UpdaterDefinition),
+}
+_registered: dict[Key, type[Conf]] = {}
 
 
 def layer(name: str) -> Callable[[type[L]], type[L]]:
@@ -46,28 +65,38 @@ def layer(name: str) -> Callable[[type[L]], type[L]]:
     >>> conf.layers[0]
     Halved()
     """
-
-    def register(definition: type[L]) -> type[L]:
-        if not isinstance(definition, type) or not issubclass(
-            definition, LayerDefinition
-        ):
-            raise OptionError(
-                f"layer {name!r}: must decorate a class that derives from "
-                f"daskdl.LayerDefinition, got {definition!r}."
-            )
-        kind = _tagged(definition, name)
-        admit({name: kind})
-        return kind
-
-    check_type("layer", "name", name, str)
-    if not name.isidentifier():
-        raise OptionError(
-            f"layer: name must be letters, digits and underscores, got {name!r}."
-        )
-    return register
+    return _decorator("layer", name)
 
 
-def admit(kinds: Mapping[str, type[LayerDefinition]]) -> None:
+def updater(name: str) -> Callable[[type[U]], type[U]]:
+    """Return a decorator that makes a class known as an updater.
+
+    Parameters
+    ----------
+    name : str
+        Its `type` in configurations: letters, digits and underscores.
+
+    Raises
+    ------
+    OptionError
+        If the name is another updater's, or the class is no
+        :class:`~daskdl.nn.conf.updaters.UpdaterDefinition`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import daskdl
+    >>> @daskdl.updater("signs_example")
+    ... class Signs(daskdl.UpdaterDefinition):
+    ...     def update(self, gradient, state, step):
+    ...         return step.learning_rate * np.sign(gradient)
+    >>> daskdl.Dense(3, updater=Signs(0.1))
+    Dense(updater=Signs(learning_rate=0.1), n_out=3)
+    """
+    return _decorator("updater", name)
+
+
+def admit(kinds: Mapping[Key, type[Conf]]) -> None:
     """Make kinds known that were registered here or in another process.
 
     Raises
@@ -75,38 +104,60 @@ def admit(kinds: Mapping[str, type[LayerDefinition]]) -> None:
     OptionError
         If a name is that of another kind.
     """
-    for name, kind in kinds.items():
-        known = _registered.get(name)
-        meant = LAYER_KINDS.models.get(LAYER_KINDS.tag(name))
+    for key, kind in kinds.items():
+        family, name = key
+        table = _FAMILIES[family].kinds
+        known = _registered.get(key)
+        meant = table.models.get(table.tag(name))
         # A notebook runs a cell again, and a worker gets what it has.
         is_again = known is not None and _place(known) == _place(kind)
         if meant is not None and not is_again:
             raise OptionError(
-                f"layer {name!r}: the name must not be taken, got that of "
+                f"{family} {name!r}: the name must not be taken, got that of "
                 f"{meant.__module__}.{meant.__qualname__}."
             )
-        LAYER_KINDS.enter([kind])
-        _registered[name] = kind
+        table.enter([kind])
+        _registered[key] = kind
 
 
-def registered() -> Mapping[str, type[LayerDefinition]]:
-    """Return all kinds that were registered in this process, by name."""
+def registered() -> Mapping[Key, type[Conf]]:
+    """Return all kinds that were registered in this process."""
     return dict(_registered)
 
 
-def _place(kind: type) -> tuple[str, str]:
+def _decorator(family: str, name: str) -> Callable[[type[Any]], type[Any]]:
+    def register(definition: type[Any]) -> type[Any]:
+        base = _FAMILIES[family].base
+        if not isinstance(definition, type) or not issubclass(definition, base):
+            raise OptionError(
+                f"{family} {name!r}: must decorate a class that derives from "
+                f"daskdl.{base.__name__}, got {definition!r}."
+            )
+        kind = _tagged(definition, name)
+        admit({(family, name): kind})
+        return kind
+
+    check_type(family, "name", name, str)
+    if not name.isidentifier():
+        raise OptionError(
+            f"{family}: name must be letters, digits and underscores, got {name!r}."
+        )
+    return register
+
+
+def _place(kind: type) -> Key:
     return kind.__module__, kind.__qualname__
 
 
-def _tagged(definition: type[L], name: str) -> type[L]:
+def _tagged(definition: type[Any], name: str) -> type[Any]:
     """Return the class with its `type`, under its own name and module."""
     body: dict[str, Any] = {
         "__module__": definition.__module__,
         "__qualname__": definition.__qualname__,
-        "__doc__": definition.__doc__ or f"The layer {name!r}.",
+        "__doc__": definition.__doc__,
         "__annotations__": {"type": Literal[name]},
         "type": name,
     }
     metaclass: Any = type(definition)
-    kind: type[L] = metaclass(definition.__name__, (definition,), body)
+    kind: type[Any] = metaclass(definition.__name__, (definition,), body)
     return kind

@@ -15,8 +15,8 @@ from types import ModuleType
 import cloudpickle
 
 from daskdl.errors import OptionError
-from daskdl.nn.layers.definition import LayerDefinition
-from daskdl.nn.registration import admit, registered
+from daskdl.nn.conf.values import Conf
+from daskdl.nn.registration import Key, admit, registered
 
 
 def packed_kinds() -> bytes:
@@ -42,11 +42,11 @@ def _unpack(packed: bytes) -> None:
     # Once a process: the same class comes with every state.
     known = registered()
     found = dict(pickle.loads(packed))
-    admit({name: kind for name, kind in found.items() if known.get(name) is not kind})
+    admit({key: kind for key, kind in found.items() if known.get(key) is not kind})
 
 
 @cache
-def _packed(kinds: tuple[tuple[str, type[LayerDefinition]], ...]) -> bytes:
+def _packed(kinds: tuple[tuple[Key, type[Conf]], ...]) -> bytes:
     # A worker lacks the modules of classes that came to it with their code.
     modules = {sys.modules.get(kind.__module__) for _, kind in kinds}
     own = [module for module in modules if module and not _is_installed(module)]
@@ -54,9 +54,9 @@ def _packed(kinds: tuple[tuple[str, type[LayerDefinition]], ...]) -> bytes:
         try:
             data: bytes = cloudpickle.dumps(kinds)
         except (TypeError, pickle.PicklingError) as error:
-            names = ", ".join(name for name, _ in kinds)
+            names = ", ".join(f"{family} {name!r}" for (family, name), _ in kinds)
             raise OptionError(
-                f"layers {names}: must be classes that can be sent to workers, got "
+                f"{names}: must be classes that can be sent to workers, got "
                 f"{error}. Create what they hold in forward, or install them as a "
                 "package."
             ) from error

@@ -4,6 +4,7 @@ The rules themselves, with their formulas and where they come from, are in
 :mod:`daskdl.nn.updaters`; here is their arithmetic.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +28,14 @@ class Rule(NamedTuple):
         Of a function of :mod:`.reference` and of :mod:`.cpu`.
     numbers : tuple of numpy floats
         What the function takes besides vectors, of the type of the vectors.
+    function : function of (gradient, state), optional
+        Overwrites the gradient by the update and brings the state forward, in place of
+        those of the package.
     """
 
     name: str
     numbers: tuple[np.floating[Any], ...] = ()
+    function: Callable[[FloatArray, FloatArray], None] | None = None
 
 
 def update(
@@ -65,6 +70,13 @@ def update(
     division and the subtraction are done along the way, and by whichever kernel.
     """
     arrays = (gradient, *state) if params is None else (gradient, *state, params)
+    if rule.function is not None:
+        if divisor != 1:
+            gradient /= divisor
+        rule.function(gradient, state)
+        if params is not None:
+            params -= gradient
+        return
     if is_compiled_for(*arrays):
         kernel = getattr(cpu, rule.name)
         by = gradient.dtype.type(divisor)

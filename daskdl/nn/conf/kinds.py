@@ -79,6 +79,7 @@ _HOME = "daskdl.nn.conf.network"
 LAYER_KINDS = Kinds("layer", _HOME, "daskdl.layers")
 VERTEX_KINDS = Kinds("vertex", _HOME)
 PREPROCESSOR_KINDS = Kinds("preprocessor", _HOME)
+UPDATER_KINDS = Kinds("", "daskdl.nn.conf.updaters", "daskdl.updaters")
 
 
 def tag_of(model: type[Conf]) -> str:

@@ -4,12 +4,16 @@ The names and defaults are DL4J's; :mod:`daskdl.nn.updaters` holds the arithmeti
 learning rate is a number or a schedule.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
+from daskdl.arrays.namespace import FloatArray
+from daskdl.nn.conf.kinds import UPDATER_KINDS, AnyOf
 from daskdl.nn.conf.schedules import FractionSchedule, NonNegativeSchedule
-from daskdl.nn.conf.values import Conf, Fraction, Positive, tagged
+from daskdl.nn.conf.values import Conf, Fraction, Positive
 
 
 class Sgd(Conf):
@@ -151,6 +155,65 @@ class NoOp(Conf):
     type: Literal["noop"] = "noop"
 
 
+@dataclass(frozen=True)
+class UpdateStep:
+    """When an update happens.
+
+    Attributes
+    ----------
+    iteration, epoch : int
+        Iterations and epochs done before this one.
+    learning_rate : float
+        What the option or its schedule is worth now.
+    """
+
+    iteration: int
+    epoch: int
+    learning_rate: float
+
+
+class UpdaterDefinition(Conf):
+    """An updater of one's own: derive from it, and register it with `daskdl.updater`.
+
+    Parameters
+    ----------
+    learning_rate : float or schedule
+        Factor of the gradient, and of weight decay.
+
+    Attributes
+    ----------
+    state : tuple of str
+        What its state vectors are called, each as long as there are parameters; all
+        begin with 0.
+    """
+
+    state: ClassVar[tuple[str, ...]] = ()
+
+    type: str
+    learning_rate: NonNegativeSchedule = Field(default=1e-3, kw_only=False)
+
+    def update(
+        self, gradient: FloatArray, state: Mapping[str, FloatArray], step: UpdateStep
+    ) -> FloatArray:
+        """Return what is subtracted from the parameters.
+
+        Parameters
+        ----------
+        gradient : ndarray of shape (n,), float32 or float64
+            A stretch of the flat gradient; may be overwritten. Each number is to be
+            treated by itself: where a stretch begins and ends may change.
+        state : mapping of str to ndarray of shape (n,)
+            To be brought forward in place: ``state["m"][...] = ...``.
+        step : UpdateStep
+
+        Returns
+        -------
+        update : ndarray of shape (n,)
+            May be `gradient` itself.
+        """
+        raise TypeError(f"{type(self).__name__}: must have a method update.")
+
+
 Updater: TypeAlias = (
     Sgd
     | Nesterovs
@@ -163,6 +226,7 @@ Updater: TypeAlias = (
     | AdaDelta
     | RmsProp
     | NoOp
+    | UpdaterDefinition
 )
 UPDATERS: tuple[type[Updater], ...] = (
     Sgd,
@@ -178,6 +242,5 @@ UPDATERS: tuple[type[Updater], ...] = (
     NoOp,
 )
 
-AnyUpdater = Annotated[
-    Updater, Field(discriminator="type"), BeforeValidator(tagged(*UPDATERS))
-]
+UPDATER_KINDS.enter(UPDATERS)
+AnyUpdater = Annotated[Updater, AnyOf(UPDATER_KINDS)]

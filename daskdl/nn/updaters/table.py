@@ -19,8 +19,10 @@ from daskdl.nn.conf.updaters import (
     RmsProp,
     Sgd,
     Updater,
+    UpdaterDefinition,
 )
 from daskdl.nn.updaters.adam import adabelief, adam, adamax, amsgrad, nadam
+from daskdl.nn.updaters.defined import defined_rule
 from daskdl.nn.updaters.descent import nesterovs, noop, sgd
 from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.squares import adadelta, adagrad, rmsprop
@@ -63,11 +65,15 @@ KINDS: dict[type[Updater], Kind] = {
 
 def rule_of(updater: Updater, moment: Moment) -> Rule:
     """Return what turns gradients into updates in this iteration."""
+    if isinstance(updater, UpdaterDefinition):
+        return defined_rule(updater, moment)
     return KINDS[type(updater)].rule(updater, moment)
 
 
 def state_parts(updater: Updater) -> tuple[str, ...]:
     """Return the names of the updater's state vectors, in the order of DL4J's files."""
+    if isinstance(updater, UpdaterDefinition):
+        return updater.state
     return KINDS[type(updater)].parts
 
 

@@ -141,7 +141,10 @@ def test_a_layer_refuses_what_it_cannot_take(layer, input_type, message):
         (lambda: Dense(n_out=2, activation="reul"), "activation: .*mean 'relu'"),
         (lambda: Dense(n_out=2, weight_init="xaver"), "Did you mean 'xavier'"),
         (lambda: Dense(n_out=2, updater="adm"), r"updater.type: .*mean 'adam'"),
-        (lambda: Dense(n_out=2, updater=3), "updater: must be a mapping, got 3"),
+        (
+            lambda: Dense(n_out=2, updater=3),
+            "updater: must be a mapping with a known `type`, got 3",
+        ),
         (lambda: Dense(n_out=2, keep_probability=0), "must be greater than 0, got 0"),
         (lambda: Dropout(keep_probability=1.5), "must be less than or equal to 1"),
         (lambda: Adam(beta1=1), "Adam.beta1: must be less than 1, got 1"),

@@ -1,22 +1,24 @@
-"""Layers of one's own: registered, built, trained, kept, and wrong ones refused."""
+"""Layers and updaters of one's own: registered, trained, kept; wrong ones refused."""
 
 import numpy as np
 import pytest
 
 import daskdl as dl
 from daskdl.errors import FormatError, OptionError, ShapeError
-from daskdl.nn.conf.kinds import LAYER_KINDS
+from daskdl.nn.conf.kinds import LAYER_KINDS, UPDATER_KINDS
 from daskdl.nn.conf.schema import json_schema_of
+from daskdl.nn.registration import registered
 from daskdl.testing import check_gradients
+from daskdl.training.own_kinds import packed_kinds, unpack_kinds
 from tests.unit.networks.own_layer import Scaled
 
 ROWS = dl.FeedForward(size=4)
 
 
-def network(*layers, **options):
+def network(*layers, updater="adam"):
     return dl.MultiLayerNetwork(
         dl.MultiLayerConfiguration(
-            input=ROWS, layers=[*layers, dl.Output(n_out=2)], updater="adam", **options
+            input=ROWS, layers=[*layers, dl.Output(n_out=2)], updater=updater
         )
     )
 
@@ -28,10 +30,11 @@ def batch(rng):
 @pytest.fixture
 def forget():
     """Take what a test registers out again."""
-    before = dict(LAYER_KINDS._models)
+    before = [(kinds, dict(kinds._models)) for kinds in (LAYER_KINDS, UPDATER_KINDS)]
     yield
-    for name in set(LAYER_KINDS._models) - set(before):
-        del LAYER_KINDS._models[name]
+    for kinds, models in before:
+        for name in set(kinds._models) - set(models):
+            del kinds._models[name]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +103,59 @@ def test_the_schema_has_it():
 
 def test_it_is_drawn():
     assert "Scaled" in dl.network_svg(network(Scaled()).conf)
+
+
+@dl.updater("signs_by_test")
+class Signs(dl.UpdaterDefinition):
+    """Steps of one size, along the signs of a moving mean."""
+
+    state = ("m",)
+    share: float = 0.9
+
+    def update(self, gradient, state, step):
+        state["m"][...] = self.share * state["m"] + (1 - self.share) * gradient
+        return step.learning_rate * np.sign(state["m"])
+
+
+def test_an_updater_of_ones_own_brings_parameters_forward(rng):
+    trained = network(dl.Dense(3), updater=Signs(0.5))
+    before = trained.params.copy()
+    trained.fit(batch(rng))
+    steps = np.abs(trained.params - before)
+    assert steps[steps > 0] == pytest.approx(0.5)
+    assert trained.updater_state.any()
+
+
+def test_its_rate_may_be_a_schedule(rng):
+    rate = {"type": "step", "initial_value": 0.5, "decay_rate": 0.1, "step": 1}
+    trained = network(updater={"type": "signs_by_test", "learning_rate": rate})
+    trained.fit(batch(rng))
+    before = trained.params.copy()
+    trained.fit(batch(rng))
+    assert np.abs(trained.params - before).max() == pytest.approx(0.05)
+
+
+def test_its_state_is_kept(tmp_path, rng):
+    trained = network(updater=Signs(0.5)).fit(batch(rng))
+    path = str(tmp_path / "own.safetensors")
+    trained.save(path)
+    np.testing.assert_array_equal(dl.load(path).updater_state, trained.updater_state)
+
+
+def test_an_update_of_another_shape_is_refused(forget, rng):
+    @dl.updater("short_by_test")
+    class Short(dl.UpdaterDefinition):
+        def update(self, gradient, state, step):
+            return gradient[:1]
+
+    with pytest.raises(ShapeError, match=r"Short: update must return an array of sha"):
+        network(updater=Short()).fit(batch(rng))
+
+
+def test_what_is_registered_travels_as_bytes():
+    """A process that has it takes it as its own."""
+    unpack_kinds(packed_kinds())
+    assert ("updater", "signs_by_test") in registered()
 
 
 def test_a_name_of_another_kind_is_refused():

@@ -1,0 +1,34 @@
+"""Updaters of one's own at work."""
+
+from functools import partial
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.errors import ShapeError
+from daskdl.kernels.updater import Rule
+from daskdl.nn.conf.schedules import value_at
+from daskdl.nn.conf.updaters import UpdaterDefinition, UpdateStep
+from daskdl.nn.updaters.moment import Moment
+
+
+def defined_rule(updater: UpdaterDefinition, moment: Moment) -> Rule:
+    """Return what turns gradients into updates in this iteration."""
+    rate = value_at(updater.learning_rate, moment.iteration, moment.epoch)
+    step = UpdateStep(moment.iteration, moment.epoch, rate)
+    return Rule("defined", function=partial(_update, updater, step))
+
+
+def _update(
+    updater: UpdaterDefinition,
+    step: UpdateStep,
+    gradient: FloatArray,
+    state: FloatArray,
+) -> None:
+    """Overwrite a stretch of the gradient, and bring its state forward."""
+    made = updater.update(gradient, dict(zip(updater.state, state, strict=True)), step)
+    if getattr(made, "shape", None) != gradient.shape:
+        raise ShapeError(
+            f"{type(updater).__name__}: update must return an array of shape "
+            f"{gradient.shape}, got {getattr(made, 'shape', type(made).__name__)}."
+        )
+    if made is not gradient:
+        gradient[...] = made
