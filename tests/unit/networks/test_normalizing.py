@@ -112,9 +112,15 @@ def steps(network, data):
     return network.rnn_time_step(given(data)[0])
 
 
+def predictions(network, data):
+    features, mask = given(data)
+    return network.predict(features, features_mask=mask)
+
+
 # What each method that takes data gives, as something to compare.
 OF_BATCH = {
     "output": plain,
+    "predict": predictions,
     "score_examples": lambda network, data: network.score_examples(data),
     "score_and_output": lambda network, data: network.score_and_output(data),
     "compute_score": lambda network, data: network.compute_score(data),
@@ -159,7 +165,7 @@ def test_every_method_normalizes_once(pair, name):
     network, data, bare, ready = pair
     found = flat(OF_BATCH[name](network, data))
     expected = OF_BATCH[name](bare, ready)
-    if name == "output":
+    if name in ("output", "predict"):
         expected = units(network, expected)
     if name == "score_and_output":
         expected = (expected[0], units(network, expected[1]))
