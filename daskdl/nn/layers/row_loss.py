@@ -1,6 +1,6 @@
 """What output layers share whose loss sees rows: scores and gradients of the loss."""
 
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
@@ -29,8 +29,8 @@ class RowLoss(OutputLayer[C]):
         The mask that arrived with the input.
     """
 
-    # Whether a mask that arrives with the input makes rows of the output 0, as in DL4J.
-    zeroes_masked_rows: ClassVar[bool] = False
+    # Whether a mask that arrives with the input makes rows of the output 0.
+    zeroes_masked_rows: bool = False
 
     _loss: LossFunction
     _activation: ActivationFunction
