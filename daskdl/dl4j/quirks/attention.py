@@ -92,4 +92,13 @@ QUIRKS: tuple[Quirk, ...] = (
         test=_VERTICES,
         concerns=kinds("reverse_time_series"),
     ),
+    Quirk(
+        name="vertices_see_padding",
+        where="`merge` and `element_wise` of series with different masks, `l2` and "
+        "`l2_normalize` of series with a mask",
+        habit="what lies at dropped steps counts",
+        exact="counts as 0, and gets no gradient",
+        test=_VERTICES,
+        concerns=kinds("merge", "element_wise", "l2", "l2_normalize"),
+    ),
 )

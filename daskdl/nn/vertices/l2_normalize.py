@@ -46,7 +46,10 @@ class L2NormalizeVertex(VertexConf):
 
 
 class L2Normalize(Vertex[L2NormalizeVertex]):
-    """``x / max(norm of x, eps)``, the norm over some or all axes of an example."""
+    """``x / max(norm of x, eps)``, the norm over some or all axes of an example.
+
+    Steps that a mask drops do not count, and come out as 0.
+    """
 
     def __init__(
         self,
@@ -68,7 +71,7 @@ class L2Normalize(Vertex[L2NormalizeVertex]):
         batch_size: int = 0,
     ) -> FloatArray:
         """Divide each example by its norm; see :meth:`Vertex.forward`."""
-        (self._x,) = inputs
+        (self._x,) = self._unpadded(inputs, masks)
         x, xp = self._x, array_namespace(self._x)
         output: FloatArray = self._buffer("output", x.shape, x.dtype)
         xp.multiply(x, x, out=output)
@@ -98,4 +101,4 @@ class L2Normalize(Vertex[L2NormalizeVertex]):
                 along /= xp.maximum(self._norm, eps)
         xp.divide(grad_out, xp.maximum(self._norm, eps), out=grad_x)
         grad_x -= xp.multiply(x, along, out=self._buffer("part", x.shape, x.dtype))
-        return [grad_x]
+        return self._of_kept_steps("grad unpadded", [grad_x])

@@ -41,6 +41,8 @@ OUTPUTS = [name for name in LAYERS if CASES[name].conf.is_output]
 VERTICES = [
     "merge of series",
     "subtract",
+    "l2 of series",
+    "l2 normalize of series",
     "attention",
     "last time step",
     "last time step, masked",

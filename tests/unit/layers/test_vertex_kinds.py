@@ -112,6 +112,36 @@ def test_the_gradient_of_no_distance_is_finite(rng):
         np.testing.assert_array_equal(grad, 0)
 
 
+OTHER = np.array([[0, 1, 1, 1, 0], [1, 1, 0, 0, 0.0]])
+SEEN = ["merge of series", "subtract", "l2 of series", "l2 normalize of series"]
+
+
+def changed_by_padding(name, rng, **options):
+    """Return outputs of a vertex before and behind a change of the padding."""
+    alone = Alone(name, **options)
+    inputs, masks = alone.inputs(rng), [MASK, OTHER][: len(alone.input_types)]
+    before = alone.forward(inputs, masks).copy()
+    for x, mask in zip(inputs, masks, strict=True):
+        x[mask == 0] += 5
+    behind = alone.forward(inputs, masks)
+    grads = alone.vertex.backward(np.ones_like(behind))
+    dropped = [grad[mask == 0] for grad, mask in zip(grads, masks, strict=True)]
+    return before, behind, dropped
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_a_mask_drops_of_an_input_does_not_count(rng, name):
+    before, behind, dropped = changed_by_padding(name, rng)
+    np.testing.assert_array_equal(before, behind)
+    assert not any(grad.any() for grad in dropped)
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_a_mask_drops_of_an_input_counts_in_dl4j(rng, name):
+    before, behind, _ = changed_by_padding(name, rng, dialect=DL4J)
+    assert (before != behind).any()
+
+
 def test_stacked_inputs_follow_one_another(rng):
     alone = Alone("stack")
     inputs = alone.inputs(rng)

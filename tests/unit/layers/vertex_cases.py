@@ -70,6 +70,7 @@ VERTICES = {
     "l2 normalize of channels": (conf.L2NormalizeVertex(dimensions=1), [IMAGES]),
     "l2 normalize of pixels": (conf.L2NormalizeVertex(dimensions=[1, 2]), [LAST]),
     "l2": (conf.L2Vertex(), [ROWS, ROWS]),
+    "l2 of series": (conf.L2Vertex(), [SERIES, SERIES]),
     "l2 of images": (conf.L2Vertex(), [IMAGES, IMAGES]),
     "stack": (conf.StackVertex(), [ROWS, ROWS, ROWS]),
     "stack of series": (
