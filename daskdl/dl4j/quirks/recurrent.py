@@ -53,4 +53,12 @@ QUIRKS: tuple[Quirk, ...] = (
         test="unit/networks/test_output_masks.py",
         concerns=kinds("rnn_loss"),
     ),
+    Quirk(
+        name="evaluation_ignores_features_mask",
+        where="evaluations of series with a mask of the features only",
+        habit="count all steps",
+        exact="count those that are kept",
+        test="unit/networks/test_output_masks.py",
+        concerns=kinds("rnn_output", "rnn_loss"),
+    ),
 )

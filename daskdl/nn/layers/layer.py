@@ -268,6 +268,16 @@ class OutputLayer(Layer[C]):
             Epochs done before this one.
         """
 
+    def arrived_mask(self) -> FloatArray | None:
+        """Return the mask that counts in the loss where the labels have none.
+
+        Returns
+        -------
+        ndarray of shape (batch,) or (batch, time), or None
+            Of the last forward pass; None if none arrived.
+        """
+        return None
+
     @abstractmethod
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None

@@ -39,6 +39,11 @@ class RowLoss(OutputLayer[C]):
     _leading: tuple[int, ...]
     _features_mask: FloatArray | None
 
+    def arrived_mask(self) -> FloatArray | None:
+        """Return the mask that counts where the labels have none."""
+        mask = self._loss_mask(None)
+        return None if mask is None else mask.reshape(self._leading)
+
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:

@@ -73,6 +73,17 @@ def test_an_evaluation_counts_what_the_mask_keeps(data):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize(("dialect", "n_steps"), [(EXACT, 7), (DL4J, BATCH * TIME)])
+def test_an_evaluation_counts_steps_that_the_features_keep(rng, dialect, n_steps):
+    """In DL4J it counts all, unless the labels have a mask."""
+    mask = (np.arange(TIME) < np.array([[4], [2], [1]])).astype(float)
+    labels = np.moveaxis(np.eye(2)[rng.integers(0, 2, (BATCH, TIME))], -1, 1)
+    features = rng.standard_normal((BATCH, 3, TIME))
+    data = DataSet(features, labels, features_mask=mask)
+    evaluation = rnn(dialect=dialect).evaluate(data)
+    assert evaluation.confusion_matrix.sum() == n_steps
+
+
 @pytest.mark.parametrize(("dialect", "factor"), [(EXACT, 0), (DL4J, 1)])
 def test_a_mask_of_the_labels_drops_outputs_of_a_loss(data, dialect, factor):
     """DL4J drops those of layers with weights only."""
