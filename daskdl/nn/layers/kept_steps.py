@@ -81,8 +81,10 @@ class KeptSteps:
             return whole
         xp = array_namespace(steps)
         count: NDArray[Any] = xp.sum(self._mask != 0, axis=1)
-        last: FloatArray = steps[xp.maximum(count - 1, 0), xp.arange(len(count))]
-        last[count == 0] = 0 if before is None else before[count == 0]
+        found = steps[xp.maximum(count - 1, 0), xp.arange(len(count))]
+        if before is None:
+            before = xp.zeros_like(found)
+        last: FloatArray = xp.where((count > 0)[:, None], found, before)
         return last
 
     def _take(self, what: str, shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:

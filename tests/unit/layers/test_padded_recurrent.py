@@ -217,6 +217,26 @@ def test_a_network_learns_the_same_from_a_padded_minibatch(rng, head, padding):
     assert_alike(gradients, np.mean([piece[1] for piece in pieces], axis=0))
 
 
+def test_series_of_several_lengths_may_go_through_the_same_layers(rng):
+    """What a stack fills the shorter ones with is padding."""
+    network = dl.ComputationGraph(
+        dl.ComputationGraphConfiguration(
+            inputs={"long": Recurrent(size=3), "short": Recurrent(size=3)},
+            vertices={
+                "stack": dl.StackVertex(inputs=["long", "short"]),
+                "lstm": dl.Bidirectional(layer=dl.LSTM(n_out=4), inputs="stack"),
+                "second": dl.UnstackVertex(from_=1, stack_size=2, inputs="lstm"),
+                "pool": dl.GlobalPooling(pooling_type="avg", inputs="second"),
+                "out": dl.Output(n_out=2, inputs="pool"),
+            },
+            outputs=["out"],
+            dtype="float64",
+        )
+    )
+    long, short = rng.standard_normal((2, 3, 5)), rng.standard_normal((2, 3, 2))
+    assert_alike(network.output([long, short]), network.output([short, short]))
+
+
 def test_padding_in_front_changes_what_dl4j_computes(rng):
     network, mask = network_of("pooled", dialect=DL4J), mask_of("padded in front")
     features = rng.standard_normal((3, 3, 5))
