@@ -89,6 +89,6 @@ class KeptSteps:
 
     def _take(self, what: str, shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
         array: FloatArray = self._workspace.take(
-            (self._name, "kept", what), shape, dtype
+            (self._name, "kept steps", what), shape, dtype
         )
         return array
