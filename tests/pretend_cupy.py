@@ -28,6 +28,7 @@ NAMES = frozenset(
         "clip",
         "concatenate",
         "copyto",
+        "cumsum",
         "divide",
         "dot",
         "einsum",

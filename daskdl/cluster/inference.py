@@ -251,6 +251,8 @@ def _evaluate(
         mask = batch.labels_mask
     else:
         mask = (batch.labels_masks or [None])[0]
+    if mask is None:
+        mask = network.mask_to_count()
     labels = network.labels_to_count(batch)[0]
     for evaluation in evaluations:
         evaluation.eval(labels, output, mask)

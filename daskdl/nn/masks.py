@@ -123,6 +123,11 @@ def either_mask(masks: Sequence[FloatArray | None]) -> FloatArray | None:
     return joined
 
 
+def differ(masks: Sequence[FloatArray | None]) -> bool:
+    """Return whether inputs have several masks: by identity, not by numbers."""
+    return any(mask is not masks[0] for mask in masks)
+
+
 def masks_in_a_row(
     masks: Sequence[FloatArray | None], lengths: Sequence[int]
 ) -> FloatArray | None:

@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.checks import check_count, check_one_of, check_type
@@ -26,6 +27,7 @@ from daskdl.nn.dialect_change import differences
 from daskdl.nn.divergence import check_finite, numbers_may_overflow
 from daskdl.nn.evaluations import check_class_outputs, evaluation_for
 from daskdl.nn.file_formats import settled_format
+from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.masks import masked
 from daskdl.nn.normalizing import (
     NormalizerChoice,
@@ -334,6 +336,8 @@ class Network(Pretraining[Conf]):
             (labels,), (mask,) = self._border.rows_to_count(arrays)
             # Time steps are rows: what counts them needs no axis of time.
             rows = output.reshape(-1, output.shape[-1])
+            if mask is None:
+                mask = self.mask_to_count()
             if mask is not None:
                 mask = to_host(mask.reshape(len(rows), -1))
             rows_of_labels = labels.reshape(-1, labels.shape[-1])
@@ -477,6 +481,23 @@ class Network(Pretraining[Conf]):
         """
         arrays = self._border.checked(batch)
         return self._border.labels_to_count(arrays)
+
+    def mask_to_count(self) -> NDArray[Any] | None:
+        """Return what evaluations take for the mask where labels have none.
+
+        Returns
+        -------
+        ndarray of shape (batch,) or (batch, time), or None
+            Of the last forward pass: the mask that counts in the loss of the first
+            output.
+        """
+        parts = {node.name: part for node, part in self._parts}
+        layer = getattr(parts[self._output_nodes()[0].name], "layer", None)
+        ignores = "evaluation_ignores_features_mask" in self.conf.quirks_of_dialect
+        if ignores or not isinstance(layer, OutputLayer):
+            return None
+        mask = layer.arrived_mask()
+        return None if mask is None else to_host(mask)
 
     def _outputs(self, arrays: Arrays) -> list[FloatArray]:
         """Return what is predicted, inside still, but in the units of the data."""

@@ -3,6 +3,12 @@
 from daskdl.dialects import Quirk
 from daskdl.dl4j.quirks.concerns import kinds
 
+_LAYERS = "unit/layers/test_attention_layers.py"
+_VERTICES = "unit/layers/test_vertex_kinds.py"
+_ATTENTION = kinds(
+    "self_attention", "learned_self_attention", "recurrent_attention", "attention"
+)
+
 QUIRKS: tuple[Quirk, ...] = (
     Quirk(
         name="same_diff_gradients_twice",
@@ -21,5 +27,78 @@ QUIRKS: tuple[Quirk, ...] = (
             "capsule_strength",
             "primary_capsules",
         ),
+    ),
+    Quirk(
+        name="attention_shifts_masked_keys",
+        where="masked keys of attention",
+        habit="`1e9 * (mask - 1)` is added to their scores: where all are masked, they "
+        "count as if none were",
+        exact="have no weight: where all are masked, 0 comes out",
+        test=_LAYERS,
+        concerns=_ATTENTION,
+    ),
+    Quirk(
+        name="attention_answers_masked_queries",
+        where="masked steps of `self_attention` and `recurrent_attention`",
+        habit="are answered, and are asked with by the step behind them; the attention "
+        "vertex gives 0",
+        exact="come out as 0; recurrent attention asks with the last output that was "
+        "kept",
+        test=_LAYERS,
+        concerns=kinds("self_attention", "recurrent_attention"),
+    ),
+    Quirk(
+        name="attention_swaps_fans",
+        where="initial weights of attention layers with projections",
+        habit="projections are drawn with the fans (heads times size, n_out), the way "
+        "out with (n_in, size)",
+        exact="are drawn with the fans of what they map: each head's (n_in, size), and "
+        "(heads times size, n_out)",
+        test=_LAYERS,
+        concerns=kinds(
+            "self_attention", "learned_self_attention", "recurrent_attention"
+        ),
+    ),
+    Quirk(
+        name="l2_normalize_bounds_cube",
+        where="gradient of `l2_normalize`",
+        habit="the cube of the norm is bounded by eps, like the norm",
+        exact="is the derivative",
+        test=_VERTICES,
+        concerns=kinds("l2_normalize"),
+    ),
+    Quirk(
+        name="stack_has_no_mask_of_its_own",
+        where="`stack` of series of different lengths without masks",
+        habit="what was filled with 0 counts as data",
+        exact="is masked",
+        test=_VERTICES,
+        concerns=kinds("stack"),
+    ),
+    Quirk(
+        name="last_of_no_step_is_first",
+        where="`last_time_step` vertex, a series without any step",
+        habit="takes the first step",
+        exact="gives 0, and sends no gradient back",
+        test=_VERTICES,
+        concerns=kinds("last_time_step"),
+    ),
+    Quirk(
+        name="reversal_ignores_arriving_mask",
+        where="`reverse_time_series` whose `mask_input` names no mask",
+        habit="turns series around as a whole, padding first, and the mask goes on as "
+        "it is",
+        exact="turns around the steps that the arriving mask keeps, in their places",
+        test=_VERTICES,
+        concerns=kinds("reverse_time_series"),
+    ),
+    Quirk(
+        name="vertices_see_padding",
+        where="`merge` and `element_wise` of series with different masks, `l2` and "
+        "`l2_normalize` of series with a mask",
+        habit="what lies at dropped steps counts",
+        exact="counts as 0, and gets no gradient",
+        test=_VERTICES,
+        concerns=kinds("merge", "element_wise", "l2", "l2_normalize"),
     ),
 )

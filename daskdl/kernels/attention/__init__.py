@@ -16,8 +16,9 @@ def attention_forward(
     *,
     weights: FloatArray,
     out: FloatArray,
+    shifts_masked: bool = False,
 ) -> FloatArray:
-    """Compute ``softmax(queries @ keys.T / sqrt(size) + (mask - 1) * 1e9) @ values``.
+    """Compute ``softmax(queries @ keys.T / sqrt(size)) @ values`` over the kept keys.
 
     Parameters
     ----------
@@ -28,12 +29,15 @@ def attention_forward(
     values : ndarray of shape (batch, heads, time, value_size), same dtype
         Not changed.
     mask : ndarray of shape (batch, time), same dtype, or None
-        1 keeps a key, 0 drops it. Where all keys of an example are dropped, all get
-        the same number added, and count as if there were no mask.
+        1 keeps a key, 0 drops it. Where all keys of an example are dropped, 0 comes
+        out.
     weights : ndarray of shape (batch, heads, n_queries, time), same dtype
         Overwritten with what each key counts for each query: the rows of the softmax.
     out : ndarray of shape (batch, heads, n_queries, value_size), same dtype
         Overwritten.
+    shifts_masked : bool
+        Whether keys are dropped by adding ``(mask - 1) * 1e9`` to what the softmax
+        gets: where all are dropped, all count.
 
     Returns
     -------
@@ -42,10 +46,13 @@ def attention_forward(
 
     References
     ----------
-    Vaswani et al. 2017, "Attention Is All You Need", arXiv:1706.03762, equation 1. The
-    masking by a large number is that of ND4J's ``dot_product_attention``.
+    Vaswani et al. 2017, "Attention Is All You Need", arXiv:1706.03762, equation 1 and
+    section 3.2.3. The masking by a large number is that of ND4J's
+    ``dot_product_attention``.
     """
-    return reference.attention_forward(queries, keys, values, mask, weights, out)
+    return reference.attention_forward(
+        queries, keys, values, mask, weights, out, shifts_masked=shifts_masked
+    )
 
 
 def attention_backward(

@@ -26,6 +26,7 @@ def recurrent_attention_forward(
     *,
     mask: FloatArray | None,
     out: FloatArray,
+    shifts_masked: bool = False,
 ) -> FloatArray:
     """Compute ``y[t] = activation(x[t] W + attention(y[t-1], x, x) RW + b)``.
 
@@ -45,6 +46,8 @@ def recurrent_attention_forward(
         1 keeps, 0 drops a step as answer.
     out : ndarray of shape (batch, time, n_out), same dtype
         Overwritten.
+    shifts_masked : bool
+        As of :func:`daskdl.kernels.attention.attention_forward`.
 
     Returns
     -------
@@ -77,6 +80,7 @@ def recurrent_attention_forward(
                 mask,
                 weights=trace.weights[step],
                 out=_heads_first(trace.context[step]),
+                shifts_masked=shifts_masked,
             )
             _leave_heads(trace.context[step], weights.way_out, trace.attended[step])
             xp.matmul(trace.attended[step], weights.recurrent_weight, out=product)

@@ -4,9 +4,8 @@ import math
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 
-# DL4J does not cut a masked key off but adds a number that makes its share 0, unless
-# all keys of the example are masked.
-_MASKED = 1e9
+# What makes the share of a key 0, unless it is taken from all of them.
+_SHIFT = 1e9
 
 
 def attention_forward(
@@ -16,16 +15,28 @@ def attention_forward(
     mask: FloatArray | None,
     weights: FloatArray,
     out: FloatArray,
+    *,
+    shifts_masked: bool,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.attention.attention_forward` says."""
     xp = array_namespace(queries)
     xp.matmul(queries, keys.transpose(0, 1, 3, 2), out=weights)
     weights /= math.sqrt(keys.shape[3])
     if mask is not None:
-        weights += ((mask - 1) * _MASKED)[:, None, None, :]
+        by_key = mask[:, None, None, :]
+        if shifts_masked:
+            weights += (by_key - 1) * _SHIFT
+        else:
+            # Those that are kept must not vanish next to a large one that is not.
+            xp.copyto(weights, -_SHIFT, where=by_key == 0)
     weights -= weights.max(axis=3, keepdims=True)
     xp.exp(weights, out=weights)
-    weights /= weights.sum(axis=3, keepdims=True)
+    total = weights.sum(axis=3, keepdims=True)
+    if mask is not None and not shifts_masked:
+        weights *= by_key
+        xp.sum(weights, axis=3, keepdims=True, out=total)
+        total[total == 0] = 1
+    weights /= total
     xp.matmul(weights, values, out=out)
     return out
 

@@ -123,10 +123,10 @@ def lstm_backward(
 
     Notes
     -----
-    With a mask these are DL4J's gradients and not quite those of the forward pass: the
-    gradient of the cell goes through a dropped step as if it were kept, and without
-    `masks_gradient` that of the output does, too. Both are the same where the dropped
-    steps are the last ones and no gradient arrives at them.
+    With a mask these are not quite the gradients of the forward pass: that of the cell
+    goes through a dropped step as if it were kept, and without `masks_gradient` that of
+    the output does, too. Both are the same where the dropped steps are the last ones
+    and no gradient arrives at them.
     """
     is_plain = cpu.is_plain(weights, activation, gate_activation, trace)
     if is_plain and (mask is None or not masks_gradient):

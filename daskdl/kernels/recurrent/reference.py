@@ -111,8 +111,8 @@ def lstm_backward(
             xp.copyto(grad_hidden, grad_out[:, step])
         active_cell = trace.active_cells[step]
         if mask is not None:
-            # DL4J takes the slope at the cell that is left, and the gradient of the
-            # output gate from the cell before the mask.
+            # The slope is that at the cell that is left, and the gradient of the output
+            # gate that of the cell before the mask.
             active_cell = activation.forward(trace.cells[step], out=scratch)
         _step_backward(
             step,

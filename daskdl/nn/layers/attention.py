@@ -149,10 +149,26 @@ def draw(
             draw_weights(scheme, fan_in, fan_out, rng, out=params[name])
 
 
-def self_attention_fans(conf: AttentionConf, n_in: int) -> dict[str, Fans]:
-    """Return DL4J's fans (in, out) of the projections of its attention layers."""
+def fans_of_projections(params: Mapping[str, FloatArray]) -> dict[str, Fans]:
+    """Return the fans (in, out) of each head's projections, and of the way out."""
+    fans: dict[str, Fans] = {}
+    for name in ("Wq", "Wk", "Wv"):
+        if name in params:
+            _, head_size, n_in = params[name].shape
+            fans[name] = (n_in, head_size)
+    if "Wo" in params:
+        n_heads_in, n_out = params["Wo"].shape
+        fans["Wo"] = (n_heads_in, n_out)
+    return fans
+
+
+def self_attention_fans(
+    conf: AttentionConf, params: Mapping[str, FloatArray], n_in: int
+) -> dict[str, Fans]:
+    """Return the fans (in, out) of the projections of an attention layer."""
+    if "attention_swaps_fans" not in conf.quirks:
+        return fans_of_projections(params)
+    # The projections get the fans of the way out, and that nearly theirs.
     heads = conf.n_heads * conf.size_of_heads
-    # DL4J gives the projections the fans of the way out, and the way out nearly those
-    # of a projection.
     into = dict.fromkeys(("Wq", "Wk", "Wv"), (heads, conf.n_out))
     return {**into, "Wo": (n_in, conf.size_of_heads)}

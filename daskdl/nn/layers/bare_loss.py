@@ -4,7 +4,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
@@ -13,6 +13,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.losses import AnyLoss, label_columns
 from daskdl.nn.layers.row_loss import RowLoss
 from daskdl.nn.losses.table import loss_function
+from daskdl.nn.masks import column_mask
 
 
 class BareLossConf(LayerConf):
@@ -69,7 +70,7 @@ class BareLossLayer(RowLoss[L]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks change the loss only."""
+        """Compute the output; see :meth:`Layer.forward`."""
         self._check_input(x)
         self._leading, self._features_mask = x.shape[:-1], mask
         self._preout = x.reshape(-1, x.shape[-1])
@@ -78,7 +79,13 @@ class BareLossLayer(RowLoss[L]):
             out=self._like("output", self._preout),
             rng=rng if training else None,
         )
-        return self._output.reshape(x.shape)
+        output = self._output.reshape(x.shape)
+        if mask is None or not self.zeroes_masked_rows:
+            return output
+        masked = self._like("masked", self._output)
+        column = column_mask(mask, len(masked), self.who)
+        array_namespace(x).multiply(self._output, column, out=masked)
+        return masked.reshape(x.shape)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Compute the gradient of the output, the loss left out."""

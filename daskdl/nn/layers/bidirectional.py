@@ -69,7 +69,7 @@ class BidirectionalLayer(WrapperLayer[Bidirectional]):
     """A recurrent layer, and one like it that gets the series from behind.
 
     The other one gets series, and masks, that are turned around as a whole: padding
-    comes first there.
+    comes first there, where it leaves the state at 0.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class BidirectionalLayer(WrapperLayer[Bidirectional]):
         backwards, _ = self._stage_backwards.forward(
             turned,
             training=training,
-            mask=None if mask is None else mask[:, ::-1],
+            mask=None if mask is None else self._turned("mask turned", mask),
             rng=rng,
             batch_size=len(x),
         )

@@ -54,7 +54,7 @@ class GravesBidirectionalLSTM(GatedConf):
 class GravesBidirectionalLstmLayer(GatedLayer[GravesBidirectionalLSTM]):
     """The sum of two LSTMs with peepholes, one of which runs through time backwards.
 
-    Steps that the mask drops come out as 0, and both begin anew behind them.
+    Steps that the mask drops come out as 0, and leave the states as they are.
     """
 
     def __init__(

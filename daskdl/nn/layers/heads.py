@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.dialects import Quirks
 from daskdl.kernels.attention import (
     attention_backward,
     attention_forward,
@@ -23,15 +24,22 @@ class Heads:
         ``take(what, shape, dtype)`` lends an array.
     params, gradients : mapping of str to ndarray
         With Wq, Wk, Wv and Wo, or without: then nothing is projected.
+    quirks : frozenset of str
+        Of the layer or vertex.
     """
 
     def __init__(
-        self, take: Callable[..., FloatArray], params: Params, gradients: Params
+        self,
+        take: Callable[..., FloatArray],
+        params: Params,
+        gradients: Params,
+        quirks: Quirks,
     ) -> None:
         self._take = take
         self._params = params
         self._gradients = gradients
         self._projects = "Wq" in params
+        self._shifts_masked = "attention_shifts_masked_keys" in quirks
 
     def forward(
         self,
@@ -39,6 +47,8 @@ class Heads:
         keys: FloatArray,
         values: FloatArray,
         mask: FloatArray | None,
+        *,
+        asked: FloatArray | None = None,
     ) -> FloatArray:
         """Return what each query gets, shape (batch, n_queries, n_out).
 
@@ -48,7 +58,10 @@ class Heads:
             Not changed. Keys and values have one number of steps.
         mask : ndarray of shape (batch, time), optional
             Of keys and values.
+        asked : ndarray of shape (batch, n_queries), optional
+            Mask of the queries: 0 is the answer to those that it drops.
         """
+        self._asked = None if asked is None else asked[:, :, None]
         self._inputs = {"Wq": queries, "Wk": keys, "Wv": values}
         self._split = {name: self._heads(name) for name in self._inputs}
         q, k, v = self._split.values()
@@ -56,15 +69,28 @@ class Heads:
         self._context = self._take("context", shape, queries.dtype)
         self._weights = self._take("weights", (*q.shape[:3], k.shape[2]), q.dtype)
         context = self._context.transpose(0, 2, 1, 3)
-        attention_forward(q, k, v, mask, weights=self._weights, out=context)
+        attention_forward(
+            q,
+            k,
+            v,
+            mask,
+            weights=self._weights,
+            out=context,
+            shifts_masked=self._shifts_masked,
+        )
         size = shape[2] * shape[3]
         if not self._projects:
-            return self._context.reshape(*shape[:2], size)
+            answers = self._context.reshape(*shape[:2], size)
+            if self._asked is not None:
+                answers *= self._asked
+            return answers
         way_out = self._params["Wo"]
         n_rows, n_out = shape[0] * shape[1], way_out.shape[1]
         out = self._take("attended", (*shape[:2], n_out), q.dtype)
         rows = self._context.reshape(n_rows, size)
         dense_forward(rows, way_out, None, out=out.reshape(n_rows, n_out))
+        if self._asked is not None:
+            out *= self._asked
         return out
 
     def backward(
@@ -79,6 +105,10 @@ class Heads:
         needs_grads : bool
             Whether anybody reads what is returned; empty if not.
         """
+        if self._asked is not None:
+            masked = self._take("grad_masked", grad_out.shape, grad_out.dtype)
+            xp = array_namespace(grad_out)
+            grad_out = xp.multiply(grad_out, self._asked, out=masked)
         grad_context = self._way_out_backward(grad_out)
         grads = {
             name: self._take(("grad", name), _time_first(split.shape), split.dtype)

@@ -19,8 +19,7 @@ class LastTimeStep(WrapperConf):
     Parameters
     ----------
     layer : layer
-        A recurrent layer, or a wrapper around one. It uses the mask, which an LSTM
-        without this wrapper does not.
+        A recurrent layer, or a wrapper around one.
     """
 
     # In a graph "last_time_step" is the vertex.

@@ -250,9 +250,8 @@ class Layer(ABC, Generic[C]):
 class OutputLayer(Layer[C]):
     """A layer with a loss."""
 
-    # Whether a mask of the labels sets what it drops of the output to 0, as DL4J's
-    # layers do that have weights.
-    masks_output: ClassVar[bool] = True
+    # Whether a mask of the labels sets what it drops of the output to 0.
+    masks_output: bool = True
     # Whether DL4J divides the score by the number of examples whatever `mini_batch`
     # says.
     has_mean_score: ClassVar[bool] = False
@@ -268,6 +267,16 @@ class OutputLayer(Layer[C]):
         epoch : int
             Epochs done before this one.
         """
+
+    def arrived_mask(self) -> FloatArray | None:
+        """Return the mask that counts in the loss where the labels have none.
+
+        Returns
+        -------
+        ndarray of shape (batch,) or (batch, time), or None
+            Of the last forward pass; None if none arrived.
+        """
+        return None
 
     @abstractmethod
     def score_examples(

@@ -61,13 +61,13 @@ class LearnedSelfAttentionLayer(Layer[LearnedSelfAttention]):
     ) -> None:
         """Take the views; see :meth:`Layer.bind`."""
         super().bind(params, gradients)
-        self._heads = Heads(self._buffer, params, gradients)
+        self._heads = Heads(self._buffer, params, gradients, self.conf.quirks)
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the queries with fans n_in and n_queries, projections with DL4J's."""
+        """Draw the queries with fans n_in and n_queries, and the projections."""
         n_in = self.conf.inferred_n_in(self.input_type)
         fans = {"Q": (n_in, self.conf.n_queries)}
-        fans.update(self_attention_fans(self.conf, n_in))
+        fans.update(self_attention_fans(self.conf, self.params, n_in))
         draw(self.params, fans, self._given("weight_init", self.conf.weight_init), rng)
 
     def forward(

@@ -2,13 +2,9 @@
 
 from typing import Literal
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.input_type import FeedForward, InputType
 from daskdl.nn.layers.bare_loss import BareLossConf, BareLossLayer
 from daskdl.nn.layers.entering import rows_in
-from daskdl.nn.masks import column_mask
 
 
 class LossLayer(BareLossConf):
@@ -35,25 +31,8 @@ class LossOnlyLayer(BareLossLayer[LossLayer]):
     """``activation(x)`` with a loss.
 
     Without a mask of the labels, one that arrives with the input counts. Where one
-    arrives, masked rows come out as 0, as in DL4J.
+    arrives, masked rows come out as 0.
     """
 
     masks_output = True
     zeroes_masked_rows = True
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
-        output = super().forward(x, training=training, mask=mask, rng=rng)
-        if mask is None:
-            return output
-        masked = self._like("masked", output)
-        column = column_mask(mask, len(x), self.who)
-        array_namespace(x).multiply(output, column, out=masked)
-        return masked

@@ -41,12 +41,10 @@ L = TypeVar("L", bound=GatedConf)
 class OneWayLstmLayer(GatedLayer[L]):
     """An LSTM from the first step to the last, with or without peepholes.
 
-    A mask passes by without effect, as in DL4J: padding behind a series changes
-    nothing that is kept, padding in front of it does. Only inside of a wrapper that
-    asks for it, outputs and cells of the steps that a mask drops become 0.
+    Steps that a mask drops come out as 0, and leave output and cell as they are for
+    the step behind them.
     """
 
-    # DL4J hands the mask to the gradients of GravesLSTM, and None to those of LSTM.
     _masks_gradient = False
 
     def __init__(
@@ -54,12 +52,12 @@ class OneWayLstmLayer(GatedLayer[L]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         self._lstm = Lstm(conf, name, workspace, masks_gradient=self._masks_gradient)
-        self._uses_mask = False
+        self._uses_mask = "lstm_ignores_masks" not in conf.quirks
         self._mask: FloatArray | None = None
         self._began_with_state = False
 
     def use_mask(self) -> None:
-        """Drop the steps that the mask drops from now on."""
+        """Drop the steps that the mask drops, from now on if not before."""
         self._uses_mask = True
 
     def initialize(self, rng: np.random.Generator) -> None:
@@ -118,7 +116,4 @@ class OneWayLstmLayer(GatedLayer[L]):
 
 
 class LstmLayer(OneWayLstmLayer[LSTM]):
-    """An LSTM without peepholes.
-
-    Steps that a mask drops send a gradient back as if they were kept, as in DL4J.
-    """
+    """An LSTM without peepholes."""

@@ -10,6 +10,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
+from daskdl.nn.masks import check_step_mask
 
 
 class MaskZero(WrapperConf):
@@ -18,7 +19,7 @@ class MaskZero(WrapperConf):
     Parameters
     ----------
     layer : layer
-        A recurrent layer. It uses this mask, and not the one that arrives.
+        A recurrent layer.
     masking_value : float, default 0.0
         What the features of a step are that is dropped.
     """
@@ -33,9 +34,9 @@ class MaskZero(WrapperConf):
 
 
 class MaskZeroLayer(WrapperLayer[MaskZero]):
-    """A recurrent layer with the mask that its input implies.
+    """A recurrent layer with the mask that its input implies, and the one that arrives.
 
-    No mask goes on, as in DL4J.
+    What both keep goes on as mask.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class MaskZeroLayer(WrapperLayer[MaskZero]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         self.inner.use_mask()
+        self._masks_inside_only = "mask_zero_masks_inside_only" in conf.quirks
         self._implied: FloatArray | None = None
 
     def forward(
@@ -56,14 +58,17 @@ class MaskZeroLayer(WrapperLayer[MaskZero]):
         """Compute the output with a mask of its own; see :meth:`Layer.forward`."""
         self._check_input(x)
         self._implied = self._mask_of(x)
+        if mask is not None and not self._masks_inside_only:
+            check_step_mask(mask, x, self.who)
+            self._implied *= mask
         return self._inner_forward(x, training=training, mask=self._implied, rng=rng)
 
-    def feed_forward_mask(self, mask: FloatArray | None) -> None:
-        """Return None: what the input implies holds for this layer only."""
-        return
+    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask that goes on behind the layer inside."""
+        return None if self._masks_inside_only else self._mask_behind
 
     def step_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask that the input implied."""
+        """Return the mask that the layer inside has used."""
         return self._implied
 
     def _mask_of(self, x: FloatArray) -> FloatArray:

@@ -106,7 +106,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     for ``r`` and no bias.
     """
 
-    masks_output: ClassVar[bool] = False
+    masks_output = False
     sets_parameters: ClassVar[bool] = True
 
     def __init__(

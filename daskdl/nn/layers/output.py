@@ -1,6 +1,6 @@
 """The output layer for rows, and what it shares with the one for time series."""
 
-from typing import ClassVar, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -67,7 +67,7 @@ L = TypeVar("L", bound=OutputConf)
 class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
     """``activation(x @ W + b)`` with a loss; the loss sees rows."""
 
-    zeroes_masked_rows: ClassVar[bool] = True
+    zeroes_masked_rows = True
 
     def __init__(
         self, conf: L, input_type: InputType, name: str, workspace: Workspace
@@ -114,5 +114,5 @@ class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
 class RowOutputLayer(AffineOutputLayer[Output]):
     """The output layer of a network on rows or images.
 
-    Without a mask of the labels, one that arrives with the input counts, as in DL4J.
+    Without a mask of the labels, one that arrives with the input counts.
     """

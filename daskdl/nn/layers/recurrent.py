@@ -20,6 +20,7 @@ from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import draw_weights
 from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.kept_steps import KeptSteps
 from daskdl.nn.layers.layer import Layer
 
 
@@ -140,7 +141,7 @@ class Lstm:
     workspace : Workspace
         Lends them.
     masks_gradient : bool
-        Whether steps that a mask drops send no gradient back.
+        Whether steps that reset the state send no gradient back.
     """
 
     def __init__(
@@ -153,6 +154,7 @@ class Lstm:
         self._name = name
         self._workspace = workspace
         self._masks_gradient = masks_gradient
+        self._resets = "dropped_steps_reset_state" in conf.quirks
 
     def forward(
         self,
@@ -163,7 +165,15 @@ class Lstm:
         mask: FloatArray | None = None,
         state: LstmState | None = None,
     ) -> None:
-        """Write the output; see :func:`daskdl.kernels.recurrent.lstm_forward`."""
+        """Write the output; see :func:`daskdl.kernels.recurrent.lstm_forward`.
+
+        Steps that the mask drops come out as 0, and leave the state as it is.
+        """
+        self._before = state
+        self._kept = KeptSteps(
+            None if self._resets else mask, self._name, self._workspace
+        )
+        gathered = self._kept.room("output", out)
         self._trace = take_trace(
             self._workspace,
             self._name,
@@ -174,16 +184,17 @@ class Lstm:
             or self._gate_activation.reads_preout,
         )
         lstm_forward(
-            x,
+            self._kept.gathered("x", x),
             weights,
             self._activation,
             self._gate_pair,
             self._trace,
             self._workspace,
-            out=out,
-            mask=mask,
+            out=gathered,
+            mask=mask if self._resets else None,
             state=state,
         )
+        self._kept.scatter(gathered, out)
 
     def backward(
         self,
@@ -195,23 +206,29 @@ class Lstm:
         mask: FloatArray | None = None,
     ) -> FloatArray | None:
         """Write the gradients; see :func:`daskdl.kernels.recurrent.lstm_backward`."""
-        return lstm_backward(
-            grad_out,
+        gathered = self._kept.room("grad_x", grad_x)
+        lstm_backward(
+            self._kept.gathered("grad_out", grad_out),
             weights,
             self._activation,
             self._gate_pair,
             self._trace,
             self._workspace,
             gradients=gradients,
-            grad_x=grad_x,
-            mask=mask,
+            grad_x=gathered,
+            mask=mask if self._resets else None,
             masks_gradient=self._masks_gradient,
         )
+        return self._kept.scatter(gathered, grad_x)
 
     @property
     def last_state(self) -> LstmState:
-        """A copy of the state behind the last step."""
-        return LstmState(self._trace.hidden[-1].copy(), self._trace.cells[-1].copy())
+        """A copy of the state behind the last step that is kept."""
+        state, trace = self._before, self._trace
+        hidden, cell = (None, None) if state is None else (state.hidden, state.cell)
+        return LstmState(
+            self._kept.last(trace.hidden, hidden), self._kept.last(trace.cells, cell)
+        )
 
 
 def check_state(who: str, batch: int, state_batch: int) -> None:

@@ -20,6 +20,7 @@ from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
+from daskdl.nn.layers.kept_steps import KeptSteps
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.same_diff import sd_activation, sd_parameter
 from daskdl.nn.masks import check_step_mask
@@ -72,7 +73,8 @@ class RecurrentAttention(AttentionConf):
 class RecurrentAttentionLayer(Layer[RecurrentAttention]):
     """A recurrent layer whose state asks, and whose input answers.
 
-    Steps that the mask drops are no answer. They have outputs all the same.
+    Steps that the mask drops are no answer. They come out as 0, and the step behind
+    them asks with the last output that was kept.
     """
 
     def __init__(
@@ -86,10 +88,10 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
         self._activation = activation_function(sd_activation(conf.activation))
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the weights with DL4J's fans; biases are 0."""
+        """Draw the weights with the fans of what they map; biases are 0."""
         n_in, n_out = self.params["W"].shape
         fans = {"W": (n_in, n_out), "RW": (n_out, n_out)}
-        fans.update(self_attention_fans(self.conf, n_in))
+        fans.update(self_attention_fans(self.conf, self.params, n_in))
         draw(self.params, fans, self._given("weight_init", self.conf.weight_init), rng)
         if "b" in self.params:
             self.params["b"].fill(0)
@@ -105,22 +107,33 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
         """Compute the output of each step; see :meth:`Layer.forward`."""
         self._check_input(x)
         check_step_mask(mask, x, self.who)
-        self._x = x
+        quirks = self.conf.quirks
+        answers_all = "attention_answers_masked_queries" in quirks
+        self._kept = KeptSteps(
+            None if answers_all else mask, self.name, self._workspace
+        )
+        self._x = self._kept.gathered("x", x)
         self._trace = self._take_trace("trace")
-        return recurrent_attention_forward(
-            x,
+        out: FloatArray = self._buffer(
+            "output", (*x.shape[:2], self.conf.n_out), x.dtype
+        )
+        gathered = recurrent_attention_forward(
+            self._x,
             _weights(self.params),
             self._activation,
             self._trace,
             self._workspace,
-            mask=mask,
-            out=self._buffer("output", (*x.shape[:2], self.conf.n_out), x.dtype),
+            mask=mask if answers_all else self._kept.gathered_mask(),
+            out=self._kept.room("output", out),
+            shifts_masked="attention_shifts_masked_keys" in quirks,
         )
+        return self._kept.scatter(gathered, out)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients through all time steps; see :meth:`Layer.backward`."""
-        return recurrent_attention_backward(
-            grad_out,
+        grad_x = self._like("grad_x", self._x) if self.needs_grad_x else None
+        gathered = recurrent_attention_backward(
+            self._kept.gathered("grad_out", grad_out),
             self._x,
             _weights(self.params),
             self._activation,
@@ -128,8 +141,9 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
             self._workspace,
             grads=self._take_trace("grads"),
             gradients=_weights(self.gradients),
-            grad_x=self._like("grad_x", self._x) if self.needs_grad_x else None,
+            grad_x=self._kept.room("grad_x", grad_x),
         )
+        return self._kept.scatter(gathered, grad_x)
 
     def _take_trace(self, what: str) -> RecurrentAttentionTrace:
         conf = self.conf

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.layers.bare_loss import BareLossConf, BareLossLayer
 from daskdl.nn.layers.entering import series_in
@@ -30,8 +31,16 @@ class RnnLoss(BareLossConf):
 class RnnLossLayer(BareLossLayer[RnnLoss]):
     """``activation(x)`` of each time step, with the losses summed over time.
 
-    Without a mask of the labels, one that arrives with the input counts, as in DL4J.
+    Without a mask of the labels, one that arrives with the input counts. Masked steps
+    come out as 0.
     """
+
+    def __init__(
+        self, conf: RnnLoss, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        shows_all = "rnn_loss_shows_masked_steps" in conf.quirks
+        self.masks_output = self.zeroes_masked_rows = not shows_all
 
     def _loss_mask(self, mask: FloatArray | None) -> FloatArray | None:
         mask = super()._loss_mask(mask)

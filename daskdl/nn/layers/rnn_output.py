@@ -1,8 +1,9 @@
 """The output layer for time series: one output and one loss at each step."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.output import AffineOutputLayer, OutputConf
@@ -27,13 +28,20 @@ class RnnOutput(OutputConf):
 class RnnOutputLayer(AffineOutputLayer[RnnOutput]):
     """``activation(x @ W + b)`` of each time step, with the losses summed over time.
 
-    Only a mask of the labels counts, as in DL4J: the mask of the features does not
-    take its place.
+    Without a mask of the labels, one that arrives with the input counts. Where one
+    arrives, masked steps come out as 0.
     """
 
-    zeroes_masked_rows: ClassVar[bool] = False
+    def __init__(
+        self, conf: RnnOutput, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        ignores = "rnn_output_ignores_features_mask" in conf.quirks
+        self.zeroes_masked_rows = not ignores
 
     def _loss_mask(self, mask: FloatArray | None) -> FloatArray | None:
+        if self.zeroes_masked_rows:
+            mask = super()._loss_mask(mask)
         if mask is None:
             return None
         return rows_of_mask(mask, (*self._leading, self.conf.n_out), self.who)

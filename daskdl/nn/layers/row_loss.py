@@ -1,6 +1,6 @@
 """What output layers share whose loss sees rows: scores and gradients of the loss."""
 
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
@@ -29,8 +29,8 @@ class RowLoss(OutputLayer[C]):
         The mask that arrived with the input.
     """
 
-    # Whether a mask that arrives with the input makes rows of the output 0, as in DL4J.
-    zeroes_masked_rows: ClassVar[bool] = False
+    # Whether a mask that arrives with the input makes rows of the output 0.
+    zeroes_masked_rows: bool = False
 
     _loss: LossFunction
     _activation: ActivationFunction
@@ -38,6 +38,11 @@ class RowLoss(OutputLayer[C]):
     _output: FloatArray
     _leading: tuple[int, ...]
     _features_mask: FloatArray | None
+
+    def arrived_mask(self) -> FloatArray | None:
+        """Return the mask that counts where the labels have none."""
+        mask = self._loss_mask(None)
+        return None if mask is None else mask.reshape(self._leading)
 
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None

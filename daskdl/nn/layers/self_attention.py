@@ -48,8 +48,7 @@ class SelfAttention(AttentionConf):
 class SelfAttentionLayer(Layer[SelfAttention]):
     """Attention of the steps to each other.
 
-    Steps that the mask drops are no answer to any query. Their own queries are
-    answered all the same.
+    Steps that the mask drops are no answer to any query, and get none: 0 comes out.
     """
 
     def bind(
@@ -57,12 +56,12 @@ class SelfAttentionLayer(Layer[SelfAttention]):
     ) -> None:
         """Take the views; see :meth:`Layer.bind`."""
         super().bind(params, gradients)
-        self._heads = Heads(self._buffer, params, gradients)
+        self._heads = Heads(self._buffer, params, gradients, self.conf.quirks)
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the projections with DL4J's fans."""
+        """Draw the projections with the fans of what they map."""
         n_in = self.conf.inferred_n_in(self.input_type)
-        fans = self_attention_fans(self.conf, n_in)
+        fans = self_attention_fans(self.conf, self.params, n_in)
         draw(self.params, fans, self._given("weight_init", self.conf.weight_init), rng)
 
     def forward(
@@ -76,7 +75,9 @@ class SelfAttentionLayer(Layer[SelfAttention]):
         """Compute the output of each step; see :meth:`Layer.forward`."""
         self._check_input(x)
         check_step_mask(mask, x, self.who)
-        return self._heads.forward(x, x, x, mask)
+        answers_all = "attention_answers_masked_queries" in self.conf.quirks
+        asked = None if answers_all else mask
+        return self._heads.forward(x, x, x, mask, asked=asked)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""

@@ -12,6 +12,7 @@ from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
+from daskdl.nn.layers.kept_steps import KeptSteps
 from daskdl.nn.layers.recurrent import RecurrentConf, RecurrentLayer, check_state
 from daskdl.nn.masks import check_step_mask
 
@@ -58,13 +59,18 @@ class SimpleRnn(RecurrentConf):
 
 
 class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
-    """A recurrent layer without gates. Steps that the mask drops come out as 0."""
+    """A recurrent layer without gates.
+
+    Steps that the mask drops come out as 0, and leave the output as it is for the step
+    behind them.
+    """
 
     def __init__(
         self, conf: SimpleRnn, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         self._activation = activation_function(conf.activation)
+        self._resets = "dropped_steps_reset_state" in conf.quirks
         self._began_with_state = False
 
     def initialize(self, rng: np.random.Generator) -> None:
@@ -88,7 +94,10 @@ class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
         self._check_input(x)
         check_step_mask(mask, x, self.who)
         self._x = x
-        self._mask = mask
+        self._mask = mask if self._resets else None
+        self._kept = KeptSteps(
+            None if self._resets else mask, self.name, self._workspace
+        )
         output: FloatArray = self._buffer(
             "output", (*x.shape[:2], self.conf.n_out), x.dtype
         )
@@ -96,7 +105,7 @@ class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
         self._began_with_state = state is not None
         self._run(out=output, state=state)
         if self.carries_state:
-            self.state = self._trace.hidden[-1].copy()
+            self.state = self._kept.last(self._trace.hidden, state)
         return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
@@ -108,16 +117,18 @@ class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
         grad_x = None
         if self.needs_grad_x:
             grad_x = self._buffer("grad_x", self._x.shape, grad_out.dtype)
-        return simple_rnn_backward(
-            grad_out,
+        gathered = self._kept.room("grad_x", grad_x)
+        simple_rnn_backward(
+            self._kept.gathered("grad_out", grad_out),
             _weights(self.params),
             self._activation,
             self._trace,
             self._workspace,
             gradients=_weights(self.gradients),
-            grad_x=grad_x,
+            grad_x=gathered,
             mask=self._mask,
         )
+        return self._kept.scatter(gathered, grad_x)
 
     def _run(self, *, out: FloatArray | None, state: FloatArray | None) -> None:
         self._trace = take_trace(
@@ -128,16 +139,18 @@ class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
             self._x.dtype,
             is_normalized=self.conf.has_layer_norm,
         )
+        gathered = self._kept.room("output", out)
         simple_rnn_forward(
-            self._x,
+            self._kept.gathered("x", self._x),
             _weights(self.params),
             self._activation,
             self._trace,
             self._workspace,
-            out=out,
+            out=gathered,
             mask=self._mask,
             state=state,
         )
+        self._kept.scatter(gathered, out)
 
     def _carried_state(self, batch: int) -> FloatArray | None:
         if not self.carries_state or self.state is None:

@@ -15,7 +15,12 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.attention import check_heads, draw, projections
+from daskdl.nn.layers.attention import (
+    check_heads,
+    draw,
+    fans_of_projections,
+    projections,
+)
 from daskdl.nn.layers.heads import Heads
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.vertices.vertex import Vertex
@@ -165,15 +170,11 @@ class Attention(Vertex[AttentionVertex]):
     ) -> None:
         """Take the views; see :meth:`Vertex.bind`."""
         super().bind(params, gradients)
-        self._heads = Heads(self._buffer, params, gradients)
+        self._heads = Heads(self._buffer, params, gradients, self.conf.quirks)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw the projections with the fans of what they map."""
-        size, n_heads = self.conf.size_of_heads, self.conf.n_heads
-        fans = {"Wo": (n_heads * size, self.conf.n_out)}
-        for name in ("Wq", "Wk", "Wv"):
-            if name in self.params:
-                fans[name] = (self.params[name].shape[2], size)
+        fans = fans_of_projections(self.params)
         draw(self.params, fans, self.conf.weight_init or "xavier", rng)
 
     def forward(
@@ -190,18 +191,10 @@ class Attention(Vertex[AttentionVertex]):
             check_step_mask(mask, x, self.who)
         queries, keys, values = inputs
         asked, *answers = masks
-        output = self._heads.forward(queries, keys, values, _both(answers))
-        self._asked = None if asked is None else asked[:, :, None]
-        if self._asked is not None:
-            output *= self._asked
-        return output
+        return self._heads.forward(queries, keys, values, _both(answers), asked=asked)
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:
         """Compute the gradients of all inputs; see :meth:`Vertex.backward`."""
-        if self._asked is not None:
-            masked = self._buffer("grad_masked", grad_out.shape, grad_out.dtype)
-            xp = array_namespace(grad_out)
-            grad_out = xp.multiply(grad_out, self._asked, out=masked)
         return self._heads.backward(grad_out)
 
 

@@ -15,7 +15,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import canonical
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.masks import either_mask
+from daskdl.nn.masks import differ, either_mask
 from daskdl.nn.vertices.vertex import Vertex
 
 ElementWiseOp = Literal["add", "subtract", "product", "average", "max"]
@@ -60,7 +60,8 @@ class ElementWiseVertex(VertexConf):
 class ElementWise(Vertex[ElementWiseVertex]):
     """Sum, difference, product, average or maximum of arrays.
 
-    In a tie of the maximum the first input gets the gradient, as in DL4J.
+    In a tie of the maximum the first input gets the gradient, as in DL4J. Where masks
+    of series differ, steps that are dropped count 0.
     """
 
     def __init__(
@@ -88,7 +89,9 @@ class ElementWise(Vertex[ElementWiseVertex]):
         batch_size: int = 0,
     ) -> FloatArray:
         """Combine the inputs; see :meth:`Vertex.forward`."""
-        self._inputs = list(inputs)
+        # What one mask drops of all is dropped of what comes out.
+        inputs = self._unpadded(inputs, masks if differ(masks) else [None] * len(masks))
+        self._inputs = inputs
         first, rest = inputs[0], inputs[1:]
         shape = self._common_shape(inputs)
         self._output: FloatArray = self._buffer("output", shape, first.dtype)
@@ -121,7 +124,8 @@ class ElementWise(Vertex[ElementWiseVertex]):
             "max": self._max_backward,
         }[self.conf.op]
         grads = backward(grad_out)
-        return [self._summed(index, grad) for index, grad in enumerate(grads)]
+        summed = [self._summed(index, grad) for index, grad in enumerate(grads)]
+        return self._of_kept_steps("grad unpadded", summed)
 
     def feed_forward_mask(
         self,

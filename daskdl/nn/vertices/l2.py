@@ -38,7 +38,10 @@ class L2Vertex(VertexConf):
 
 
 class L2(Vertex[L2Vertex]):
-    """``sqrt(sum((a - b) ** 2))`` over all axes of an example."""
+    """``sqrt(sum((a - b) ** 2))`` over all axes of an example, and steps that are kept.
+
+    A step that one of two masks drops counts 0 there.
+    """
 
     def forward(
         self,
@@ -51,7 +54,7 @@ class L2(Vertex[L2Vertex]):
     ) -> FloatArray:
         """Compute the distances; see :meth:`Vertex.forward`."""
         self._check_same_shape(inputs)
-        a, b = inputs
+        a, b = self._unpadded(inputs, masks)
         xp = array_namespace(a)
         self._difference: FloatArray = self._buffer("difference", a.shape, a.dtype)
         xp.subtract(a, b, out=self._difference)
@@ -73,7 +76,7 @@ class L2(Vertex[L2Vertex]):
         grad_b = self._buffer("grad_b", shape, dtype)
         xp.multiply(self._difference, each, out=grad_a)
         xp.negative(grad_a, out=grad_b)
-        return [grad_a, grad_b]
+        return self._of_kept_steps("grad unpadded", [grad_a, grad_b])
 
     def feed_forward_mask(
         self,

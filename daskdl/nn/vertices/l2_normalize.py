@@ -46,7 +46,10 @@ class L2NormalizeVertex(VertexConf):
 
 
 class L2Normalize(Vertex[L2NormalizeVertex]):
-    """``x / max(norm of x, eps)``, the norm over some or all axes of an example."""
+    """``x / max(norm of x, eps)``, the norm over some or all axes of an example.
+
+    Steps that a mask drops do not count, and come out as 0.
+    """
 
     def __init__(
         self,
@@ -68,7 +71,7 @@ class L2Normalize(Vertex[L2NormalizeVertex]):
         batch_size: int = 0,
     ) -> FloatArray:
         """Divide each example by its norm; see :meth:`Vertex.forward`."""
-        (self._x,) = inputs
+        (self._x,) = self._unpadded(inputs, masks)
         x, xp = self._x, array_namespace(self._x)
         output: FloatArray = self._buffer("output", x.shape, x.dtype)
         xp.multiply(x, x, out=output)
@@ -82,15 +85,20 @@ class L2Normalize(Vertex[L2NormalizeVertex]):
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:
         """Compute the gradient; see :meth:`Vertex.backward`.
 
-        It is ``g / norm - x (x . g) / norm ** 3``.
+        It is ``g / norm - x (x . g) / norm ** 3``, and ``g / eps`` where the norm is
+        less than eps.
         """
         x, xp, eps = self._x, array_namespace(self._x), self.conf.eps
         grad_x: FloatArray = self._buffer("grad_x", x.shape, x.dtype)
         xp.multiply(x, grad_out, out=grad_x)
         along = xp.sum(grad_x, axis=self._axes, keepdims=True)
-        # DL4J bounds the cube of the norm by eps as it bounds the norm: with its
-        # default, norms below 0.002 send back another gradient than the derivative.
-        along /= xp.maximum(self._norm**3, eps)
+        if "l2_normalize_bounds_cube" in self.conf.quirks:
+            along /= xp.maximum(self._norm**3, eps)
+        else:
+            along *= self._norm > eps
+            # One after the other: the cube of a small norm is 0 in float32.
+            for _ in range(3):
+                along /= xp.maximum(self._norm, eps)
         xp.divide(grad_out, xp.maximum(self._norm, eps), out=grad_x)
         grad_x -= xp.multiply(x, along, out=self._buffer("part", x.shape, x.dtype))
-        return [grad_x]
+        return self._of_kept_steps("grad unpadded", [grad_x])

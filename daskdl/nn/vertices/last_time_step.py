@@ -39,7 +39,10 @@ class LastTimeStepVertex(VertexConf):
 
 
 class LastTimeStep(Vertex[LastTimeStepVertex]):
-    """The last step of each series, or the last one that the mask keeps."""
+    """The last step of each series, or the last one that the mask keeps.
+
+    A series of which the mask keeps nothing gives 0.
+    """
 
     def forward(
         self,
@@ -55,9 +58,12 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
         mask = network_mask if self.conf.mask_input is not None else masks[0]
         check_step_mask(mask, x, self.who)
         self._x_shape = x.shape
-        self._steps = None if mask is None else _last_or_first(mask)
+        self._steps = None if mask is None else self._last_steps(mask)
+        self._is_empty = self._empty(mask)
         output: FloatArray = self._buffer("output", x[:, -1].shape, x.dtype)
         output[...] = x[at_steps(x, self._steps)]
+        if self._is_empty is not None:
+            output[self._is_empty] = 0
         return output
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:
@@ -65,6 +71,8 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
         grad_x: FloatArray = self._buffer("grad_x", self._x_shape, grad_out.dtype)
         grad_x.fill(0)
         grad_x[at_steps(grad_out, self._steps)] = grad_out
+        if self._is_empty is not None:
+            grad_x[self._is_empty] = 0
         return [grad_x]
 
     def feed_forward_mask(
@@ -76,10 +84,18 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
         """Return None: there is no time left to mask."""
         return None
 
+    def _last_steps(self, mask: FloatArray) -> NDArray[Any]:
+        """Return the last step that the mask keeps of each series (batch,)."""
+        steps = last_steps(mask)
+        if "last_of_no_step_is_first" not in self.conf.quirks:
+            return steps
+        xp = array_namespace(mask)
+        first_for_none: NDArray[Any] = xp.where((mask > 0).any(axis=1), steps, 0)
+        return first_for_none
 
-def _last_or_first(mask: FloatArray) -> NDArray[Any]:
-    """Return the last step that the mask keeps of each series (batch,)."""
-    xp = array_namespace(mask)
-    # DL4J takes the first step of a series of which the mask keeps nothing.
-    steps: NDArray[Any] = xp.where((mask > 0).any(axis=1), last_steps(mask), 0)
-    return steps
+    def _empty(self, mask: FloatArray | None) -> NDArray[Any] | None:
+        """Return which series have no step (batch,), if that makes their output 0."""
+        if mask is None or "last_of_no_step_is_first" in self.conf.quirks:
+            return None
+        is_empty: NDArray[Any] = array_namespace(mask).all(mask <= 0, axis=1)
+        return is_empty

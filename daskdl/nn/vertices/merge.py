@@ -11,7 +11,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.values import Index
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.masks import either_mask, masks_in_a_row
+from daskdl.nn.masks import differ, either_mask, masks_in_a_row
 from daskdl.nn.vertices.vertex import Vertex
 
 
@@ -87,6 +87,8 @@ class Merge(Vertex[MergeVertex]):
         first = inputs[0]
         self._check_other_axes(inputs)
         self._lengths = [array.shape[self._axis] for array in inputs]
+        # What one mask drops of all is dropped of what comes out.
+        inputs = self._unpadded(inputs, masks if differ(masks) else [None] * len(masks))
         shape = list(first.shape)
         shape[self._axis] = sum(self._lengths)
         output: FloatArray = self._buffer("output", tuple(shape), first.dtype)
@@ -104,7 +106,7 @@ class Merge(Vertex[MergeVertex]):
             grad[...] = cut
             grads.append(grad)
             start += length
-        return grads
+        return self._of_kept_steps("grad unpadded", grads)
 
     def feed_forward_mask(
         self,

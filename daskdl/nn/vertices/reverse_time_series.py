@@ -6,6 +6,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.vertex import VertexConf
@@ -19,8 +20,8 @@ class ReverseTimeSeriesVertex(VertexConf):
     Parameters
     ----------
     mask_input : str, optional
-        The network input whose mask says which steps change places; None turns the
-        series around as a whole, whatever mask arrives.
+        The network input whose mask says which steps change places; None takes the
+        mask that arrives.
     """
 
     type: Literal["reverse_time_series"] = "reverse_time_series"
@@ -46,6 +47,16 @@ class ReverseTimeSeries(Vertex[ReverseTimeSeriesVertex]):
     and the others come out as 0, as in DL4J. The mask goes on as it is.
     """
 
+    def __init__(
+        self,
+        conf: ReverseTimeSeriesVertex,
+        input_types: Sequence[InputType],
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_types, name, workspace)
+        self._turns_whole = "reversal_ignores_arriving_mask" in conf.quirks
+
     def forward(
         self,
         inputs: Sequence[FloatArray],
@@ -57,12 +68,13 @@ class ReverseTimeSeries(Vertex[ReverseTimeSeriesVertex]):
     ) -> FloatArray:
         """Turn the series around; see :meth:`Vertex.forward`."""
         (x,) = inputs
-        self._mask = None
-        if self.conf.mask_input is not None and network_mask is not None:
-            check_step_mask(network_mask, x, self.who)
-            self._mask = network_mask
-            self._origins = self._buffer("origins", network_mask.shape, int)
-            self._origins[...] = _origins(network_mask)
+        self._mask = network_mask if self.conf.mask_input is not None else None
+        if self._mask is None and not self._turns_whole:
+            self._mask = masks[0]
+        if self._mask is not None:
+            check_step_mask(self._mask, x, self.who)
+            self._origins = self._buffer("origins", self._mask.shape, int)
+            self._origins[...] = _origins(self._mask)
         return self._turned("output", x)
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:

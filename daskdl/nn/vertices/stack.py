@@ -57,6 +57,7 @@ class Stack(Vertex[StackVertex]):
         # Examples have one shape, but for the steps of series.
         example = max(array.shape[1:] for array in inputs)
         output: FloatArray = self._buffer("output", (n_rows, *example), inputs[0].dtype)
+        self._output = output
         output.fill(0)
         for part, array in zip(self._parts(output), inputs, strict=True):
             part[...] = array
@@ -79,13 +80,16 @@ class Stack(Vertex[StackVertex]):
     ) -> FloatArray | None:
         """Return the masks one below the other, 0 behind a shorter series.
 
-        An input without a mask keeps everything. Without any mask there is none for
-        what is filled with 0 either, as in DL4J.
+        An input without a mask keeps everything. Series of one length without masks
+        need none.
         """
         present = [mask for mask in masks if mask is not None]
-        if not present:
-            return None
         is_series = isinstance(self.output_type, Recurrent)
+        if not present:
+            is_filled = is_series and len({shape[1] for shape in self._shapes}) > 1
+            if not is_filled or "stack_has_no_mask_of_its_own" in self.conf.quirks:
+                return None
+            present = [self._output[:, :, 0]]
         xp, some = array_namespace(present[0]), present[0]
         whole = [
             (shape[:2] if is_series else (shape[0], *some.shape[1:]))

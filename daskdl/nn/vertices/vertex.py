@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import InputType
@@ -52,6 +52,7 @@ class Vertex(ABC, Generic[C]):
         self.params: dict[str, FloatArray] = {}
         self.gradients: dict[str, FloatArray] = {}
         self._workspace = workspace
+        self._kept: list[FloatArray | None] = []
 
     def bind(
         self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
@@ -144,8 +145,39 @@ class Vertex(ABC, Generic[C]):
     def _buffer(self, what: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         return self._workspace.take((self.name, what), shape, dtype)
 
+    def _unpadded(
+        self, inputs: Sequence[FloatArray], masks: Sequence[FloatArray | None]
+    ) -> list[FloatArray]:
+        """Return the inputs with 0 at the steps of series that their masks drop."""
+        sees_padding = "vertices_see_padding" in self.conf.quirks
+        self._kept = [
+            None if sees_padding else _factor_of_steps(x, mask)
+            for x, mask in zip(inputs, masks, strict=True)
+        ]
+        return self._of_kept_steps("unpadded", inputs)
+
+    def _of_kept_steps(
+        self, what: str, arrays: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return arrays like the inputs with 0 where :meth:`_unpadded` made it."""
+        found = []
+        for index, (array, kept) in enumerate(zip(arrays, self._kept, strict=True)):
+            if kept is None:
+                found.append(array)
+                continue
+            out = self._buffer((what, index), array.shape, array.dtype)
+            found.append(array_namespace(array).multiply(array, kept, out=out))
+        return found
+
     def _check_same_shape(self, inputs: Sequence[FloatArray]) -> None:
         shapes = {array.shape for array in inputs}
         if len(shapes) > 1:
             came = ", ".join(str(array.shape) for array in inputs)
             raise ShapeError(f"{self.who}: inputs must have one shape, got {came}.")
+
+
+def _factor_of_steps(x: FloatArray, mask: FloatArray | None) -> FloatArray | None:
+    """Return the mask as a factor of series (batch, time, n); None of anything else."""
+    if mask is None or x.ndim != 3 or mask.shape != x.shape[:2]:
+        return None
+    return mask[:, :, None]

@@ -225,6 +225,17 @@ def test_classes_of_time_steps_as_numbers_are_evaluated(rng):
     assert scored.evaluations[0].accuracy() == pytest.approx(hits)
 
 
+def test_steps_that_the_features_mask_are_not_counted(rng):
+    network, labels = rnn(), np.eye(2)[rng.integers(0, 2, (4, 5))].swapaxes(1, 2)
+    mask = (np.arange(5) < np.array([[5], [1], [3], [2]])).astype(float)
+    whole = DataSet(rng.standard_normal((4, 3, 5)), labels, features_mask=mask)
+    source = open_source([whole], SourceOptions())
+    scored = score_source(InlineClient(), network, source, [Evaluation()], TASK)
+    found = scored.evaluations[0].confusion_matrix
+    assert found.sum() == mask.sum()
+    np.testing.assert_array_equal(found, network.evaluate(whole).confusion_matrix)
+
+
 def test_a_loss_of_minibatches_is_told(rng):
     network = sequence(
         FeedForward(size=4),

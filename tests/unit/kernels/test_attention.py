@@ -27,10 +27,10 @@ def drawn(rng):
     return [rng.standard_normal((BATCH, HEADS, *shape)) for shape in shapes]
 
 
-def attend(queries, keys, values, mask=None):
+def attend(queries, keys, values, mask=None, **options):
     weights = np.empty((*queries.shape[:3], keys.shape[2]), queries.dtype)
     out = np.empty((*queries.shape[:3], values.shape[3]), queries.dtype)
-    attention_forward(queries, keys, values, mask, weights=weights, out=out)
+    attention_forward(queries, keys, values, mask, weights=weights, out=out, **options)
     return out, weights
 
 
@@ -81,10 +81,26 @@ def test_masked_keys_count_nothing(rng):
     np.testing.assert_array_equal(weights[0, :, :, 1], 0)
 
 
-def test_where_all_keys_are_masked_all_count(rng):
-    """The number that masks is added to all, so that it changes nothing."""
+def test_where_all_keys_are_masked_none_counts(rng):
+    out, weights = attend(*drawn(rng), np.zeros((BATCH, TIME)))
+    assert not out.any()
+    assert not weights.any()
+
+
+def test_a_key_of_no_weight_leaves_small_scores_what_they_are(rng):
+    queries, keys, values = drawn(rng)
+    keys[:, :, 1] *= 1e4
+    kept = [0, *range(2, TIME)]
+    expected, _ = attend(queries, keys[:, :, kept], values[:, :, kept])
+    mask = np.ones((BATCH, TIME))
+    mask[:, 1] = 0
+    np.testing.assert_allclose(attend(queries, keys, values, mask)[0], expected)
+
+
+def test_where_a_number_masks_all_keys_all_count(rng):
+    """It is added to all, so that it changes nothing."""
     parts = drawn(rng)
-    masked, _ = attend(*parts, np.zeros((BATCH, TIME)))
+    masked, _ = attend(*parts, np.zeros((BATCH, TIME)), shifts_masked=True)
     # 1e9 leaves seven digits of a score.
     np.testing.assert_allclose(masked, attend(*parts)[0], atol=1e-6)
 

@@ -14,6 +14,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.layers.table import build_layer
+from tests.dialects import DL4J, in_dl4j
 from tests.unit.layers.case import SERIES
 from tests.unit.layers.cases import Alone
 
@@ -36,9 +37,39 @@ def test_steps_that_the_mask_drops_answer_nothing(rng, name):
     np.testing.assert_allclose(changed[kept], output[kept], rtol=1e-9)
 
 
-def test_masked_steps_have_outputs_all_the_same(rng):
-    alone = Alone("self attention, large heads, masked")
+ANSWERED = [name for name in MASKED if not name.startswith("learned")]
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_masked_steps_come_out_as_zero(rng, name):
+    alone = Alone(name)
+    output = alone.forward(alone.x(rng))
+    np.testing.assert_array_equal((output == 0).all(axis=2), alone.mask() == 0)
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_masked_steps_have_outputs_all_the_same_in_dl4j(rng, name):
+    alone = Alone(name, dialect=DL4J)
     assert alone.forward(alone.x(rng)).all()
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_a_series_without_any_step_gets_nothing_and_sends_nothing_back(rng, name):
+    alone = Alone(name)
+    x = alone.x(rng)
+    output = alone.forward(x, mask=np.zeros(x.shape[:2]))
+    assert not output.any()
+    assert not alone.backward(np.ones_like(output)).any()
+
+
+def test_the_steps_of_a_series_without_any_all_answer_in_dl4j(rng):
+    name = "learned self attention, masked"
+    alone, exact = Alone(name, dialect=DL4J), Alone(name)
+    x = alone.x(rng)
+    exact.params[...] = alone.params
+    output = alone.forward(x, mask=np.zeros(x.shape[:2]))
+    # 1e9 leaves seven digits of a score.
+    np.testing.assert_allclose(output, exact.forward(x, mask=None), atol=1e-6)
 
 
 def test_no_mask_comes_out_of_learned_queries(rng):
@@ -150,6 +181,7 @@ def drawn(layer_conf, n_in):
     """Return the initial parameters of a layer, by name."""
     input_type = Recurrent(size=n_in)
     filled = layer_conf.filled(NetworkConf().defaults(), input_type, "me")
+    assert filled.quirks == layer_conf.quirks
     layer = build_layer(filled, input_type, "me", Workspace())
     shapes = filled.parameter_shapes(input_type)
     params = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
@@ -158,12 +190,20 @@ def drawn(layer_conf, n_in):
     return params
 
 
-def test_initial_weights_have_the_fans_of_dl4j():
-    """The projections have those of the way out, and that those of a projection."""
-    layer = LearnedSelfAttention(
-        n_out=50, n_queries=30, n_heads=4, head_size=20, project_input=True
-    )
-    params = drawn(layer, n_in=40)
+WIDE = LearnedSelfAttention(
+    n_out=50, n_queries=30, n_heads=4, head_size=20, project_input=True
+)
+
+
+def test_initial_weights_have_the_fans_of_what_they_map():
+    params = drawn(WIDE, n_in=40)
+    fans = {"Q": 40 + 30, "Wq": 40 + 20, "Wk": 40 + 20, "Wv": 40 + 20, "Wo": 80 + 50}
+    for name, both in fans.items():
+        assert params[name].std() == pytest.approx(np.sqrt(2 / both), rel=0.1)
+
+
+def test_dl4j_swaps_the_fans_of_the_projections_and_the_way_out():
+    params = drawn(in_dl4j(WIDE), n_in=40)
     fans = {"Q": 40 + 30, "Wq": 80 + 50, "Wk": 80 + 50, "Wv": 80 + 50, "Wo": 40 + 20}
     for name, both in fans.items():
         assert params[name].std() == pytest.approx(np.sqrt(2 / both), rel=0.1)

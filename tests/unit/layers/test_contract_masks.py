@@ -16,27 +16,6 @@ assert_rounded_alike = partial(np.testing.assert_allclose, rtol=1e-12, atol=1e-1
 
 every_layer = pytest.mark.parametrize("name", CASES)
 
-LSTM = (
-    "DL4J's LSTM in a wrapper drops outputs and cells of masked steps, and lets all "
-    "gradients through them"
-)
-GRAVES = (
-    "DL4J's GravesLSTM drops the gradient of masked steps, but for that of the cells"
-)
-BEFORE = "the LSTM from the end meets the masked steps first: " + LSTM
-
-# Where DL4J's gradient, which ours is, is not the derivative.
-NO_DERIVATIVE = {
-    ("last time step", "holes"): LSTM,
-    ("last time step, masked", "holes"): LSTM,
-    ("last time step of a graves lstm, masked", "holes"): GRAVES,
-    ("graves bidirectional lstm", "holes"): GRAVES,
-    ("last time step of both directions", "ends"): BEFORE,
-    ("last time step of both directions", "holes"): BEFORE,
-    ("bidirectional of last steps", "ends"): BEFORE,
-    ("bidirectional of last steps", "holes"): BEFORE,
-}
-
 
 def mask_of(case, kind):
     """Return a mask (3, time) or (3, 1); no series is dropped as a whole."""
@@ -64,9 +43,7 @@ def gradient_cases():
     for name, case in CASES.items():
         kinds = ["rows"] if case.n_masked == 1 else ["ends", "holes"]
         for kind in kinds:
-            reason = NO_DERIVATIVE.get((name, kind))
-            marks = [] if reason is None else [pytest.mark.xfail(reason=reason)]
-            yield pytest.param(name, kind, marks=marks, id=f"{name}, {kind}")
+            yield pytest.param(name, kind, id=f"{name}, {kind}")
 
 
 @pytest.mark.parametrize(("name", "kind"), [*gradient_cases()])

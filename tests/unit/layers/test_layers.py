@@ -55,15 +55,6 @@ def test_the_mask_goes_on(name):
     assert Alone(name).layer.feed_forward_mask(mask) is mask
 
 
-def test_the_mask_has_no_effect_inside_an_lstm(rng):
-    """As in DL4J: only what follows uses it."""
-    alone = Alone("lstm, masked")
-    x = alone.x(rng)
-    masked = alone.forward(x).copy()
-    plain = alone.layer.forward(x, training=True)
-    np.testing.assert_array_equal(masked, plain)
-
-
 def test_global_pooling_uses_the_mask_up():
     mask = np.ones((3, 4))
     assert Alone("global pooling").layer.feed_forward_mask(mask) is None

@@ -5,6 +5,7 @@ import pytest
 
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.layers.layer import OutputLayer
+from tests.dialects import DL4J
 from tests.gradients import check_gradient
 from tests.unit.layers.cases import OUTPUTS, Alone, labels_of
 
@@ -99,9 +100,19 @@ def test_a_mask_of_the_labels_replaces_that_of_the_features(rng):
     assert alone.layer.score_examples(labels, np.ones(3))[1] > 0
 
 
-def test_a_mask_of_the_features_does_not_count_for_series(rng):
-    """As in DL4J, whose RnnOutputLayer stores it and never reads it."""
-    alone = Alone("rnn output")
+@pytest.mark.parametrize("name", ["rnn output", "rnn loss"])
+def test_a_mask_of_the_features_counts_for_series(rng, name):
+    alone = Alone(name)
+    x, labels, mask = alone.x(rng), labels_of(rng, alone), SERIES_MASKS["steps"]
+    alone.layer.forward(x, training=False)
+    expected = alone.layer.score_examples(labels, mask)
+    alone.layer.forward(x, training=False, mask=mask)
+    np.testing.assert_array_equal(alone.layer.score_examples(labels), expected)
+
+
+def test_a_mask_of_the_features_does_not_count_for_series_in_dl4j(rng):
+    """Its RnnOutputLayer stores it and never reads it."""
+    alone = Alone("rnn output", dialect=DL4J)
     x, labels = alone.x(rng), labels_of(rng, alone)
     alone.layer.forward(x, training=False)
     expected = alone.layer.score_examples(labels)
@@ -143,9 +154,17 @@ def test_masked_examples_come_out_as_zero(rng, name):
     np.testing.assert_array_equal(output[1], 0)
 
 
-def test_steps_that_the_features_mask_come_out_as_they_are(rng):
-    """As in DL4J."""
-    alone = Alone("rnn output")
+@pytest.mark.parametrize("name", ["rnn output", "rnn loss"])
+def test_masked_steps_come_out_as_zero(rng, name):
+    alone = Alone(name)
+    x, mask = alone.x(rng), SERIES_MASKS["steps"]
+    output = alone.layer.forward(x, training=False, mask=mask)
+    np.testing.assert_array_equal((output == 0).all(axis=2), mask == 0)
+
+
+@pytest.mark.parametrize("name", ["rnn output", "rnn loss"])
+def test_steps_that_the_features_mask_come_out_as_they_are_in_dl4j(rng, name):
+    alone = Alone(name, dialect=DL4J)
     x, mask = alone.x(rng), SERIES_MASKS["steps"]
     expected = alone.layer.forward(x, training=False).copy()
     output = alone.layer.forward(x, training=False, mask=mask)

@@ -6,23 +6,29 @@ import pytest
 import daskdl as dl
 from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
+from daskdl.dialects import EXACT, quirks_of
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
+from daskdl.nn.conf.values import with_quirks
 from daskdl.nn.layers.stage import Stage
+from tests.dialects import DL4J
 from tests.gradients import check_gradient
 
 SERIES = Recurrent(size=3)
 BATCH, STEPS = 3, 4
 MASK = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0.0]])
+PARTS = (slice(2), slice(2, STEPS))
 HOLES = np.array([[1, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 1.0]])
 
 
 class Built:
     """A layer by itself, in float64."""
 
-    def __init__(self, conf, input_type=SERIES):
-        conf = conf.filled(NetworkConf().defaults(), input_type, "me")
+    def __init__(self, conf, input_type=SERIES, *, dialect=EXACT):
+        defaults = NetworkConf(dialect=dialect).defaults()
+        conf = with_quirks(conf, quirks_of(dialect))
+        conf = conf.filled(defaults, input_type, "me")
         self.stage = Stage(conf, input_type, "me", Workspace())
         self.layer = self.stage.layer
         self.layout = ParamLayout.of(conf.parameter_shapes(input_type))
@@ -55,16 +61,42 @@ RECURRENT = {
 
 
 @pytest.mark.parametrize("kind", ["lstm", "graves"])
-def test_a_plain_lstm_only_passes_a_mask_on(x, kind):
-    built = Built(RECURRENT[kind])
+def test_a_plain_lstm_only_passes_a_mask_on_in_dl4j(x, kind):
+    built = Built(RECURRENT[kind], dialect=DL4J)
     np.testing.assert_array_equal(built.forward(x, HOLES), built.forward(x))
     assert built.forward(x, HOLES) is not None
     assert built.mask_behind is HOLES
 
 
 @pytest.mark.parametrize("kind", RECURRENT)
-def test_inside_of_last_time_step_it_uses_the_mask(x, kind):
-    built = Built(dl.LastTimeStep(layer=RECURRENT[kind]))
+def test_a_dropped_step_leaves_the_state_as_it_is(x, kind):
+    built = Built(RECURRENT[kind])
+    kept = np.flatnonzero(HOLES[0])
+    output = built.forward(x, HOLES)
+    np.testing.assert_allclose(output[:1, kept], built.forward(x[:1, kept]), rtol=1e-12)
+    np.testing.assert_array_equal(output[HOLES == 0], 0)
+
+
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_the_state_that_is_carried_over_is_that_of_the_last_kept_step(x, kind):
+    built = Built(RECURRENT[kind])
+    whole = built.forward(x, MASK)
+    built.layer.carries_state = True
+    parts = [built.forward(x[:, part], MASK[:, part]) for part in PARTS]
+    np.testing.assert_allclose(np.concatenate(parts, axis=1), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_behind_a_dropped_step_dl4j_begins_with_zeros(x, kind):
+    built = Built(dl.MaskZero(layer=RECURRENT[kind]), dialect=DL4J)
+    x[0, 1] = 0
+    output = built.forward(x)
+    np.testing.assert_allclose(output[:1, 2:], built.forward(x[:1, 2:]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_inside_of_last_time_step_dl4j_uses_the_mask(x, kind):
+    built = Built(dl.LastTimeStep(layer=RECURRENT[kind]), dialect=DL4J)
     alone = Built(RECURRENT[kind])
     alone.params[...] = built.params
     expected = alone.forward(x[1:2, 1:3])[:, -1]
@@ -103,8 +135,20 @@ def test_mask_zero_keeps_a_step_with_one_other_feature(x):
     assert (built.forward(x)[0, 1] != 0).all()
 
 
-def test_the_mask_that_arrives_does_not_count_for_mask_zero(x):
-    built = Built(dl.MaskZero(layer=dl.SimpleRnn(n_out=2)))
+def test_mask_zero_drops_what_either_mask_drops(x):
+    x[0, 1] = 0
+    built, alone = (
+        Built(layer)
+        for layer in (dl.MaskZero(layer=RECURRENT["simple"]), RECURRENT["simple"])
+    )
+    both = MASK.copy()
+    both[0, 1] = 0
+    np.testing.assert_array_equal(built.forward(x, MASK), alone.forward(x, both))
+    np.testing.assert_array_equal(built.mask_behind, both)
+
+
+def test_the_mask_that_arrives_does_not_count_for_mask_zero_in_dl4j(x):
+    built = Built(dl.MaskZero(layer=dl.SimpleRnn(n_out=2)), dialect=DL4J)
     np.testing.assert_array_equal(built.forward(x, MASK), built.forward(x))
     built.forward(x, MASK)
     assert built.mask_behind is None
@@ -148,16 +192,16 @@ def test_graves_bidirectional_is_the_sum_of_both(x):
     np.testing.assert_allclose(both.forward(x), added.forward(x), rtol=1e-12)
 
 
-def test_graves_bidirectional_begins_anew_behind_a_dropped_step(x):
-    built = Built(dl.GravesBidirectionalLSTM(n_out=2))
+def test_graves_bidirectional_begins_anew_behind_a_dropped_step_in_dl4j(x):
+    built = Built(dl.GravesBidirectionalLSTM(n_out=2), dialect=DL4J)
     output = built.forward(x, HOLES)
     assert (output[HOLES == 0] == 0).all()
     np.testing.assert_allclose(output[0, 2:], built.forward(x[:1, 2:])[0], rtol=1e-12)
 
 
-def test_gradients_of_graves_bidirectional_where_labels_are_masked_as_well(rng, x):
+def test_dl4j_derives_graves_bidirectional_where_labels_are_masked_as_well(rng, x):
     """Steps that are dropped at the end get no gradient from a masked loss."""
-    built = Built(dl.GravesBidirectionalLSTM(n_out=2))
+    built = Built(dl.GravesBidirectionalLSTM(n_out=2), dialect=DL4J)
     target = rng.standard_normal((BATCH, STEPS, 2)) * MASK[:, :, None]
 
     def loss_and_grad(vector):
@@ -170,16 +214,16 @@ def test_gradients_of_graves_bidirectional_where_labels_are_masked_as_well(rng, 
     check_gradient(loss_and_grad, np.concatenate([built.params, x.ravel()]))
 
 
-def test_dropped_steps_of_an_lstm_send_a_gradient_back(rng, x):
-    """A quirk of DL4J: it masks this forward pass, and not what comes back."""
-    built = Built(dl.MaskZero(layer=dl.LSTM(n_out=2)))
+def test_dropped_steps_of_an_lstm_send_a_gradient_back_in_dl4j(rng, x):
+    """It masks this forward pass, and not what comes back."""
+    built = Built(dl.MaskZero(layer=dl.LSTM(n_out=2)), dialect=DL4J)
     x[1, 2] = 0
     built.forward(x)
     assert (built.backward(rng.standard_normal((BATCH, STEPS, 2)))[1, 2] != 0).all()
 
 
 def test_dropped_steps_of_a_graves_lstm_do_not(rng, x):
-    built = Built(dl.MaskZero(layer=dl.GravesLSTM(n_out=2)))
+    built = Built(dl.MaskZero(layer=dl.GravesLSTM(n_out=2)), dialect=DL4J)
     x[1, 2] = 0
     built.forward(x)
     grad_x = built.backward(rng.standard_normal((BATCH, STEPS, 2)))

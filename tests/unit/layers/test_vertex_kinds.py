@@ -7,6 +7,7 @@ from daskdl import L2Vertex, ReshapeVertex
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.vertices.table import build_vertex
+from tests.dialects import DL4J
 from tests.unit.layers.vertex_cases import MASK, SERIES, Alone
 
 
@@ -74,9 +75,21 @@ def test_l2_normalize_divides_short_examples_by_eps():
     np.testing.assert_allclose(alone.forward([x]), x / 1e-8)
 
 
-def test_the_gradient_of_l2_normalize_bounds_the_cube_of_the_norm():
-    """DL4J bounds it by eps too: here the norm is 2e-3, its cube less than 1e-8."""
+@pytest.mark.parametrize("norm", [1e-3, 1e-11])
+def test_the_gradient_of_l2_normalize_is_that_of_short_examples_too(rng, norm):
     alone = Alone("l2 normalize")
+    x, grad_out = norm * rng.standard_normal((1, 4)), rng.standard_normal((1, 4))
+    alone.forward([x])
+    (grad,) = alone.vertex.backward(grad_out)
+    step = norm * 1e-5 * np.eye(4)
+    above = (alone.forward([x + step]) * grad_out).sum(axis=1)
+    below = (alone.forward([x - step]) * grad_out).sum(axis=1)
+    np.testing.assert_allclose(grad[0], (above - below) / (2e-5 * norm), rtol=1e-6)
+
+
+def test_the_gradient_of_l2_normalize_bounds_the_cube_of_the_norm_in_dl4j():
+    """Here the norm is 2e-3, its cube less than 1e-8."""
+    alone = Alone("l2 normalize", dialect=DL4J)
     x, grad_out = np.full((1, 4), 1e-3), np.arange(4.0)[None]
     alone.forward([x])
     (grad,) = alone.vertex.backward(grad_out)
@@ -97,6 +110,36 @@ def test_the_gradient_of_no_distance_is_finite(rng):
     output = alone.forward([x, x])
     for grad in alone.vertex.backward(np.ones_like(output)):
         np.testing.assert_array_equal(grad, 0)
+
+
+OTHER = np.array([[0, 1, 1, 1, 0], [1, 1, 0, 0, 0.0]])
+SEEN = ["merge of series", "subtract", "l2 of series", "l2 normalize of series"]
+
+
+def changed_by_padding(name, rng, **options):
+    """Return outputs of a vertex before and behind a change of the padding."""
+    alone = Alone(name, **options)
+    inputs, masks = alone.inputs(rng), [MASK, OTHER][: len(alone.input_types)]
+    before = alone.forward(inputs, masks).copy()
+    for x, mask in zip(inputs, masks, strict=True):
+        x[mask == 0] += 5
+    behind = alone.forward(inputs, masks)
+    grads = alone.vertex.backward(np.ones_like(behind))
+    dropped = [grad[mask == 0] for grad, mask in zip(grads, masks, strict=True)]
+    return before, behind, dropped
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_a_mask_drops_of_an_input_does_not_count(rng, name):
+    before, behind, dropped = changed_by_padding(name, rng)
+    np.testing.assert_array_equal(before, behind)
+    assert not any(grad.any() for grad in dropped)
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_a_mask_drops_of_an_input_counts_in_dl4j(rng, name):
+    before, behind, _ = changed_by_padding(name, rng, dialect=DL4J)
+    assert (before != behind).any()
 
 
 def test_stacked_inputs_follow_one_another(rng):
@@ -190,9 +233,16 @@ def test_the_last_step_is_the_last_that_the_arriving_mask_keeps(rng):
     np.testing.assert_array_equal(output, x[[0, 1], [2, 3]])
 
 
-def test_the_last_step_of_a_series_without_any_is_the_first(rng):
-    """As in DL4J."""
+def test_the_last_step_of_a_series_without_any_is_zero(rng):
     alone = Alone("last time step")
+    output = alone.forward(alone.inputs(rng), masks=[MASK * [[1], [0]]])
+    grad = alone.vertex.backward(np.ones_like(output))[0]
+    np.testing.assert_array_equal(output[1], 0)
+    np.testing.assert_array_equal(grad[1], 0)
+
+
+def test_the_last_step_of_a_series_without_any_is_the_first_in_dl4j(rng):
+    alone = Alone("last time step", dialect=DL4J)
     (x,) = alone.inputs(rng)
     output = alone.forward([x], masks=[MASK * [[1], [0]]])
     grad = alone.vertex.backward(np.ones_like(output))[0]
@@ -203,11 +253,24 @@ def test_the_last_step_of_a_series_without_any_is_the_first(rng):
 def test_series_are_turned_around(rng):
     alone = Alone("reverse")
     (x,) = alone.inputs(rng)
+    np.testing.assert_array_equal(alone.forward([x]), x[:, ::-1])
+
+
+def test_the_arriving_mask_does_not_count_for_the_reversal_in_dl4j(rng):
+    alone = Alone("reverse", dialect=DL4J)
+    (x,) = alone.inputs(rng)
     np.testing.assert_array_equal(alone.forward([x], masks=[MASK]), x[:, ::-1])
 
 
+def test_the_steps_that_the_arriving_mask_keeps_change_places(rng):
+    alone, named = Alone("reverse"), Alone("reverse, masked")
+    (x,) = alone.inputs(rng)
+    expected = named.forward([x])
+    np.testing.assert_array_equal(alone.forward([x], masks=[MASK]), expected)
+
+
 def test_the_steps_that_the_named_input_keeps_change_places(rng):
-    """The others come out as 0, as in DL4J."""
+    """The others come out as 0."""
     alone = Alone("reverse, masked")
     (x,) = alone.inputs(rng)
     output = alone.forward([x])
@@ -225,8 +288,8 @@ def test_a_series_without_any_step_is_turned_into_zeros(rng):
     np.testing.assert_array_equal(output, 0)
 
 
-def test_without_a_mask_of_the_named_input_the_whole_series_turn(rng):
-    alone = Alone("reverse, masked")
+def test_without_a_mask_of_the_named_input_the_whole_series_turn_in_dl4j(rng):
+    alone = Alone("reverse, masked", dialect=DL4J)
     (x,) = alone.inputs(rng)
     np.testing.assert_array_equal(
         alone.vertex.forward([x], masks=[MASK], network_mask=None), x[:, ::-1]
@@ -285,9 +348,22 @@ def test_stacked_masks_drop_what_was_filled_in(rng):
     np.testing.assert_array_equal(mask[4:], [[1, 1, 1, 1, 0]] * 2)
 
 
-def test_without_masks_a_stack_has_none(rng):
-    """Also of series of several lengths, as in DL4J."""
+def test_without_masks_a_stack_of_one_length_has_none(rng):
     alone = Alone("stack of series")
+    _, series, _ = alone.inputs(rng)
+    alone.forward([series] * 3)
+    assert alone.vertex.feed_forward_mask([None, None, None]) is None
+
+
+def test_a_stack_of_several_lengths_drops_what_was_filled_in(rng):
+    alone = Alone("stack of series")
+    alone.forward(alone.inputs(rng))
+    mask = alone.vertex.feed_forward_mask([None, None, None])
+    np.testing.assert_array_equal(mask.sum(axis=1), [2, 2, 5, 5, 4, 4])
+
+
+def test_a_stack_without_masks_has_none_in_dl4j(rng):
+    alone = Alone("stack of series", dialect=DL4J)
     alone.forward(alone.inputs(rng))
     assert alone.vertex.feed_forward_mask([None, None, None]) is None
 

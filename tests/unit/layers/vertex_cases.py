@@ -5,8 +5,10 @@ import numpy as np
 import daskdl as conf
 from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
+from daskdl.dialects import EXACT, quirks_of
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
+from daskdl.nn.conf.values import with_quirks
 from daskdl.nn.vertices.table import build_vertex
 
 ROWS = FeedForward(size=4)
@@ -68,6 +70,7 @@ VERTICES = {
     "l2 normalize of channels": (conf.L2NormalizeVertex(dimensions=1), [IMAGES]),
     "l2 normalize of pixels": (conf.L2NormalizeVertex(dimensions=[1, 2]), [LAST]),
     "l2": (conf.L2Vertex(), [ROWS, ROWS]),
+    "l2 of series": (conf.L2Vertex(), [SERIES, SERIES]),
     "l2 of images": (conf.L2Vertex(), [IMAGES, IMAGES]),
     "stack": (conf.StackVertex(), [ROWS, ROWS, ROWS]),
     "stack of series": (
@@ -127,11 +130,23 @@ class Alone:
         What the workspace allocates with.
     put : callable
         Takes the arrays of the vertex to where it works.
+    dialect : str
+        How it computes.
     """
 
-    def __init__(self, name, *, dtype="f8", namespace=np, put=lambda array: array):
+    def __init__(
+        self,
+        name,
+        *,
+        dtype="f8",
+        namespace=np,
+        put=lambda array: array,
+        dialect=EXACT,
+    ):
         given, self.input_types = VERTICES[name]
-        filled = given.filled(NetworkConf().defaults(), self.input_types, "me")
+        defaults = NetworkConf(dialect=dialect).defaults()
+        given = with_quirks(given, quirks_of(dialect))
+        filled = given.filled(defaults, self.input_types, "me")
         self.workspace = Workspace(namespace)
         self.vertex = build_vertex(filled, self.input_types, "me", self.workspace)
         parameters = filled.parameters(self.input_types)

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from daskdl import LSTM, Output, RnnOutput
+from daskdl import LSTM, Output, RnnLoss, RnnOutput
 from daskdl.data.dataset import DataSet
+from daskdl.dialects import EXACT
 from daskdl.errors import ShapeError
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
+from tests.dialects import DL4J
 from tests.gradients import check_gradient
 from tests.unit.networks.small import rnn, sequence
 
@@ -69,6 +71,32 @@ def test_an_evaluation_counts_what_the_mask_keeps(data):
     expected = missed.sum(axis=(0, 2)) / data.labels_mask.sum(axis=(0, 2))
     found = evaluation.mean_squared_error()
     np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("dialect", "n_steps"), [(EXACT, 7), (DL4J, BATCH * TIME)])
+def test_an_evaluation_counts_steps_that_the_features_keep(rng, dialect, n_steps):
+    """In DL4J it counts all, unless the labels have a mask."""
+    mask = (np.arange(TIME) < np.array([[4], [2], [1]])).astype(float)
+    labels = np.moveaxis(np.eye(2)[rng.integers(0, 2, (BATCH, TIME))], -1, 1)
+    features = rng.standard_normal((BATCH, 3, TIME))
+    data = DataSet(features, labels, features_mask=mask)
+    evaluation = rnn(dialect=dialect).evaluate(data)
+    assert evaluation.confusion_matrix.sum() == n_steps
+
+
+@pytest.mark.parametrize(("dialect", "factor"), [(EXACT, 0), (DL4J, 1)])
+def test_a_mask_of_the_labels_drops_outputs_of_a_loss(data, dialect, factor):
+    """DL4J drops those of layers with weights only."""
+    network = sequence(
+        Recurrent(size=3),
+        RnnLoss(loss="mse", activation="identity"),
+        dialect=dialect,
+        dtype="float64",
+    )
+    mask = data.labels_mask[:, 0]
+    output = network.output(data.features, labels_mask=mask)
+    expected = data.features * np.maximum(mask, factor)[:, None]
+    np.testing.assert_array_equal(output, expected)
 
 
 @pytest.mark.parametrize("shape", [(BATCH, TIME, N_OUT), (BATCH, TIME + 1), (1, 1)])
