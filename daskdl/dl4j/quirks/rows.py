@@ -1,5 +1,82 @@
-"""What DL4J's layers of rows, normalization and autoencoders compute otherwise."""
+"""What DL4J's layers of rows, normalization and autoencoders compute otherwise.
+
+Dropout and weight noise of all layers, too.
+"""
 
 from daskdl.dialects import Quirk
+from daskdl.dl4j.quirks.concerns import either, given
 
-QUIRKS: tuple[Quirk, ...] = ()
+WRAPPERS = (
+    "bidirectional",
+    "frozen",
+    "frozen_with_backprop",
+    "last_time_step_layer",
+    "mask_zero",
+    "time_distributed",
+)
+ATTENTION = ("learned_self_attention", "recurrent_attention", "self_attention")
+LOCALLY_CONNECTED = ("locally_connected1d", "locally_connected2d")
+CAPSULES = ("capsule", "primary_capsules")
+EMBEDDINGS = ("embedding", "embedding_sequence")
+
+WITHOUT_DROPOUT = (
+    *WRAPPERS,
+    *ATTENTION,
+    *LOCALLY_CONNECTED,
+    *CAPSULES,
+    *EMBEDDINGS,
+    "activation",
+    "batch_normalization",
+    "capsule_strength",
+    "cnn3d_loss",
+    "cnn_loss",
+    "cropping1d",
+    "cropping2d",
+    "cropping3d",
+    "global_pooling",
+    "graves_bidirectional_lstm",
+    "local_response_normalization",
+    "loss",
+    "mask",
+    "rnn_loss",
+    "subsampling",
+    "subsampling1d",
+    "variational_autoencoder",
+    "yolo2_output",
+    "zero_padding",
+    "zero_padding1d",
+    "zero_padding3d",
+)
+WITHOUT_NOISE = (
+    *ATTENTION,
+    *LOCALLY_CONNECTED,
+    *EMBEDDINGS,
+    "convolution1d",
+    "element_wise_multiplication",
+    "graves_bidirectional_lstm",
+)
+
+QUIRKS: tuple[Quirk, ...] = (
+    Quirk(
+        name="layers_ignore_dropout",
+        where="dropout of wrappers, poolings, normalizations, embeddings, attention, "
+        "capsules, locally connected layers, losses without weights and others",
+        habit="is in the file and never applied; `keep_probability` is refused",
+        exact="is applied where the layer itself asks for it",
+        test="unit/layers/test_own_dropout.py",
+        concerns=either(
+            given("dropout", of=WITHOUT_DROPOUT),
+            given("keep_probability", of=WITHOUT_DROPOUT),
+        ),
+    ),
+    Quirk(
+        name="layers_ignore_weight_noise",
+        where="weight noise of `convolution1d`, `element_wise_multiplication`, "
+        "`graves_bidirectional_lstm`, embeddings, attention and locally connected "
+        "layers",
+        habit="is never applied",
+        exact="is applied",
+        test="unit/layers/test_own_dropout.py",
+        concerns=given("weight_noise", of=WITHOUT_NOISE),
+    ),
+)

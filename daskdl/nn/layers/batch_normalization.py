@@ -27,8 +27,7 @@ _Scale = FloatArray | float
 class BatchNormalization(TrainedLayerConf):
     """Normalise each feature, or each channel of images, over the minibatch.
 
-    Features of time series are normalised over all their steps. Dropout of the input is
-    for DL4J's files only: it changes nothing, as there.
+    Features of time series are normalised over all their steps.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ class BatchNormalization(TrainedLayerConf):
         For DL4J's files only: it changes nothing there either.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     type: Literal["batch_normalization"] = "batch_normalization"
     decay: Share = 0.9

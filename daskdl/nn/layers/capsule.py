@@ -41,7 +41,7 @@ class Capsule(TrainedLayerConf):
     Capsules", NIPS 2017, procedure 1.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
     counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["capsule"] = "capsule"

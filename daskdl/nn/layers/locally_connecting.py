@@ -27,8 +27,8 @@ from daskdl.nn.layers.windows import Counts
 class LocallyConnectingConf(ConvolvingConf):
     """A layer with weights for each window; see its kinds for the options."""
 
-    applies_dropout: ClassVar[bool] = False
-    applies_weight_noise: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
+    ignores_weight_noise: ClassVar[bool] = True
     counts_gradient_twice: ClassVar[bool] = True
 
     activation: AnyActivation | None = "tanh"

@@ -114,9 +114,7 @@ class NoisyParams:
 
 
 def _noise_of(conf: LayerConf) -> _Noise | None:
-    if isinstance(conf, WeightLayerConf) and conf.applies_weight_noise:
-        return conf.weight_noise
-    return None
+    return conf.applied_noise if isinstance(conf, WeightLayerConf) else None
 
 
 def _is_noised(parameter: Parameter, noise: _Noise | None) -> bool:

@@ -61,7 +61,7 @@ class PrimaryCapsules(TrainedLayerConf):
     Capsules", NIPS 2017, section 4.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
     counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["primary_capsules"] = "primary_capsules"

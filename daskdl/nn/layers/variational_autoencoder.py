@@ -29,8 +29,7 @@ _Sizes = Annotated[tuple[Count, ...], Field(min_length=1)]
 class VariationalAutoencoder(WeightLayerConf):
     """A chain of dense layers that can be pretrained as a variational autoencoder.
 
-    As a layer it gives the mean of the hidden causes, without any sampling. Dropout is
-    for DL4J's files only: it changes nothing, as there.
+    As a layer it gives the mean of the hidden causes, without any sampling.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ class VariationalAutoencoder(WeightLayerConf):
     Kingma and Welling, *Auto-Encoding Variational Bayes*, 2013, appendix B.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     type: Literal["variational_autoencoder"] = "variational_autoencoder"
     encoder_layer_sizes: _Sizes = (100,)

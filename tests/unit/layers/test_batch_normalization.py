@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from daskdl import BatchNormalization
-from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import FeedForward
 from tests.gradients import check_gradient
 from tests.unit.layers.single import Single
@@ -113,11 +112,6 @@ def test_running_statistics_stay_after_inference(x):
     layer = norm().layer
     layer.backward(np.ones_like(layer.forward(x, training=False)))
     np.testing.assert_array_equal(layer.gradients["log10stdev"], 0)
-
-
-def test_its_input_is_never_dropped():
-    with pytest.raises(OptionError, match="BatchNormalization never drops its input"):
-        BatchNormalization(keep_probability=0.5)
 
 
 def test_a_dropout_of_the_network_does_not_reach_it():

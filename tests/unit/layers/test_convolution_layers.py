@@ -127,11 +127,6 @@ class TestConvolution1D:
         mask = np.array([[0, 0, 1, 0, 0, 0.0]])
         np.testing.assert_array_equal(layer.feed_forward_mask(mask), [expected])
 
-    def test_there_is_no_noise_on_its_weights(self):
-        noise = {"type": "drop_connect", "weight_retain_probability": 0.5}
-        conf = dl.Convolution1D(n_out=2, kernel_size=3, weight_noise=noise)
-        assert not conf.draws_random_numbers
-
 
 class TestDeconvolution:
     def test_the_size_is_that_of_the_input_of_a_convolution(self):
@@ -277,10 +272,6 @@ class TestLocallyConnected:
 
     def test_the_activation_of_the_network_does_not_count(self):
         assert dl.LocallyConnected1D(n_out=2).activation == "tanh"
-
-    def test_dropout_of_the_input_is_refused(self):
-        with pytest.raises(OptionError, match="keep_probability: must be left out"):
-            dl.LocallyConnected1D(n_out=2, keep_probability=0.5)
 
 
 # Standard deviation of each parameter of many, sqrt(2 / (fan in + fan out)).
