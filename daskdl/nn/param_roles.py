@@ -209,12 +209,13 @@ def _role(
     conf: TrainedLayerConf, slot: Slot, parameter: Parameter, own_name: str
 ) -> ParamRole:
     treatment = parameter.treatment
+    is_scored = parameter.is_scored or "some_penalties_not_scored" not in conf.quirks
     role = ParamRole(
         parameter.name,
         slot,
         _updater(conf, treatment.updater),
         _penalty(conf, treatment.penalty),
-        _penalty(conf, treatment.scored if parameter.is_scored else None),
+        _penalty(conf, treatment.scored if is_scored else None),
         _constraints(conf, parameter, own_name),
         is_running=parameter.role == "running",
         is_frozen=parameter.role == "frozen",

@@ -4,7 +4,7 @@ Dropout and weight noise of all layers, too.
 """
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import either, given
+from daskdl.dl4j.quirks.concerns import both, either, given, kinds
 
 WRAPPERS = (
     "bidirectional",
@@ -55,6 +55,16 @@ WITHOUT_NOISE = (
     "element_wise_multiplication",
     "graves_bidirectional_lstm",
 )
+SAME_DIFF = (*ATTENTION, *LOCALLY_CONNECTED, *CAPSULES, "attention")
+ONE_CLASS = ("ocnn_output",)
+PENALTIES = (
+    "l1",
+    "l2",
+    "l1_bias",
+    "l2_bias",
+    "weight_decay",
+    "weight_decay_bias",
+)
 
 QUIRKS: tuple[Quirk, ...] = (
     Quirk(
@@ -78,5 +88,42 @@ QUIRKS: tuple[Quirk, ...] = (
         exact="is applied",
         test="unit/layers/test_own_dropout.py",
         concerns=given("weight_noise", of=WITHOUT_NOISE),
+    ),
+    Quirk(
+        name="some_penalties_not_scored",
+        where="L1, L2 and weight decay of attention, locally connected layers and "
+        "capsules, and in `frozen_with_backprop`",
+        habit="change parameters, and are not in the score",
+        exact="are in the score",
+        test="unit/networks/test_scored_penalties.py",
+        concerns=both(
+            kinds(*SAME_DIFF, "frozen_with_backprop"),
+            either(*(given(option) for option in PENALTIES)),
+        ),
+    ),
+    Quirk(
+        name="one_class_output_ignores_penalties",
+        where="L1, L2 and weight decay of `ocnn_output`",
+        habit="are in the file and never applied",
+        exact="are applied to weights; those of biases to `r`",
+        test="unit/networks/test_scored_penalties.py",
+        concerns=either(*(given(option, of=ONE_CLASS) for option in PENALTIES)),
+    ),
+    Quirk(
+        name="biases_begin_at_zero",
+        where="biases of `variational_autoencoder`, `recurrent_attention`, locally "
+        "connected layers and capsules",
+        habit="begin at 0 whatever the network's `bias_init` says",
+        exact="begin at `bias_init`",
+        test="unit/layers/test_initial_biases.py",
+        concerns=both(
+            kinds(
+                "variational_autoencoder",
+                "recurrent_attention",
+                *LOCALLY_CONNECTED,
+                *CAPSULES,
+            ),
+            given("bias_init"),
+        ),
     ),
 )

@@ -91,7 +91,8 @@ class Parameter:
     is_pretraining : bool
         Whether it changes only in layer-wise pretraining (decoders).
     is_scored : bool
-        Whether what regularization does to it is in the score.
+        Whether what regularization does to it is in the score; in ``exact`` all of it
+        is.
     """
 
     name: str

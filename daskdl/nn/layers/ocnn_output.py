@@ -45,10 +45,6 @@ class OCNNOutput(WeightLayerConf):
         Whether ``r`` begins with that, or is drawn like the weights.
     n_out : int
         Always 1.
-
-    Notes
-    -----
-    L1, L2 and weight decay have no effect, as in DL4J: the loss has its own.
     """
 
     type: Literal["ocnn_output"] = "ocnn_output"
@@ -66,7 +62,9 @@ class OCNNOutput(WeightLayerConf):
 
     @property
     def trained(self) -> TrainedLayerConf:
-        """The layer itself, without what DL4J never applies to its parameters."""
+        """The layer itself, perhaps without penalties: the loss has its own."""
+        if "one_class_output_ignores_penalties" not in self.quirks:
+            return self
         penalties = dict.fromkeys(("l1", "l2", "weight_decay"))
         return self.model_copy(update=penalties)
 

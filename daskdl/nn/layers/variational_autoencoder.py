@@ -147,11 +147,16 @@ class VariationalAutoencoderLayer(PretrainedLayer[VariationalAutoencoder]):
         self._reconstruction = reconstruction(conf.reconstruction_distribution)
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw all weights with the sizes of their part as fans; biases are 0."""
+        """Draw all weights with the sizes of their part as fans.
+
+        Every bias is `bias_init`.
+        """
+        bias = self._given("bias_init", self.conf.bias_init)
+        if "biases_begin_at_zero" in self.conf.quirks:
+            bias = 0.0
         for name, parameter in self.params.items():
             if name.endswith("b"):
-                # As in DL4J, whatever bias_init says.
-                parameter.fill(0)
+                parameter.fill(bias)
                 continue
             n_in, n_out = parameter.shape
             self._draw(name, n_in, n_out, rng)

@@ -107,11 +107,6 @@ def test_recurrent_attention_takes_its_activation_from_nobody():
             {"n_out": 4, "activation": "relu"},
             "activation: must be left out: SelfAttention has none",
         ),
-        (
-            RecurrentAttention,
-            {"n_out": 4, "bias_init": 1},
-            "bias_init: must be left out: RecurrentAttention has none",
-        ),
     ],
 )
 def test_options_that_cannot_be_are_refused(kind, options, message):

@@ -162,13 +162,6 @@ def test_as_a_layer_it_is_the_mean_of_the_hidden_causes(x):
     np.testing.assert_allclose(found, x)
 
 
-def test_fresh_biases_are_zero_whatever_the_network_says():
-    """As in DL4J."""
-    conf = VariationalAutoencoder(n_out=2)
-    views = Single(conf, ROWS, bias_init=1.0).layer.params
-    assert not any(view.any() for name, view in views.items() if name.endswith("b"))
-
-
 @pytest.mark.parametrize(
     ("single", "expected"),
     [

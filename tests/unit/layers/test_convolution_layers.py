@@ -262,14 +262,6 @@ class TestLocallyConnected:
         with pytest.raises(OptionError, match=r"input_size: must be the size of what"):
             conf.output_type(IMAGES)
 
-    def test_biases_begin_at_zero_whatever_the_network_says(self):
-        layer = built(dl.LocallyConnected1D(n_out=2), SERIES, bias_init=0.7)
-        np.testing.assert_array_equal(layer.params["b"], 0)
-
-    def test_an_initial_bias_of_its_own_counts(self):
-        layer = built(dl.LocallyConnected1D(n_out=2, bias_init=0.3), SERIES)
-        np.testing.assert_array_equal(layer.params["b"], 0.3)
-
     def test_the_activation_of_the_network_does_not_count(self):
         assert dl.LocallyConnected1D(n_out=2).activation == "tanh"
 

@@ -107,13 +107,6 @@ def test_options_that_cannot_be_are_refused(option, value):
         dl.OCNNOutput(**{"hidden_size": 3, option: value})
 
 
-def test_penalties_have_no_effect(x):
-    """As in DL4J."""
-    conf = dl.OCNNOutput(hidden_size=3, l1=1.0, l2=1.0, weight_decay=1.0)
-    trained = conf.trained
-    assert (trained.l1, trained.l2, trained.weight_decay) == (None, None, None)
-
-
 def test_r_begins_with_its_option():
     assert one_class(initial_r_value=0.7).layer.params["r"] == 0.7
 
