@@ -126,4 +126,24 @@ QUIRKS: tuple[Quirk, ...] = (
             given("bias_init"),
         ),
     ),
+    Quirk(
+        name="locked_gamma_beta_left_out",
+        where="locked `gamma` and `beta` of `batch_normalization`",
+        habit="are left out of the output where one of them changes nothing; the "
+        "gradient has `gamma` all the same",
+        exact="count in output and gradient",
+        test="unit/layers/test_batch_normalization.py",
+        concerns=given("lock_gamma_beta"),
+    ),
+    Quirk(
+        name="auto_encoder_ascends",
+        where="pretraining of `auto_encoder`",
+        habit="goes up the slope of a cross entropy behind a sigmoid, whatever `loss` "
+        "and `activation` are; `sparsity` takes the place of the slope of the "
+        "activation; `loss` is `kl_divergence` if none is given",
+        exact="goes down the slope of its score: of `loss`, and of `sparsity` times "
+        "the hidden units",
+        test="unit/layers/test_autoencoders.py",
+        concerns=kinds("auto_encoder"),
+    ),
 )
