@@ -110,6 +110,35 @@ QUIRKS: tuple[Quirk, ...] = (
         concerns=either(*(given(option, of=ONE_CLASS) for option in PENALTIES)),
     ),
     Quirk(
+        name="one_class_loss_of_means",
+        where="score and gradients of `ocnn_output`",
+        habit="are means, and divided by the examples all the same; masks do not "
+        "count; the gradient in the input is 1 for an example that scores less than "
+        "`r`, and 0 else; an epoch's first score has the new `r`, its gradients have "
+        "the old one, and `r` has the updater of the weights",
+        exact="are those of the paper's loss; `r` is new before an epoch begins, and "
+        "has the updater of biases",
+        test="unit/layers/test_ocnn_output.py",
+        concerns=kinds(*ONE_CLASS),
+    ),
+    Quirk(
+        name="scores_overwrite_the_first",
+        where="window of `ocnn_output`",
+        habit="room that no score was put into counts as zeros; behind the first "
+        "epoch each minibatch overwrites the first places",
+        exact="holds the last scores of an epoch",
+        test="unit/layers/test_ocnn_output.py",
+        concerns=kinds(*ONE_CLASS),
+    ),
+    Quirk(
+        name="small_percentiles_are_minima",
+        where="percentile of `ocnn_output` where `nu` is less than 0.01",
+        habit="is the smallest score",
+        exact="is the percentile",
+        test="unit/layers/test_ocnn_output.py",
+        concerns=kinds(*ONE_CLASS),
+    ),
+    Quirk(
         name="biases_begin_at_zero",
         where="biases of `variational_autoencoder`, `recurrent_attention`, locally "
         "connected layers and capsules",
