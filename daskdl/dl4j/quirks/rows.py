@@ -4,7 +4,7 @@ Dropout and weight noise of all layers, too.
 """
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import both, either, given, kinds
+from daskdl.dl4j.quirks.concerns import both, either, found, given, kinds, said
 
 WRAPPERS = (
     "bidirectional",
@@ -98,7 +98,7 @@ QUIRKS: tuple[Quirk, ...] = (
         test="unit/networks/test_scored_penalties.py",
         concerns=both(
             kinds(*SAME_DIFF, "frozen_with_backprop"),
-            either(*(given(option) for option in PENALTIES)),
+            either(*(found(option, bool) for option in PENALTIES)),
         ),
     ),
     Quirk(
@@ -107,7 +107,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="are in the file and never applied",
         exact="are applied to weights; those of biases to `r`",
         test="unit/networks/test_scored_penalties.py",
-        concerns=either(*(given(option, of=ONE_CLASS) for option in PENALTIES)),
+        concerns=either(*(found(option, bool, of=ONE_CLASS) for option in PENALTIES)),
     ),
     Quirk(
         name="one_class_loss_of_means",
@@ -136,7 +136,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="is the smallest score",
         exact="is the percentile",
         test="unit/layers/test_ocnn_output.py",
-        concerns=kinds(*ONE_CLASS),
+        concerns=found("nu", lambda nu: nu < 0.01, of=ONE_CLASS),
     ),
     Quirk(
         name="biases_begin_at_zero",
@@ -152,7 +152,7 @@ QUIRKS: tuple[Quirk, ...] = (
                 *LOCALLY_CONNECTED,
                 *CAPSULES,
             ),
-            given("bias_init"),
+            found("bias_init", bool),
         ),
     ),
     Quirk(
@@ -162,7 +162,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "gradient has `gamma` all the same",
         exact="count in output and gradient",
         test="unit/layers/test_batch_normalization.py",
-        concerns=given("lock_gamma_beta"),
+        concerns=said("lock_gamma_beta", True),
     ),
     Quirk(
         name="auto_encoder_ascends",
@@ -197,7 +197,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="`alpha` stays a factor of the gradient in the centers",
         exact="they have the gradient of the score",
         test="unit/layers/test_center_loss.py",
-        concerns=given("gradient_check"),
+        concerns=said("gradient_check", True),
     ),
     Quirk(
         name="center_loss_updates_biases_as_weights",

@@ -35,7 +35,7 @@ class LossOnlyLayer(BareLossLayer[LossLayer]):
     """``activation(x)`` with a loss.
 
     Without a mask of the labels, one that arrives with the input counts. Where one
-    arrives, masked rows come out as 0, as in DL4J.
+    arrives, masked rows come out as 0.
     """
 
     masks_output = True

@@ -114,5 +114,5 @@ class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
 class RowOutputLayer(AffineOutputLayer[Output]):
     """The output layer of a network on rows or images.
 
-    Without a mask of the labels, one that arrives with the input counts, as in DL4J.
+    Without a mask of the labels, one that arrives with the input counts.
     """

@@ -29,7 +29,7 @@ class RowLoss(OutputLayer[C]):
         The mask that arrived with the input.
     """
 
-    # Whether a mask that arrives with the input makes rows of the output 0, as in DL4J.
+    # Whether a mask that arrives with the input makes rows of the output 0.
     zeroes_masked_rows: ClassVar[bool] = False
 
     _loss: LossFunction
