@@ -91,13 +91,12 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="some_penalties_not_scored",
-        where="L1, L2 and weight decay of attention, locally connected layers and "
-        "capsules, and in `frozen_with_backprop`",
+        where="L1 and L2 of attention, locally connected layers and capsules",
         habit="change parameters, and are not in the score",
         exact="are in the score",
         test="unit/networks/test_scored_penalties.py",
         concerns=both(
-            kinds(*SAME_DIFF, "frozen_with_backprop"),
+            kinds(*SAME_DIFF),
             either(*(found(option, bool) for option in PENALTIES)),
         ),
     ),
