@@ -38,8 +38,8 @@ class ParamRole:
     constraints : tuple of constraint configurations
         What holds it after every update.
     is_running : bool
-        Whether its "gradient" is a difference of running statistics, which is
-        subtracted as it is, never divided by a number of examples.
+        Whether its "gradient" is a difference of running statistics or centers, which
+        is subtracted as it is, never divided by a number of examples.
     is_frozen : bool
         Whether it never changes.
     is_pretraining : bool
@@ -209,14 +209,15 @@ def _role(
     conf: TrainedLayerConf, slot: Slot, parameter: Parameter, own_name: str
 ) -> ParamRole:
     treatment = parameter.treatment
+    is_scored = parameter.is_scored or "some_penalties_not_scored" not in conf.quirks
     role = ParamRole(
         parameter.name,
         slot,
         _updater(conf, treatment.updater),
         _penalty(conf, treatment.penalty),
-        _penalty(conf, treatment.scored if parameter.is_scored else None),
+        _penalty(conf, treatment.scored if is_scored else None),
         _constraints(conf, parameter, own_name),
-        is_running=parameter.role == "running",
+        is_running=parameter.role in ("running", "moved"),
         is_frozen=parameter.role == "frozen",
         is_pretraining=parameter.is_pretraining,
         axes=parameter.axes,

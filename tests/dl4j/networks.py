@@ -66,7 +66,7 @@ def sequence(input_type, *layers, **options):
     return dl.MultiLayerConfiguration(
         input=input_type,
         layers=layers,
-        **{"activation": "tanh", "updater": ADAM, **options},
+        **{"activation": "tanh", "updater": ADAM, "dialect": DL4J, **options},
     )
 
 
@@ -80,7 +80,7 @@ def graph(inputs, vertices, outputs="out", **options):
         inputs=inputs if isinstance(inputs, dict) else {"in": inputs},
         vertices=vertices,
         outputs=outputs,
-        **{"activation": "tanh", "updater": ADAM, **options},
+        **{"activation": "tanh", "updater": ADAM, "dialect": DL4J, **options},
     )
 
 

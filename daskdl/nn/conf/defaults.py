@@ -63,7 +63,9 @@ l1_bias, l2_bias, weight_decay, weight_decay_bias, constraints, keep_probability
 dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
         For every layer that does not say otherwise, as in
         :class:`~daskdl.nn.conf.layer.WeightLayerConf`. The defaults are DL4J's.
-        `activation` does not reach LSTM and output layers, which have their own.
+        `activation` does not reach LSTM and output layers, which have their own, and
+        `keep_probability` and `dropout` only layers that say
+        ``takes_network_dropout``: a layer's own dropout is another thing.
     """
 
     dialect: DialectName = EXACT

@@ -64,13 +64,14 @@ class LayerConf(Conf):
         Reshapes the input. Only for what does not happen by itself: images are
         flattened for a dense layer, and dense layers work on each time step.
     dropout : dropout, optional
-        What happens to the input in training. Many layers never drop theirs, as in
-        DL4J: there it is for DL4J's files only.
+        What happens to the input in training. That of the whole network reaches only
+        layers that say so: nobody wants it a second time in front of a pooling.
     dl4j : mapping
         Properties in DL4J's file that change nothing here, kept for the way back.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    # Whether the dropout of the whole network is this layer's, if it has none itself.
+    takes_network_dropout: ClassVar[bool] = False
     # Whether nothing in front of the layer learns from what is behind it.
     stops_gradient: ClassVar[bool] = False
 
@@ -122,9 +123,14 @@ class LayerConf(Conf):
         return None
 
     @property
+    def drops_input(self) -> bool:
+        """Whether the layer's own dropout is applied."""
+        return self.takes_network_dropout or "layers_ignore_dropout" not in self.quirks
+
+    @property
     def input_dropout(self) -> Dropouts | None:
         """What happens to the layer's input in training, if anything."""
-        return self.dropout if self.applies_dropout else None
+        return self.dropout if self.drops_input else None
 
     def filled(
         self, defaults: Mapping[str, Any], input_type: InputType, name: str
@@ -141,7 +147,7 @@ class LayerConf(Conf):
             What it is called.
         """
         values: dict[str, Any] = {"name": name}
-        if not self.applies_dropout:
+        if not self.takes_network_dropout:
             defaults = _without_dropout(defaults)
         for option in type(self).model_fields:
             if getattr(self, option) is None and option in defaults:
@@ -184,39 +190,47 @@ class LayerConf(Conf):
 
 
 class DroppedLayerConf(LayerConf):
-    """A layer whose input may be dropped. None stands for what the network says.
+    """A layer with plain dropout as an option. None stands for what the network says.
 
     Parameters
     ----------
     keep_probability : float in (0, 1], optional
-        DL4J's dropOut: each number of the layer's *input* is kept with this
-        probability in training, and divided by it. 1 keeps all.
+        Each number of the layer's *input* is kept with this probability in training,
+        and divided by it. 1 keeps all.
     dropout : dropout, optional
         Another kind, or one with a schedule; not besides `keep_probability`.
     """
 
-    applies_dropout: ClassVar[bool] = True
+    takes_network_dropout: ClassVar[bool] = True
 
     keep_probability: Probability | None = None
 
     @model_validator(mode="after")
     def _check_dropout(self) -> "DroppedLayerConf":
         refuse_two_dropouts(self)
-        if not self.applies_dropout and self.keep_probability not in (None, 1):
-            kind = type(self).__name__
-            raise PathError(
-                f"must be left out: {kind} never drops its input, as in DL4J, got "
-                f"{self.keep_probability}. Put a Dropout layer in front of it.",
-                "keep_probability",
-            )
         return self
 
     @property
     def input_dropout(self) -> Dropouts | None:
         """What happens to the layer's input in training, if anything."""
-        if not self.applies_dropout or self.keep_probability in (None, 1):
+        if not self.drops_input or self.keep_probability in (None, 1):
             return super().input_dropout
         return PlainDropout(keep_probability=self.keep_probability)
+
+    def check_dropout(self, input_type: InputType) -> None:
+        """Refuse a dropout that would be ignored; see :meth:`LayerConf.check_dropout`.
+
+        One in `dropout` passes: files have it, and are written as they were read.
+        """
+        if not self.drops_input and self.keep_probability not in (None, 1):
+            kind = type(self).__name__
+            raise PathError(
+                f"must be left out: {kind} never drops its input in the network's "
+                f"dialect, got {self.keep_probability}. Put a Dropout layer in front "
+                "of it.",
+                "keep_probability",
+            )
+        super().check_dropout(input_type)
 
     def filled(
         self, defaults: Mapping[str, Any], input_type: InputType, name: str
@@ -308,8 +322,8 @@ class WeightLayerConf(TrainedLayerConf):
         What is done to the weights in training, for one forward and backward.
     """
 
-    # Some layers never have noise on their weights in DL4J.
-    applies_weight_noise: ClassVar[bool] = True
+    # Whether its weights have no noise where layers may ignore theirs.
+    ignores_weight_noise: ClassVar[bool] = False
 
     n_out: Count = Field(kw_only=False)
     n_in: Count | None = None
@@ -319,9 +333,16 @@ class WeightLayerConf(TrainedLayerConf):
     weight_noise: AnyWeightNoise | None = None
 
     @property
+    def applied_noise(self) -> AnyWeightNoise | None:
+        """What is done to the weights in training, if anything."""
+        if self.ignores_weight_noise and "layers_ignore_weight_noise" in self.quirks:
+            return None
+        return self.weight_noise
+
+    @property
     def draws_random_numbers(self) -> bool:
         """True if training needs random numbers."""
-        if self.applies_weight_noise and self.weight_noise is not None:
+        if self.applied_noise is not None:
             return True
         if self.activation is not None and draws_random_numbers(self.activation):
             return True

@@ -11,6 +11,8 @@ ParameterRole = Literal[
     "visible bias",
     "plain",
     "direct",
+    "moved",
+    "threshold",
     "running",
     "frozen",
 ]
@@ -62,6 +64,10 @@ TREATMENTS: dict[ParameterRole, Treatment] = {
     # Scale and shift of batch normalization.
     "plain": Treatment("weights", groups=("all",)),
     "direct": Treatment(),
+    # Centers, which no updater moves.
+    "moved": Treatment(),
+    # That of OCNNOutput, which training sets besides.
+    "threshold": replace(_BIAS, noise=None),
     "running": Treatment(groups=("all",)),
     "frozen": Treatment(),
 }
@@ -78,9 +84,9 @@ class Parameter:
     shape : tuple of int
         As the layer uses it.
     role : str
-        A key of :data:`TREATMENTS`. The mean gradient of ``"direct"`` parameters (class
-        centers) is subtracted as it is. The "gradient" of ``"running"`` statistics is
-        already what is subtracted; ``"frozen"`` ones never change.
+        A key of :data:`TREATMENTS`. The mean gradient of ``"direct"`` parameters is
+        subtracted as it is. The "gradient" of ``"running"`` statistics and of what is
+        ``"moved"`` is already what is subtracted; ``"frozen"`` ones never change.
     axes : tuple of int, optional
         ``array.transpose(axes)`` is what DL4J has; None where both have the same axes.
     dl4j_shape : tuple of int, optional
@@ -91,7 +97,8 @@ class Parameter:
     is_pretraining : bool
         Whether it changes only in layer-wise pretraining (decoders).
     is_scored : bool
-        Whether what regularization does to it is in the score.
+        Whether what regularization does to it is in the score; in ``exact`` all of it
+        is.
     """
 
     name: str

@@ -30,8 +30,10 @@ class Activation(LayerConf):
 
     @property
     def draws_random_numbers(self) -> bool:
-        """True if the activation does in training."""
-        return self.activation is not None and draws_random_numbers(self.activation)
+        """True if the activation does in training, or input is dropped."""
+        if self.activation is not None and draws_random_numbers(self.activation):
+            return True
+        return super().draws_random_numbers
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return what came in."""

@@ -34,9 +34,8 @@ class AttentionConf(WeightLayerConf):
         as many outputs as inputs.
     """
 
-    # DL4J drops neither inputs nor weights of what it computes with SameDiff.
-    applies_dropout: ClassVar[bool] = False
-    applies_weight_noise: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
+    ignores_weight_noise: ClassVar[bool] = True
     # What the network has for all layers and this one has no use for.
     unused_options: ClassVar[tuple[str, ...]] = ("activation", "bias_init")
 

@@ -1,6 +1,7 @@
 """The layer that can first learn to restore its input from fewer numbers."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
@@ -8,7 +9,12 @@ from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dense import dense_forward
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters, refuse_input
+from daskdl.nn.conf.layer import (
+    LayerConf,
+    WeightLayerConf,
+    dense_parameters,
+    refuse_input,
+)
 from daskdl.nn.conf.losses import AnyLoss, label_columns
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Fraction, Real
@@ -25,35 +31,42 @@ class AutoEncoder(WeightLayerConf):
     corruption_level : float in [0, 1)
         Share of the input that pretraining sets to 0 before it is encoded.
     sparsity : float
-        0, or a number with which DL4J takes ``h * (h - sparsity)`` for the slope of
-        hidden units ``h``.
-    loss : loss
-        Of the score of pretraining; the gradient is always that of the cross entropy
-        behind a sigmoid.
+        What each hidden unit ``h`` adds to the error of an example: ``sparsity * |h|``.
+    loss : loss, optional
+        The error of the reconstruction. None stands for the cross entropy ``xent``
+        where `activation` is a sigmoid, and for ``mse`` elsewhere.
     visible_bias_init : float
         Initial bias of the reconstruction.
-    descends : bool
-        Whether pretraining lowers the loss. DL4J's raises it: it subtracts what should
-        be added.
 
     References
     ----------
     Vincent et al., *Extracting and Composing Robust Features with Denoising
-    Autoencoders*, 2008, with tied weights, as in DL4J's ``AutoEncoder``.
+    Autoencoders*, 2008, with tied weights; Goodfellow, Bengio and Courville, *Deep
+    Learning*, 2016, section 14.2.1, for the penalty of `sparsity`.
     """
 
     type: Literal["auto_encoder"] = "auto_encoder"
     corruption_level: Fraction = 0.3
     sparsity: Real = 0.0
-    loss: AnyLoss = "kl_divergence"
+    loss: AnyLoss | None = None
     visible_bias_init: Real = 0.0
-    descends: bool = False
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> LayerConf:
+        """Return a copy with nothing left open, `loss` included."""
+        filled = super().filled(defaults, input_type, name)
+        if self.loss is not None:
+            return filled
+        return filled.model_copy(update={"loss": self._usual_loss(filled)})
 
     def output_type(self, input_type: InputType) -> FeedForward:
         """Return rows of `n_out`; refuse time series."""
         if isinstance(input_type, Recurrent):
             raise refuse_input(self, "rows or images", input_type)
-        label_columns(self.loss, self.inferred_n_in(input_type))
+        n_in = self.inferred_n_in(input_type)
+        if self.loss is not None:
+            label_columns(self.loss, n_in)
         return FeedForward(size=self.n_out)
 
     def labels_type(self, input_type: InputType) -> InputType:
@@ -68,6 +81,13 @@ class AutoEncoder(WeightLayerConf):
             Parameter("vb", visible, "visible bias", is_pretraining=True),
         )
 
+    def _usual_loss(self, filled: LayerConf) -> str:
+        """Return the error that is taken if none is given."""
+        if "auto_encoder_ascends" in self.quirks:
+            return "kl_divergence"
+        activation = getattr(filled, "activation", None)
+        return "xent" if getattr(activation, "type", activation) == "sigmoid" else "mse"
+
 
 class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
     """``activation(x @ W + b)``; pretraining restores ``activation(h @ W.T + vb)``."""
@@ -76,7 +96,8 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
         self, conf: AutoEncoder, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._loss = loss_function(conf.loss)
+        loss: AnyLoss = self._given("loss", conf.loss)
+        self._loss = loss_function(loss)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W; the biases have their options."""
@@ -105,7 +126,6 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
 
     def pretrain(self, x: FloatArray, *, rng: np.random.Generator) -> float:
         """Compute the gradients of the reconstruction; see :class:`PretrainedLayer`."""
-        xp = array_namespace(x)
         self._check_input(x)
         rows = self._as_rows(x)
         corrupted = self._corrupted(rows, rng)
@@ -120,18 +140,60 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
         score = self._loss.score(
             rows, restored_preout, self._activation, output=restored
         )
+        if "auto_encoder_ascends" in self.conf.quirks:
+            missing, grad_preout = self._ascent(rows, hidden, restored)
+        else:
+            missing = self._loss.gradient(
+                rows,
+                restored_preout,
+                self._activation,
+                output=restored,
+                out=self._like("grad_restored", rows),
+            )
+            grad_preout, added = self._descent(missing, preout, hidden)
+            score += added
+        self._write(corrupted, hidden, missing, grad_preout)
+        return score
+
+    def _descent(
+        self, grad_restored: FloatArray, preout: FloatArray, hidden: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Return the gradient in what the encoder sums up, and what sparsity costs."""
+        xp = array_namespace(hidden)
+        grad = xp.matmul(grad_restored, self.params["W"])
+        sparsity, cost = self.conf.sparsity, 0.0
+        if sparsity:
+            grad += sparsity * xp.sign(hidden)
+            cost = sparsity * float(xp.abs(hidden).sum())
+        return self._activation.backward(grad, preout, hidden, out=grad), cost
+
+    def _ascent(
+        self, rows: FloatArray, hidden: FloatArray, restored: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what misses in the reconstruction, and what that is of the encoder.
+
+        The negative gradients of a cross entropy behind a sigmoid, whatever loss and
+        activation are; `sparsity` takes the place of a slope.
+        """
+        xp = array_namespace(rows)
         missing = xp.subtract(rows, restored, out=restored)
         sparsity = self.conf.sparsity
         slope = hidden * (hidden - sparsity if sparsity else 1 - hidden)
-        missing_hidden = xp.matmul(missing, weight) * slope
-        xp.matmul(corrupted.T, missing_hidden, out=self.gradients["W"])
-        self.gradients["W"] += xp.matmul(missing.T, hidden)
-        xp.sum(missing_hidden, axis=0, out=self.gradients["b"])
-        xp.sum(missing, axis=0, out=self.gradients["vb"])
-        if self.conf.descends:
-            for gradient in self.gradients.values():
-                xp.negative(gradient, out=gradient)
-        return score
+        return missing, xp.matmul(missing, self.params["W"]) * slope
+
+    def _write(
+        self,
+        corrupted: FloatArray,
+        hidden: FloatArray,
+        grad_restored: FloatArray,
+        grad_preout: FloatArray,
+    ) -> None:
+        """Write the gradients of both uses of W, and of the biases."""
+        xp = array_namespace(hidden)
+        xp.matmul(corrupted.T, grad_preout, out=self.gradients["W"])
+        self.gradients["W"] += xp.matmul(grad_restored.T, hidden)
+        xp.sum(grad_preout, axis=0, out=self.gradients["b"])
+        xp.sum(grad_restored, axis=0, out=self.gradients["vb"])
 
     def _corrupted(self, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
         level = self.conf.corruption_level

@@ -27,8 +27,7 @@ _Scale = FloatArray | float
 class BatchNormalization(TrainedLayerConf):
     """Normalise each feature, or each channel of images, over the minibatch.
 
-    Features of time series are normalised over all their steps. Dropout of the input is
-    for DL4J's files only: it changes nothing, as there.
+    Features of time series are normalised over all their steps.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ class BatchNormalization(TrainedLayerConf):
         For DL4J's files only: it changes nothing there either.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     type: Literal["batch_normalization"] = "batch_normalization"
     decay: Share = 0.9
@@ -97,8 +96,8 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     def rectify(self) -> bool:
         """Rectify the output from now on, unless scale and shift are locked.
 
-        Their gradient in training is not that of the output, which says where a
-        rectifier lets it through.
+        Backward computes the sign of the output from scale and shift as arrays, which
+        locked ones are not.
         """
         self._rectifies = not self.conf.lock_gamma_beta
         return self._rectifies
@@ -184,7 +183,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         batch_norm_backward(
             self._rows(grad_out),
             self._rows(self._x),
-            # DL4J's gradient has the locked scale even where its output has not.
+            # Also where the output leaves a locked scale out.
             self.params.get("gamma", self.conf.gamma),
             self.conf.eps,
             mean=self._mean,
@@ -227,10 +226,11 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     def _scale_and_shift(self) -> tuple[_Scale, _Scale]:
         if not self.conf.lock_gamma_beta:
             return self.params["gamma"], self.params["beta"]
-        if self.conf.gamma == 1 or self.conf.beta == 0:
-            # DL4J leaves both out where one of them changes nothing.
+        gamma, beta = self.conf.gamma, self.conf.beta
+        changes_both = gamma != 1 and beta != 0
+        if "locked_gamma_beta_left_out" in self.conf.quirks and not changes_both:
             return 1.0, 0.0
-        return self.conf.gamma, self.conf.beta
+        return gamma, beta
 
     def _running_variance(self) -> FloatArray:
         if not self.conf.use_log_std:

@@ -1,6 +1,7 @@
 """The layer of capsules that choose among each other by agreement."""
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -8,12 +9,12 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.capsules import route_backward, route_forward
 from daskdl.kernels.capsules.routing import Routing
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import TrainedLayerConf, refuse_input
+from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import Count
+from daskdl.nn.conf.values import Count, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.same_diff import sd_parameter
+from daskdl.nn.layers.same_diff import sd_defaults, sd_parameter
 
 
 class Capsule(TrainedLayerConf):
@@ -33,7 +34,9 @@ class Capsule(TrainedLayerConf):
     has_bias : bool
         Whether a bias is added to what is squashed.
     weight_init : str or weight init, optional
-        How the initial weights are drawn; biases begin at 0.
+        How the initial weights are drawn.
+    bias_init : float, optional
+        Initial bias.
 
     References
     ----------
@@ -41,7 +44,7 @@ class Capsule(TrainedLayerConf):
     Capsules", NIPS 2017, procedure 1.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
     counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["capsule"] = "capsule"
@@ -50,6 +53,13 @@ class Capsule(TrainedLayerConf):
     routings: Count = 3
     has_bias: bool = False
     weight_init: AnyWeightInit | None = None
+    bias_init: Real | None = None
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> LayerConf:
+        """Return a copy with nothing left open."""
+        return super().filled(sd_defaults(self, defaults), input_type, name)
 
     def output_type(self, input_type: InputType) -> Recurrent:
         """Return the capsules as features, their numbers as time steps."""
@@ -91,14 +101,14 @@ class CapsuleLayer(Layer[Capsule]):
     """``squash(what capsules in front predict, weighed by agreement, plus bias)``."""
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the weight; biases begin at 0.
+        """Draw the weight; every bias is `bias_init`.
 
         The fans are all numbers that come in, and all that come out.
         """
         n_in, n_out, n_dimensions = self.params["weight"].shape
         self._draw("weight", n_in * n_dimensions, n_out, rng)
         if "bias" in self.params:
-            self.params["bias"].fill(0)
+            self.params["bias"].fill(self._given("bias_init", self.conf.bias_init))
 
     def forward(
         self,

@@ -52,11 +52,14 @@ class CenterLossOutput(OutputConf):
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (n_in, n_out), b (n_out,) and the centers cL (n_out, n_in)."""
         centers = (self.n_out, self.inferred_n_in(input_type))
-        weight, *bias = super().parameters(input_type)
+        learned = super().parameters(input_type)
+        if "center_loss_updates_biases_as_weights" in self.quirks:
+            weight, *bias = learned
+            learned = (weight, *(replace(b, role="bias of weights") for b in bias))
+        is_mean = self.gradient_check or "centers_move_by_means" in self.quirks
         return (
-            weight,
-            *(replace(item, role="bias of weights") for item in bias),
-            Parameter("cL", centers, "direct", order="c"),
+            *learned,
+            Parameter("cL", centers, "direct" if is_mean else "moved", order="c"),
         )
 
 
@@ -64,14 +67,13 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
     """``loss + lambda / 2 * |x - labels @ cL|^2``, labels one-hot.
 
     The centers move by ``alpha * sum(center - x) / (1 + count)`` over the examples of
-    their class; no updater changes that.
-
-    A mask of the labels masks the loss, but not the distances, as in DL4J.
+    their class; no updater changes that. An example that a mask drops has no distance,
+    and moves no center; if single outputs are masked, that of its class counts.
 
     References
     ----------
     Wen et al., *A Discriminative Feature Learning Approach for Deep Face Recognition*,
-    2016, equations 2 to 4, as in DL4J's ``CenterLossOutputLayer``.
+    2016, equations 2 to 4.
     """
 
     has_mean_score = True
@@ -89,27 +91,33 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
         DL4J fails here unless a feature vector has one number.
         """
         scores = super().score_examples(labels, mask)
-        return scores + self._distances(labels)
+        return scores + self._distances(labels, mask)
 
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
         """Return the loss of the minibatch; see :class:`OutputLayer`."""
-        return super().score(labels, mask) + float(self._distances(labels).sum())
+        distances = self._distances(labels, mask)
+        return super().score(labels, mask) + float(distances.sum())
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray | None:
         """Compute the gradients of the loss; see :class:`OutputLayer`."""
         xp = array_namespace(labels)
+        grad_preout = self._loss_gradient(labels, mask)
         away = self._away_from_centers(labels)
+        share = self._share(labels, mask)
+        counted = labels
+        if share is not None:
+            away *= share
+            counted = labels * share
         grad_centers = self.gradients["cL"]
         xp.matmul(labels.T, away, out=grad_centers)
-        grad_centers *= -self.conf.alpha
+        grad_centers *= -self._center_rate
         if self.conf.gradient_check:
-            # The gradient of the loss if alpha is 1; DL4J keeps alpha as a factor.
             grad_centers *= self.conf.lambda_
         else:
-            grad_centers /= 1 + xp.sum(labels, axis=0)[:, None]
-        grad_rows = self._rows_backward(self._loss_gradient(labels, mask))
+            grad_centers /= 1 + xp.sum(counted, axis=0)[:, None]
+        grad_rows = self._rows_backward(grad_preout)
         if grad_rows is None:
             return None
         away *= self.conf.lambda_
@@ -121,6 +129,22 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
         self.gradients["cL"].fill(0)
         return super().backward(grad_out)
 
+    @property
+    def _center_rate(self) -> float:
+        """The share of its way that a center goes; the whole gradient in a check."""
+        is_gradient = "alpha_stays_in_gradient_checks" not in self.conf.quirks
+        return 1.0 if self.conf.gradient_check and is_gradient else self.conf.alpha
+
+    def _share(self, labels: FloatArray, mask: FloatArray | None) -> FloatArray | None:
+        """Return how much each example counts, (batch, 1); None if all do alike."""
+        mask = self._loss_mask(mask)
+        if mask is None or "distances_ignore_masks" in self.conf.quirks:
+            return None
+        if mask.size == len(labels):
+            return mask.reshape(-1, 1)
+        share: FloatArray = (labels * mask).sum(axis=1, keepdims=True)
+        return share
+
     def _away_from_centers(self, labels: FloatArray) -> FloatArray:
         """Return ``x - labels @ cL``, a buffer."""
         away = self._like("away", self._rows)
@@ -129,8 +153,11 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
         xp.subtract(self._rows, away, out=away)
         return away
 
-    def _distances(self, labels: FloatArray) -> FloatArray:
+    def _distances(self, labels: FloatArray, mask: FloatArray | None) -> FloatArray:
         away = self._away_from_centers(labels)
         away *= away
         sums: FloatArray = array_namespace(labels).sum(away, axis=1)
+        share = self._share(labels, mask)
+        if share is not None:
+            sums *= share[:, 0]
         return self.conf.lambda_ / 2 * sums

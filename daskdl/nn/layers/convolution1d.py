@@ -29,13 +29,9 @@ class Convolution1D(ConvolvingConf):
         sees a later step.
     has_bias : bool
         Whether a bias is added.
-
-    References
-    ----------
-    DL4J's `Convolution1DLayer`, which never has noise on its weights.
     """
 
-    applies_weight_noise: ClassVar[bool] = False
+    ignores_weight_noise: ClassVar[bool] = True
 
     type: Literal["convolution1d"] = "convolution1d"
     kernel_size: CountSingle

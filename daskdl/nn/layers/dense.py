@@ -55,7 +55,7 @@ class Dense(WeightLayerConf):
 class DenseLayer(AffineLayer[Dense]):
     """``activation(x @ W + b)`` of rows, flattened images or each time step.
 
-    Masked rows come out as 0 and send no gradient back, as in DL4J.
+    Masked rows come out as 0 and send no gradient back.
     """
 
     def initialize(self, rng: np.random.Generator) -> None:

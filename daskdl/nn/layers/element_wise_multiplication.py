@@ -19,15 +19,13 @@ from daskdl.nn.layers.row_layer import RowLayer
 class ElementWiseMultiplication(WeightLayerConf):
     """Weigh each feature: ``activation(x * W + b)``.
 
-    Weight noise is for DL4J's files only: it changes nothing, as there.
-
     Parameters
     ----------
     n_out : int, optional
         As many as come in; None infers it.
     """
 
-    applies_weight_noise: ClassVar[bool] = False
+    ignores_weight_noise: ClassVar[bool] = True
 
     type: Literal["element_wise_multiplication"] = "element_wise_multiplication"
     n_out: Count | None = None  # type: ignore[assignment]

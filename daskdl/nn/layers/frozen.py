@@ -40,8 +40,8 @@ class Frozen(WrapperConf):
 
     @property
     def draws_random_numbers(self) -> bool:
-        """False: nothing is dropped."""
-        return False
+        """True if the wrapper drops its input; the layer inside drops nothing."""
+        return self.input_dropout is not None
 
 
 class FrozenLayer(WrapperLayer[Frozen]):

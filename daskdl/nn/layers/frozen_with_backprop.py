@@ -45,8 +45,8 @@ class FrozenWithBackprop(WrapperConf):
 
     @property
     def draws_random_numbers(self) -> bool:
-        """False: nothing is dropped."""
-        return False
+        """True if the wrapper drops its input; the layer inside drops nothing."""
+        return self.input_dropout is not None
 
 
 class FrozenWithBackpropLayer(WrapperLayer[FrozenWithBackprop]):

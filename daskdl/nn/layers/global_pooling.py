@@ -52,7 +52,7 @@ class GlobalPooling(DroppedLayerConf):
     """
 
     type: Literal["global_pooling"] = "global_pooling"
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     pooling_type: PoolingName = Field(default="max", kw_only=False)
     pnorm: Count = 2

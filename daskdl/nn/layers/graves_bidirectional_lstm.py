@@ -27,14 +27,10 @@ class GravesBidirectionalLSTM(GatedConf):
         Initial bias of the forget gate; the other biases begin at 0.
     weight_init_recurrent : weight init, optional
         How RWF and RWB are drawn; None as the others.
-
-    Notes
-    -----
-    As in DL4J neither dropout nor weight noise reaches it, whatever the options say.
     """
 
-    applies_dropout: ClassVar[bool] = False
-    applies_weight_noise: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
+    ignores_weight_noise: ClassVar[bool] = True
 
     type: Literal["graves_bidirectional_lstm"] = "graves_bidirectional_lstm"
 

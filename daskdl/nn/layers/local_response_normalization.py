@@ -31,7 +31,7 @@ class LocalResponseNormalization(DroppedLayerConf):
     """
 
     type: Literal["local_response_normalization"] = "local_response_normalization"
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     k: Real = 2.0
     n: Positive = 5.0

@@ -20,15 +20,15 @@ from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, KernelPair
 from daskdl.nn.layers.entering import Sized
-from daskdl.nn.layers.same_diff import sd_activation, sd_parameter
+from daskdl.nn.layers.same_diff import sd_activation, sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import Counts
 
 
 class LocallyConnectingConf(ConvolvingConf):
     """A layer with weights for each window; see its kinds for the options."""
 
-    applies_dropout: ClassVar[bool] = False
-    applies_weight_noise: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
+    ignores_weight_noise: ClassVar[bool] = True
     counts_gradient_twice: ClassVar[bool] = True
 
     activation: AnyActivation | None = "tanh"
@@ -39,8 +39,7 @@ class LocallyConnectingConf(ConvolvingConf):
         self, defaults: Mapping[str, Any], input_type: InputType, name: str
     ) -> LayerConf:
         """Return a copy with nothing left open."""
-        # DL4J's biases of these layers begin at 0, whatever the network says.
-        return super().filled({**defaults, "bias_init": 0.0}, input_type, name)
+        return super().filled(sd_defaults(self, defaults), input_type, name)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W ``(n_windows, n_in, *kernel, n_out)`` and b (n_out,)."""

@@ -5,29 +5,65 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.embedding import embedding_backward, embedding_forward
 from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.dropouts import Dropouts, GaussianDropout, PlainDropout
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.indices import as_indices
+from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.row_layer import RowLayer
 
 
 class LookupConf(WeightLayerConf):
     """A layer whose features are numbers of the rows of its weights.
 
-    `n_in`, the number of rows, must be given. Dropout and weight noise are for DL4J's
-    files only: they change nothing, as there.
+    `n_in`, the number of rows, must be given. Dropout is that of a dense layer whose
+    input is one-hot: what is dropped is the whole row that is looked up, before the
+    bias.
     """
 
-    applies_dropout: ClassVar[bool] = False
-    applies_weight_noise: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
+    ignores_weight_noise: ClassVar[bool] = True
 
     activation: AnyActivation | None = "identity"
     has_bias: bool = False
+
+    @property
+    def input_dropout(self) -> None:
+        """None: the numbers of rows must stay; see :attr:`row_dropout`."""
+        return
+
+    @property
+    def row_dropout(self) -> Dropouts | None:
+        """What happens in training to the rows that are looked up, if anything."""
+        return super().input_dropout
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if training needs random numbers."""
+        return self.row_dropout is not None or super().draws_random_numbers
+
+    def check_dropout(self, input_type: InputType) -> None:
+        """Refuse a dropout that does not leave zeros of one-hot rows as they are.
+
+        Raises
+        ------
+        OptionError
+            If it is of such a kind, or would be ignored.
+        """
+        super().check_dropout(input_type)
+        dropped = self.row_dropout
+        if not isinstance(dropped, PlainDropout | GaussianDropout | None):
+            raise PathError(
+                "must be plain or gaussian dropout, which drop the rows that are "
+                f"looked up, got {dropped.type}. Put a Dropout layer behind it.",
+                "dropout",
+            )
 
     def inferred_n_in(self, input_type: InputType) -> int:
         """Return `n_in`, which the input does not tell.
@@ -55,6 +91,12 @@ L = TypeVar("L", bound=LookupConf)
 
 class LookupLayer(RowLayer[L]):
     """``activation(W[x] + b)``; masked rows come out as 0."""
+
+    def __init__(
+        self, conf: L, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._dropout = InputDropout(conf.row_dropout, name, workspace)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with fans 1 and n_out; every bias is `bias_init`.
@@ -88,6 +130,7 @@ class LookupLayer(RowLayer[L]):
         as_indices(x, n_in, self.who, out=self._indices)
         preout = self._buffer("preout", (x.size, n_out), weight.dtype)
         embedding_forward(self._indices, weight, out=preout)
+        self._drop(preout, training=training, rng=rng)
         if "b" in self.params:
             preout += self.params["b"]
         rows = self._activated_and_masked(preout, mask, rng if training else None)
@@ -97,7 +140,8 @@ class LookupLayer(RowLayer[L]):
         """Compute the gradients; that in the features, which are numbers, is 0."""
         xp = array_namespace(grad_out)
         grad_preout = self._preout_gradient_or_view(grad_out)
-        embedding_backward(grad_preout, self._indices, grad_weight=self.gradients["W"])
+        grad_rows = self._dropout.backward(grad_preout)
+        embedding_backward(grad_rows, self._indices, grad_weight=self.gradients["W"])
         if "b" in self.gradients:
             xp.sum(grad_preout, axis=0, out=self.gradients["b"])
         if not self.needs_grad_x:
@@ -105,6 +149,16 @@ class LookupLayer(RowLayer[L]):
         grad_x = self._like("grad_x", self._x)
         grad_x.fill(0)
         return grad_x
+
+    def _drop(
+        self, rows: FloatArray, *, training: bool, rng: np.random.Generator | None
+    ) -> None:
+        """Multiply each row by what dropout makes of the 1 that it was looked up by."""
+        if self.conf.row_dropout is None or not training:
+            return
+        ones: FloatArray = self._buffer("ones", (len(rows), 1), rows.dtype)
+        ones.fill(1)
+        rows *= self._dropout.forward(ones, training=training, rng=rng)
 
     def _preout_gradient_or_view(self, grad_out: FloatArray) -> FloatArray:
         """Return the gradient in the pre-activations, which is only read."""

@@ -22,9 +22,8 @@ _Noise: TypeAlias = DropConnect | WeightNoise
 class NoisyParams:
     """Lends a layer noisy copies of its parameters for one forward and backward.
 
-    Gradients are those in the noisy parameters, taken as those in the true ones. DL4J
-    noises biases in inference too, if it noises them at all; here inference is without
-    noise.
+    Gradients are those in the noisy parameters, taken as those in the true ones.
+    Inference is without noise.
 
     Parameters
     ----------
@@ -114,9 +113,7 @@ class NoisyParams:
 
 
 def _noise_of(conf: LayerConf) -> _Noise | None:
-    if isinstance(conf, WeightLayerConf) and conf.applies_weight_noise:
-        return conf.weight_noise
-    return None
+    return conf.applied_noise if isinstance(conf, WeightLayerConf) else None
 
 
 def _is_noised(parameter: Parameter, noise: _Noise | None) -> bool:

@@ -10,7 +10,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import TrainedLayerConf, WeightLayerConf, refuse_input
-from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Count, Real, plain
 from daskdl.nn.layers.affine import AffineLayer
 from daskdl.nn.layers.layer import OutputLayer
@@ -18,7 +18,9 @@ from daskdl.nn.layers.one_class_loss import (
     ScoreWindow,
     one_class_gradients,
     one_class_score,
+    summed_one_class_score,
 )
+from daskdl.nn.masks import column_mask
 
 One = Annotated[Count, Field(le=1)]
 Share = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
@@ -28,7 +30,8 @@ class OCNNOutput(WeightLayerConf):
     """The last layer of a one-class network: one score, high for what is normal.
 
     Whatever scores less than ``r``, a parameter, is an anomaly. The labels are not
-    looked at; there must be some, of shape (batch, 1).
+    looked at; there must be some, of shape (batch, 1). Their mask counts, or one that
+    arrives with the input.
 
     Parameters
     ----------
@@ -37,18 +40,14 @@ class OCNNOutput(WeightLayerConf):
     nu : float in (0, 1]
         About the share of the examples that are taken for anomalies.
     window_size : int
-        How many scores are kept; ``r`` is set to their percentile ``nu`` when an epoch
-        begins.
+        How many scores are kept, the last ones; ``r`` is set to the percentile ``nu``
+        of those of an epoch when the next one begins.
     initial_r_value : float
         What ``r`` begins with.
     configure_r : bool
         Whether ``r`` begins with that, or is drawn like the weights.
     n_out : int
         Always 1.
-
-    Notes
-    -----
-    L1, L2 and weight decay have no effect, as in DL4J: the loss has its own.
     """
 
     type: Literal["ocnn_output"] = "ocnn_output"
@@ -66,7 +65,9 @@ class OCNNOutput(WeightLayerConf):
 
     @property
     def trained(self) -> TrainedLayerConf:
-        """The layer itself, without what DL4J never applies to its parameters."""
+        """The layer itself, perhaps without penalties: the loss has its own."""
+        if "one_class_output_ignores_penalties" not in self.quirks:
+            return self
         penalties = dict.fromkeys(("l1", "l2", "weight_decay"))
         return self.model_copy(update=penalties)
 
@@ -80,21 +81,19 @@ class OCNNOutput(WeightLayerConf):
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return w (1, hidden_size), v (n_in, hidden_size) and r (1,)."""
+        is_weight = "one_class_loss_of_means" in self.quirks
+        role: ParameterRole = "weight" if is_weight else "threshold"
         return (
             Parameter("w", (1, self.hidden_size)),
             Parameter("v", (self.inferred_n_in(input_type), self.hidden_size)),
-            Parameter("r", (1,), dl4j_shape=()),
+            Parameter("r", (1,), role, dl4j_shape=()),
         )
 
 
 class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
-    """``output = activation(x @ v) @ w``, and a loss of a whole minibatch.
+    """``output = activation(x @ v) @ w``, and a loss.
 
-    The loss is ``|w|^2 / 2 + |v|^2 / 2 + mean(max(0, r - output)) / nu - r``.
-
-    As in DL4J, the gradient in the input is no derivative: it is 1 in all features of
-    an example that scores less than ``r``, and 0 in the others. Score and gradients are
-    divided by the size of the minibatch, although they are means already.
+    The mean loss is ``|w|^2 / 2 + |v|^2 / 2 + mean(max(0, r - output)) / nu - r``.
 
     The window of scores is not stored with a network: training that goes on from a file
     begins with an empty one, and leaves ``r`` as it is until an epoch has filled it.
@@ -102,8 +101,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     References
     ----------
     Chalapathy, Menon and Chawla, *Anomaly Detection using One-Class Neural Networks*,
-    2018, equation 4, as in DL4J's ``OCNNOutputLayer``, which has a weight of its own
-    for ``r`` and no bias.
+    2018, equation 4. Here ``r`` also follows its gradient between epochs.
     """
 
     masks_output = False
@@ -113,7 +111,8 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
         self, conf: OCNNOutput, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._window = ScoreWindow(conf.window_size, conf.nu)
+        self._window = ScoreWindow(conf.window_size, conf.nu, conf.quirks)
+        self._counts_means = "one_class_loss_of_means" in conf.quirks
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw v with fans n_in and hidden_size, and w with 1 and hidden_size."""
@@ -127,6 +126,8 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     def begin_iteration(self, epoch: int) -> None:
         """Take notice of a new epoch, with which `r` changes."""
         self._window.begin_iteration(epoch)
+        if self._window.threshold is not None and not self._counts_means:
+            self.params["r"].fill(self._window.threshold)
 
     def forward(
         self,
@@ -138,7 +139,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     ) -> FloatArray:
         """Compute the scores; see :meth:`Layer.forward`."""
         self._check_input(x)
-        self._x_shape = x.shape
+        self._x_shape, self._features_mask = x.shape, mask
         self._rows = self._as_rows(x)
         xp = array_namespace(x)
         shape = (len(x), self.conf.hidden_size)
@@ -172,7 +173,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     ) -> FloatArray:
         """Return how far each example is below `r`: more than 0 for anomalies.
 
-        Not the loss of single examples, which there is none of. DL4J fails here.
+        Not the loss of single examples, which has the weights in it.
         """
         self._check_labels(labels)
         below: FloatArray = (self.params["r"] - self._output)[:, 0]
@@ -181,21 +182,38 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
         """Return the loss of the minibatch; see :class:`OutputLayer`."""
         self._check_labels(labels)
-        # In the first iteration of an epoch DL4J scores with the r that it sets behind
-        # the gradients, which are those of the old one.
-        r = self._window.threshold
-        if r is None:
-            r = float(self.params["r"][0])
-        w, v = self.params["w"], self.params["v"]
-        return one_class_score(self._output, w, v, r, nu=self.conf.nu)
+        w, v, r = (self.params[name] for name in ("w", "v", "r"))
+        if self._counts_means:
+            # In the first iteration of an epoch it is scored with the r that is set
+            # behind the gradients, which are those of the old one.
+            threshold = self._window.threshold
+            now = float(r[0]) if threshold is None else threshold
+            return one_class_score(self._output, w, v, now, nu=self.conf.nu)
+        share = self._share(mask)
+        return summed_one_class_score(self._output, share, w, v, r, nu=self.conf.nu)
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray | None:
         """Compute the gradients of the loss; see :class:`OutputLayer`."""
         self._check_labels(labels)
+        if self._counts_means:
+            return self._backward_means(labels)
+        share = self._share(mask)
+        below = (self._output < self.params["r"]) * share
+        below *= 1 / self.conf.nu
+        grad_x = self.backward(-below)
+        n = float(share.sum())
+        for name in ("w", "v"):
+            self.gradients[name] += n * self.params[name]
+        self.gradients["r"][...] = below.sum() - n
+        self._window.put(self._output[share[:, 0] > 0])
+        return grad_x
+
+    def _backward_means(self, labels: FloatArray) -> FloatArray | None:
+        """Compute gradients of a mean; in the input those are ones below `r`."""
         xp = array_namespace(labels)
-        # Slopes first: a softmax has none in DL4J, whose gradient is that of a sum.
+        # Slopes first: so a softmax has none.
         slopes = self._like("slopes", self._hidden)
         ones = self._like("ones", self._hidden)
         ones.fill(1)
@@ -216,9 +234,17 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
         if not self.needs_grad_x:
             return None
         grad_rows = self._like("grad_rows", self._rows)
-        # DL4J spreads what is below r over all features.
         xp.copyto(grad_rows, is_below)
         return self._from_rows(grad_rows)
+
+    def _share(self, mask: FloatArray | None) -> FloatArray:
+        """Return how much each example counts, (batch, 1)."""
+        mask = self._features_mask if mask is None else mask
+        if mask is not None:
+            return column_mask(mask, len(self._output), self.who)
+        ones = self._like("share", self._output)
+        ones.fill(1)
+        return ones
 
     def _check_labels(self, labels: FloatArray) -> None:
         expected = self._output.shape

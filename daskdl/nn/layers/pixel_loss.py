@@ -12,7 +12,7 @@ from daskdl.nn.layers.bare_loss import BareLossConf, BareLossLayer
 class PixelLossConf(BareLossConf, DroppedLayerConf):
     """A loss at each pixel or voxel; see its kinds for the options."""
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
 
 L = TypeVar("L", bound=PixelLossConf)

@@ -60,7 +60,7 @@ class PoolingConf(DroppedLayerConf):
 class SubsamplingConf(PoolingConf):
     """What pooling of series and of images have in common."""
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     pooling_type: PoolingName = Field(default="max", kw_only=False)
     pnorm: Index = 0

@@ -21,7 +21,7 @@ from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.same_diff import sd_parameter
+from daskdl.nn.layers.same_diff import sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import window_of, window_sizes
 
 
@@ -47,7 +47,9 @@ class PrimaryCapsules(TrainedLayerConf):
     leak : float
         Its slope below 0.
     weight_init : str or weight init, optional
-        How the initial weights are drawn; biases begin at 0.
+        How the initial weights are drawn.
+    bias_init : float, optional
+        Initial bias.
 
     Notes
     -----
@@ -61,7 +63,7 @@ class PrimaryCapsules(TrainedLayerConf):
     Capsules", NIPS 2017, section 4.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
     counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["primary_capsules"] = "primary_capsules"
@@ -77,12 +79,13 @@ class PrimaryCapsules(TrainedLayerConf):
     use_relu: bool = False
     leak: Real = 0.0
     weight_init: AnyWeightInit | None = None
+    bias_init: Real | None = None
 
     def filled(
         self, defaults: Mapping[str, Any], input_type: InputType, name: str
     ) -> LayerConf:
         """Return a copy with nothing left open, `capsules` included."""
-        filled = super().filled(defaults, input_type, name)
+        filled = super().filled(sd_defaults(self, defaults), input_type, name)
         capsules = self.output_type(inside_type(input_type)).size
         return filled.model_copy(update={"capsules": capsules})
 
@@ -132,13 +135,13 @@ class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):
         self._rectifier = activation_function(rectifier) if conf.use_relu else None
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the weight as a convolution's; biases begin at 0."""
+        """Draw the weight as a convolution's; every bias is `bias_init`."""
         *kernel, n_in, n_out = self.params["weight"].shape
         cells = math.prod(kernel)
         fan_out = n_out * cells / math.prod(self.conf.stride)
         self._draw("weight", n_in * cells, fan_out, rng)
         if "bias" in self.params:
-            self.params["bias"].fill(0)
+            self.params["bias"].fill(self._given("bias_init", self.conf.bias_init))
 
     def forward(
         self,

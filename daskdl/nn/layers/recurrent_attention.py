@@ -1,6 +1,7 @@
 """The recurrent layer that looks back at its whole input with every step."""
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,12 +18,14 @@ from daskdl.kernels.attention.trace import (
 )
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
 from daskdl.nn.layers.kept_steps import KeptSteps
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.same_diff import sd_activation, sd_parameter
+from daskdl.nn.layers.same_diff import sd_activation, sd_defaults, sd_parameter
 from daskdl.nn.masks import check_step_mask
 
 
@@ -38,6 +41,8 @@ class RecurrentAttention(AttentionConf):
         Not taken from the network.
     has_bias : bool
         Whether b is added.
+    bias_init : float, optional
+        Initial bias.
 
     References
     ----------
@@ -45,14 +50,26 @@ class RecurrentAttention(AttentionConf):
     steps, here they need not.
     """
 
-    unused_options: ClassVar[tuple[str, ...]] = ("bias_init",)
-
+    unused_options: ClassVar[tuple[str, ...]] = ()
     counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["recurrent_attention"] = "recurrent_attention"
     project_input: bool = True
     activation: AnyActivation = "tanh"
     has_bias: bool = True
+
+    def filled(
+        self, defaults: Mapping[str, Any], input_type: InputType, name: str
+    ) -> LayerConf:
+        """Return a copy with nothing left open; refuse a bias that is always 0."""
+        filled = super().filled(sd_defaults(self, defaults), input_type, name)
+        if "biases_begin_at_zero" in self.quirks and self.bias_init not in (None, 0):
+            raise PathError(
+                "must be left out: biases of RecurrentAttention begin at 0 in the "
+                f"network's dialect, got {self.bias_init!r}.",
+                "bias_init",
+            )
+        return filled
 
     def output_type(self, input_type: InputType) -> Recurrent:
         """Return time series of `n_out`, as long as the input."""
@@ -88,13 +105,13 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
         self._activation = activation_function(sd_activation(conf.activation))
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the weights with the fans of what they map; biases are 0."""
+        """Draw the weights with the fans of what they map; every bias is `bias_init`."""
         n_in, n_out = self.params["W"].shape
         fans = {"W": (n_in, n_out), "RW": (n_out, n_out)}
         fans.update(self_attention_fans(self.conf, self.params, n_in))
         draw(self.params, fans, self._given("weight_init", self.conf.weight_init), rng)
         if "b" in self.params:
-            self.params["b"].fill(0)
+            self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
 
     def forward(
         self,

@@ -132,7 +132,7 @@ class UpsamplingLayer(ResizingLayer[U]):
 class PaddingConf(ResizingConf):
     """Puts zeros around; see its kinds for the options."""
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     padding: tuple[int, ...]
 
@@ -173,7 +173,7 @@ class PaddingLayer(ResizingLayer[Z]):
 class CroppingConf(ResizingConf):
     """Cuts off cells at the borders; see its kinds for the options."""
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     cropping: tuple[int, ...]
 

@@ -1,5 +1,8 @@
 """What DL4J does otherwise in layers and vertices that it computes with SameDiff."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.activations import AnyActivation
@@ -23,7 +26,6 @@ def sd_parameter(
     name, shape, role, axes, dl4j_shape
         As of :class:`Parameter`.
     """
-    # DL4J's score knows nothing of what regularization does to it.
     return Parameter(
         name,
         shape,
@@ -33,6 +35,21 @@ def sd_parameter(
         order="c",
         is_scored=False,
     )
+
+
+def sd_defaults(conf: LayerConf, defaults: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a network says for the options that are None in a layer.
+
+    Parameters
+    ----------
+    conf : LayerConf
+        Says whether biases begin at 0 whatever the network says.
+    defaults : mapping of str to value
+        As :meth:`LayerConf.filled` takes them.
+    """
+    if "biases_begin_at_zero" in conf.quirks:
+        return {**defaults, "bias_init": 0.0}
+    return defaults
 
 
 def sd_activation(activation: AnyActivation) -> AnyActivation:

@@ -29,8 +29,7 @@ _Sizes = Annotated[tuple[Count, ...], Field(min_length=1)]
 class VariationalAutoencoder(WeightLayerConf):
     """A chain of dense layers that can be pretrained as a variational autoencoder.
 
-    As a layer it gives the mean of the hidden causes, without any sampling. Dropout is
-    for DL4J's files only: it changes nothing, as there.
+    As a layer it gives the mean of the hidden causes, without any sampling.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ class VariationalAutoencoder(WeightLayerConf):
     Kingma and Welling, *Auto-Encoding Variational Bayes*, 2013, appendix B.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     type: Literal["variational_autoencoder"] = "variational_autoencoder"
     encoder_layer_sizes: _Sizes = (100,)
@@ -148,11 +147,16 @@ class VariationalAutoencoderLayer(PretrainedLayer[VariationalAutoencoder]):
         self._reconstruction = reconstruction(conf.reconstruction_distribution)
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw all weights with the sizes of their part as fans; biases are 0."""
+        """Draw all weights with the sizes of their part as fans.
+
+        Every bias is `bias_init`.
+        """
+        bias = self._given("bias_init", self.conf.bias_init)
+        if "biases_begin_at_zero" in self.conf.quirks:
+            bias = 0.0
         for name, parameter in self.params.items():
             if name.endswith("b"):
-                # As in DL4J, whatever bias_init says.
-                parameter.fill(0)
+                parameter.fill(bias)
                 continue
             n_in, n_out = parameter.shape
             self._draw(name, n_in, n_out, rng)

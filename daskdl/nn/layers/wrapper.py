@@ -1,7 +1,8 @@
 """What all layers share that hold another layer and change what goes in or comes out.
 
 The wrapped layer has the parameters, and says how they change. It lies in a stage of
-its own, so that its dropout and preprocessor are where they are without a wrapper.
+its own, so that its dropout and preprocessor are where they are without a wrapper; a
+dropout of the wrapper is one of what comes in.
 """
 
 from collections.abc import Iterator, Mapping
@@ -86,13 +87,14 @@ class WrapperConf(LayerConf):
         self, defaults: Mapping[str, Any], input_type: InputType, name: str
     ) -> LayerConf:
         """Return a copy whose wrapped layer has nothing left open."""
+        self.check_dropout(input_type)
         layer = self.layer.filled(defaults, self._entering(input_type), name)
         return self.model_copy(update={"name": name, "layer": layer})
 
     @property
     def draws_random_numbers(self) -> bool:
-        """True if the wrapped layer needs random numbers."""
-        return self.layer.draws_random_numbers
+        """True if the wrapper or the wrapped layer needs random numbers."""
+        return super().draws_random_numbers or self.layer.draws_random_numbers
 
     def _entering(self, input_type: InputType) -> InputType:
         """Return what the wrapped layer gets, behind its preprocessor."""

@@ -49,7 +49,7 @@ class Yolo2Output(DroppedLayerConf):
     against its overlap with the object, which also moves the box.
     """
 
-    applies_dropout: ClassVar[bool] = False
+    takes_network_dropout: ClassVar[bool] = False
 
     type: Literal["yolo2_output"] = "yolo2_output"
     bounding_boxes: Annotated[

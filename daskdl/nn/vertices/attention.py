@@ -12,7 +12,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import TrainedLayerConf, TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import Count
+from daskdl.nn.conf.values import Count, with_quirks
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.attention import (
@@ -114,7 +114,7 @@ class AttentionVertex(TrainingOptions, VertexConf):
     def trained(self) -> TrainedLayerConf:
         """The options of training, as a layer has them."""
         options = {option: getattr(self, option) for option in _TRAINING}
-        return TrainedLayerConf(type=self.type, **options)
+        return with_quirks(TrainedLayerConf(type=self.type, **options), self.quirks)
 
     @property
     def size_of_heads(self) -> int:

@@ -13,7 +13,7 @@ from daskdl.nn.conf.dropouts import (
     SpatialDropout,
 )
 from daskdl.nn.conf.input_type import Convolutional, FeedForward
-from daskdl.nn.conf.weight_noise import DropConnect, WeightNoise
+from daskdl.nn.conf.weight_noise import DropConnect
 
 ROWS = FeedForward(size=3)
 IMAGES = Convolutional(height=3, width=3, channels=2)
@@ -103,8 +103,9 @@ def test_a_layer_that_keeps_everything_drops_nothing():
     assert layer.input_dropout is None
 
 
-def test_layers_that_dl4j_never_drops_take_no_dropout_over():
+def test_the_dropout_of_the_network_is_not_for_every_layer():
     assert filled(dl.Activation(), dropout=NOISE).input_dropout is None
+    assert filled(dl.Activation(dropout=NOISE)).input_dropout.stddev == 0.5
 
 
 def test_a_dropout_layer_takes_over_that_of_the_network():
@@ -134,11 +135,6 @@ def test_layers_take_over_the_weight_noise_of_the_network():
 def test_weight_noise_needs_random_numbers():
     noise = {"type": "weight_noise", "distribution": {"type": "normal"}}
     assert dl.Dense(n_out=2, weight_noise=noise).draws_random_numbers
-
-
-def test_embeddings_have_no_weight_noise():
-    noise = WeightNoise(distribution={"type": "normal"})
-    assert not dl.Embedding(n_in=3, n_out=2, weight_noise=noise).draws_random_numbers
 
 
 def test_a_random_activation_needs_random_numbers():

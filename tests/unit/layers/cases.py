@@ -72,6 +72,11 @@ CASES = {
         ROWS,
         mixes_examples=True,
     ),
+    "batch normalization, locked scale": Case(
+        conf.BatchNormalization(lock_gamma_beta=True, gamma=2.0),
+        ROWS,
+        mixes_examples=True,
+    ),
     "dropout": Case(conf.Dropout(keep_probability=0.5), ROWS),
     "dropout of images": Case(conf.Dropout(keep_probability=0.5), IMAGES),
     "dropout of nothing": Case(conf.Dropout(keep_probability=1.0), SERIES),

@@ -77,10 +77,10 @@ FEED_FORWARD_CASES = {
     "loss layer, mse": rows(conf.LossLayer(loss="mse", activation="tanh")),
     "center loss output": rows(
         # Only so do the centers move by the gradient of the loss.
-        conf.CenterLossOutput(n_out=3, alpha=1.0, lambda_=0.3, gradient_check=True)
+        conf.CenterLossOutput(n_out=3, lambda_=0.3, gradient_check=True)
     ),
     "center loss output on images": Case(
-        conf.CenterLossOutput(n_out=3, alpha=1.0, lambda_=0.3, gradient_check=True),
+        conf.CenterLossOutput(n_out=3, lambda_=0.3, gradient_check=True),
         IMAGES,
     ),
     "one-class output": rows(

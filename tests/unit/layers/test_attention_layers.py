@@ -138,16 +138,6 @@ def test_recurrent_attention_takes_its_activation_from_nobody():
             {"n_out": 4, "activation": "relu"},
             "activation: must be left out: SelfAttention has none",
         ),
-        (
-            RecurrentAttention,
-            {"n_out": 4, "bias_init": 1},
-            "bias_init: must be left out: RecurrentAttention has none",
-        ),
-        (
-            LearnedSelfAttention,
-            {"n_out": 4, "n_queries": 2, "keep_probability": 0.5},
-            "keep_probability: must be left out: LearnedSelfAttention never drops",
-        ),
     ],
 )
 def test_options_that_cannot_be_are_refused(kind, options, message):

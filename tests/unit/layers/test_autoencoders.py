@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from daskdl import AutoEncoder, Dense, VariationalAutoencoder
+from daskdl.dialects import DL4J, EXACT, quirks_of
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
+from daskdl.nn.conf.values import with_quirks
 from tests.gradients import check_gradient
 from tests.unit.layers.single import Single
 
@@ -17,11 +19,11 @@ def x(rng):
     return rng.uniform(0.1, 0.9, (5, 4))
 
 
-def auto_encoder(**options):
+def auto_encoder(dialect=EXACT, **options):
     conf = AutoEncoder(
         **{"n_out": 3, "activation": "sigmoid", "corruption_level": 0, **options}
     )
-    return Single(conf, ROWS)
+    return Single(with_quirks(conf, quirks_of(dialect)), ROWS)
 
 
 def vae(**options):
@@ -53,22 +55,49 @@ def start(single, rng):
     return single.params + 0.3 * rng.standard_normal(single.params.size)
 
 
-def test_an_autoencoder_can_descend_the_cross_entropy(x, rng):
-    single = auto_encoder(descends=True, loss="xent")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"activation": "tanh"},
+        {"activation": "swish"},
+        {"activation": "softmax", "loss": "l2"},
+        {"loss": "kl_divergence"},
+        {"corruption_level": 0.4},
+        {"sparsity": 0.3},
+    ],
+    ids=str,
+)
+def test_an_autoencoder_descends_its_error(x, rng, options):
+    single = auto_encoder(**options)
     check_gradient(gradient_of_pretraining(single, x), start(single, rng))
 
 
-def test_also_with_a_corrupted_input(x, rng):
-    single = auto_encoder(descends=True, loss="xent", corruption_level=0.4)
-    check_gradient(gradient_of_pretraining(single, x), start(single, rng))
-
-
-def test_by_default_it_goes_the_other_way(x):
-    """As in DL4J, whose recordings say so."""
-    up, down = auto_encoder(), auto_encoder(descends=True)
+def test_in_dl4j_it_ascends_the_cross_entropy_of_a_sigmoid(x):
+    """Its recordings say so."""
+    up, down = auto_encoder(DL4J), auto_encoder(loss="xent")
     for single in (up, down):
         pretrain(single, x)
-    np.testing.assert_array_equal(up.gradients, -down.gradients)
+    np.testing.assert_allclose(up.gradients, -down.gradients, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "activation", "expected"),
+    [
+        (EXACT, "sigmoid", "xent"),
+        (EXACT, {"type": "leakyrelu", "alpha": 0.1}, "mse"),
+        (DL4J, "sigmoid", "kl_divergence"),
+    ],
+)
+def test_the_usual_error_is_that_of_the_activation(dialect, activation, expected):
+    assert auto_encoder(dialect, activation=activation).resolved.loss == expected
+
+
+def test_sparsity_costs_what_hidden_units_are(x):
+    sparse, plain = auto_encoder(sparsity=0.3), auto_encoder()
+    hidden = plain.forward(x, training=False)
+    more = pretrain(sparse, x) - pretrain(plain, x)
+    assert more == pytest.approx(0.3 * np.abs(hidden).sum())
 
 
 def test_corruption_sets_its_share_of_the_input_to_zero(rng):
@@ -87,9 +116,8 @@ def test_the_score_is_of_the_reconstruction(x):
     np.testing.assert_allclose(pretrain(single, x), expected)
 
 
-def test_sparsity_takes_the_place_of_the_slope(x):
-    """As in DL4J."""
-    single = auto_encoder(sparsity=0.2)
+def test_sparsity_takes_the_place_of_the_slope_in_dl4j(x):
+    single = auto_encoder(DL4J, sparsity=0.2)
     pretrain(single, x)
     weight, bias, visible = single.layout.views(single.params).values()
     hidden = 1 / (1 + np.exp(-(x @ weight + bias)))
@@ -160,13 +188,6 @@ def test_as_a_layer_it_is_the_mean_of_the_hidden_causes(x):
     for part in ("e0", "e1", "pZXMean"):
         x = np.tanh(x @ views[f"{part}W"] + views[f"{part}b"])
     np.testing.assert_allclose(found, x)
-
-
-def test_fresh_biases_are_zero_whatever_the_network_says():
-    """As in DL4J."""
-    conf = VariationalAutoencoder(n_out=2)
-    views = Single(conf, ROWS, bias_init=1.0).layer.params
-    assert not any(view.any() for name, view in views.items() if name.endswith("b"))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from daskdl import BatchNormalization
-from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import FeedForward
+from tests.dialects import in_dl4j
 from tests.gradients import check_gradient
 from tests.unit.layers.single import Single
 
@@ -14,6 +14,12 @@ ROWS = FeedForward(size=3)
 
 def norm(**options):
     return Single(BatchNormalization(**options), ROWS)
+
+
+def locked_in_dl4j(**options):
+    return Single(
+        in_dl4j(BatchNormalization(lock_gamma_beta=True, **options)), ROWS
+    ).layer
 
 
 @pytest.fixture
@@ -73,20 +79,30 @@ def test_a_fresh_variance_is_one():
     [(2.0, 0.5, 2.0, 0.5), (2.0, 0.0, 1.0, 0.0), (1.0, 0.5, 1.0, 0.0)],
 )
 @pytest.mark.parametrize("training", [True, False])
-def test_locked_scale_and_shift_count_only_together(
+def test_locked_scale_and_shift_count_only_together_in_dl4j(
     x, gamma, beta, scale, shift, training
 ):
-    """As in DL4J, which leaves both out where one changes nothing."""
-    locked = norm(lock_gamma_beta=True, gamma=gamma, beta=beta).layer
+    """It leaves both out where one changes nothing."""
+    locked = locked_in_dl4j(gamma=gamma, beta=beta)
     plain = norm(lock_gamma_beta=True).layer.forward(x, training=training)
     output = locked.forward(x, training=training)
     np.testing.assert_allclose(output, scale * plain + shift)
 
 
-def test_the_gradient_has_the_locked_scale_even_where_the_output_has_not(x, rng):
-    """As in DL4J."""
+@pytest.mark.parametrize(("gamma", "beta"), [(2.0, 0.5), (2.0, 0.0), (1.0, 0.5)])
+@pytest.mark.parametrize("training", [True, False])
+def test_locked_scale_and_shift_are_what_they_are(x, gamma, beta, training):
+    locked = norm(lock_gamma_beta=True, gamma=gamma, beta=beta).layer
+    plain = norm(lock_gamma_beta=True).layer.forward(x, training=training)
+    output = locked.forward(x, training=training)
+    np.testing.assert_allclose(output, gamma * plain + beta)
+
+
+def test_the_gradient_in_dl4j_has_the_locked_scale_even_where_the_output_has_not(
+    x, rng
+):
     grad_out = rng.standard_normal(x.shape)
-    locked = norm(lock_gamma_beta=True, gamma=2.0).layer
+    locked = locked_in_dl4j(gamma=2.0)
     plain = norm(lock_gamma_beta=True).layer
     for layer in (locked, plain):
         layer.forward(x, training=True)
@@ -113,11 +129,6 @@ def test_running_statistics_stay_after_inference(x):
     layer = norm().layer
     layer.backward(np.ones_like(layer.forward(x, training=False)))
     np.testing.assert_array_equal(layer.gradients["log10stdev"], 0)
-
-
-def test_its_input_is_never_dropped():
-    with pytest.raises(OptionError, match="BatchNormalization never drops its input"):
-        BatchNormalization(keep_probability=0.5)
 
 
 def test_a_dropout_of_the_network_does_not_reach_it():

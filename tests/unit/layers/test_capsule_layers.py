@@ -57,11 +57,6 @@ class TestCapsules:
         with pytest.raises(OptionError, match="CapsuleStrength needs capsules"):
             dl.CapsuleStrength().output_type(FeedForward(size=3))
 
-    def test_biases_begin_at_zero(self):
-        conf = dl.Capsule(capsules=3, capsule_dimensions=2, has_bias=True)
-        layer = built(conf, CAPSULES, bias_init=0.7)
-        np.testing.assert_array_equal(layer.params["bias"], 0)
-
     def test_strength_is_the_length(self, rng):
         x = rng.standard_normal((2, 3, 4))
         output = run(built(dl.CapsuleStrength(), CAPSULES), x)

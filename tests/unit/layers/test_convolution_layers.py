@@ -127,11 +127,6 @@ class TestConvolution1D:
         mask = np.array([[0, 0, 1, 0, 0, 0.0]])
         np.testing.assert_array_equal(layer.feed_forward_mask(mask), [expected])
 
-    def test_there_is_no_noise_on_its_weights(self):
-        noise = {"type": "drop_connect", "weight_retain_probability": 0.5}
-        conf = dl.Convolution1D(n_out=2, kernel_size=3, weight_noise=noise)
-        assert not conf.draws_random_numbers
-
 
 class TestDeconvolution:
     def test_the_size_is_that_of_the_input_of_a_convolution(self):
@@ -267,20 +262,8 @@ class TestLocallyConnected:
         with pytest.raises(OptionError, match=r"input_size: must be the size of what"):
             conf.output_type(IMAGES)
 
-    def test_biases_begin_at_zero_whatever_the_network_says(self):
-        layer = built(dl.LocallyConnected1D(n_out=2), SERIES, bias_init=0.7)
-        np.testing.assert_array_equal(layer.params["b"], 0)
-
-    def test_an_initial_bias_of_its_own_counts(self):
-        layer = built(dl.LocallyConnected1D(n_out=2, bias_init=0.3), SERIES)
-        np.testing.assert_array_equal(layer.params["b"], 0.3)
-
     def test_the_activation_of_the_network_does_not_count(self):
         assert dl.LocallyConnected1D(n_out=2).activation == "tanh"
-
-    def test_dropout_of_the_input_is_refused(self):
-        with pytest.raises(OptionError, match="keep_probability: must be left out"):
-            dl.LocallyConnected1D(n_out=2, keep_probability=0.5)
 
 
 # Standard deviation of each parameter of many, sqrt(2 / (fan in + fan out)).

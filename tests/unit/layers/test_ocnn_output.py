@@ -8,9 +8,11 @@ import pytest
 
 import daskdl as dl
 from daskdl.data.dataset import DataSet
+from daskdl.dialects import DL4J, EXACT, quirks_of
 from daskdl.errors import OptionError, ShapeError
 from daskdl.formats.dl4j import model_zip
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
+from daskdl.nn.conf.values import with_quirks
 from daskdl.nn.layers.one_class_loss import ScoreWindow, percentile
 from tests.gradients import check_gradient
 from tests.unit.layers.single import Single
@@ -25,9 +27,9 @@ def x(rng):
     return rng.standard_normal((6, 4))
 
 
-def one_class(**options):
+def one_class(dialect=EXACT, **options):
     options = {"hidden_size": 3, "nu": 0.3, "activation": "sigmoid", **options}
-    return Single(dl.OCNNOutput(**options), ROWS)
+    return Single(with_quirks(dl.OCNNOutput(**options), quirks_of(dialect)), ROWS)
 
 
 def network(**options):
@@ -41,9 +43,25 @@ def network(**options):
     )
 
 
-@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "identity", "swish"])
-def test_gradients_of_parameters_are_those_of_the_loss(x, activation):
+@pytest.mark.parametrize("mask", [None, np.array([1.0, 0, 1, 1, 0.5, 0])])
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "softmax", "swish"])
+def test_gradients_are_those_of_the_loss(x, activation, mask):
     single = one_class(activation=activation, initial_r_value=0.05)
+    n = single.params.size
+
+    def loss_and_grad(vector):
+        single.params[...] = vector[:n]
+        single.forward(vector[n:].reshape(x.shape))
+        grad_x = single.layer.backward_loss(LABELS, mask)
+        gradient = np.concatenate([single.gradients, grad_x.ravel()])
+        return single.layer.score(LABELS, mask), gradient
+
+    check_gradient(loss_and_grad, np.concatenate([single.params, x.ravel()]))
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "identity", "swish"])
+def test_those_of_parameters_are_in_dl4j(x, activation):
+    single = one_class(DL4J, activation=activation, initial_r_value=0.05)
 
     def loss_and_grad(vector):
         single.params[...] = vector
@@ -54,18 +72,29 @@ def test_gradients_of_parameters_are_those_of_the_loss(x, activation):
     check_gradient(loss_and_grad, single.params.copy())
 
 
-def test_the_loss_is_that_of_the_paper(x):
-    single = one_class(nu=0.2)
+@pytest.mark.parametrize(("dialect", "times"), [(EXACT, 6), (DL4J, 1)])
+def test_the_loss_is_that_of_the_paper(x, dialect, times):
+    """A sum over the examples, which the network divides; DL4J divides a mean."""
+    single = one_class(dialect, nu=0.2)
     output = single.forward(x)
     w, v, r = (single.layer.params[name] for name in "wvr")
     below = np.maximum(0, r - output).mean() / 0.2
     expected = (w**2).sum() / 2 + (v**2).sum() / 2 + below - r[0]
-    assert single.layer.score(LABELS) == pytest.approx(expected)
+    assert single.layer.score(LABELS) == pytest.approx(times * expected)
 
 
-def test_the_gradient_in_the_input_is_one_for_what_is_below_r(x):
-    """As in DL4J; the derivative is another."""
-    single = one_class()
+def test_masked_examples_change_nothing(x):
+    single, part = one_class(initial_r_value=0.5), one_class(initial_r_value=0.5)
+    single.forward(x, mask=np.array([[1.0], [1], [1], [1], [0], [0]]))
+    part.forward(x[:4])
+    single.layer.backward_loss(LABELS)
+    part.layer.backward_loss(LABELS[:4])
+    np.testing.assert_allclose(single.gradients, part.gradients)
+    assert single.layer.score(LABELS) == pytest.approx(part.layer.score(LABELS[:4]))
+
+
+def test_the_gradient_in_the_input_is_one_for_what_is_below_r_in_dl4j(x):
+    single = one_class(DL4J)
     output = single.forward(x)
     single.layer.params["r"].fill(np.median(output))
     grad_x = single.layer.backward_loss(LABELS)
@@ -107,13 +136,6 @@ def test_options_that_cannot_be_are_refused(option, value):
         dl.OCNNOutput(**{"hidden_size": 3, option: value})
 
 
-def test_penalties_have_no_effect(x):
-    """As in DL4J."""
-    conf = dl.OCNNOutput(hidden_size=3, l1=1.0, l2=1.0, weight_decay=1.0)
-    trained = conf.trained
-    assert (trained.l1, trained.l2, trained.weight_decay) == (None, None, None)
-
-
 def test_r_begins_with_its_option():
     assert one_class(initial_r_value=0.7).layer.params["r"] == 0.7
 
@@ -127,8 +149,48 @@ def column(*values):
     return np.array(values)[:, None]
 
 
-def test_a_window_keeps_the_scores_of_the_first_epoch():
-    window = ScoreWindow(4, 1.0)
+def in_an_epoch(window, epoch, *minibatches):
+    for scores in minibatches:
+        window.begin_iteration(epoch)
+        window.put(scores)
+
+
+def test_a_window_keeps_the_last_scores_of_an_epoch():
+    window = ScoreWindow(4, 0.2)
+    in_an_epoch(window, 0, column(1.0, 2.0), column(3.0, 4.0, 5.0))
+    window.begin_iteration(1)
+    assert window.threshold == 2.0
+
+
+def test_it_forgets_those_of_the_epoch_before():
+    window = ScoreWindow(9, 0.1)
+    in_an_epoch(window, 0, column(1.0, 2.0))
+    in_an_epoch(window, 1, column(5.0), column(6.0))
+    window.begin_iteration(2)
+    assert window.threshold == 5.0
+
+
+def test_a_minibatch_may_be_larger_than_the_window():
+    window = ScoreWindow(2, 0.1)
+    in_an_epoch(window, 0, column(1.0, 2.0, 3.0))
+    window.begin_iteration(1)
+    assert window.threshold == 2.0
+
+
+def test_r_becomes_the_threshold_before_an_epoch_begins(x):
+    """Score and gradients have the new one, which DL4J's gradients have not."""
+    layer = one_class(initial_r_value=9.0).layer
+    for epoch in (0, 1):
+        layer.begin_iteration(epoch)
+        output = layer.forward(x, training=True)
+        layer.backward_loss(LABELS)
+    expected = percentile(output[:, 0], 0.3)
+    assert layer.params["r"][0] == expected
+    assert layer.gradients["r"][0] == pytest.approx((output < expected).sum() / 0.3 - 6)
+
+
+def test_a_window_keeps_the_scores_of_the_first_epoch_in_dl4j():
+    window = ScoreWindow(4, 1.0, quirks_of(DL4J))
     for scores in (column(1.0, 2.0), column(3.0, 4.0), column(5.0, 6.0)):
         window.begin_iteration(0)
         window.put(scores)
@@ -136,18 +198,16 @@ def test_a_window_keeps_the_scores_of_the_first_epoch():
     assert window.threshold == 4.0
 
 
-def test_room_without_scores_counts_as_zeros():
-    """As in DL4J."""
-    window = ScoreWindow(9, 0.5)
+def test_room_without_scores_counts_as_zeros_in_dl4j():
+    window = ScoreWindow(9, 0.5, quirks_of(DL4J))
     window.begin_iteration(0)
     window.put(column(5.0, 6.0))
     window.begin_iteration(1)
     assert window.threshold == 0.0
 
 
-def test_behind_the_first_epoch_each_minibatch_takes_the_first_places():
-    """As in DL4J."""
-    window = ScoreWindow(3, 1.0)
+def test_behind_the_first_epoch_each_minibatch_takes_the_first_places_in_dl4j():
+    window = ScoreWindow(3, 1.0, quirks_of(DL4J))
     window.begin_iteration(0)
     window.put(column(1.0, 2.0, 3.0))
     for scores in (column(9.0, 9.0), column(4.0, 5.0)):
@@ -176,9 +236,17 @@ def test_a_window_may_begin_in_any_epoch():
     ("share", "expected"),
     [(0.0, 1.0), (0.009, 1.0), (0.1, 1.0), (0.5, 3.0), (0.3, 1.8), (0.9, 5.0), (1, 5)],
 )
-def test_percentile_interpolates_like_nd4j(share, expected):
+def test_percentile_interpolates(share, expected):
     values = np.array([5.0, 1.0, 4.0, 2.0, 3.0])
     assert percentile(values, share) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("dialect", "expected"), [(EXACT, 8.009), (DL4J, 1.0)])
+def test_less_than_a_hundredth_is_none_in_dl4j(dialect, expected):
+    window = ScoreWindow(1000, 0.008, quirks_of(dialect))
+    in_an_epoch(window, 0, np.arange(1.0, 1001)[:, None])
+    window.begin_iteration(1)
+    assert window.threshold == pytest.approx(expected, abs=0.01)
 
 
 def test_four_epochs_are_those_of_dl4j():
@@ -194,6 +262,7 @@ def test_four_epochs_are_those_of_dl4j():
         activation="tanh",
         updater={"type": "adam", "learning_rate": 0.01},
         dtype="float64",
+        dialect=DL4J,
     )
     trained = dl.MultiLayerNetwork(conf, params=np.array(recorded["start"]))
     batches = [DataSet(x, np.ones((len(x), 1))) for x in recorded["features"]]

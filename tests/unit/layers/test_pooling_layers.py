@@ -83,10 +83,6 @@ class TestSubsampling:
         mask = np.ones((3, 1))
         assert built(dl.Subsampling(), IMAGES).feed_forward_mask(mask) is mask
 
-    def test_it_never_drops_its_input(self):
-        with pytest.raises(OptionError, match="Subsampling never drops its input"):
-            dl.Subsampling(keep_probability=0.5)
-
 
 class TestSubsampling1D:
     def test_one_number_is_enough(self):

@@ -15,6 +15,7 @@ from daskdl.formats.dl4j.parameters import from_dl4j
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.dialects import DL4J
 from tests.unit.networks.training_cases import CASES
 
 DATA = Path(__file__).parents[2] / "data" / "training"
@@ -24,6 +25,7 @@ NOISE = {"float_batchnorm_cnn": {"0_b", "1_mean"}}
 
 
 def build(conf, golden):
+    conf = conf.replaced(dialect=DL4J)
     sequential = isinstance(conf, MultiLayerConfiguration)
     network = (MultiLayerNetwork if sequential else ComputationGraph)(conf)
     network.params[...] = from_dl4j(network, golden["params_init"])

@@ -6,6 +6,7 @@ import pytest
 import daskdl as dl
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import FeedForward
+from tests.dialects import DL4J
 
 ROWS = FeedForward(size=4)
 ADAM = {"type": "adam", "learning_rate": 0.1}
@@ -135,7 +136,7 @@ def test_with_backprop_regularization_goes_on(data):
 
 def test_but_is_not_in_the_score(data):
     """As in DL4J."""
-    net = network(dl.FrozenWithBackprop(layer=dense()), l2=0.1)
+    net = network(dl.FrozenWithBackprop(layer=dense()), l2=0.1, dialect=DL4J)
     net.param_table()["0_W"][...] = 100
     assert net.compute_score(data) < 100
 

@@ -210,6 +210,18 @@ def test_rectifiers_and_poolings_are_left_to_what_is_in_front(name):
     assert handed_through(network) == left
 
 
+def test_but_not_where_their_input_is_dropped():
+    dropped = {"dropout": {"type": "gaussian_dropout", "rate": 0.2}}
+    network = sequence(
+        Convolutional(height=5, width=4, channels=2),
+        Convolution2D(n_out=3, kernel_size=2, **IDENTITY),
+        Activation(activation="relu", **dropped),
+        Subsampling(**dropped),
+        Output(n_out=2),
+    )
+    assert handed_through(network) == []
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_what_is_not_a_number_stays_to_be_seen(rng, unfused, value):

@@ -214,14 +214,24 @@ def test_attention_learns_as_its_options_say(rng):
 
 
 def test_attention_is_penalized_as_its_options_say(rng):
-    """In its update; as in DL4J the score knows nothing of it."""
     plain, penalized = attention(), attention(l2=9.0)
     batch = series(rng)
-    assert penalized.compute_gradients(batch) == plain.compute_gradients(batch)
+    plain.compute_gradients(batch)
+    penalized.compute_gradients(batch)
     difference = penalized.compute_update() - plain.compute_update()
     shrinks = penalized.layout.views(difference * penalized.params > 0)
     assert shrinks["att_Wq"].all()
     assert not shrinks["out_W"].any()
+
+
+@pytest.mark.parametrize(("dialect", "is_scored"), [(EXACT, True), (DL4J, False)])
+def test_the_score_knows_of_it_but_in_dl4j(rng, dialect, is_scored):
+    plain, penalized = attention(dialect), attention(dialect, l2=9.0)
+    batch = series(rng)
+    table = plain.param_table()
+    squares = sum((table[name] ** 2).sum() for name in table if name[:3] == "att")
+    more = penalized.compute_gradients(batch) - plain.compute_gradients(batch)
+    assert more == pytest.approx(4.5 * squares * is_scored)
 
 
 def test_what_a_frozen_vertex_holds_does_not_learn(rng):

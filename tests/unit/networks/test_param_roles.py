@@ -59,6 +59,8 @@ def test_only_what_is_learned_has_an_updater():
         "visible bias": Adam(),
         "plain": Adam(),
         "direct": NoOp(),
+        "moved": NoOp(),
+        "threshold": Adam(),
         "running": NoOp(),
         "frozen": NoOp(),
     }
@@ -66,7 +68,10 @@ def test_only_what_is_learned_has_an_updater():
 
 def test_the_bias_updater_is_for_biases():
     found = roles(Options(updater=Adam(), bias_updater=Sgd()))
-    assert [name for name, role in found.items() if role.updater == Sgd()] == ["bias"]
+    assert [name for name, role in found.items() if role.updater == Sgd()] == [
+        "bias",
+        "threshold",
+    ]
 
 
 def test_penalties_are_for_weights_and_those_of_biases_for_biases():
@@ -81,6 +86,7 @@ def test_penalties_are_for_weights_and_those_of_biases_for_biases():
         "gain": Penalty(1.0, 2.0, (WeightDecay(coefficient=3.0),)),
         "bias": Penalty(4.0, 0.0, (WeightDecay(coefficient=5.0),)),
         "bias of weights": Penalty(4.0, 0.0, (WeightDecay(coefficient=5.0),)),
+        "threshold": Penalty(4.0, 0.0, (WeightDecay(coefficient=5.0),)),
     }
 
 
@@ -88,8 +94,19 @@ def test_penalties_are_for_weights_and_those_of_biases_for_biases():
     ("apply_to", "expected"),
     [
         ("weights", ["weight", "gain"]),
-        ("biases", ["bias", "bias of weights"]),
-        ("all", ["weight", "gain", "bias", "bias of weights", "plain", "running"]),
+        ("biases", ["bias", "bias of weights", "threshold"]),
+        (
+            "all",
+            [
+                "weight",
+                "gain",
+                "bias",
+                "bias of weights",
+                "plain",
+                "threshold",
+                "running",
+            ],
+        ),
         (("plain", "elsewhere"), ["plain"]),
         # No part of the word "weights".
         (("w",), []),
@@ -142,13 +159,12 @@ def test_frozen_parameters_never_change():
     assert updated(plan, layout, [3, 4, 5], [1, 1, 1]).tolist() == [0, 0, 5]
 
 
-def test_direct_parameters_are_averaged_and_running_ones_are_not():
-    _, plan = planned(
-        [Parameter("cL", (1,), "direct"), Parameter("mean", (1,), "running")], Options()
-    )
-    gradients = np.array([6.0, 6.0])
+def test_direct_parameters_are_averaged_and_what_moves_is_not():
+    roles = ("direct", "moved", "running")
+    _, plan = planned([Parameter(role, (1,), role) for role in roles], Options())
+    gradients = np.array([6.0, 6.0, 6.0])
     plan.average(gradients, 3)
-    assert gradients.tolist() == [2.0, 6.0]
+    assert gradients.tolist() == [2.0, 6.0, 6.0]
 
 
 def test_running_statistics_count_in_the_norm_and_are_clipped():

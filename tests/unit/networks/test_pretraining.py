@@ -9,6 +9,7 @@ import daskdl as dl
 from daskdl.errors import DataError, OptionError
 from daskdl.formats.dl4j.parameters import from_dl4j, to_dl4j
 from daskdl.nn.conf.input_type import FeedForward
+from tests.dialects import DL4J
 
 DATA = Path(__file__).parents[2] / "data" / "training"
 ROWS = FeedForward(size=4)
@@ -31,7 +32,7 @@ def two(**options):
 
 
 def auto_encoder(n_out, **options):
-    return dl.AutoEncoder(n_out=n_out, corruption_level=0, descends=True, **options)
+    return dl.AutoEncoder(n_out=n_out, corruption_level=0, **options)
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def test_an_autoencoder_goes_where_dl4j_goes():
         activation="sigmoid",
         updater={"type": "sgd", "learning_rate": 0.1},
         dtype="float64",
+        dialect=DL4J,
     )
     net = dl.MultiLayerNetwork(conf)
     net.params[...] = from_dl4j(net, recorded["params_init"].ravel())
@@ -123,7 +125,7 @@ def test_without_minibatches_it_is_the_sum(data):
 
 
 def test_pretraining_lowers_the_score(data):
-    net = network(auto_encoder(3, loss="xent"), updater=ADAM)
+    net = network(auto_encoder(3), updater=ADAM)
     scores = []
     for _ in range(20):
         net.pretrain_layer(0, data)
@@ -245,7 +247,7 @@ def test_a_graph_is_pretrained_by_name(data):
         inputs={"in": ROWS},
         vertices={
             "front": dl.Dense(n_out=4, inputs="in"),
-            "encoder": dl.AutoEncoder(n_out=3, inputs="front", descends=True),
+            "encoder": dl.AutoEncoder(n_out=3, inputs="front"),
             "out": dl.Output(n_out=2, inputs="encoder"),
         },
         outputs=("out",),
