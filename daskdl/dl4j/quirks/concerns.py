@@ -49,6 +49,42 @@ def given(option: str, *, of: tuple[str, ...] = ()) -> Concerns:
     return concerns
 
 
+def found(
+    option: str, holds: Callable[[Any], bool], *, of: tuple[str, ...] = ()
+) -> Concerns:
+    """Return whether something holds of an option somewhere.
+
+    Parameters
+    ----------
+    option : str
+    holds : function of the value
+        What is to hold.
+    of : tuple of str
+        The types that it must stand in; all, if there are none.
+    """
+
+    def concerns(network: Mapping[str, Any]) -> bool:
+        return any(
+            holds(part[option])
+            for part in _having(option, network)
+            if not of or part.get("type") in of
+        )
+
+    return concerns
+
+
+def activated(*names: str) -> Concerns:
+    """Return whether an activation has one of these names, with options or without."""
+    options = ("activation", "gate_activation", "pzx_activation")
+    return either(*(said(option, *names) for option in options))
+
+
+def losing(*names: str) -> Concerns:
+    """Return whether a loss has one of these names, with options or without."""
+    options = ("loss", "loss_position_scale", "loss_class_predictions")
+    return either(*(said(option, *names) for option in options))
+
+
 def both(*conditions: Concerns) -> Concerns:
     """Return whether all conditions hold, each somewhere."""
     return lambda network: all(condition(network) for condition in conditions)

@@ -83,7 +83,9 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
         workspace: Workspace,
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(sd_activation(conf.activation))
+        self._activation = activation_function(
+            sd_activation(conf.activation, conf.quirks), conf.quirks
+        )
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw the weights with DL4J's fans; biases are 0."""

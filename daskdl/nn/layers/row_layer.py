@@ -24,7 +24,7 @@ class RowLayer(Layer[R]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation)
+        self._activation = activation_function(activation, conf.quirks)
 
     def _activated(
         self, preout: FloatArray, rng: np.random.Generator | None
