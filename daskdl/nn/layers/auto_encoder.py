@@ -76,7 +76,7 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
         self, conf: AutoEncoder, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._loss = loss_function(conf.loss)
+        self._loss = loss_function(conf.loss, conf.quirks)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W; the biases have their options."""

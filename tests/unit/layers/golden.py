@@ -81,4 +81,4 @@ def loss_of(name, case):
     loss = SHORT_NAMES.get(loss, loss)
     conf = find_loss({"type": loss, **options})
     quirks = quirks_of(DL4J)
-    return loss_function(conf), activation_function(activation, quirks)
+    return loss_function(conf, quirks), activation_function(activation, quirks)
