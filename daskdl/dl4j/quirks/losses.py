@@ -117,4 +117,12 @@ QUIRKS: tuple[Quirk, ...] = (
         test="unit/layers/test_loss_quirks.py",
         concerns=losing("fmeasure"),
     ),
+    Quirk(
+        name="bernoulli_forgives_infinite_logarithms",
+        where="`bernoulli` reconstructions that are certain and wrong",
+        habit="count 0, and have no gradient: infinite logarithms are left out",
+        exact="have their cross entropy, from the pre-activations of a sigmoid",
+        test="unit/networks/test_reconstructions.py",
+        concerns=kinds("bernoulli"),
+    ),
 )
