@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.dialects import Quirks
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.reconstructions import (
     BernoulliReconstructionDistribution,
@@ -17,6 +18,7 @@ from daskdl.nn.conf.reconstructions import (
     LossFunctionWrapper,
 )
 from daskdl.nn.conf.reconstructions import Reconstruction as ReconstructionConf
+from daskdl.nn.conf.values import with_quirks
 from daskdl.nn.losses.table import loss_function
 
 
@@ -48,8 +50,8 @@ class Reconstruction(ABC):
 class _Activated(Reconstruction):
     """A distribution whose parameters went through an activation."""
 
-    def __init__(self, activation: Any) -> None:
-        self._activation = activation_function(activation)
+    def __init__(self, activation: Any, quirks: Quirks) -> None:
+        self._activation = activation_function(activation, quirks)
 
     def gradient(self, x: FloatArray, preout: FloatArray) -> FloatArray:
         """Compute the gradient; see :meth:`Reconstruction.gradient`."""
@@ -86,14 +88,11 @@ class GaussianReconstruction(_Activated):
         return grad
 
 
-class BernoulliReconstruction(_Activated):
-    """The probability of 1 in each column."""
+class ForgivingBernoulliReconstruction(_Activated):
+    """The probability of 1 in each column; infinite logarithms count 0."""
 
     def score_rows(self, x: FloatArray, preout: FloatArray) -> FloatArray:
-        """Compute the scores; see :meth:`Reconstruction.score_rows`.
-
-        An infinite logarithm counts 0, as in DL4J.
-        """
+        """Compute the scores; see :meth:`Reconstruction.score_rows`."""
         xp = array_namespace(x)
         p = self._activation.forward(preout)
         log_probability = x * _finite_log(p) + (1 - x) * _finite_log(1 - p)
@@ -136,8 +135,8 @@ class LossReconstruction(Reconstruction):
     """
 
     def __init__(self, conf: LossFunctionWrapper) -> None:
-        self._activation = activation_function(conf.activation)
-        self._loss = loss_function(conf.loss)
+        self._activation = activation_function(conf.activation, conf.quirks)
+        self._loss = loss_function(conf.loss, conf.quirks)
 
     def score_rows(self, x: FloatArray, preout: FloatArray) -> FloatArray:
         """Compute the scores; see :meth:`Reconstruction.score_rows`."""
@@ -190,10 +189,18 @@ def reconstruction(conf: ReconstructionConf) -> Reconstruction:
     if isinstance(conf, LossFunctionWrapper):
         return LossReconstruction(conf)
     if isinstance(conf, GaussianReconstructionDistribution):
-        return GaussianReconstruction(conf.activation)
+        return GaussianReconstruction(conf.activation, conf.quirks)
     if isinstance(conf, BernoulliReconstructionDistribution):
-        return BernoulliReconstruction(conf.activation)
-    return ExponentialReconstruction(conf.activation)
+        return _bernoulli(conf)
+    return ExponentialReconstruction(conf.activation, conf.quirks)
+
+
+def _bernoulli(conf: BernoulliReconstructionDistribution) -> Reconstruction:
+    if "bernoulli_forgives_infinite_logarithms" in conf.quirks:
+        return ForgivingBernoulliReconstruction(conf.activation, conf.quirks)
+    # The cross entropy is what minus the logarithm of its probability is called.
+    wrapper = LossFunctionWrapper(activation=conf.activation, loss="xent")
+    return LossReconstruction(with_quirks(wrapper, conf.quirks))
 
 
 def _halves(columns: FloatArray) -> tuple[FloatArray, FloatArray]:

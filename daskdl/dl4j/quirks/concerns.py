@@ -73,6 +73,18 @@ def found(
     return concerns
 
 
+def activated(*names: str) -> Concerns:
+    """Return whether an activation has one of these names, with options or without."""
+    options = ("activation", "gate_activation", "pzx_activation")
+    return either(*(said(option, *names) for option in options))
+
+
+def losing(*names: str) -> Concerns:
+    """Return whether a loss has one of these names, with options or without."""
+    options = ("loss", "loss_position_scale", "loss_class_predictions")
+    return either(*(said(option, *names) for option in options))
+
+
 def both(*conditions: Concerns) -> Concerns:
     """Return whether all conditions hold, each somewhere."""
     return lambda network: all(condition(network) for condition in conditions)

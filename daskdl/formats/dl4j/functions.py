@@ -196,17 +196,18 @@ _LOSS_DEFAULTS: dict[str, dict[str, Any]] = {
 
 def _read_loss(value: Json, where: str) -> Any:
     loss = _LOSS_TABLE.read(value, where)
-    if isinstance(loss, dict):
-        options = {key: item for key, item in loss.items() if key != "type"}
-        if options == _LOSS_DEFAULTS.get(loss["type"], {}):
-            return loss["type"]
-    return loss
+    if not isinstance(loss, dict):
+        return loss
+    usual = _LOSS_DEFAULTS.get(loss["type"], {})
+    # Left out, so that another dialect has a default of its own.
+    said = {key: item for key, item in loss.items() if usual.get(key) != item}
+    return said if len(said) > 1 else loss["type"]
 
 
 def _write_loss(value: Any) -> Json:
-    if isinstance(value, str):
-        value = {"type": value, **_LOSS_DEFAULTS.get(value, {})}
-    return _LOSS_TABLE.write(value)
+    said = {"type": value} if isinstance(value, str) else value
+    given = {key: item for key, item in said.items() if item is not None}
+    return _LOSS_TABLE.write({**_LOSS_DEFAULTS.get(given["type"], {}), **given})
 
 
 LOSS = Codec(_read_loss, _write_loss)

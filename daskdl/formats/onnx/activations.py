@@ -14,10 +14,10 @@ from daskdl.nn.conf.activations import (
     RRelu,
     ThresholdedRelu,
 )
+from daskdl.nn.conf.values import with_quirks
 
 __all__ = ["Cell", "activate", "cell_activation"]
 
-# As float32, because DL4J rounds them, and computes in float32 here anyway.
 _RATIONAL_SCALE, _RATIONAL_QUARTIC = 1.7159, 1.41645
 _RATIONAL_LIMIT = 1e4
 _GELU_SLOPE = 1.702
@@ -67,15 +67,15 @@ _CELLS = {
 }
 
 
-def activate(graph: Graph, activation: AnyActivation, x: str, axis: int) -> str:
+def activate(graph: Graph, layer: Any, x: str, axis: int) -> str:
     """Add an activation function.
 
     Parameters
     ----------
     graph : Graph
         Gets the operators.
-    activation : str or model of daskdl.nn.conf.activations
-        What the configuration says.
+    layer : LayerConf
+        Has the activation, and says what is computed otherwise than formulas say.
     x : str
         The value it is applied to.
     axis : int
@@ -86,8 +86,10 @@ def activate(graph: Graph, activation: AnyActivation, x: str, axis: int) -> str:
     str
         The value that comes out.
     """
+    activation: AnyActivation = layer.activation
     conf = _DEFAULTS.get(activation, activation)  # type: ignore[arg-type]
     if not isinstance(conf, str):
+        conf = with_quirks(conf, layer.quirks)
         return _WITH_OPTIONS[type(conf)](graph, conf, x)
     if conf == "softmax":
         return graph.op("Softmax", x, axis=axis)
@@ -124,8 +126,10 @@ def _thresholded_relu(graph: Graph, conf: ThresholdedRelu, x: str) -> str:
 
 
 def _randomized_relu(graph: Graph, conf: RRelu, x: str) -> str:
-    # DL4J's in inference: it compares with the mean slope.
-    return graph.op("Max", x, graph.floats((conf.l + conf.u) / 2))
+    mean = (conf.l + conf.u) / 2
+    if "rrelu_compares_in_inference" in conf.quirks:
+        return graph.op("Max", x, graph.floats(mean))
+    return graph.op("LeakyRelu", x, alpha=mean)
 
 
 def _relu(graph: Graph, conf: Relu, x: str) -> str:
@@ -145,8 +149,12 @@ def _gelu(graph: Graph, conf: Gelu, x: str) -> str:
         return graph.op("Mul", x, graph.op("Sigmoid", gate))
     limits = graph.floats(-_GATE_LIMIT), graph.floats(_GATE_LIMIT)
     near = graph.op("Clip", x, *limits)
-    cubed = _cube(graph, graph.op("Mul", near, graph.floats(0.044715)))
-    inner = graph.op("Add", near, cubed)
+    share = graph.floats(0.044715)
+    if "precise_gelu_cubes_products" in conf.quirks:
+        bent = _cube(graph, graph.op("Mul", near, share))
+    else:
+        bent = graph.op("Mul", _cube(graph, near), share)
+    inner = graph.op("Add", near, bent)
     inner = graph.op("Mul", inner, graph.floats(math.sqrt(2 / math.pi)))
     gate = graph.op("Add", graph.op("Tanh", inner), graph.floats(1.0))
     return graph.op("Mul", graph.op("Mul", x, graph.floats(0.5)), gate)

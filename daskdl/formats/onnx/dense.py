@@ -28,7 +28,7 @@ def write_dense(graph: Graph, part: Part, x: str) -> str:
     y = graph.op("Mul", y, graph.floats(part.params["g"], "g"))
     if "b" in part.params:
         y = graph.op("Add", y, graph.floats(part.params["b"], "b"))
-    return activate(graph, part.conf.activation, y, axis=-1)
+    return activate(graph, part.conf, y, axis=-1)
 
 
 def write_output(graph: Graph, part: Part, x: str) -> str:
@@ -40,7 +40,7 @@ def write_output(graph: Graph, part: Part, x: str) -> str:
         y = graph.op("Add", y, *bias) if bias else y
     else:
         y = graph.op("Gemm", x, weight, *bias)
-    return activate(graph, part.conf.activation, y, axis=-1)
+    return activate(graph, part.conf, y, axis=-1)
 
 
 def write_ocnn_output(graph: Graph, part: Part, x: str) -> str:
@@ -48,18 +48,18 @@ def write_ocnn_output(graph: Graph, part: Part, x: str) -> str:
     hidden = graph.op(
         "Gemm", _rows(graph, part, x), graph.floats(part.params["v"], "v")
     )
-    hidden = activate(graph, part.conf.activation, hidden, axis=-1)
+    hidden = activate(graph, part.conf, hidden, axis=-1)
     return graph.op("MatMul", hidden, graph.floats(part.params["w"].T, "w"))
 
 
 def write_activation(graph: Graph, part: Part, x: str) -> str:
     """Write ``activation(x)``."""
-    return activate(graph, part.conf.activation, x, softmax_axis(part.input_type))
+    return activate(graph, part.conf, x, softmax_axis(part.input_type))
 
 
 def write_loss(graph: Graph, part: Part, x: str) -> str:
     """Write ``activation(x)``; the loss is left out."""
-    return activate(graph, part.conf.activation, x, feature_axis(part.input_type))
+    return activate(graph, part.conf, x, feature_axis(part.input_type))
 
 
 def write_identity(graph: Graph, part: Part, x: str) -> str:
@@ -71,7 +71,7 @@ def write_element_wise_multiplication(graph: Graph, part: Part, x: str) -> str:
     """Write ``activation(x * W + b)``."""
     y = graph.op("Mul", x, graph.floats(part.params["W"], "W"))
     y = graph.op("Add", y, graph.floats(part.params["b"], "b"))
-    return activate(graph, part.conf.activation, y, axis=-1)
+    return activate(graph, part.conf, y, axis=-1)
 
 
 def write_embedding(graph: Graph, part: Part, x: str) -> str:
@@ -98,7 +98,7 @@ def _looked_up(graph: Graph, part: Part, x: str) -> str:
     y = graph.op("Gather", graph.floats(part.params["W"], "W"), indices, axis=0)
     if "b" in part.params:
         y = graph.op("Add", y, graph.floats(part.params["b"], "b"))
-    return activate(graph, part.conf.activation, y, axis=-1)
+    return activate(graph, part.conf, y, axis=-1)
 
 
 def _rows(graph: Graph, part: Part, x: str) -> str:

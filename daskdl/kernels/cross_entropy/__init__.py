@@ -1,4 +1,4 @@
-"""The cross entropy of rows of probabilities."""
+"""The cross entropy of rows of probabilities, and its gradient in a softmax."""
 
 import numpy as np
 
@@ -38,3 +38,23 @@ def cross_entropy_rows(
         return np.negative(rows, out=rows)
     cpu.cross_entropy_rows(labels, output, number(low), number(high), rows)
     return rows
+
+
+def softmax_gradient(
+    labels: FloatArray, output: FloatArray, *, out: FloatArray
+) -> FloatArray:
+    """Compute ``output * sum(labels) - labels`` of each row.
+
+    That is the gradient of the cross entropy in what went into the softmax.
+
+    Parameters
+    ----------
+    labels, output : ndarray of shape (rows, n_out)
+        Targets, and the output of the softmax. Not changed.
+    out : ndarray of shape (rows, n_out), same dtype
+        Overwritten; may be `output` itself.
+    """
+    if not is_compiled_for(labels, output, out):
+        return reference.softmax_gradient(labels, output, out)
+    cpu.softmax_gradient(labels, output, out)
+    return out

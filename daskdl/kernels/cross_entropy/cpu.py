@@ -51,6 +51,18 @@ def cross_entropy_rows(labels, output, low, high, rows):
 
 
 @jit(reorders=True)
+def softmax_gradient(labels, output, out):
+    """Write the outputs times the sum of the labels, less the labels, of each row."""
+    for r in range(output.shape[0]):
+        label, p, result = labels[r], output[r], out[r]
+        total = output.dtype.type(0)
+        for i in range(p.size):
+            total += label[i]
+        for i in range(p.size):
+            result[i] = p[i] * total - label[i]
+
+
+@jit(reorders=True)
 def _counted(label, p):
     """Return how many labels are not 0, their sum, and the sum of their outputs."""
     zero, one = p.dtype.type(0), p.dtype.type(1)

@@ -24,14 +24,22 @@ def _selu_backward(
 SELU = ActivationFunction("selu", _selu, _selu_backward)
 
 
-def elu(alpha: float) -> ActivationFunction:
+def elu(alpha: float, *, ignores_alpha: bool = False) -> ActivationFunction:
     """Return the function that is ``x`` from 0 on, else ``alpha * (exp(x) - 1)``.
+
+    Parameters
+    ----------
+    alpha : float
+        What comes out goes down to its negative.
+    ignores_alpha : bool
+        Whether the gradient takes `alpha` for 1.
 
     References
     ----------
     Clevert et al., *Fast and Accurate Deep Network Learning by Exponential Linear
-    Units*, 2015. The gradient is DL4J's, which takes `alpha` for 1.
+    Units*, 2015.
     """
+    slope_below = 1.0 if ignores_alpha else alpha
 
     def forward(x: FloatArray, out: FloatArray) -> None:
         xp = array_namespace(x)
@@ -41,14 +49,16 @@ def elu(alpha: float) -> ActivationFunction:
         grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
     ) -> None:
         xp = array_namespace(x)
-        # DL4J's gradient ignores alpha.
-        xp.multiply(grad, xp.exp(xp.minimum(x, 0)), out=out)
+        slope = slope_below * xp.exp(xp.minimum(x, 0))
+        xp.multiply(grad, either(x >= 0, 1, slope, like=x), out=out)
 
     def backward_from_output(
         grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
     ) -> None:
-        array_namespace(y).multiply(grad, either(y >= 0, 1, y + 1, like=y), out=out)
+        slope = either(y >= 0, 1, y + alpha, like=y)
+        array_namespace(y).multiply(grad, slope, out=out)
 
-    if alpha == 1:
+    # Only with a positive alpha the sign of the output says that of the input.
+    if alpha > 0 and slope_below == alpha:
         return ActivationFunction("elu", forward, backward_from_output)
     return ActivationFunction("elu", forward, backward, reads_preout=True)

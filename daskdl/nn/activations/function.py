@@ -1,7 +1,7 @@
 """What an activation function is: a formula and its gradient, forward beside backward.
 
 The files beside this one hold the formulas by family, :mod:`.table` finds one by its
-name. Formulas, constants and the derivatives at kinks are those of DL4J 1.0.0-M2.1.
+name. At kinks the derivative is that of one of the sides.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class ActivationFunction:
     Parameters
     ----------
     name : str
-        DL4J's name in lower case.
+        In lower case.
     reads_preout : bool
         Whether the gradient is computed from the pre-activations. Where not, the
         forward pass may overwrite them: ``forward(preout, out=preout)``.
@@ -101,7 +101,7 @@ class ActivationFunction:
 
 
 def as_float32(constant: float) -> float:
-    """Return `constant` rounded to float32, as DL4J's kernels hold some of theirs."""
+    """Return `constant` rounded to float32, for quirks of float64 networks."""
     return float(np.float32(constant))
 
 

@@ -35,17 +35,31 @@ RELU6 = ActivationFunction("relu6", _relu6, _relu6_backward)
 
 
 def relu(
-    max_value: float | None, negative_slope: float | None, threshold: float | None
+    max_value: float | None,
+    negative_slope: float | None,
+    threshold: float | None,
+    *,
+    rounds: bool = False,
+    cuts_by_input: bool = False,
 ) -> ActivationFunction:
-    """Return the rectifier with what DL4J's `ActivationReLU` can add to it.
+    """Return the rectifier with all that can be added to it.
 
     It is ``x`` from `threshold` on and ``negative_slope * (x - threshold)`` below, and
-    then at most `max_value`. None leaves an option out.
+    then at most `max_value`.
+
+    Parameters
+    ----------
+    max_value, negative_slope, threshold : float, optional
+        None leaves an option out.
+    rounds : bool
+        Whether the derivative has the slope as float32, if there is no threshold.
+    cuts_by_input : bool
+        Whether the gradient is 0 where `x` is not below `max_value`, instead of where
+        the output is not.
     """
     start = threshold or 0.0
     slope = negative_slope or 0.0
-    # DL4J's kernel for the derivative takes the slope as float32, the other does not.
-    slope_backward = slope if start else as_float32(slope)
+    slope_backward = as_float32(slope) if rounds and not start else slope
 
     def forward(x: FloatArray, out: FloatArray) -> None:
         xp = array_namespace(x)
@@ -61,7 +75,7 @@ def relu(
         above = x >= start if start or slope else x > start
         factor = either(above, 1, slope_backward, like=x)
         if max_value is not None:
-            factor *= x < max_value
+            factor *= (x if cuts_by_input else y) < max_value
         array_namespace(x).multiply(grad, factor, out=out)
 
     return ActivationFunction("relu", forward, backward, reads_preout=True)
@@ -81,10 +95,17 @@ def thresholded_relu(theta: float) -> ActivationFunction:
     return ActivationFunction("thresholdedrelu", forward, backward, reads_preout=True)
 
 
-def leaky_relu(alpha: float) -> ActivationFunction:
-    """Return the function that is ``x`` from 0 on, and ``alpha * x`` below."""
-    # DL4J's kernel for the derivative takes the slope as float32, the other does not.
-    alpha_backward = as_float32(alpha)
+def leaky_relu(alpha: float, *, rounds: bool = False) -> ActivationFunction:
+    """Return the function that is ``x`` from 0 on, and ``alpha * x`` below.
+
+    Parameters
+    ----------
+    alpha : float
+        The slope below 0.
+    rounds : bool
+        Whether the derivative has it as float32, in float64 too.
+    """
+    alpha_backward = as_float32(alpha) if rounds else alpha
     # Only with a positive slope the sign of the output says that of the input.
     reads_preout = alpha <= 0
 
@@ -100,19 +121,39 @@ def leaky_relu(alpha: float) -> ActivationFunction:
     return ActivationFunction("leakyrelu", forward, backward, reads_preout=reads_preout)
 
 
-def randomized_relu(lower: float, upper: float) -> ActivationFunction:
+def randomized_relu(
+    lower: float,
+    upper: float,
+    *,
+    passes_gradients: bool = False,
+    compares: bool = False,
+) -> ActivationFunction:
     """Return the rectifier whose slope below 0 is drawn for each number in training.
+
+    Otherwise the slope is the mean of the bounds.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Bounds of the slopes.
+    passes_gradients : bool
+        Whether the gradient is that of the identity, whatever was drawn.
+    compares : bool
+        Whether inference takes the larger of `x` and the mean slope.
 
     References
     ----------
-    Xu et al., *Empirical Evaluation of Rectified Activations*, 2015, in the variant of
-    DL4J's `ActivationRReLU`, which differs in inference and in the gradient.
+    Xu et al., *Empirical Evaluation of Rectified Activations*, 2015, section 3.4, with
+    slopes that multiply instead of divisors.
     """
     mean = (lower + upper) / 2
 
     def forward(x: FloatArray, out: FloatArray) -> None:
-        # DL4J compares with the mean slope instead of multiplying by it.
-        array_namespace(x).maximum(x, mean, out=out)
+        xp = array_namespace(x)
+        if compares:
+            xp.maximum(x, mean, out=out)
+        else:
+            xp.multiply(x, either(x < 0, mean, 1, like=x), out=out)
 
     def random_forward(
         x: FloatArray, out: FloatArray, rng: np.random.Generator
@@ -126,10 +167,20 @@ def randomized_relu(lower: float, upper: float) -> ActivationFunction:
     def backward(
         grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
     ) -> None:
-        # DL4J's gradient is that of the identity, whatever was drawn.
-        if out is not grad:
-            out[...] = grad
+        if passes_gradients:
+            if out is not grad:
+                out[...] = grad
+            return
+        xp = array_namespace(x)
+        # The slopes that were drawn are what the input was multiplied by.
+        is_below, one = x < 0, x.dtype.type(1)
+        slope = xp.where(is_below, y / xp.where(is_below, x, one), one)
+        xp.multiply(grad, slope, out=out)
 
     return ActivationFunction(
-        "rrelu", forward, backward, _random_forward=random_forward
+        "rrelu",
+        forward,
+        backward,
+        reads_preout=not passes_gradients,
+        _random_forward=random_forward,
     )

@@ -4,8 +4,7 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.activation import sigmoid_backward
 from daskdl.nn.activations.function import ActivationFunction, as_float32, either
 
-# DL4J rounds this to float32, also in float64 networks.
-_HARD_SLOPE = as_float32(0.2)
+_HARD_SLOPE = 0.2
 
 
 def stable_sigmoid(x: FloatArray, out: FloatArray) -> FloatArray:
@@ -33,18 +32,26 @@ def _sigmoid_backward(
     sigmoid_backward(grad, y, out=out)
 
 
-def _hard_sigmoid(x: FloatArray, out: FloatArray) -> None:
-    array_namespace(x).clip(_HARD_SLOPE * x + 0.5, 0, 1, out=out)
+def hard_sigmoid(*, rounds: bool = False) -> ActivationFunction:
+    """Return ``0.2 * x + 0.5``, at least 0 and at most 1.
 
+    Parameters
+    ----------
+    rounds : bool
+        Whether the slope is one of float32, in float64 too.
+    """
+    slope = as_float32(_HARD_SLOPE) if rounds else _HARD_SLOPE
 
-def _hard_sigmoid_backward(
-    grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
-) -> None:
-    xp = array_namespace(x)
-    xp.multiply(grad, either(xp.abs(x) <= 2.5, _HARD_SLOPE, 0, like=x), out=out)
+    def forward(x: FloatArray, out: FloatArray) -> None:
+        array_namespace(x).clip(slope * x + 0.5, 0, 1, out=out)
+
+    def backward(
+        grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
+    ) -> None:
+        xp = array_namespace(x)
+        xp.multiply(grad, either(xp.abs(x) <= 2.5, slope, 0, like=x), out=out)
+
+    return ActivationFunction("hardsigmoid", forward, backward, reads_preout=True)
 
 
 SIGMOID = ActivationFunction("sigmoid", _sigmoid, _sigmoid_backward)
-HARD_SIGMOID = ActivationFunction(
-    "hardsigmoid", _hard_sigmoid, _hard_sigmoid_backward, reads_preout=True
-)

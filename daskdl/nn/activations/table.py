@@ -3,9 +3,10 @@
 from functools import cache
 from typing import get_args
 
+from daskdl.dialects import Quirks
 from daskdl.nn.activations.exponentials import SELU, elu
 from daskdl.nn.activations.function import ActivationFunction
-from daskdl.nn.activations.gates import GELU, MISH, PRECISE_GELU, SOFTPLUS, SWISH
+from daskdl.nn.activations.gates import MISH, SOFTPLUS, SWISH, gelu, precise_gelu
 from daskdl.nn.activations.identity import CUBE, IDENTITY
 from daskdl.nn.activations.rectifiers import (
     RELU,
@@ -15,14 +16,14 @@ from daskdl.nn.activations.rectifiers import (
     relu,
     thresholded_relu,
 )
-from daskdl.nn.activations.sigmoids import HARD_SIGMOID, SIGMOID
+from daskdl.nn.activations.sigmoids import SIGMOID, hard_sigmoid
 from daskdl.nn.activations.softmax import SOFTMAX
 from daskdl.nn.activations.tanhs import (
     HARD_TANH,
-    RATIONAL_TANH,
     RECTIFIED_TANH,
     SOFTSIGN,
     TANH,
+    rational_tanh,
 )
 from daskdl.nn.conf.activations import (
     ActivationOptions,
@@ -40,11 +41,9 @@ _WITHOUT_OPTIONS = {
     function.name: function
     for function in (
         CUBE,
-        HARD_SIGMOID,
         HARD_TANH,
         IDENTITY,
         MISH,
-        RATIONAL_TANH,
         RECTIFIED_TANH,
         RELU6,
         SELU,
@@ -56,48 +55,74 @@ _WITHOUT_OPTIONS = {
         TANH,
     )
 }
+_WITH_CONSTANTS = {"hardsigmoid": hard_sigmoid, "rationaltanh": rational_tanh}
 _MODELS = {
     get_args(model.model_fields["type"].annotation)[0]: model
     for model in get_args(ActivationOptions)
 }
 
 
-def activation_function(activation: str | ActivationOptions) -> ActivationFunction:
+def activation_function(
+    activation: str | ActivationOptions, quirks: Quirks = frozenset()
+) -> ActivationFunction:
     """Return the activation function of a configuration.
 
     Parameters
     ----------
     activation : str or model of daskdl.nn.conf.activations
         A name stands for the defaults of its options.
+    quirks : frozenset of str
+        Those of the layer; see :mod:`daskdl.dialects`.
 
     Raises
     ------
     OptionError
         If there is none of that name.
     """
-    return _made(found("activation_function", find_activation, activation))
+    return _made(found("activation_function", find_activation, activation), quirks)
 
 
 @cache
-def _made(activation: str | ActivationOptions) -> ActivationFunction:
+def _made(activation: str | ActivationOptions, quirks: Quirks) -> ActivationFunction:
     if not isinstance(activation, str):
-        return _with_options(activation)
+        return _with_options(activation, quirks)
     if activation in _WITHOUT_OPTIONS:
         return _WITHOUT_OPTIONS[activation]
-    return _with_options(_MODELS[activation]())
+    if activation in _WITH_CONSTANTS:
+        return _WITH_CONSTANTS[activation](rounds=_rounds_constants(quirks))
+    return _with_options(_MODELS[activation](), quirks)
 
 
-def _with_options(conf: ActivationOptions) -> ActivationFunction:
+def _with_options(conf: ActivationOptions, quirks: Quirks) -> ActivationFunction:
+    rounds_slope = "rounds_slopes_in_derivatives" in quirks
     if isinstance(conf, Elu):
-        return elu(conf.alpha)
+        return elu(conf.alpha, ignores_alpha="elu_gradient_ignores_alpha" in quirks)
+    if isinstance(conf, Gelu) and conf.precise:
+        cubes_products = "precise_gelu_cubes_products" in quirks
+        return precise_gelu(cubes_products=cubes_products)
     if isinstance(conf, Gelu):
-        return PRECISE_GELU if conf.precise else GELU
+        return gelu(rounds=_rounds_constants(quirks))
     if isinstance(conf, LeakyRelu):
-        return leaky_relu(conf.alpha)
+        return leaky_relu(conf.alpha, rounds=rounds_slope)
     if isinstance(conf, RRelu):
-        return randomized_relu(conf.l, conf.u)
+        return randomized_relu(
+            conf.l,
+            conf.u,
+            passes_gradients="rrelu_passes_gradients" in quirks,
+            compares="rrelu_compares_in_inference" in quirks,
+        )
     if isinstance(conf, ThresholdedRelu):
         return thresholded_relu(conf.theta)
-    return (
-        RELU if conf == Relu() else relu(conf.max, conf.negative_slope, conf.threshold)
+    if conf == Relu():
+        return RELU
+    return relu(
+        conf.max,
+        conf.negative_slope,
+        conf.threshold,
+        rounds=rounds_slope,
+        cuts_by_input="relu_cuts_gradient_by_input" in quirks,
     )
+
+
+def _rounds_constants(quirks: Quirks) -> bool:
+    return "rounds_constants_of_activations" in quirks

@@ -4,9 +4,8 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.activation import tanh_backward
 from daskdl.nn.activations.function import ActivationFunction, as_float32
 
-# DL4J rounds these to float32, also in float64 networks.
-_RATIONAL_SCALE = as_float32(1.7159)
-_RATIONAL_QUARTIC = as_float32(1.41645)
+_RATIONAL_SCALE = 1.7159
+_RATIONAL_QUARTIC = 1.41645
 _RATIONAL_LIMIT = 1e4  # flat beyond in float64 too; its eighth power fits in float32
 
 
@@ -57,21 +56,36 @@ def _softsign_backward(
     xp.multiply(grad, shrink * shrink, out=out)
 
 
-def _rational_tanh(x: FloatArray, out: FloatArray) -> None:
-    xp = array_namespace(x)
-    size = xp.minimum(xp.abs(2 / 3 * x), _RATIONAL_LIMIT)
-    below = 1 + size + size**2 + _RATIONAL_QUARTIC * size**4
-    xp.multiply(xp.sign(x), _RATIONAL_SCALE * (1 - 1 / below), out=out)
+def rational_tanh(*, rounds: bool = False) -> ActivationFunction:
+    """Return ``1.7159 * tanh(2 / 3 * x)``, with a rational function for tanh.
 
+    It is ``sign(x) * 1.7159 * (1 - 1 / (1 + a + a**2 + 1.41645 * a**4))`` with
+    ``a = |2 / 3 * x|``.
 
-def _rational_tanh_backward(
-    grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
-) -> None:
-    xp = array_namespace(x)
-    size = xp.minimum(xp.abs(2 / 3 * x), _RATIONAL_LIMIT)
-    below = 1 + size + size**2 + _RATIONAL_QUARTIC * size**4
-    slope = 1 + 2 * size + 4 * _RATIONAL_QUARTIC * size**3
-    xp.multiply(grad, _RATIONAL_SCALE * 2 / 3 * slope / below**2, out=out)
+    Parameters
+    ----------
+    rounds : bool
+        Whether the constants are those of float32, in float64 too.
+    """
+    scale = as_float32(_RATIONAL_SCALE) if rounds else _RATIONAL_SCALE
+    quartic = as_float32(_RATIONAL_QUARTIC) if rounds else _RATIONAL_QUARTIC
+
+    def forward(x: FloatArray, out: FloatArray) -> None:
+        xp = array_namespace(x)
+        size = xp.minimum(xp.abs(2 / 3 * x), _RATIONAL_LIMIT)
+        below = 1 + size + size**2 + quartic * size**4
+        xp.multiply(xp.sign(x), scale * (1 - 1 / below), out=out)
+
+    def backward(
+        grad: FloatArray, x: FloatArray, y: FloatArray, out: FloatArray
+    ) -> None:
+        xp = array_namespace(x)
+        size = xp.minimum(xp.abs(2 / 3 * x), _RATIONAL_LIMIT)
+        below = 1 + size + size**2 + quartic * size**4
+        slope = 1 + 2 * size + 4 * quartic * size**3
+        xp.multiply(grad, scale * 2 / 3 * slope / below**2, out=out)
+
+    return ActivationFunction("rationaltanh", forward, backward, reads_preout=True)
 
 
 TANH = ActivationFunction("tanh", _tanh, _tanh_backward)
@@ -83,7 +97,4 @@ HARD_TANH = ActivationFunction(
 )
 SOFTSIGN = ActivationFunction(
     "softsign", _softsign, _softsign_backward, reads_preout=True
-)
-RATIONAL_TANH = ActivationFunction(
-    "rationaltanh", _rational_tanh, _rational_tanh_backward, reads_preout=True
 )

@@ -70,12 +70,13 @@ class BinaryCrossEntropy(WeightedLoss):
 
     Parameters
     ----------
-    clip_eps : float from 0 to 0.5, default 1e-5
-        Outputs are kept this far from 0 and 1.
+    clip_eps : float from 0 to 0.5, optional
+        Outputs are kept this far from 0 and 1; beyond, the loss is flat. By default
+        they are not, unless the dialect of the network has a clip.
     """
 
     type: Literal["xent"] = "xent"
-    clip_eps: Clip = 1e-5
+    clip_eps: Clip | None = None
 
 
 class SoftmaxCrossEntropy(WeightedLoss):
@@ -83,11 +84,12 @@ class SoftmaxCrossEntropy(WeightedLoss):
 
     Parameters
     ----------
-    softmax_clip_eps : float from 0 to 0.5, default 1e-10
-        Outputs of a softmax are kept this far from 0 and 1 in the score.
+    softmax_clip_eps : float from 0 to 0.5, optional
+        Outputs of a softmax are kept this far from 0 and 1; beyond, the loss is flat.
+        By default they are not, unless the dialect of the network has a clip.
     """
 
-    softmax_clip_eps: Clip = 1e-10
+    softmax_clip_eps: Clip | None = None
 
 
 class CrossEntropy(SoftmaxCrossEntropy):

@@ -52,7 +52,7 @@ class ActivationLayer(Layer[Activation]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation)
+        self._activation = activation_function(activation, conf.quirks)
         self._is_done_before = False
 
     @property

@@ -97,7 +97,7 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         loss: AnyLoss = self._given("loss", conf.loss)
-        self._loss = loss_function(loss)
+        self._loss = loss_function(loss, conf.quirks)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W; the biases have their options."""

@@ -61,8 +61,8 @@ class BareLossLayer(RowLoss[L]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation)
-        self._loss = loss_function(conf.loss)
+        self._activation = activation_function(activation, conf.quirks)
+        self._loss = loss_function(conf.loss, conf.quirks)
 
     def forward(
         self,

@@ -95,7 +95,7 @@ class ConvolvingLayer(Layer[K]):
         self, conf: K, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(self._activation_taken())
+        self._activation = activation_function(self._activation_taken(), conf.quirks)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with DL4J's fans; every bias is `bias_init`.

@@ -36,7 +36,7 @@ class DensePart:
     ) -> None:
         self._owner = owner
         self._name = name
-        self._activation = activation_function(activation)
+        self._activation = activation_function(activation, owner.conf.quirks)
         self._workspace = workspace
 
     def forward(self, x: FloatArray, rng: np.random.Generator | None) -> FloatArray:

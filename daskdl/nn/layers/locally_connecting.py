@@ -106,7 +106,7 @@ class LocallyConnectingLayer(ConvolvingLayer[L]):
     )
 
     def _activation_taken(self) -> AnyActivation:
-        return sd_activation(super()._activation_taken())
+        return sd_activation(super()._activation_taken(), self.conf.quirks)
 
     def _window_on(self, sizes: tuple[int, ...]) -> Window:
         window = super()._window_on(sizes)

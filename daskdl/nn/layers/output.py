@@ -73,7 +73,8 @@ class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
         self, conf: L, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._loss = loss_function(conf.loss)
+        self._loss = loss_function(conf.loss, conf.quirks)
+        self._keeps_preout = self._loss.reads_preout(self._activation)
 
     def forward(
         self,

@@ -132,7 +132,9 @@ class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         rectifier: AnyActivation = LeakyRelu(alpha=conf.leak) if conf.leak else "relu"
-        self._rectifier = activation_function(rectifier) if conf.use_relu else None
+        self._rectifier = None
+        if conf.use_relu:
+            self._rectifier = activation_function(rectifier, conf.quirks)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw the weight as a convolution's; every bias is `bias_init`."""

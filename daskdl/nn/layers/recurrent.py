@@ -147,8 +147,8 @@ class Lstm:
     def __init__(
         self, conf: GatedConf, name: str, workspace: Workspace, *, masks_gradient: bool
     ) -> None:
-        self._activation = activation_function(conf.activation)
-        self._gate_activation = activation_function(conf.gate_activation)
+        self._activation = activation_function(conf.activation, conf.quirks)
+        self._gate_activation = activation_function(conf.gate_activation, conf.quirks)
         self._gate_pair = _of_each_gate(self._gate_activation, conf.n_out)
         self._n_out = conf.n_out
         self._name = name

@@ -102,10 +102,12 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
         workspace: Workspace,
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(sd_activation(conf.activation))
+        self._activation = activation_function(
+            sd_activation(conf.activation, conf.quirks), conf.quirks
+        )
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the weights with the fans of what they map; every bias is `bias_init`."""
+        """Draw weights with the fans of what they map; every bias is `bias_init`."""
         n_in, n_out = self.params["W"].shape
         fans = {"W": (n_in, n_out), "RW": (n_out, n_out)}
         fans.update(self_attention_fans(self.conf, self.params, n_in))

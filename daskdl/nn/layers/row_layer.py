@@ -19,21 +19,24 @@ R = TypeVar("R", bound=WeightLayerConf)
 class RowLayer(Layer[R]):
     """A layer of rows: examples, or the time steps of all of them."""
 
+    # Whether somebody beside the gradient of the activation reads the pre-activations.
+    _keeps_preout = False
+
     def __init__(
         self, conf: R, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation)
+        self._activation = activation_function(activation, conf.quirks)
 
     def _activated(
         self, preout: FloatArray, rng: np.random.Generator | None
     ) -> FloatArray:
-        """Return the activation, in place where its gradient allows.
+        """Return the activation, in place where nobody reads what went in.
 
         Only training gives an `rng`.
         """
-        reads_preout = self._activation.reads_preout
+        reads_preout = self._keeps_preout or self._activation.reads_preout
         out = self._like("output", preout) if reads_preout else preout
         return self._activation.forward(preout, out=out, rng=rng)
 

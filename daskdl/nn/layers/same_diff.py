@@ -5,6 +5,7 @@ from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
+from daskdl.dialects import Quirks
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
@@ -52,16 +53,18 @@ def sd_defaults(conf: LayerConf, defaults: Mapping[str, Any]) -> Mapping[str, An
     return defaults
 
 
-def sd_activation(activation: AnyActivation) -> AnyActivation:
-    """Return the activation that DL4J's SameDiff layers take for a given one.
+def sd_activation(activation: AnyActivation, quirks: Quirks) -> AnyActivation:
+    """Return the activation that a layer computed with SameDiff takes.
 
     Parameters
     ----------
     activation : str or activation with options
-        As a layer has it.
+        As the layer has it.
+    quirks : frozenset of str
+        Those of the layer: by name a leaky rectifier may not leak.
     """
-    # By name a leaky rectifier does not leak: M2.1 gives it the slope 0.
-    return "relu" if activation == "leakyrelu" else activation
+    is_tight = "same_diff_leakyrelu_is_tight" in quirks
+    return "relu" if is_tight and activation == "leakyrelu" else activation
 
 
 def as_counted(

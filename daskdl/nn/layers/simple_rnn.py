@@ -69,7 +69,7 @@ class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
         self, conf: SimpleRnn, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(conf.activation)
+        self._activation = activation_function(conf.activation, conf.quirks)
         self._resets = "dropped_steps_reset_state" in conf.quirks
         self._began_with_state = False
 

@@ -111,8 +111,8 @@ class Yolo2OutputLayer(OutputLayer[Yolo2Output]):
         self._per_box = N_GEOMETRY + n_classes
         self._per_label = N_CORNERS + n_classes
         self._loss = BoxLoss(
-            loss_function(conf.loss_position_scale),
-            loss_function(conf.loss_class_predictions),
+            loss_function(conf.loss_position_scale, conf.quirks),
+            loss_function(conf.loss_class_predictions, conf.quirks),
             conf.lambda_coord,
             conf.lambda_no_obj,
         )

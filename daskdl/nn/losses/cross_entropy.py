@@ -1,34 +1,38 @@
-"""The cross entropies: of classes, of class numbers, of independent probabilities."""
+"""The cross entropies of classes: of shares, of class numbers, and of two shares."""
 
 from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.dialects import Quirks
 from daskdl.errors import OptionError
-from daskdl.kernels.cross_entropy import cross_entropy_rows
+from daskdl.kernels.cross_entropy import cross_entropy_rows, softmax_gradient
 from daskdl.nn.activations.function import ActivationFunction
-from daskdl.nn.conf.losses import (
-    BinaryCrossEntropy,
-    CrossEntropy,
-    NegativeLogLikelihood,
-    SparseCrossEntropy,
-)
-from daskdl.nn.losses.loss import LossFunction, drop, masks_outputs
+from daskdl.nn.conf.losses import AnyLoss
+from daskdl.nn.losses.loss import LossFunction, drop
+
+_USUAL_CLIP = 1e-10
 
 
 class CrossEntropyLoss(LossFunction):
-    """``-labels * log(output)``, whose gradient in a softmax is the difference.
+    """``-labels * log(output)``, whose gradient in a softmax is a difference.
+
+    It is ``output * sum(labels) - labels``, where weights, a mask of single outputs and
+    a clip are factors of the labels.
 
     Parameters
     ----------
-    conf : CrossEntropy, NegativeLogLikelihood or SparseCrossEntropy
-        Its name and its options.
+    conf, quirks
+        As for :class:`~daskdl.nn.losses.loss.LossFunction`.
     """
 
-    def __init__(
-        self, conf: CrossEntropy | NegativeLogLikelihood | SparseCrossEntropy
-    ) -> None:
-        super().__init__(conf)
-        self._clip = conf.softmax_clip_eps
+    def __init__(self, conf: AnyLoss, quirks: Quirks) -> None:
+        super().__init__(conf, quirks)
+        self._clips_slope = "softmax_is_clipped_in_scores" not in quirks
+        self._takes_sums_for_1 = "softmax_labels_count_as_shares" in quirks
+        self._refuses_masks = "softmax_refuses_masks_of_outputs" in quirks
+        clip: float | None = getattr(conf, "softmax_clip_eps", None)
+        usual = 0.0 if self._clips_slope else _USUAL_CLIP
+        self._clip = usual if clip is None else clip
 
     def _score_rows(
         self,
@@ -62,47 +66,70 @@ class CrossEntropyLoss(LossFunction):
         factor: FloatArray | None,
         out: FloatArray,
     ) -> None:
+        masked = factor if self._masks_outputs(factor, preout) else None
         if activation.name == "softmax":
-            self._refuse_masked_outputs(factor)
-            self._write_difference(labels, output, out)
+            self._write_difference(labels, output, masked, out)
             return
         grad_output = -labels / above_zero(output)
-        if factor is not None and masks_outputs(factor, preout):
-            # DL4J masks twice: see ElementWiseLoss.
-            drop(grad_output, factor)
+        if masked is not None:
+            drop(grad_output, masked)
         activation.backward(grad_output, preout, output, out=out)
         self._weigh(out)
 
     def _write_difference(
-        self, labels: FloatArray, output: FloatArray, out: FloatArray
+        self,
+        labels: FloatArray,
+        output: FloatArray,
+        masked: FloatArray | None,
+        out: FloatArray,
     ) -> None:
-        xp = array_namespace(output)
-        if self._weights is None:
-            xp.subtract(output, labels, out=out)
+        if masked is not None and self._refuses_masks and masked.shape[1] > 1:
+            raise OptionError(
+                f"Loss {self.name!r}: a mask of single outputs needs an activation "
+                f"other than softmax, got shape {masked.shape}. Mask whole examples, "
+                "or use sigmoid with xent."
+            )
+        if self._weights is None and self._takes_sums_for_1:
+            array_namespace(output).subtract(output, labels, out=out)
             return
-        weighted = labels.copy()
-        self._weigh(weighted)
-        xp.multiply(output, xp.sum(weighted, axis=-1, keepdims=True), out=out)
-        out -= weighted
+        is_clipped = self._clip > 0 and self._clips_slope
+        if self._weights is not None or masked is not None or is_clipped:
+            labels = labels.copy()
+            self._weigh(labels)
+        if masked is not None:
+            drop(labels, masked)
+        if is_clipped:
+            labels *= (output > self._clip) & (output < 1 - self._clip)
+        softmax_gradient(labels, output, out=out)
 
     def _limits(
         self, output: FloatArray, activation: ActivationFunction
     ) -> tuple[float, float]:
         """Return between which numbers outputs are for the logarithm."""
-        # DL4J clips in the score only, and only a softmax.
         if activation.name == "softmax" and self._clip > 0:
             return self._clip, 1 - self._clip
         limits = array_namespace(output).finfo(output.dtype)
         return float(limits.tiny), float("inf")
 
-    def _refuse_masked_outputs(self, factor: FloatArray | None) -> None:
-        # A masked output of a softmax still takes its share of the sum.
-        if factor is not None and factor.shape[1] > 1:
-            raise OptionError(
-                f"Loss {self.name!r}: a mask of single outputs needs an activation "
-                f"other than softmax, got shape {factor.shape}. Mask whole examples, "
-                "or use sigmoid with xent."
-            )
+
+class DivergenceLoss(CrossEntropyLoss):
+    """``labels * log(labels / output)``: the cross entropy less that of the labels."""
+
+    def _score_rows(
+        self,
+        labels: FloatArray,
+        preout: FloatArray,
+        output: FloatArray,
+        activation: ActivationFunction,
+        factor: FloatArray | None,
+    ) -> FloatArray:
+        xp = array_namespace(output)
+        own = labels * xp.log(above_zero(labels))
+        if factor is not None:
+            drop(own, factor)
+        rows = super()._score_rows(labels, preout, output, activation, factor)
+        rows += xp.sum(own, axis=-1)
+        return rows
 
 
 class SparseCrossEntropyLoss(CrossEntropyLoss):
@@ -130,67 +157,6 @@ class SparseCrossEntropyLoss(CrossEntropyLoss):
     ) -> None:
         labels = one_hot(labels, output)
         super()._write_gradient(labels, preout, output, activation, factor, out)
-
-
-class BinaryCrossEntropyLoss(LossFunction):
-    """``-labels * log(output) - (1 - labels) * log(1 - output)`` of each output.
-
-    Parameters
-    ----------
-    conf : BinaryCrossEntropy
-        Its options.
-    """
-
-    def __init__(self, conf: BinaryCrossEntropy) -> None:
-        super().__init__(conf)
-        self._clip = conf.clip_eps
-
-    def _score_rows(
-        self,
-        labels: FloatArray,
-        preout: FloatArray,
-        output: FloatArray,
-        activation: ActivationFunction,
-        factor: FloatArray | None,
-    ) -> FloatArray:
-        xp = array_namespace(output)
-        if activation.name == "softmax":
-            # DL4J leaves out the second term, and the clip, with a softmax.
-            scores = labels * log_softmax(preout)
-        else:
-            clipped = self._clipped(output)
-            scores = labels * xp.log(clipped) + (1 - labels) * xp.log1p(-clipped)
-        self._weigh(scores)
-        if factor is not None:
-            drop(scores, factor)
-        rows: FloatArray = -xp.sum(scores, axis=-1)
-        return rows
-
-    def _write_gradient(
-        self,
-        labels: FloatArray,
-        preout: FloatArray,
-        output: FloatArray,
-        activation: ActivationFunction,
-        factor: FloatArray | None,
-        out: FloatArray,
-    ) -> None:
-        # DL4J's gradient keeps both terms with a softmax too, and goes back through
-        # the activation where it was, not where it was clipped to.
-        clipped = self._clipped(output)
-        grad_output = (clipped - labels) / (clipped * (1 - clipped))
-        if factor is not None and masks_outputs(factor, preout):
-            # DL4J masks twice: see ElementWiseLoss.
-            drop(grad_output, factor)
-        activation.backward(grad_output, preout, output, out=out)
-        self._weigh(out)
-
-    def _clipped(self, output: FloatArray) -> Any:
-        xp = array_namespace(output)
-        limits = xp.finfo(output.dtype)
-        # With a clip of 0 as near to 0 and 1 as numbers go: DL4J gets NaN there.
-        low, high = self._clip or limits.tiny, 1 - (self._clip or limits.epsneg)
-        return xp.clip(output, low, high)
 
 
 def above_zero(p: FloatArray) -> Any:

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.dialects import Quirks
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.losses.cross_entropy import above_zero
-from daskdl.nn.losses.loss import LossFunction, drop, masks_outputs
+from daskdl.nn.losses.loss import LossFunction, drop
 
 # Any: what the functions of an array's namespace return has no static type.
 Formula = Callable[[FloatArray, FloatArray], Any]
 
-_SMALLEST_PROBABILITY = 1e-5  # DL4J's, of kl_divergence
+_SMALLEST_PROBABILITY = 1e-5  # of a quirk of kl_divergence
 
 
 class ElementWiseLoss(LossFunction):
@@ -25,15 +26,17 @@ class ElementWiseLoss(LossFunction):
 
     Parameters
     ----------
-    conf : str or model of daskdl.nn.conf.losses
-        Its name and its options.
+    conf, quirks
+        As for :class:`~daskdl.nn.losses.loss.LossFunction`.
     scores, grad_output : function of (labels, output)
         The scores of the outputs, and the gradient in the outputs. Each returns a new
         array.
     """
 
-    def __init__(self, conf: AnyLoss, scores: Formula, grad_output: Formula) -> None:
-        super().__init__(conf)
+    def __init__(
+        self, conf: AnyLoss, quirks: Quirks, scores: Formula, grad_output: Formula
+    ) -> None:
+        super().__init__(conf, quirks)
         self._scores = scores
         self._grad_output = grad_output
 
@@ -67,15 +70,13 @@ class ElementWiseLoss(LossFunction):
         with np.errstate(divide="ignore", invalid="ignore"):
             grad_output = self._grad_output(labels, output)
             self._weigh(grad_output)
-            if factor is not None and masks_outputs(factor, preout):
-                # DL4J masks both here and in the pre-activations. Fractions are squared
-                # by that, and a masked output of a softmax gets no gradient.
+            if factor is not None and self._masks_outputs(factor, preout):
                 drop(grad_output, factor)
             activation.backward(grad_output, preout, output, out=out)
 
 
-class MeanAbsoluteErrorLoss(ElementWiseLoss):
-    """``|labels - output| / n_out``; DL4J leaves the division out of scores of rows."""
+class UndividedErrorLoss(ElementWiseLoss):
+    """``|labels - output| / n_out``, without the division in scores of rows."""
 
     def score(
         self,
@@ -122,8 +123,13 @@ def absolute_gradient(y: FloatArray, p: FloatArray) -> Any:
     return array_namespace(p).sign(p - y)
 
 
+def mean_absolute(y: FloatArray, p: FloatArray) -> Any:
+    """Return ``|y - p| / n_out``."""
+    return absolute(y, p) / p.shape[-1]
+
+
 def mean_absolute_gradient(y: FloatArray, p: FloatArray) -> Any:
-    """Return the gradient of ``|y - p| / n_out`` in `p`."""
+    """Return the gradient of :func:`mean_absolute` in `p`."""
     return absolute_gradient(y, p) / p.shape[-1]
 
 
@@ -158,7 +164,7 @@ def divergence(y: FloatArray, p: FloatArray) -> Any:
 
 
 def divergence_gradient(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``-y / p``: DL4J clips in the score only."""
+    """Return ``-y / p``, which knows nothing of the clip of :func:`divergence`."""
     return -y / above_zero(p)
 
 

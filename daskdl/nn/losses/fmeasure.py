@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.dialects import Quirks
 from daskdl.errors import OptionError
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.losses import FMeasure
@@ -27,8 +28,9 @@ class FMeasureLoss(LossFunction):
 
     masks_single_outputs: ClassVar[bool] = False
 
-    def __init__(self, conf: FMeasure) -> None:
-        super().__init__(conf)
+    def __init__(self, conf: FMeasure, quirks: Quirks) -> None:
+        super().__init__(conf, quirks)
+        self._has_one_slope = "fmeasure_has_one_slope" in quirks
         self._beta_squared = conf.beta**2
 
     def score(
@@ -76,13 +78,18 @@ class FMeasureLoss(LossFunction):
         if denominator == 0:
             out.fill(0)
             return
-        positive = labels[:, -1]
-        slope = numerator / denominator**2 - positive * (
-            (1 + self._beta_squared) / denominator
-        )
+        positive, has_two = labels[:, -1], labels.shape[1] == 2
+        falls = numerator / denominator**2
+        rises = (1 + self._beta_squared) / denominator
         grad_output = array_namespace(output).empty_like(output)
-        grad_output.fill(0)
-        grad_output[:, -1] = slope
+        if has_two and not self._has_one_slope:
+            counted = (1 + self._beta_squared) * positive + labels[:, 0]
+            grad_output[:, 0] = falls * self._beta_squared * positive
+            grad_output[:, 1] = falls * counted - rises * positive
+        else:
+            # As if the columns added up to 1; a single one does, with the rest.
+            grad_output.fill(0)
+            grad_output[:, -1] = falls - rises * positive
         activation.backward(grad_output, preout, output, out=out)
 
     def _fraction(

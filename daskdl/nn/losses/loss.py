@@ -1,9 +1,8 @@
 """What every loss can do: scores, and gradients in the pre-activations.
 
 Everything works on rows (rows, n_out); time series come as rows of steps. Gradients
-are those of sums over the rows, not divided by the batch size. Formulas, clips and the
-places where a gradient is not the derivative of its score are those of DL4J
-1.0.0-M2.1. The files beside this one hold one family each.
+are those of sums over the rows, not divided by the batch size. The files beside this
+one hold one family each.
 """
 
 from abc import ABC, abstractmethod
@@ -12,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.dialects import Quirks
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.errors import PathError
@@ -25,18 +25,21 @@ class LossFunction(ABC):
     ----------
     conf : str or model of daskdl.nn.conf.losses
         Its name and its options.
+    quirks : frozenset of str
+        What is computed otherwise than the formula says; see :mod:`daskdl.dialects`.
 
     Attributes
     ----------
     name : str
-        DL4J's name in lower case.
+        In lower case.
     """
 
     masks_single_outputs: ClassVar[bool] = True
 
-    def __init__(self, conf: AnyLoss) -> None:
+    def __init__(self, conf: AnyLoss, quirks: Quirks) -> None:
         self.name = loss_name(conf)
         self._conf = conf
+        self._masks_outputs_twice = "masks_of_outputs_count_twice" in quirks
         self._weights: tuple[float, ...] | None = getattr(conf, "weights", None)
 
     def label_columns(self, n_out: int) -> int:
@@ -52,6 +55,18 @@ class LossFunction(ABC):
         except PathError as error:
             raise OptionError(f"Loss {self.name!r}: {error}") from None
 
+    def reads_preout(self, activation: ActivationFunction) -> bool:
+        """Return whether scores come from the pre-activations.
+
+        Where not, they may have been overwritten by the output.
+
+        Parameters
+        ----------
+        activation : ActivationFunction
+            Of the output layer.
+        """
+        return False
+
     def score_examples(
         self,
         labels: FloatArray,
@@ -61,14 +76,16 @@ class LossFunction(ABC):
         *,
         output: FloatArray | None = None,
     ) -> FloatArray:
-        """Compute the loss of each row, as DL4J's `computeScoreArray`.
+        """Compute the loss of each row.
 
         Parameters
         ----------
         labels : ndarray of shape (rows, label_columns), float
             Targets.
         preout : ndarray of shape (rows, n_out), float
-            The values before the activation.
+            The values before the activation; only their shape counts where `output` is
+            given and neither :meth:`reads_preout` nor the gradient of the activation
+            reads them.
         activation : ActivationFunction
             Of the output layer.
         mask : ndarray of shape (rows,), (rows, 1) or (rows, n_out), optional
@@ -102,7 +119,7 @@ class LossFunction(ABC):
         *,
         output: FloatArray | None = None,
     ) -> float:
-        """Compute the loss of all rows, as DL4J's `computeScore` without its average.
+        """Compute the sum of the losses of all rows.
 
         Parameters
         ----------
@@ -132,7 +149,7 @@ class LossFunction(ABC):
         output: FloatArray | None = None,
         out: FloatArray | None = None,
     ) -> FloatArray:
-        """Compute the gradient in the pre-activations, as DL4J's `computeGradient`.
+        """Compute the gradient of :meth:`score` in the pre-activations.
 
         Parameters
         ----------
@@ -155,7 +172,11 @@ class LossFunction(ABC):
         output = activation.forward(preout) if output is None else output
         out = array_namespace(preout).empty_like(preout) if out is None else out
         self._write_gradient(labels, preout, output, activation, factor, out)
-        if factor is not None:
+        # A mask of single outputs must not come behind a softmax: what it drops takes
+        # its share of the sum.
+        if factor is not None and (
+            self._masks_outputs_twice or not self._masks_outputs(factor, preout)
+        ):
             drop(out, factor)
         return out
 
@@ -180,7 +201,11 @@ class LossFunction(ABC):
         factor: FloatArray | None,
         out: FloatArray,
     ) -> None:
-        """Write the gradient to `out`, to which the mask is then applied."""
+        """Write the gradient to `out`; a mask of single outputs counts in front.
+
+        That is where :meth:`_masks_outputs` says so. A mask of rows is applied to what
+        comes out.
+        """
 
     def _check(self, labels: FloatArray, preout: FloatArray) -> None:
         expected = (preout.shape[0], self.label_columns(preout.shape[1]))
@@ -209,6 +234,15 @@ class LossFunction(ABC):
             )
         return mask
 
+    def _masks_outputs(self, factor: FloatArray | None, preout: FloatArray) -> bool:
+        """Return whether a mask is one of single outputs."""
+        if factor is None:
+            return False
+        # The quirk takes a mask of rows for one of outputs, too, if there is but one.
+        if self._masks_outputs_twice:
+            return bool(factor.shape == preout.shape)
+        return bool(factor.shape[1] > 1)
+
     def _weigh(self, values: FloatArray) -> None:
         """Multiply the columns of `values` by the weights, in place."""
         if self._weights is not None:
@@ -220,11 +254,3 @@ def drop(values: FloatArray, factor: FloatArray) -> None:
     with np.errstate(invalid="ignore"):
         values *= factor
     array_namespace(values).copyto(values, 0, where=factor == 0)
-
-
-def masks_outputs(factor: FloatArray | None, preout: FloatArray) -> bool:
-    """Return whether a mask is one of single outputs to DL4J.
-
-    It also takes a mask of examples for one if there is but one output.
-    """
-    return factor is not None and factor.shape == preout.shape

@@ -4,6 +4,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.dialects import Quirks
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.losses import MixtureDensity
 from daskdl.nn.losses.cross_entropy import log_softmax
@@ -29,8 +30,8 @@ class MixtureDensityLoss(LossFunction):
 
     masks_single_outputs: ClassVar[bool] = False
 
-    def __init__(self, conf: MixtureDensity) -> None:
-        super().__init__(conf)
+    def __init__(self, conf: MixtureDensity, quirks: Quirks) -> None:
+        super().__init__(conf, quirks)
         self._n = conf.mixtures
         self._label_width = conf.label_width
 
@@ -44,8 +45,7 @@ class MixtureDensityLoss(LossFunction):
     ) -> FloatArray:
         xp = array_namespace(output)
         terms = self._terms(labels, output)
-        # The densities themselves are 0 for labels far from all centers, where DL4J's
-        # score is infinite.
+        # The densities themselves are 0 for labels far from all centers.
         highest = xp.max(terms.log_joint, axis=-1, keepdims=True)
         total = xp.sum(xp.exp(terms.log_joint - highest), axis=-1)
         rows: FloatArray = -(highest[:, 0] + xp.log(total))

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import get_args
 
+from daskdl.dialects import Quirks
 from daskdl.nn.conf.losses import (
     AnyLoss,
     BinaryCrossEntropy,
@@ -17,13 +18,14 @@ from daskdl.nn.conf.losses import (
 )
 from daskdl.nn.conf.named import found
 from daskdl.nn.losses import element_wise
+from daskdl.nn.losses.binary_cross_entropy import BinaryCrossEntropyLoss
 from daskdl.nn.losses.cosine import CosineProximityLoss
 from daskdl.nn.losses.cross_entropy import (
-    BinaryCrossEntropyLoss,
     CrossEntropyLoss,
+    DivergenceLoss,
     SparseCrossEntropyLoss,
 )
-from daskdl.nn.losses.element_wise import ElementWiseLoss, MeanAbsoluteErrorLoss
+from daskdl.nn.losses.element_wise import ElementWiseLoss, UndividedErrorLoss
 from daskdl.nn.losses.fmeasure import FMeasureLoss
 from daskdl.nn.losses.loss import LossFunction
 from daskdl.nn.losses.mixture_density import MixtureDensityLoss
@@ -32,6 +34,7 @@ from daskdl.nn.losses.multi_label import MultiLabelLoss
 _FORMULAS = {
     "mse": (element_wise.mean_squared, element_wise.mean_squared_gradient),
     "l2": (element_wise.squared, element_wise.squared_gradient),
+    "mae": (element_wise.mean_absolute, element_wise.mean_absolute_gradient),
     "l1": (element_wise.absolute, element_wise.absolute_gradient),
     "mape": (element_wise.percentage, element_wise.percentage_gradient),
     "msle": (
@@ -50,43 +53,53 @@ _MODELS = {
 }
 
 
-def loss_function(loss: str | LossOptions) -> LossFunction:
+def loss_function(
+    loss: str | LossOptions, quirks: Quirks = frozenset()
+) -> LossFunction:
     """Return the loss function of a configuration.
 
     Parameters
     ----------
     loss : str or model of daskdl.nn.conf.losses
         A name stands for the defaults of its options.
+    quirks : frozenset of str
+        Those of the layer; see :mod:`daskdl.dialects`.
 
     Raises
     ------
     OptionError
         If there is none of that name, or the name cannot do without options.
     """
-    return _made(found("loss_function", find_loss, loss))
+    return _made(found("loss_function", find_loss, loss), quirks)
 
 
 @cache
-def _made(loss: AnyLoss) -> LossFunction:
+def _made(loss: AnyLoss, quirks: Quirks) -> LossFunction:
     if isinstance(loss, str) and loss in _MODELS:
         loss = _MODELS[loss]()
     if isinstance(loss, BinaryCrossEntropy):
-        return BinaryCrossEntropyLoss(loss)
+        return BinaryCrossEntropyLoss(loss, quirks)
     if isinstance(loss, SparseCrossEntropy):
-        return SparseCrossEntropyLoss(loss)
+        return SparseCrossEntropyLoss(loss, quirks)
     if isinstance(loss, CrossEntropy | NegativeLogLikelihood):
-        return CrossEntropyLoss(loss)
+        return CrossEntropyLoss(loss, quirks)
     if isinstance(loss, FMeasure):
-        return FMeasureLoss(loss)
+        return FMeasureLoss(loss, quirks)
     if isinstance(loss, MixtureDensity):
-        return MixtureDensityLoss(loss)
-    name = loss_name(loss)
-    if name == "mae":
-        return MeanAbsoluteErrorLoss(
-            loss, element_wise.absolute, element_wise.mean_absolute_gradient
-        )
+        return MixtureDensityLoss(loss, quirks)
+    return _without_options(loss, loss_name(loss), quirks)
+
+
+def _without_options(loss: AnyLoss, name: str, quirks: Quirks) -> LossFunction:
+    """Return a loss that has weights at most."""
     if name == "cosine_proximity":
-        return CosineProximityLoss(loss)
+        return CosineProximityLoss(loss, quirks)
     if name == "multilabel":
-        return MultiLabelLoss(loss)
-    return ElementWiseLoss(loss, *_FORMULAS[name])
+        return MultiLabelLoss(loss, quirks)
+    if name == "kl_divergence" and "kl_divergence_clips_scores" not in quirks:
+        return DivergenceLoss(loss, quirks)
+    if name == "mae" and "mae_of_examples_is_a_sum" in quirks:
+        return UndividedErrorLoss(
+            loss, quirks, element_wise.absolute, element_wise.mean_absolute_gradient
+        )
+    return ElementWiseLoss(loss, quirks, *_FORMULAS[name])

@@ -25,10 +25,16 @@ def run(runner, tmp_path, monkeypatch):
     return lambda *words: runner.invoke(main, ["convert", *words])
 
 
+def lines_of(result):
+    """Return what is told, but for what DL4J computes otherwise."""
+    lines = result.stdout.splitlines()
+    return [line for line in lines if not line.startswith("otherwise in dl4j")]
+
+
 @pytest.mark.parametrize("name", ["out.safetensors", "out.zip"])
 def test_both_formats_of_networks_keep_everything(run, tmp_path, name):
     result = run("in.zip", name)
-    assert (result.exit_code, result.stdout) == (0, f"wrote {name}\n")
+    assert (result.exit_code, lines_of(result)) == (0, [f"wrote {name}"])
     network, before = load(tmp_path / name), load(MODEL)
     assert network.params.tobytes() == before.params.tobytes()
     assert network.updater_state.tobytes() == before.updater_state.tobytes()
@@ -53,7 +59,7 @@ def test_to_names_the_format(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["out.json", "out.yaml"])
 def test_configurations_say_what_they_lack_first(run, name):
-    lines = run("in.zip", name).stdout.splitlines()
+    lines = lines_of(run("in.zip", name))
     to = "dl4j-json" if name.endswith("json") else "dl4j-yaml"
     assert lines == [
         f"not in {to}: parameters (35 numbers)",

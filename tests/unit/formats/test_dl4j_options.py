@@ -99,6 +99,7 @@ BOTH_WAYS = [
     (LOSS, "mse"),
     (LOSS, {"type": "mse", "weights": [1.0, 2.0]}),
     (LOSS, {"type": "xent", "clip_eps": 0.1}),
+    (LOSS, {"type": "mcxent", "weights": [1.0, 2.0]}),
     (LOSS, {"type": "mixture_density", "label_width": 2, "mixtures": 3}),
     (WEIGHT_INIT, "xavier"),
     (WEIGHT_INIT, {"type": "var_scaling_normal_fan_in", "scale": 2.0}),
@@ -314,3 +315,8 @@ def test_missing_properties_mean_what_they_meant_in_older_releases():
     embedding = {"@class": f"{PACKAGE}EmbeddingLayer"}
     assert read_layer(pooling, "file")["include_padding"] is True
     assert read_layer(embedding, "file")["has_bias"] is True
+
+
+def test_a_clip_that_is_left_open_is_written_as_dl4js():
+    written = LOSS.write({"type": "mcxent", "softmax_clip_eps": None, "weights": [1.0]})
+    assert written["softmaxClipEps"] == 1e-10

@@ -12,6 +12,7 @@ from daskdl.formats.onnx.network import network_graph
 from daskdl.formats.onnx.table import WRITERS
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.conf.names import ActivationLiteral
+from tests.dialects import DL4J
 from tests.unit.formats import onnx_cases as cases
 from tests.unit.formats import onnx_graphs as graphs
 
@@ -100,6 +101,17 @@ def test_activations_give_what_they_give_here(activation, rng):
         FeedForward(size=50), {"type": "loss", "activation": activation, "loss": "mse"}
     )
     assert deviation(network, rng) < TOLERANCE
+
+
+@pytest.mark.parametrize("activation", ["rrelu", {"type": "gelu", "precise": True}])
+def test_so_do_those_of_dl4j(activation, rng):
+    network = cases.sequence(
+        FeedForward(size=50), {"type": "loss", "activation": activation, "loss": "mse"}
+    )
+    other = type(network)(network.conf.replaced(dialect=DL4J))
+    assert deviation(other, rng) < TOLERANCE
+    x = rng.standard_normal((3, 50)).astype("f4")
+    assert np.abs(other.output(x) - network.output(x)).max() > 0.01
 
 
 def test_rows_of_equal_numbers_are_normalized_to_zero(rng):

@@ -1,7 +1,11 @@
 import numpy as np
 import pytest
 
-from daskdl.kernels.cross_entropy import cross_entropy_rows, reference
+from daskdl.kernels.cross_entropy import (
+    cross_entropy_rows,
+    reference,
+    softmax_gradient,
+)
 
 LOW, HIGH = 1e-10, 1 - 1e-10
 SHAPES = [(0, 3), (1, 1), (5, 3), (7, 77), (300, 10)]
@@ -61,3 +65,22 @@ def test_infinite_outputs_count_as_in_the_twin(rng, kind, column, value, high):
 def test_without_an_upper_limit_nothing_above_is_clipped():
     rows = cross_entropy_rows(np.array([[1.0]]), np.array([[np.e]]), 1e-300, np.inf)
     np.testing.assert_allclose(rows, [-1.0])
+
+
+@dtypes
+@shapes
+@pytest.mark.parametrize("kind", LABELS)
+def test_gradients_are_those_of_the_twin(rng, kind, shape, dtype, rtol):
+    labels = LABELS[kind](rng, *shape).astype(dtype)
+    output = outputs(rng, shape, dtype)
+    expected = reference.softmax_gradient(labels, output, np.empty_like(output))
+    out = softmax_gradient(labels, output, out=np.full_like(output, np.nan))
+    np.testing.assert_allclose(out, expected, rtol=rtol, atol=shape[1] * rtol)
+
+
+def test_classes_are_just_subtracted(rng):
+    labels, output = np.eye(7)[[3, 0, 6]], rng.random((3, 7))
+    expected = output - labels
+    np.testing.assert_array_equal(
+        softmax_gradient(labels, output, out=output), expected
+    )

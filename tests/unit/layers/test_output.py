@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
+import daskdl as dl
+from daskdl.dialects import EXACT, quirks_of
 from daskdl.errors import OptionError, ShapeError
+from daskdl.nn.activations.table import activation_function
 from daskdl.nn.layers.layer import OutputLayer
+from daskdl.nn.losses.table import loss_function
 from tests.dialects import DL4J
 from tests.gradients import check_gradient
 from tests.unit.layers.cases import OUTPUTS, Alone, labels_of
@@ -137,12 +141,31 @@ def test_a_mask_that_is_not_of_the_steps_is_refused(rng):
         alone.layer.score_examples(labels_of(rng, alone), np.ones((3, 1)))
 
 
-def test_single_outputs_of_a_softmax_cannot_be_masked(rng):
-    alone = Alone("rnn output")
+def test_single_outputs_of_a_softmax_cannot_be_masked_in_dl4j(rng):
+    alone = Alone("rnn output", dialect=DL4J)
     alone.forward(alone.x(rng))
     labels = labels_of(rng, alone)
     with pytest.raises(OptionError, match="needs an activation other than softmax"):
         alone.layer.backward_loss(labels, np.ones(labels.shape))
+
+
+@pytest.mark.parametrize("dialect", [EXACT, DL4J])
+@pytest.mark.parametrize("activation", ["sigmoid", "softmax"])
+def test_the_score_sees_what_was_before_the_activation(rng, activation, dialect):
+    """It is not overwritten by the output."""
+    conf = dl.MultiLayerConfiguration(
+        input=dl.FeedForward(size=4),
+        layers=[dl.Output(n_out=3, loss="xent", activation=activation)],
+        dialect=dialect,
+        dtype="float64",
+    )
+    network = dl.MultiLayerNetwork(conf)
+    x, labels = rng.random((5, 4)), np.eye(3)[[0, 1, 2, 0, 1]]
+    preout = x @ network.param_table()["0_W"] + network.param_table()["0_b"]
+    quirks = quirks_of(dialect)
+    function = activation_function(activation, quirks)
+    expected = loss_function("xent", quirks).score(labels, preout, function) / 5
+    assert network.compute_score(dl.DataSet(x, labels)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", ["output", "loss layer", "center loss output"])

@@ -14,6 +14,7 @@ from daskdl.nn.conf.reconstructions import (
     LossFunctionWrapper,
 )
 from daskdl.nn.reconstructions import reconstruction
+from tests.dialects import in_dl4j
 from tests.gradients import check_gradient
 
 COMPOSITE = CompositeReconstructionDistribution(
@@ -32,6 +33,9 @@ CASES = {
     "gaussian, tanh": GaussianReconstructionDistribution(activation="tanh"),
     "bernoulli": BernoulliReconstructionDistribution(),
     "exponential": ExponentialReconstructionDistribution(),
+    "bernoulli, hardsigmoid": BernoulliReconstructionDistribution(
+        activation="hardsigmoid"
+    ),
     "exponential, softsign": ExponentialReconstructionDistribution(
         activation="softsign"
     ),
@@ -76,6 +80,9 @@ def test_the_decoders_output_is_not_changed(case):
     np.testing.assert_array_equal(preout, before)
 
 
+FORGIVING = in_dl4j(BernoulliReconstructionDistribution())
+
+
 def scored(conf, x, preout):
     return float(reconstruction(conf).score_rows(np.array([x]), np.array([preout]))[0])
 
@@ -112,15 +119,23 @@ def test_a_composite_adds_up_its_parts():
     assert scored(COMPOSITE, x, preout) == pytest.approx(expected)
 
 
-def test_a_certainty_that_fails_costs_nothing():
-    """As in DL4J, which takes infinite logarithms for 0."""
-    assert scored(CASES["bernoulli"], [0.0], [800.0]) == 0
+@pytest.mark.parametrize(("conf", "cost"), [(CASES["bernoulli"], 800), (FORGIVING, 0)])
+def test_a_certainty_that_fails_costs_nothing_in_dl4j(conf, cost):
+    assert scored(conf, [0.0], [800.0]) == cost
 
 
-def test_and_has_no_gradient():
-    part = reconstruction(CASES["bernoulli"])
-    grad = part.gradient(np.array([[0.0]]), np.array([[800.0]]))
-    np.testing.assert_array_equal(grad, 0)
+@pytest.mark.parametrize(("conf", "slope"), [(CASES["bernoulli"], 1), (FORGIVING, 0)])
+def test_and_has_no_gradient_there(conf, slope):
+    grad = reconstruction(conf).gradient(np.array([[0.0]]), np.array([[800.0]]))
+    np.testing.assert_array_equal(grad, slope)
+
+
+def test_other_certainties_cost_the_same_in_dl4j(rng):
+    x, preout = rng.random((4, 3)), rng.standard_normal((4, 3))
+    exact, forgiving = map(reconstruction, (CASES["bernoulli"], FORGIVING))
+    rows = exact.score_rows(x, preout), forgiving.score_rows(x, preout)
+    np.testing.assert_allclose(*rows)
+    np.testing.assert_allclose(*(p.gradient(x, preout) for p in (exact, forgiving)))
 
 
 @pytest.mark.parametrize(
