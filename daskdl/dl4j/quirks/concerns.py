@@ -5,6 +5,8 @@ from typing import Any, TypeAlias
 
 Concerns: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
+_NOTHING = (None, 0, False, [], {}, "", "none")
+
 
 def nothing(network: Mapping[str, Any]) -> bool:
     """Return False: no network is concerned."""
@@ -30,7 +32,7 @@ def said(option: str, *values: Any) -> Concerns:
 
 
 def given(option: str, *, of: tuple[str, ...] = ()) -> Concerns:
-    """Return whether an option is neither None, 0, 1, False nor empty somewhere.
+    """Return whether an option is neither None, 0, False nor empty somewhere.
 
     Parameters
     ----------
@@ -38,15 +40,13 @@ def given(option: str, *, of: tuple[str, ...] = ()) -> Concerns:
     of : tuple of str
         The types that it must stand in; all, if there are none.
     """
+    return found(option, lambda value: value not in _NOTHING, of=of)
 
-    def concerns(network: Mapping[str, Any]) -> bool:
-        return any(
-            part[option] not in (None, 0, 1, False, [], {}, "", "none")
-            for part in _having(option, network)
-            if not of or part.get("type") in of
-        )
 
-    return concerns
+def dropping(*, of: tuple[str, ...]) -> Concerns:
+    """Return whether layers of some types drop their input."""
+    drops = found("keep_probability", lambda value: value not in (None, 1), of=of)
+    return either(given("dropout", of=of), drops)
 
 
 def found(

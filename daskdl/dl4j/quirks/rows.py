@@ -4,7 +4,15 @@ Dropout and weight noise of all layers, too.
 """
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import both, either, found, given, kinds, said
+from daskdl.dl4j.quirks.concerns import (
+    both,
+    dropping,
+    either,
+    found,
+    given,
+    kinds,
+    said,
+)
 
 WRAPPERS = (
     "bidirectional",
@@ -74,10 +82,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="is in the file and never applied; `keep_probability` is refused",
         exact="is applied where the layer itself asks for it",
         test="unit/layers/test_own_dropout.py",
-        concerns=either(
-            given("dropout", of=WITHOUT_DROPOUT),
-            given("keep_probability", of=WITHOUT_DROPOUT),
-        ),
+        concerns=dropping(of=WITHOUT_DROPOUT),
     ),
     Quirk(
         name="layers_ignore_weight_noise",
