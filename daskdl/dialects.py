@@ -41,6 +41,8 @@ class Quirk:
     concerns : function of a mapping
         Whether a network is concerned, of its configuration as plain values with
         nothing left open; see :func:`daskdl.nn.conf.network.resolved`.
+    data : str
+        What examples must have for it to show, like masks; empty if it shows with any.
     family : str
         The heading that it stands under.
     """
@@ -51,6 +53,7 @@ class Quirk:
     exact: str
     test: str
     concerns: Callable[[Mapping[str, Any]], bool]
+    data: str = ""
     family: str = ""
 
     def __str__(self) -> str:

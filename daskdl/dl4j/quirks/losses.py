@@ -33,6 +33,7 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="softmax_is_clipped_in_scores",
+        data="probabilities below 1e-10",
         where="`mcxent`, `negativeloglikelihood`, `sparse_mcxent` with softmax",
         habit="is clipped, by 1e-10 if nothing is said, in the score and not in the "
         "gradient",
@@ -42,6 +43,7 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="softmax_labels_count_as_shares",
+        data="labels that do not add up to 1",
         where="`mcxent`, `negativeloglikelihood` with softmax and labels that do not "
         "add up to 1",
         habit="the gradient is `output - labels` all the same",
@@ -59,6 +61,7 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="xent_keeps_the_slope_where_it_clips",
+        data="probabilities at the clip",
         where="`xent`",
         habit="clips, by 1e-5 if nothing is said; the gradient is that of the clipped "
         "output, taken back through the point that is not clipped",
@@ -76,6 +79,7 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="masks_of_outputs_count_twice",
+        data="masks of single outputs",
         where="masks of single outputs, and of rows with one output",
         habit="multiply twice in the gradient: fractions are squared, and what is "
         "masked of a softmax has none",
@@ -85,6 +89,7 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="softmax_refuses_masks_of_outputs",
+        data="masks of single outputs",
         where="`mcxent`, `negativeloglikelihood`, `sparse_mcxent` with softmax and a "
         "mask of single outputs",
         habit="have a score, and refuse the gradient",
@@ -94,6 +99,7 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         name="multilabel_keeps_pairs_of_masked_outputs",
+        data="masks of single outputs",
         where="`multilabel` with a mask of single outputs",
         habit="has a gradient, of all pairs, and fails to score",
         exact="leaves the pairs of masked outputs out",

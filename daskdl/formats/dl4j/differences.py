@@ -10,11 +10,18 @@ from daskdl.nn.step import StepNetwork
 
 
 def warn_of_differences(network: StepNetwork[Any]) -> None:
-    """Warn with the list of what DL4J will compute otherwise, if there is anything."""
+    """Warn with the list of what DL4J will compute otherwise, if there is anything.
+
+    What shows only with certain data is no reason to warn, since nearly every network
+    has a loss that might get a mask.
+    """
     found = differences(network.conf, DL4J)
-    if not found:
+    listed = "\n".join(f"- {quirk}" for quirk in found if not quirk.data)
+    if not listed:
         return
-    listed = "\n".join(f"- {quirk}" for quirk in found)
+    kinds = sorted({quirk.data for quirk in found} - {""})
+    if kinds:
+        listed += f"\n- and more, with {', '.join(kinds)}"
     warnings.warn(
         f"DL4J will compute otherwise than this network, of dialect "
         f"{network.conf.dialect!r}:\n{listed}\nTo compute as DL4J does, here too, save "

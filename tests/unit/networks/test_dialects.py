@@ -80,6 +80,13 @@ def test_what_dl4j_computes_otherwise_is_said_when_it_is_written(tmp_path):
         network().save(str(tmp_path / "network.zip"))
 
 
+def test_what_shows_with_certain_data_alone_is_no_reason_to_warn(tmp_path, recwarn):
+    conf = dl.MultiLayerConfiguration(input=dl.FeedForward(3), layers=[dl.Output(2)])
+    assert differences(conf, DL4J) != []
+    dl.MultiLayerNetwork(conf).save(str(tmp_path / "network.zip"))
+    assert [item for item in recwarn if item.category is DialectWarning] == []
+
+
 def test_its_own_dialect_is_written_without_a_word(tmp_path, recwarn):
     network(dialect=DL4J).save(str(tmp_path / "network.zip"))
     assert [item for item in recwarn if item.category is DialectWarning] == []
