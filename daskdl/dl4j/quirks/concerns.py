@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 Concerns: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
-_NOTHING = (None, 0, False, [], {}, "", "none")
+_NOTHING: tuple[Any, ...] = (None, 0, False, [], {}, "", "none")
 
 
 def nothing(network: Mapping[str, Any]) -> bool:
