@@ -62,8 +62,6 @@ def one_iteration(alone, x):
 
 # Where DL4J's gradient, which ours is, is not the derivative of what comes out.
 NO_DERIVATIVE = {
-    "local response normalization, strong": "the neighbours' part of the gradient is "
-    "divided by the sum around the channel itself",
     "activation, elu with an alpha": "the gradient is that of alpha 1",
     "activation, precise gelu": "the gradient has constants of six digits",
     "activation, rrelu": "the gradient is 1 everywhere",

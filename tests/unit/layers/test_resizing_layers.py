@@ -8,6 +8,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
 from daskdl.nn.layers.table import build_layer
+from tests.dialects import in_dl4j
 
 IMAGES = Convolutional(height=6, width=5, channels=2)
 SERIES = Recurrent(size=3)
@@ -181,6 +182,16 @@ class TestLocalResponseNormalization:
             for n in (2, 3)
         ]
         np.testing.assert_array_equal(*outputs)
+
+    def test_the_gradient_alone_is_another_one_in_dl4j(self, rng):
+        images = IMAGES.replaced(channels=7)
+        conf = dl.LocalResponseNormalization(alpha=0.5)
+        exact, dl4j = built(conf, images), built(in_dl4j(conf), images)
+        x = rng.standard_normal((1, 6, 5, 7))
+        outputs = [layer.forward(x, training=True) for layer in (exact, dl4j)]
+        np.testing.assert_array_equal(*outputs)
+        gradients = [layer.backward(np.ones_like(x)) for layer in (exact, dl4j)]
+        assert abs(gradients[0] - gradients[1]).max() > 0.01
 
     def test_series_are_refused(self):
         with pytest.raises(OptionError, match="Normalization needs images"):
