@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class ConvolvingLayer(Layer[K]):
     By itself a cross-correlation; its kinds may do other things with their weights.
     """
 
-    _kernels: ClassVar[KernelPair] = (convolution_forward, convolution_backward)
+    _kernels: KernelPair = (convolution_forward, convolution_backward)
 
     def __init__(
         self, conf: K, input_type: InputType, name: str, workspace: Workspace
@@ -156,7 +156,8 @@ class ConvolvingLayer(Layer[K]):
 
     def _as_activated(self, array: FloatArray) -> FloatArray:
         """Return a view of the output with the axis last that a softmax works along."""
-        return as_activated(array, self._activation, self.input_type)
+        quirks = self.conf.quirks
+        return as_activated(array, self._activation, self.input_type, quirks)
 
     def _activate(self, rng: np.random.Generator | None) -> None:
         """Make the output of the pre-activations."""

@@ -21,7 +21,7 @@ class LocallyConnected1D(LocallyConnectingConf):
     padding : int
         Steps of zeros on both sides; not used by mode ``same``.
     dilation : int
-        Has no effect but on the number of windows, as in DL4J.
+        Time steps from one cell of a window to the next.
     input_size : int, optional
         Inferred from the input, unless that leaves it open.
     convolution_mode : {"same", "truncate", "strict"}

@@ -7,6 +7,7 @@ import daskdl as dl
 from daskdl.errors import OptionError
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
+from tests.dialects import in_dl4j
 from tests.unit.layers.drawn import built, run
 
 IMAGES = Convolutional(height=6, width=5, channels=2)
@@ -38,17 +39,19 @@ class TestConvolution2D:
         mask = np.ones((4, 1))
         assert layer.feed_forward_mask(mask) is mask
 
-    def test_a_softmax_is_along_the_width_where_channels_come_first(self, rng):
-        """As in DL4J, whose softmax is along the last axis of its arrays."""
+    @pytest.mark.parametrize("data_format", ["NCHW", "NHWC"])
+    def test_a_softmax_is_over_the_channels(self, rng, data_format):
         conf = dl.Convolution2D(n_out=3, kernel_size=2, activation="softmax")
-        output = run(built(conf, IMAGES), rng.standard_normal((2, 6, 5, 2)))
-        np.testing.assert_allclose(output.sum(axis=2), 1)
-
-    def test_a_softmax_is_along_the_channels_where_they_come_last(self, rng):
-        conf = dl.Convolution2D(n_out=3, kernel_size=2, activation="softmax")
-        images = IMAGES.replaced(data_format="NHWC")
+        images = IMAGES.replaced(data_format=data_format)
         output = run(built(conf, images), rng.standard_normal((2, 6, 5, 2)))
         np.testing.assert_allclose(output.sum(axis=3), 1)
+
+    @pytest.mark.parametrize(("data_format", "axis"), [("NCHW", 2), ("NHWC", 3)])
+    def test_a_softmax_is_along_the_last_axis_in_dl4j(self, rng, data_format, axis):
+        conf = dl.Convolution2D(n_out=3, kernel_size=2, activation="softmax")
+        images = IMAGES.replaced(data_format=data_format)
+        output = run(built(in_dl4j(conf), images), rng.standard_normal((2, 6, 5, 2)))
+        np.testing.assert_allclose(output.sum(axis=axis), 1)
 
     def test_images_may_have_another_size_each_time(self, rng):
         layer = built(dl.Convolution2D(n_out=1, kernel_size=3), ANY_IMAGES)
@@ -215,25 +218,39 @@ class TestDepthwiseConvolution2D:
         np.testing.assert_allclose(run(separable, x), expected, atol=1e-13)
 
 
+SAME = {"n_out": 3, "kernel_size": 2, "convolution_mode": "same"}
+
+
 class TestLocallyConnected:
-    def test_rows_and_columns_of_a_square_output_are_swapped(self, rng):
-        """As in DL4J, which counts windows by columns and their results by rows."""
+    @pytest.mark.parametrize("options", [{}, {"dilation": (2, 1)}, {"stride": (2, 3)}])
+    def test_with_the_same_weights_everywhere_it_is_a_convolution(self, rng, options):
+        options = {**SAME, **options}
+        layer = built(dl.LocallyConnected2D(activation="identity", **options), IMAGES)
+        convolution = built(dl.Convolution2D(**options), IMAGES)
+        layer.params["W"][...] = convolution.params["W"].transpose(2, 0, 1, 3)
+        x = rng.standard_normal((2, 6, 5, 2))
+        np.testing.assert_allclose(run(layer, x), run(convolution, x), atol=1e-13)
+
+    def test_windows_are_counted_row_by_row(self, rng):
+        layer = built(dl.LocallyConnected2D(**SAME), IMAGES)
+        layer.params["W"][:5] = 0
+        output = run(layer, rng.standard_normal((1, 6, 5, 2)))
+        np.testing.assert_array_equal(output.any(axis=(0, 2, 3)), [False] + [True] * 5)
+
+    def test_rows_and_columns_of_a_square_output_are_swapped_in_dl4j(self, rng):
+        """It counts windows by columns and their results by rows."""
         square = IMAGES.replaced(height=5)
-        layer = built(
-            dl.LocallyConnected2D(n_out=3, kernel_size=2, activation="identity"), square
-        )
-        convolution = built(
-            dl.Convolution2D(n_out=3, kernel_size=2, convolution_mode="same"), square
-        )
-        weight = convolution.params["W"].transpose(2, 0, 1, 3)
-        layer.params["W"][...] = weight
+        conf = dl.LocallyConnected2D(activation="identity", **SAME)
+        layer = built(in_dl4j(conf), square)
+        convolution = built(dl.Convolution2D(**SAME), square)
+        layer.params["W"][...] = convolution.params["W"].transpose(2, 0, 1, 3)
         x = rng.standard_normal((2, 5, 5, 2))
         expected = run(convolution, x).transpose(0, 2, 1, 3)
         np.testing.assert_allclose(run(layer, x), expected, atol=1e-13)
 
-    def test_a_dilation_makes_the_output_smaller_and_nothing_else(self, rng):
+    def test_a_dilation_makes_the_output_smaller_and_nothing_else_in_dl4j(self, rng):
         options = {"n_out": 2, "kernel_size": 2, "convolution_mode": "truncate"}
-        dilated = built(dl.LocallyConnected1D(dilation=3, **options), SERIES)
+        dilated = built(in_dl4j(dl.LocallyConnected1D(dilation=3, **options)), SERIES)
         plain = built(dl.LocallyConnected1D(**options), SERIES)
         dilated.params["W"][...] = plain.params["W"][:3]
         x = rng.standard_normal((2, 6, 3))
