@@ -22,6 +22,35 @@ QUIRKS: tuple[Quirk, ...] = (
         concerns=kinds("yolo2_output"),
     ),
     Quirk(
+        name="series_convolutions_ignore_masks",
+        where="`convolution1d` and `locally_connected1d` with a mask",
+        habit="never look at it. The mask of the windows goes on: of those with a kept "
+        "step, and causal ones with a stride as if nothing were padded in front",
+        exact="masked steps count as 0; only those windows are kept that a series has "
+        "up to its last kept step, the others come out as 0",
+        test="unit/layers/test_padded_series.py",
+        concerns=kinds("convolution1d", "locally_connected1d"),
+    ),
+    Quirk(
+        name="subsampling1d_ignores_masks",
+        where="`subsampling1d` with a mask",
+        habit="never looks at it, unless `mask_zero` wraps it. The mask of the windows "
+        "with a kept step goes on",
+        exact="masked steps count like padding; only those windows are kept that a "
+        "series has up to its last kept step, the others come out as 0",
+        test="unit/layers/test_padded_series.py",
+        concerns=kinds("subsampling1d"),
+    ),
+    Quirk(
+        name="resizing_ignores_masks",
+        where="`zero_padding1d` and `cropping1d` with a mask",
+        habit="zeros are put, and steps cut off, at the end of the array, behind steps "
+        "that are masked",
+        exact="at the end of each series, which is its last kept step",
+        test="unit/layers/test_padded_series.py",
+        concerns=kinds("zero_padding1d", "cropping1d"),
+    ),
+    Quirk(
         name="softmax_along_last_axis",
         where="softmax of convolutions, deconvolutions, locally connected layers and "
         "`activation`, where channels come first",

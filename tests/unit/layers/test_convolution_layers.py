@@ -89,15 +89,22 @@ class TestConvolution1D:
         with pytest.raises(OptionError, match="Convolution1D needs time series"):
             dl.Convolution1D(n_out=2, kernel_size=3).output_type(IMAGES)
 
-    def test_a_mask_changes_nothing_by_itself(self, rng):
-        """As in DL4J: the layer passes its mask on, and never looks at it."""
+    def test_dropped_steps_count_as_zeros(self, rng):
         layer = built(dl.Convolution1D(n_out=2, kernel_size=3), SERIES)
+        x, mask = rng.standard_normal((1, 6, 3)), np.array([[1, 0, 1, 1, 0, 1.0]])
+        expected = run(layer, x * mask[:, :, None]).copy()
+        np.testing.assert_array_equal(run(layer, x, mask), expected)
+
+    def test_a_mask_changes_nothing_by_itself_in_dl4j(self, rng):
+        layer = built(in_dl4j(dl.Convolution1D(n_out=2, kernel_size=3)), SERIES)
         x, mask = rng.standard_normal((2, 6, 3)), np.zeros((2, 6))
         plain = run(layer, x).copy()
         np.testing.assert_array_equal(run(layer, x, mask), plain)
 
-    def test_in_a_wrapper_windows_without_a_kept_step_are_zero(self, rng):
-        layer = built(dl.Convolution1D(n_out=2, kernel_size=2, stride=2), SERIES)
+    PAIRS = dl.Convolution1D(n_out=2, kernel_size=2, stride=2)
+
+    def test_in_a_wrapper_windows_without_a_kept_step_are_zero_in_dl4j(self, rng):
+        layer = built(in_dl4j(self.PAIRS), SERIES)
         x = rng.standard_normal((1, 6, 3))
         plain = run(layer, x).copy()
         layer.use_mask()
@@ -105,8 +112,8 @@ class TestConvolution1D:
         expected = plain * np.array([1, 0, 1.0])[:, None]
         np.testing.assert_array_equal(run(layer, x, mask), expected)
 
-    def test_the_gradient_does_not_know_of_the_mask(self, rng):
-        layer = built(dl.Convolution1D(n_out=2, kernel_size=2, stride=2), SERIES)
+    def test_the_gradient_does_not_know_of_the_mask_in_dl4j(self, rng):
+        layer = built(in_dl4j(self.PAIRS), SERIES)
         x, grad_out = rng.standard_normal((1, 6, 3)), np.ones((1, 3, 2))
         run(layer, x)
         plain = layer.backward(grad_out).copy()
@@ -115,20 +122,24 @@ class TestConvolution1D:
         np.testing.assert_array_equal(layer.backward(grad_out), plain)
 
     @pytest.mark.parametrize(
-        ("options", "expected"),
+        ("options", "exact", "dl4j"),
         [
-            ({"stride": 2}, [1, 1]),
-            ({"stride": 2, "convolution_mode": "same"}, [1, 1, 0]),
+            ({"stride": 2}, [1, 0], [1, 1]),
+            ({"stride": 2, "convolution_mode": "same"}, [0, 1, 0], [1, 1, 0]),
             # DL4J's windows of causal masks begin where those of the series end.
-            ({"stride": 2, "convolution_mode": "causal"}, [1, 1, 0]),
-            ({"convolution_mode": "causal"}, [0, 0, 1, 0, 0, 0]),
-            ({"convolution_mode": "same"}, [0, 0, 1, 0, 0, 0]),
+            ({"stride": 2, "convolution_mode": "causal"}, [0, 1, 0], [1, 1, 0]),
+            ({"convolution_mode": "causal"}, [0, 0, 1, 0, 0, 0], [0, 0, 1, 0, 0, 0]),
+            ({"convolution_mode": "same"}, [0, 0, 1, 0, 0, 0], [0, 0, 1, 0, 0, 0]),
         ],
     )
-    def test_the_mask_of_the_windows_goes_on(self, options, expected):
-        layer = built(dl.Convolution1D(n_out=2, kernel_size=3, **options), SERIES)
+    def test_the_mask_of_the_windows_goes_on(self, options, exact, dl4j):
+        conf = dl.Convolution1D(n_out=2, kernel_size=3, **options)
         mask = np.array([[0, 0, 1, 0, 0, 0.0]])
-        np.testing.assert_array_equal(layer.feed_forward_mask(mask), [expected])
+        found = [
+            built(of, SERIES).feed_forward_mask(mask) for of in (conf, in_dl4j(conf))
+        ]
+        np.testing.assert_array_equal(found[0], [exact])
+        np.testing.assert_array_equal(found[1], [dl4j])
 
 
 class TestDeconvolution:

@@ -89,7 +89,7 @@ class TestSizes:
 
 
 class TestMasks:
-    """DL4J hands masks on as they are, whose length then fits nothing behind."""
+    """DL4J itself hands masks on as they are: their length fits nothing behind."""
 
     MASK = np.array([[1.0, 1, 0], [1, 0, 0]])
 
@@ -98,8 +98,14 @@ class TestMasks:
         [
             (dl.Upsampling1D(), [[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0]]),
             (dl.Cropping1D(cropping=(1, 0)), [[1, 0], [0, 0]]),
+            (dl.Cropping1D(cropping=(0, 1)), [[1, 0], [0, 0]]),
             (
                 dl.ZeroPadding1D(padding=(1, 2)),
+                [[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 0, 0]],
+            ),
+            (in_dl4j(dl.Cropping1D(cropping=(0, 1))), [[1, 1], [1, 0]]),
+            (
+                in_dl4j(dl.ZeroPadding1D(padding=(1, 2))),
                 [[1, 1, 1, 0, 1, 1], [1, 1, 0, 0, 1, 1]],
             ),
         ],
