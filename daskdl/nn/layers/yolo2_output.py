@@ -115,7 +115,7 @@ class Yolo2OutputLayer(OutputLayer[Yolo2Output]):
             loss_function(conf.loss_class_predictions),
             conf.lambda_coord,
             conf.lambda_no_obj,
-            "yolo2_squares_lambda_no_obj" in conf.quirks,
+            squares_lambda_no_obj="yolo2_squares_lambda_no_obj" in conf.quirks,
         )
 
     def forward(
