@@ -9,7 +9,7 @@ from daskdl.nn.masks import lengths_of
 
 
 class Cropping1D(CroppingConf):
-    """Cut off the borders of series.
+    """Cut off the borders of series, which end with the last step that is kept.
 
     Parameters
     ----------

@@ -12,7 +12,9 @@ from daskdl.nn.layers.locally_connecting import (
 class LocallyConnected1D(LocallyConnectingConf):
     """A convolution over time steps with weights for each window.
 
-    The series must all have the same, known number of time steps.
+    The series must all have the same, known number of time steps. Shorter ones have
+    masks: what these drop counts as 0, and windows that a series does not have come out
+    as 0.
 
     Parameters
     ----------

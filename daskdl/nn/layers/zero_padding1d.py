@@ -13,7 +13,7 @@ from daskdl.nn.masks import check_step_mask, lengths_of
 
 
 class ZeroPadding1D(PaddingConf):
-    """Put zeros around series.
+    """Put zeros around series, which end with the last step that their mask keeps.
 
     Parameters
     ----------
