@@ -203,6 +203,24 @@ def last_steps(mask: FloatArray) -> NDArray[Any]:
     return steps
 
 
+def lengths_of(mask: FloatArray) -> NDArray[Any]:
+    """Return how many steps each series has: up to the last that the mask keeps.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (batch, time)
+
+    Returns
+    -------
+    lengths : ndarray of int, shape (batch,)
+        0 for a series without any step.
+    """
+    xp = array_namespace(mask)
+    numbers = (mask > 0) * xp.arange(1, mask.shape[1] + 1)
+    lengths: NDArray[Any] = numbers.max(axis=1)
+    return lengths
+
+
 def at_steps(rows: FloatArray, steps: NDArray[Any] | None) -> tuple[Any, Any]:
     """Return the index of one step of each example in series (batch, time, n).
 

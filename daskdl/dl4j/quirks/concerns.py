@@ -18,15 +18,38 @@ def kinds(*types: str) -> Concerns:
     return said("type", *types)
 
 
-def said(option: str, *values: Any) -> Concerns:
+def said(option: str, *values: Any, of: tuple[str, ...] = ()) -> Concerns:
     """Return whether an option has one of these values, anywhere in the network.
 
-    A value with options of its own (an activation, a loss, an updater) goes by its
-    type.
+    Parameters
+    ----------
+    option : str
+    *values : value
+        One with options of its own (an activation, a loss, an updater) goes by its
+        type.
+    of : tuple of str
+        The types that it must stand in; all, if there are none.
     """
 
     def concerns(network: Mapping[str, Any]) -> bool:
-        return any(_named(part[option]) in values for part in _having(option, network))
+        return any(
+            _named(part[option]) in values
+            for part in _having(option, network)
+            if not of or part.get("type") in of
+        )
+
+    return concerns
+
+
+def beyond_one(option: str, *, of: tuple[str, ...]) -> Concerns:
+    """Return whether an option of a window, a number for each axis, is not 1."""
+
+    def concerns(network: Mapping[str, Any]) -> bool:
+        return any(
+            max(part[option]) > 1
+            for part in _having(option, network)
+            if part.get("type") in of
+        )
 
     return concerns
 

@@ -154,7 +154,7 @@ def _bias(graph: Graph, part: Part) -> list[str]:
 
 
 def _activated(graph: Graph, part: Part, y: str) -> str:
-    return activate(graph, part.conf, y, softmax_axis(part.input_type))
+    return activate(graph, part.conf, y, softmax_axis(part))
 
 
 def _transposed_pads(conf: Any) -> dict[str, list[int]]:

@@ -54,7 +54,7 @@ def write_ocnn_output(graph: Graph, part: Part, x: str) -> str:
 
 def write_activation(graph: Graph, part: Part, x: str) -> str:
     """Write ``activation(x)``."""
-    return activate(graph, part.conf, x, softmax_axis(part.input_type))
+    return activate(graph, part.conf, x, softmax_axis(part))
 
 
 def write_loss(graph: Graph, part: Part, x: str) -> str:

@@ -268,11 +268,14 @@ def feature_axis(input_type: InputType) -> int:
     return axis_of(input_type, len(input_type.shape))
 
 
-def softmax_axis(input_type: InputType) -> int:
-    """Return the axis of a softmax that is no output layer's: DL4J's last one.
+def softmax_axis(part: Part) -> int:
+    """Return the axis of a softmax that is no output layer's.
 
-    Where channels come first in the data format that is the width, or the time.
+    That of the channels; for what :func:`~daskdl.nn.layers.softmax_axis.as_activated`
+    does otherwise, the width or the time where channels come first.
     """
-    if not getattr(input_type, "data_format", "").startswith("NC"):
+    input_type, quirks = part.input_type, part.conf.quirks
+    is_first = getattr(input_type, "data_format", "").startswith("NC")
+    if not is_first or "softmax_along_last_axis" not in quirks:
         return feature_axis(input_type)
     return 1 if isinstance(input_type, Recurrent) else -1

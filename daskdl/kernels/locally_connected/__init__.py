@@ -14,6 +14,7 @@ def locally_connected_forward(
     workspace: Workspace,
     *,
     out: FloatArray,
+    by_column: bool = False,
 ) -> FloatArray:
     """Multiply every window by its own weights.
 
@@ -31,15 +32,19 @@ def locally_connected_forward(
         Lends scratch: batch / n_out times the size of the weights, and twice the
         output.
     out : ndarray of shape (batch, n_windows, n_out), same dtype
-        Overwritten. Windows are counted with the *first* axis running fastest, as
-        DL4J does: column by column of an image.
+        Overwritten.
+    by_column : bool
+        Count windows with the first axis running fastest, column by column of an image,
+        instead of row by row.
 
     Returns
     -------
     out : ndarray
         The array that was given.
     """
-    return reference.locally_connected_forward(x, weight, bias, window, workspace, out)
+    return reference.locally_connected_forward(
+        x, weight, bias, window, workspace, out, by_column
+    )
 
 
 def locally_connected_backward(
@@ -52,6 +57,7 @@ def locally_connected_backward(
     grad_weight: FloatArray,
     grad_bias: FloatArray | None,
     grad_x: FloatArray | None,
+    by_column: bool = False,
 ) -> FloatArray | None:
     """Compute the gradients of :func:`locally_connected_forward`.
 
@@ -59,7 +65,7 @@ def locally_connected_backward(
     ----------
     grad_out : ndarray like the output
         Gradient of the loss in the output. C-contiguous. Not changed.
-    x, weight, window, workspace
+    x, weight, window, workspace, by_column
         As in the forward pass.
     grad_weight : ndarray like weight
         C-contiguous. Overwritten with the sum over images.
@@ -74,5 +80,13 @@ def locally_connected_backward(
         What was given.
     """
     return reference.locally_connected_backward(
-        grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
+        grad_out,
+        x,
+        weight,
+        window,
+        workspace,
+        grad_weight,
+        grad_bias,
+        grad_x,
+        by_column,
     )

@@ -17,10 +17,11 @@ def locally_connected_forward(
     window: Window,
     workspace: Workspace,
     out: FloatArray,
+    by_column: bool,
 ) -> FloatArray:
     """Compute what the function of this name in the package says."""
     xp = array_namespace(x)
-    rows = gathered(x, window, workspace)
+    rows = gathered(x, window, workspace, by_column)
     n_windows, n_out = weight.shape[0], weight.shape[-1]
     products = workspace.take(
         "local.products", (n_windows, x.shape[0], n_out), out.dtype
@@ -41,6 +42,7 @@ def locally_connected_backward(
     grad_weight: FloatArray,
     grad_bias: FloatArray | None,
     grad_x: FloatArray | None,
+    by_column: bool,
 ) -> FloatArray | None:
     """Compute what the function of this name in the package says."""
     xp = array_namespace(x)
@@ -48,7 +50,7 @@ def locally_connected_backward(
     shape = (n_windows, x.shape[0], n_out)
     grad_products = workspace.take("local.products", shape, grad_out.dtype)
     grad_products[...] = grad_out.transpose(1, 0, 2)
-    rows = gathered(x, window, workspace)
+    rows = gathered(x, window, workspace, by_column)
     grad_matrices = grad_weight.reshape(n_windows, -1, n_out)
     xp.matmul(rows.transpose(0, 2, 1), grad_products, out=grad_matrices)
     if grad_bias is not None:
@@ -58,4 +60,4 @@ def locally_connected_backward(
     matrices = weight.reshape(n_windows, -1, n_out)
     # The rows are used up: their scratch takes their gradient.
     xp.matmul(grad_products, matrices.transpose(0, 2, 1), out=rows)
-    return add_rows(rows, window, workspace, out=grad_x)
+    return add_rows(rows, window, workspace, by_column, out=grad_x)

@@ -1,7 +1,6 @@
 """Windows as the rows of one matrix each, and rows added back to their places.
 
-Windows are counted with the first axis running fastest, as DL4J does, and a row holds
-one channel after another, as the weights do.
+A row holds one channel after another, as the weights do.
 """
 
 import math
@@ -18,7 +17,9 @@ from daskdl.kernels.locally_connected import cpu
 from daskdl.kernels.window import Window
 
 
-def gathered(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
+def gathered(
+    x: FloatArray, window: Window, workspace: Workspace, by_column: bool
+) -> FloatArray:
     """Return all windows.
 
     Parameters
@@ -29,6 +30,8 @@ def gathered(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
         Slides over `x`; the padding is zeros.
     workspace : Workspace
         Lends the rows.
+    by_column : bool
+        Whether windows are counted with the first axis running fastest, or the last.
 
     Returns
     -------
@@ -38,14 +41,19 @@ def gathered(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
     shape = (math.prod(window.out), x.shape[0], x.shape[-1], window.n_cells)
     rows: FloatArray = workspace.take("local.rows", shape, x.dtype)
     if is_compiled_for(x):
-        cpu.gather(_flat(x), _places(window), rows)
+        cpu.gather(_flat(x), _places(window, by_column), rows)
     else:
-        _gather(x, window, workspace, rows)
+        _gather(x, window, workspace, by_column, rows)
     return rows.reshape(*shape[:2], shape[2] * shape[3])
 
 
 def add_rows(
-    rows: FloatArray, window: Window, workspace: Workspace, *, out: FloatArray
+    rows: FloatArray,
+    window: Window,
+    workspace: Workspace,
+    by_column: bool,
+    *,
+    out: FloatArray,
 ) -> FloatArray:
     """Add up what rows hold for each place.
 
@@ -53,7 +61,7 @@ def add_rows(
     ----------
     rows : ndarray of shape (n_windows, batch, channels * window.n_cells)
         C-contiguous. Not changed.
-    window, workspace
+    window, workspace, by_column
         As for :func:`gathered`.
     out : ndarray of shape (batch, *axes, channels), same dtype
         Overwritten; 0 where no window lies.
@@ -65,24 +73,33 @@ def add_rows(
     """
     cells = rows.reshape(*rows.shape[:2], out.shape[-1], window.n_cells)
     if is_compiled_for(rows, out):
-        cpu.scatter_add(cells, _places(window), _flat(out))
+        cpu.scatter_add(cells, _places(window, by_column), _flat(out))
         return out
-    return add_windows(_as_windows(cells, window), window, workspace, out=out)
+    windows = _as_windows(cells, window, by_column)
+    return add_windows(windows, window, workspace, out=out)
 
 
 def _gather(
-    x: FloatArray, window: Window, workspace: Workspace, rows: FloatArray
+    x: FloatArray,
+    window: Window,
+    workspace: Workspace,
+    by_column: bool,
+    rows: FloatArray,
 ) -> None:
     """Do what :func:`daskdl.kernels.locally_connected.cpu.gather` says."""
-    _as_windows(rows, window)[...] = windows_of(padded(x, window, workspace), window)
+    windows = windows_of(padded(x, window, workspace), window)
+    _as_windows(rows, window, by_column)[...] = windows
 
 
-def _as_windows(rows: FloatArray, window: Window) -> FloatArray:
+def _as_windows(rows: FloatArray, window: Window, by_column: bool) -> FloatArray:
     """Return a view of rows as (batch, *windows, *kernel, channels)."""
     n = len(window.axes)
     kernel = window.kernel
-    cells = rows.reshape(*reversed(window.out), *rows.shape[1:3], *kernel)
-    order = (n, *range(n - 1, -1, -1), *range(n + 2, 2 * n + 2), n + 1)
+    counted = _counted(window, by_column)
+    out = (window.out[axis] for axis in counted)
+    cells = rows.reshape(*out, *rows.shape[1:3], *kernel)
+    # The order of the axes is its own inverse.
+    order = (n, *counted, *range(n + 2, 2 * n + 2), n + 1)
     windows: FloatArray = cells.transpose(order)
     return windows
 
@@ -92,14 +109,19 @@ def _flat(x: FloatArray) -> FloatArray:
     return x.reshape(x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1])
 
 
+def _counted(window: Window, by_column: bool) -> tuple[int, ...]:
+    """Return the axes of windows in the order in which they are counted."""
+    axes = tuple(range(len(window.axes)))
+    return axes[::-1] if by_column else axes
+
+
 @lru_cache(maxsize=256)
-def _places(window: Window) -> NDArray[np.int64]:
+def _places(window: Window, by_column: bool) -> NDArray[np.int64]:
     """Return the place under each cell of each window, -1 in the padding."""
     sizes = window.sizes
     places = np.arange(math.prod(sizes), dtype=np.int64).reshape(1, *sizes, 1)
     table = np.full((1, *window.out, window.n_cells), -1, np.int64)
     for cell, (inside, windows) in enumerate(window.positions()):
         table[..., cell : cell + 1][windows] = places[inside]
-    n = len(sizes)
-    by_window = table[0].transpose(*range(n - 1, -1, -1), n)
+    by_window = table[0].transpose(*_counted(window, by_column), len(sizes))
     return np.ascontiguousarray(by_window.reshape(-1, window.n_cells))

@@ -59,8 +59,9 @@ def local_response_backward(
     workspace: Workspace,
     *,
     grad_x: FloatArray,
+    by_middle_unit: bool = False,
 ) -> FloatArray:
-    """Compute the gradient of :func:`local_response_forward` as DL4J does.
+    """Compute the gradient of :func:`local_response_forward`.
 
     Parameters
     ----------
@@ -72,6 +73,9 @@ def local_response_backward(
         Lends scratch of twice the size of `x`.
     grad_x : ndarray like x
         Overwritten.
+    by_middle_unit : bool
+        Divide the sum by the unit of the channel itself, which is not the derivative:
+        it is off by what the units of near channels differ, in parts of ``alpha``.
 
     Returns
     -------
@@ -80,10 +84,17 @@ def local_response_backward(
 
     Notes
     -----
-    ``grad_out * unit^(-beta) - 2 alpha beta x / unit * sum (grad_out * output)_near``.
-    It is off the derivative by what the units of near channels differ, in parts of
-    ``alpha``: there the unit is under the sum.
+    ``grad_out * unit^(-beta) - 2 alpha beta x * sum (grad_out * output / unit)_near``.
     """
     return reference.local_response_backward(
-        grad_out, x, output, unit, half_width, alpha, beta, workspace, grad_x
+        grad_out,
+        x,
+        output,
+        unit,
+        half_width,
+        alpha,
+        beta,
+        workspace,
+        grad_x,
+        by_middle_unit,
     )

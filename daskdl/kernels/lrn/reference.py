@@ -36,17 +36,19 @@ def local_response_backward(
     beta: float,
     workspace: Workspace,
     grad_x: FloatArray,
+    by_middle_unit: bool,
 ) -> FloatArray:
     """Compute what :func:`daskdl.kernels.lrn.local_response_backward` says."""
     xp = array_namespace(x)
     terms = workspace.take("lrn.terms", x.shape, x.dtype)
     near = workspace.take("lrn.near", x.shape, x.dtype)
     xp.multiply(grad_out, output, out=terms)
+    if not by_middle_unit:
+        terms /= unit
     _sum_near(terms, half_width, near)
     near *= x
-    # The derivative divides each term of the sum by its own unit. DL4J divides by that
-    # of the channel in the middle; networks that it trained go on as they were.
-    near /= unit
+    if by_middle_unit:
+        near /= unit
     near *= 2 * alpha * beta
     xp.power(unit, -beta, out=grad_x)
     grad_x *= grad_out

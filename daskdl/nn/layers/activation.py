@@ -97,4 +97,5 @@ class ActivationLayer(Layer[Activation]):
         return grad_x
 
     def _seen(self, array: FloatArray) -> FloatArray:
-        return as_activated(array, self._activation, self.input_type)
+        quirks = self.conf.quirks
+        return as_activated(array, self._activation, self.input_type, quirks)

@@ -29,6 +29,11 @@ class Convolution1D(ConvolvingConf):
         sees a later step.
     has_bias : bool
         Whether a bias is added.
+
+    Notes
+    -----
+    What a mask drops counts as 0, and windows that a series does not have come out as 0
+    and send no gradient.
     """
 
     ignores_weight_noise: ClassVar[bool] = True
@@ -53,8 +58,9 @@ class Convolution1D(ConvolvingConf):
 class Convolution1DLayer(ConvolvingLayer[Convolution1D]):
     """``activation(cross-correlation of x with W, plus b)`` of time series.
 
-    A mask only passes by, reduced to the windows, as in DL4J. Inside a wrapper that
-    asks for it, windows without a kept step come out as 0.
+    Where masks are ignored, they are reduced to the windows and pass by. Inside a
+    wrapper that asks for it, windows without a kept step come out as 0 even there, and
+    send a gradient all the same.
     """
 
     def __init__(
@@ -69,7 +75,7 @@ class Convolution1DLayer(ConvolvingLayer[Convolution1D]):
 
     def use_mask(self) -> None:
         """Drop the windows that the mask drops from now on."""
-        self._uses_mask = True
+        self._uses_mask = self._series is None
 
     def forward(
         self,
@@ -84,7 +90,7 @@ class Convolution1DLayer(ConvolvingLayer[Convolution1D]):
         if mask is None or not self._uses_mask:
             return output
         check_step_mask(mask, x, self.who)
-        # The gradient does not know of the mask, as in DL4J, so it keeps the output.
+        # The gradient does not know of the mask, so it keeps the output.
         masked = self._like("masked", output)
         of_windows = window_mask(mask, self.conf, self.name, self._workspace)
         array_namespace(output).multiply(output, of_windows[:, :, None], out=masked)

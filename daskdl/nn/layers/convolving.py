@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.conv import convolution_backward, convolution_forward
 from daskdl.kernels.window import Window
@@ -21,9 +21,11 @@ from daskdl.nn.conf.names import SeriesConvolutionModeLiteral
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.entering import Sized, entering
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.masked_series import MaskedSeries
 from daskdl.nn.layers.softmax_axis import as_activated
 from daskdl.nn.layers.window_masks import window_mask
 from daskdl.nn.layers.windows import Counts, Indices, window_of, window_sizes
+from daskdl.nn.masks import check_step_mask
 
 
 class ConvolvingConf(WeightLayerConf):
@@ -89,13 +91,18 @@ class ConvolvingLayer(Layer[K]):
     By itself a cross-correlation; its kinds may do other things with their weights.
     """
 
-    _kernels: ClassVar[KernelPair] = (convolution_forward, convolution_backward)
+    _kernels: KernelPair = (convolution_forward, convolution_backward)
 
     def __init__(
         self, conf: K, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
         self._activation = activation_function(self._activation_taken(), conf.quirks)
+        is_series = conf.n_axes == 1
+        self._series: MaskedSeries | None = None
+        if is_series and "series_convolutions_ignore_masks" not in conf.quirks:
+            self._series = MaskedSeries(conf, name, workspace)
+        self._kept: FloatArray | None = None
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with DL4J's fans; every bias is `bias_init`.
@@ -114,18 +121,33 @@ class ConvolvingLayer(Layer[K]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        """Compute the output; see :meth:`Layer.forward`.
+
+        What a mask drops of series counts as 0, and windows that a series does not
+        have come out as 0. Masks of images and volumes only pass by.
+        """
         self._check_input(x)
         self._x = x
         self._window = self._window_on(x.shape[1:-1])
+        self._kept = None
+        if mask is not None and self._series is not None:
+            check_step_mask(mask, x, self.who)
+            self._kept = self._series.window_mask(mask, self._window)
+            self._x, self._window = self._series.enter(x, mask, self._window)
         shape = (x.shape[0], *self._out_sizes(), self.output_type.shape[-1])
         self._preout = self._buffer("preout", shape, x.dtype)
         self._convolve(self._preout)
         self._activate(rng if training else None)
+        if self._kept is not None:
+            self._output *= self._kept[:, :, None]
         return self._output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
+        if self._kept is not None:
+            masked = self._like("masked", grad_out)
+            kept = self._kept[:, :, None]
+            grad_out = array_namespace(grad_out).multiply(grad_out, kept, out=masked)
         grad_preout = grad_out
         if self._activation.name != "identity":
             grad_preout = self._like("grad_preout", self._output)
@@ -134,12 +156,17 @@ class ConvolvingLayer(Layer[K]):
                 out=self._as_activated(grad_preout),
             )
         grad_x = self._like("grad_x", self._x) if self.needs_grad_x else None
-        return self._convolve_back(grad_preout, grad_x)
+        grad_x = self._convolve_back(grad_preout, grad_x)
+        if grad_x is None or self._kept is None or self._series is None:
+            return grad_x
+        return self._series.leave(grad_x)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask of the windows, if it is one of single cells."""
         if mask is None or mask.ndim < self.conf.n_axes + 1:
             return mask
+        if self._series is not None:
+            return self._series.window_mask(mask, self._window_on(mask.shape[1:]))
         return window_mask(mask, self.conf, self.name, self._workspace)
 
     def rectify(self) -> bool:
@@ -156,7 +183,8 @@ class ConvolvingLayer(Layer[K]):
 
     def _as_activated(self, array: FloatArray) -> FloatArray:
         """Return a view of the output with the axis last that a softmax works along."""
-        return as_activated(array, self._activation, self.input_type)
+        quirks = self.conf.quirks
+        return as_activated(array, self._activation, self.input_type, quirks)
 
     def _activate(self, rng: np.random.Generator | None) -> None:
         """Make the output of the pre-activations."""

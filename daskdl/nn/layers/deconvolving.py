@@ -4,7 +4,7 @@ The output is as large as a convolution's input would have to be whose output is
 input here.
 """
 
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.deconv import deconvolution_backward, deconvolution_forward
@@ -76,7 +76,7 @@ D = TypeVar("D", bound=DeconvolvingConf)
 class DeconvolvingLayer(ConvolvingLayer[D]):
     """``activation(sum of what x times W sends to each cell, plus b)``."""
 
-    _kernels: ClassVar[KernelPair] = (deconvolution_forward, deconvolution_backward)
+    _kernels: KernelPair = (deconvolution_forward, deconvolution_backward)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask of the cells that a kept one is sent to, if it is of cells.

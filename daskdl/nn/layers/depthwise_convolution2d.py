@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward
 from daskdl.nn.conf.axes import with_shape
@@ -99,7 +99,7 @@ class DepthwiseConvolution2DLayer(ConvolvingLayer[DepthwiseConvolution2D]):
     cells.
     """
 
-    _kernels: ClassVar[KernelPair] = (depthwise_forward, depthwise_backward)
+    _kernels: KernelPair = (depthwise_forward, depthwise_backward)
 
     def _fans(self) -> tuple[float, float]:
         fan_in, _ = super()._fans()

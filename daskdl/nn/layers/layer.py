@@ -162,7 +162,7 @@ class Layer(ABC, Generic[C]):
 
     def step_mask(self, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask that the steps of the last output obey: `mask` arrived."""
-        return mask
+        return self.feed_forward_mask(mask)
 
     def rectify(self) -> bool:
         """Rectify the output from now on, which only a rectifier reads.

@@ -71,7 +71,7 @@ class LocalResponseNormalizationLayer(Layer[LocalResponseNormalization]):
         return self._output
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient as DL4J does; see :meth:`Layer.backward`."""
+        """Compute the gradient; see :meth:`Layer.backward`."""
         return local_response_backward(
             grad_out,
             self._x,
@@ -82,6 +82,7 @@ class LocalResponseNormalizationLayer(Layer[LocalResponseNormalization]):
             self.conf.beta,
             self._workspace,
             grad_x=self._like("grad_x", grad_out),
+            by_middle_unit="lrn_gradient_by_middle_unit" in self.conf.quirks,
         )
 
     @property

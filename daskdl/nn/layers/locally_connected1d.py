@@ -12,7 +12,9 @@ from daskdl.nn.layers.locally_connecting import (
 class LocallyConnected1D(LocallyConnectingConf):
     """A convolution over time steps with weights for each window.
 
-    The series must all have the same, known number of time steps.
+    The series must all have the same, known number of time steps. Shorter ones have
+    masks: what these drop counts as 0, and windows that a series does not have come out
+    as 0.
 
     Parameters
     ----------
@@ -21,7 +23,7 @@ class LocallyConnected1D(LocallyConnectingConf):
     padding : int
         Steps of zeros on both sides; not used by mode ``same``.
     dilation : int
-        Has no effect but on the number of windows, as in DL4J.
+        Time steps from one cell of a window to the next.
     input_size : int, optional
         Inferred from the input, unless that leaves it open.
     convolution_mode : {"same", "truncate", "strict"}

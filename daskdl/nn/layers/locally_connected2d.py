@@ -12,8 +12,7 @@ from daskdl.nn.layers.locally_connecting import (
 class LocallyConnected2D(LocallyConnectingConf):
     """A two-dimensional convolution with weights for each window.
 
-    The images must all have the same, known size. As in DL4J the windows are counted
-    column by column and their results row by row.
+    The images must all have the same, known size.
 
     Parameters
     ----------
@@ -22,7 +21,7 @@ class LocallyConnected2D(LocallyConnectingConf):
     padding : (int, int) or int
         Zeros on both sides; not used by mode ``same``.
     dilation : (int, int) or int
-        Has no effect but on the number of windows, as in DL4J.
+        Pixels from one cell of a window to the next.
     input_size : (int, int) or int, optional
         Inferred from the input, unless that leaves it open.
     convolution_mode : {"same", "truncate", "strict"}

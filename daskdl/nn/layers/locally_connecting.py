@@ -3,9 +3,11 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.locally_connected import (
     locally_connected_backward,
     locally_connected_forward,
@@ -18,7 +20,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, KernelPair
+from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
 from daskdl.nn.layers.entering import Sized
 from daskdl.nn.layers.same_diff import sd_activation, sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import Counts
@@ -95,26 +97,29 @@ L = TypeVar("L", bound=LocallyConnectingConf)
 class LocallyConnectingLayer(ConvolvingLayer[L]):
     """``activation(each window @ its own W, plus b)``.
 
-    W is drawn as for a convolution.
-    As in DL4J the window lies on neighbouring cells, whatever `dilation` says: that
-    only makes the output smaller, or the padding larger.
+    W is drawn as for a convolution. Windows are counted row by row.
     """
 
-    _kernels: ClassVar[KernelPair] = (
-        locally_connected_forward,
-        locally_connected_backward,
-    )
+    def __init__(
+        self, conf: L, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        by_column = "locally_connected_windows_by_column" in conf.quirks
+        self._kernels = (
+            partial(locally_connected_forward, by_column=by_column),
+            partial(locally_connected_backward, by_column=by_column),
+        )
 
     def _activation_taken(self) -> AnyActivation:
         return sd_activation(super()._activation_taken(), self.conf.quirks)
 
     def _window_on(self, sizes: tuple[int, ...]) -> Window:
         window = super()._window_on(sizes)
+        if "locally_connected_ignores_dilation" not in self.conf.quirks:
+            return window
         return Window(*(replace(axis, dilation=1) for axis in window.axes))
 
     def _convolve(self, out: FloatArray) -> None:
-        # DL4J counts the windows column by column and their results row by row: a
-        # square output comes out with rows and columns swapped.
         super()._convolve(_places(out))
 
     def _convolve_back(

@@ -4,7 +4,9 @@ import math
 from typing import ClassVar, TypeVar
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
+from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.layers.bare_loss import BareLossConf, BareLossLayer
 
@@ -23,9 +25,14 @@ class PixelLossLayer(BareLossLayer[L]):
 
     A mask of the labels is of whole examples (batch,) or (batch, 1), of pixels (batch,
     *axes) or (batch, *axes, 1), or of single outputs like the labels. Without, one of
-    examples or pixels that arrives with the input counts, as in DL4J. What DL4J
-    computes with channels last, it cannot score example by example.
+    examples or pixels that arrives with the input counts.
     """
+
+    def __init__(
+        self, conf: L, input_type: InputType, name: str, workspace: Workspace
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self.masks_output = "pixel_losses_leave_masked_outputs" not in conf.quirks
 
     def _loss_mask(self, mask: FloatArray | None) -> FloatArray | None:
         mask = super()._loss_mask(mask)

@@ -16,6 +16,7 @@ from daskdl.kernels.pooling import (
     sum_pool_backward,
     sum_pool_forward,
 )
+from daskdl.kernels.window import Window
 from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
@@ -97,11 +98,13 @@ class PoolingLayer(Layer[P]):
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
         self._check_input(x)
-        self._x = x
-        window = self._window = window_of(self.conf, x.shape[1:-1])
+        return self._pool(x, window_of(self.conf, x.shape[1:-1]), self.conf.pooling)
+
+    def _pool(self, x: FloatArray, window: Window, pooling: Pooling) -> FloatArray:
+        """Return what the windows on `x` become, and keep what the gradient needs."""
+        self._x, self._window, self._pooling = x, window, pooling
         shape = (x.shape[0], *window.out, x.shape[-1])
         out = self._output = self._buffer("output", shape, x.dtype)
-        pooling = self.conf.pooling
         if pooling.kind == "max":
             index_dtype = "uint8" if window.n_cells <= 256 else "uint32"
             self._winner: Any = self._buffer("winner", shape, index_dtype)
@@ -121,7 +124,7 @@ class PoolingLayer(Layer[P]):
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Compute the gradient; see :meth:`Layer.backward`."""
         grad_x = self._buffer("grad_x", self._x.shape, grad_out.dtype)
-        window, pooling = self._window, self.conf.pooling
+        window, pooling = self._window, self._pooling
         if pooling.kind == "max":
             return max_pool_backward(
                 grad_out, self._winner, window, self._workspace, grad_x=grad_x

@@ -53,9 +53,8 @@ class PrimaryCapsules(TrainedLayerConf):
 
     Notes
     -----
-    As in DL4J the numbers of a capsule lie side by side in the flattened output of the
-    convolution (channel by channel, row by row): they are neighbours in a row of one
-    channel, not the channels of one place.
+    The numbers of a capsule are neighbouring channels of one place, and capsules are
+    counted place by place.
 
     References
     ----------
@@ -184,10 +183,7 @@ class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):
         squash_backward(
             grad_out.transpose(0, 2, 1), self._capsules, grad_x=grad_capsules
         )
-        grad = self._like("grad_preout", self._preout)
-        batch, *sizes, channels = grad.shape
-        images = grad_capsules.reshape(batch, channels, *sizes)
-        grad[...] = images.transpose(0, 2, 3, 1)
+        grad = self._joined(grad_capsules)
         if self._rectifier is not None:
             self._rectifier.backward(grad, self._preout, self._rectified, out=grad)
         return convolution_backward(
@@ -202,12 +198,29 @@ class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):
         )
 
     def _cut(self, images: FloatArray) -> FloatArray:
-        """Return images flattened in DL4J's order, as (batch, capsules, dimensions)."""
-        batch, height, width, channels = images.shape
-        channels_first: FloatArray = self._buffer(
-            "capsules", (batch, channels, height, width), images.dtype
-        )
-        channels_first[...] = images.transpose(0, 3, 1, 2)
+        """Return images as capsules of shape (batch, capsules, dimensions)."""
+        if self._cuts_along_rows:
+            batch, height, width, channels = images.shape
+            channels_first: FloatArray = self._buffer(
+                "capsules", (batch, channels, height, width), images.dtype
+            )
+            channels_first[...] = images.transpose(0, 3, 1, 2)
+            images = channels_first
         dimensions = self.conf.capsule_dimensions
-        n_capsules = height * width * channels // dimensions
-        return channels_first.reshape(batch, n_capsules, dimensions)
+        n_capsules = math.prod(images.shape[1:]) // dimensions
+        return images.reshape(len(images), n_capsules, dimensions)
+
+    def _joined(self, capsules: FloatArray) -> FloatArray:
+        """Return capsules as images; the inverse of :meth:`_cut`."""
+        if not self._cuts_along_rows:
+            return capsules.reshape(self._preout.shape)
+        images = self._like("grad_preout", self._preout)
+        batch, *sizes, channels = images.shape
+        channels_first = capsules.reshape(batch, channels, *sizes)
+        images[...] = channels_first.transpose(0, 2, 3, 1)
+        return images
+
+    @property
+    def _cuts_along_rows(self) -> bool:
+        """Whether the numbers of a capsule are neighbours in a row of one channel."""
+        return "primary_capsules_along_rows" in self.conf.quirks

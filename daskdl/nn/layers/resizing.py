@@ -155,11 +155,7 @@ Z = TypeVar("Z", bound=PaddingConf)
 
 
 class PaddingLayer(ResizingLayer[Z]):
-    """The input with zeros around.
-
-    A mask of series keeps what is put around: a series then pools to the same whether
-    masked steps follow it or not.
-    """
+    """The input with zeros around, which a mask of series keeps."""
 
     def _resize(
         self, x: FloatArray, out: FloatArray, *, is_mask: bool = False

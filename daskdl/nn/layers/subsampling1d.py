@@ -1,13 +1,19 @@
 """The pooling layer for time series."""
 
+import math
 from typing import Literal
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.window import Window
+from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import CountSingle, IndexSingle
-from daskdl.nn.layers.pooling import PoolingLayer, SubsamplingConf
+from daskdl.nn.layers.masked_series import MaskedSeries
+from daskdl.nn.layers.pooling import Pooling, PoolingLayer, SubsamplingConf
 from daskdl.nn.layers.window_masks import window_mask
+from daskdl.nn.layers.windows import window_of
 from daskdl.nn.masks import check_step_mask
 
 
@@ -25,9 +31,8 @@ class Subsampling1D(SubsamplingConf):
 
     Notes
     -----
-    A mask only passes by, reduced to the windows: what is in masked steps counts like
-    the rest, as in DL4J. Inside a wrapper that asks for it, windows without a kept
-    step come out as 0 and send no gradient.
+    What a mask drops counts like padding, and windows that a series does not have come
+    out as 0.
 
     References
     ----------
@@ -42,9 +47,26 @@ class Subsampling1D(SubsamplingConf):
 
 
 class Subsampling1DLayer(PoolingLayer[Subsampling1D]):
-    """Maximum, sum, average or p-norm of each window of time steps."""
+    """Maximum, sum, average or p-norm of each window of time steps.
 
-    _uses_mask = False
+    Where masks are ignored, they are reduced to the windows and pass by. Inside a
+    wrapper that asks for it, windows without a kept step come out as 0 even there.
+    """
+
+    def __init__(
+        self,
+        conf: Subsampling1D,
+        input_type: InputType,
+        name: str,
+        workspace: Workspace,
+    ) -> None:
+        super().__init__(conf, input_type, name, workspace)
+        self._uses_mask = False
+        self._kept: FloatArray | None = None
+        self._counts: FloatArray | None = None
+        self._series: MaskedSeries | None = None
+        if "subsampling1d_ignores_masks" not in conf.quirks:
+            self._series = MaskedSeries(conf, name, workspace)
 
     def use_mask(self) -> None:
         """Drop the windows that the mask drops from now on."""
@@ -59,24 +81,53 @@ class Subsampling1DLayer(PoolingLayer[Subsampling1D]):
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`."""
-        output = super().forward(x, training=training, mask=mask, rng=rng)
-        self._mask = None
-        if mask is not None and self._uses_mask:
-            check_step_mask(mask, x, self.who)
-            self._mask = window_mask(mask, self.conf, self.name, self._workspace)
-            output *= self._mask[:, :, None]
+        self._kept = self._counts = None
+        if mask is None or not (self._series or self._uses_mask):
+            return super().forward(x, training=training, mask=mask, rng=rng)
+        self._check_input(x)
+        check_step_mask(mask, x, self.who)
+        kept = self._kept = self._of_windows(mask)
+        window = window_of(self.conf, x.shape[1:-1])
+        output: FloatArray
+        if self._series is None:
+            output = self._pool(x, window, self.conf.pooling)
+        else:
+            output = self._pool_kept(self._series, x, mask, window)
+        array_namespace(x).copyto(output, 0, where=kept[:, :, None] == 0)
         return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
         """Compute the gradient; see :meth:`Layer.backward`."""
-        if self._mask is None:
+        if self._kept is None:
             return super().backward(grad_out)
+        xp = array_namespace(grad_out)
         masked = self._like("masked", grad_out)
-        array_namespace(grad_out).multiply(grad_out, self._mask[:, :, None], out=masked)
-        return super().backward(masked)
+        xp.multiply(grad_out, self._kept[:, :, None], out=masked)
+        if self._counts is not None:
+            masked /= self._counts
+        grad_series = super().backward(masked)
+        return self._series.leave(grad_series) if self._series else grad_series
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask of the windows: 1 where a step of the window is kept."""
-        if mask is None:
-            return None
-        return window_mask(mask, self.conf, self.name, self._workspace)
+        """Return the mask of the windows."""
+        return None if mask is None else self._of_windows(mask)
+
+    def _of_windows(self, mask: FloatArray) -> FloatArray:
+        if self._series is None:
+            return window_mask(mask, self.conf, self.name, self._workspace)
+        return self._series.window_mask(mask, window_of(self.conf, mask.shape[1:]))
+
+    def _pool_kept(
+        self, series: MaskedSeries, x: FloatArray, mask: FloatArray, window: Window
+    ) -> FloatArray:
+        """Return what windows become of steps that the mask keeps."""
+        pooling = self.conf.pooling
+        lowest = -math.inf if pooling.kind == "max" else 0.0
+        placed, under = series.enter(x, mask, window, fill=lowest)
+        if pooling.kind != "avg" or pooling.include_padding:
+            return self._pool(placed, under, pooling)
+        # An average is of the steps that are kept, whose number differs by series.
+        self._counts = series.counts(mask, window)
+        output = self._pool(placed, under, Pooling("sum"))
+        output /= self._counts
+        return output

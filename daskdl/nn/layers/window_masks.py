@@ -35,7 +35,7 @@ def window_mask(
     DL4J's `ConvolutionUtils.cnn1dMaskReduction` and `cnn2dMaskReduction`.
     """
     if conf.convolution_mode in ("same", "causal") and set(conf.stride) == {1}:
-        # DL4J does not widen what is kept where nothing changes its size.
+        # Each window belongs to a cell: what is kept is not widened.
         return mask
     n_axes = len(conf.kernel_size)
     cells = mask if mask.ndim > n_axes + 1 else mask[..., None]
@@ -64,5 +64,5 @@ def _axis(size: int, axis: int, conf: Windowed) -> WindowAxis:
     )
     if conf.convolution_mode != "causal":
         return windows
-    # DL4J pads no causal mask: its windows begin where those of the series end.
+    # No causal mask is padded: its windows begin where those of the series end.
     return replace(windows, before=0)

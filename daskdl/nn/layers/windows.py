@@ -1,7 +1,8 @@
 """Sliding windows of layers: what fits, what comes out, where cells lie."""
 
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol, TypeVar
 
+from numpy.typing import NDArray
 from pydantic import Field
 
 from daskdl.kernels.window import Window, window_axis
@@ -11,6 +12,8 @@ from daskdl.nn.conf.values import Count, Index
 
 Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
 Indices = Annotated[tuple[Index, ...], Field(min_length=1)]
+
+N = TypeVar("N", int, NDArray[Any])
 
 
 class Windowed(Protocol):
@@ -38,25 +41,27 @@ class Windowed(Protocol):
 
 
 def output_length(
-    length: int,
+    length: N,
     kernel: int,
     stride: int,
     padding: int,
     dilation: int,
     mode: SeriesConvolutionModeLiteral,
-) -> int:
+) -> N:
     """Return how many windows fit along one axis; not positive if none does.
 
     Parameters
     ----------
-    length, kernel, stride, padding, dilation : int
-        Of one axis; `padding` is on both sides.
+    length : int, or ndarray of int
+        Of one axis, or of each of several.
+    kernel, stride, padding, dilation : int
+        `padding` is on both sides.
     mode : {"truncate", "same", "strict", "causal"}
         ``same`` and ``causal`` need no padding and give ``ceil(length / stride)``.
     """
     if mode in ("same", "causal"):
         return -(-length // stride)
-    return (length - reach(kernel, dilation) + 2 * padding) // stride + 1
+    return (length + (2 * padding - reach(kernel, dilation))) // stride + 1
 
 
 def reach(kernel: int, dilation: int) -> int:

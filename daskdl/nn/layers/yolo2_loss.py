@@ -27,6 +27,9 @@ class BoxLoss:
         Of the softmax of classes.
     lambda_coord, lambda_no_obj : float
         Weights of `place`, and of the confidence of boxes without an object.
+    squares_lambda_no_obj : bool
+        Whether scores of examples weigh these with the square of `lambda_no_obj`, where
+        the score of a minibatch weighs with `lambda_no_obj` itself.
 
     Notes
     -----
@@ -45,6 +48,7 @@ class BoxLoss:
     classes: LossFunction
     lambda_coord: float
     lambda_no_obj: float
+    squares_lambda_no_obj: bool = False
 
     def score_examples(
         self, labels: FloatArray, x: FloatArray, boxes: FloatArray
@@ -58,8 +62,8 @@ class BoxLoss:
         responsible = self.lambda_coord * (place + size) + confidence + classes
         xp = array_namespace(boxes)
         idle = _idle_confidence(target, boxes).reshape(len(labels), -1)
-        # DL4J weighs twice where it scores example by example, and once elsewhere.
-        scores: FloatArray = self.lambda_no_obj**2 * xp.sum(idle * idle, axis=1)
+        weight = self.lambda_no_obj ** (2 if self.squares_lambda_no_obj else 1)
+        scores: FloatArray = weight * xp.sum(idle * idle, axis=1)
         xp.add.at(scores, target.numbers // idle.shape[1], responsible)
         return scores
 

@@ -115,6 +115,7 @@ class Yolo2OutputLayer(OutputLayer[Yolo2Output]):
             loss_function(conf.loss_class_predictions, conf.quirks),
             conf.lambda_coord,
             conf.lambda_no_obj,
+            squares_lambda_no_obj="yolo2_squares_lambda_no_obj" in conf.quirks,
         )
 
     def forward(
@@ -142,11 +143,7 @@ class Yolo2OutputLayer(OutputLayer[Yolo2Output]):
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the loss of each example; see :class:`OutputLayer`.
-
-        Boxes without an object weigh the square of `lambda_no_obj`, as in DL4J, and not
-        `lambda_no_obj` as for :meth:`score`.
-        """
+        """Compute the loss of each example; see :class:`OutputLayer`."""
         self._check(labels, mask)
         return self._loss.score_examples(labels, self._x, self._output)
 

@@ -12,6 +12,7 @@ from daskdl.formats.onnx.network import network_graph
 from daskdl.formats.onnx.table import WRITERS
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.conf.names import ActivationLiteral
+from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.dialects import DL4J
 from tests.unit.formats import onnx_cases as cases
 from tests.unit.formats import onnx_graphs as graphs
@@ -75,6 +76,12 @@ def test_layers_give_what_they_give_here(name, rng):
     network = shaken(cases.layer_network(name), rng)
     numbers = "embedding" in name
     assert deviation(network, rng, numbers=numbers) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", [name for name in cases.LAYERS if "softmax" in name])
+def test_softmax_is_along_the_last_axis_in_dl4j(name, rng):
+    conf = cases.layer_network(name).conf.replaced(dialect=DL4J)
+    assert deviation(shaken(MultiLayerNetwork(conf), rng), rng) < TOLERANCE
 
 
 @pytest.mark.parametrize("name", graphs.VERTICES)

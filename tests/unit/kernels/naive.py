@@ -48,11 +48,13 @@ def convolve_depthwise(x, weight, bias, window):
     return out.reshape(*out.shape[:-2], -1) + bias
 
 
-def connect_locally(x, weight, bias, window):
-    """Count windows with the first axis running fastest."""
+def connect_locally(x, weight, bias, window, *, by_column=False):
+    """Count windows row by row, or with the first axis running fastest."""
     out = np.zeros((len(x), len(weight), weight.shape[-1]))
     for place, cell, position in meetings(window):
-        number = np.ravel_multi_index(place, window.out, order="F")
+        number = np.ravel_multi_index(
+            place, window.out, order="F" if by_column else "C"
+        )
         under = x[(slice(None), *position)]
         out[:, number] += under @ weight[(number, slice(None), *cell)]
     return out + bias

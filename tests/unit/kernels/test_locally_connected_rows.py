@@ -12,6 +12,7 @@ from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 every_window = pytest.mark.parametrize("name", [*WINDOWS, *OTHER_AXES])
 dtypes = pytest.mark.parametrize(("dtype", "rtol"), [("f4", 1e-6), ("f8", 1e-14)])
+orders = pytest.mark.parametrize("by_column", [False, True])
 batches = pytest.mark.parametrize("batch", [0, 1, 3])
 
 
@@ -35,27 +36,35 @@ def drawn(rng, window, batch, dtype):
     return x
 
 
+@orders
 @batches
 @dtypes
 @every_window
-def test_rows_are_those_of_the_twin(rng, workspace, as_twin, name, dtype, rtol, batch):
+def test_rows_are_those_of_the_twin(
+    rng, workspace, as_twin, name, dtype, rtol, batch, by_column
+):
     window = make_window(name)
     x = drawn(rng, window, batch, dtype)
-    expected = as_twin(gathered, x, window, workspace).copy()
-    np.testing.assert_array_equal(gathered(x, window, workspace), expected)
+    expected = as_twin(gathered, x, window, workspace, by_column).copy()
+    found = gathered(x, window, workspace, by_column)
+    np.testing.assert_array_equal(found, expected)
 
 
+@orders
 @batches
 @dtypes
 @every_window
-def test_sums_are_those_of_the_twin(rng, workspace, as_twin, name, dtype, rtol, batch):
+def test_sums_are_those_of_the_twin(
+    rng, workspace, as_twin, name, dtype, rtol, batch, by_column
+):
     window = make_window(name)
     x = drawn(rng, window, batch, dtype)
     n_windows = math.prod(window.out)
     rows = rng.standard_normal((n_windows, batch, 5 * window.n_cells)).astype(dtype)
     rows.reshape(-1)[:1] = np.nan
-    expected = as_twin(add_rows, rows, window, workspace, out=np.full_like(x, 7))
-    found = add_rows(rows, window, workspace, out=np.full_like(x, 7))
+    given = (rows, window, workspace, by_column)
+    expected = as_twin(add_rows, *given, out=np.full_like(x, 7))
+    found = add_rows(*given, out=np.full_like(x, 7))
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=10 * rtol)
 
 
@@ -64,7 +73,7 @@ def test_nothing_of_size_is_allocated(rng, workspace):
     x = rng.standard_normal((20, 40, 16))
 
     def step():
-        rows = gathered(x, window, workspace)
-        add_rows(rows, window, workspace, out=x)
+        rows = gathered(x, window, workspace, False)
+        add_rows(rows, window, workspace, False, out=x)
 
     assert peak_bytes(step) < x.nbytes / 16

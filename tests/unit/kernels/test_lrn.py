@@ -24,39 +24,39 @@ def test_channels_are_damped_by_those_near(rng, workspace, half_width):
         np.testing.assert_allclose(out[..., channel], expected, rtol=1e-13)
 
 
-def gradient(x, workspace, target, **options):
-    unit, out = damped(x, workspace, **options)
+def gradient(x, workspace, target, *, half_width, by_middle_unit=False):
+    unit, out = damped(x, workspace, half_width=half_width)
     grad_x = local_response_backward(
         target,
         x,
         out,
         unit,
-        options["half_width"],
-        options.get("alpha", 0.4),
+        half_width,
+        0.4,
         0.6,
         workspace,
         grad_x=np.full(x.shape, np.nan),
+        by_middle_unit=by_middle_unit,
     )
     return out, grad_x
 
 
-@pytest.mark.parametrize(
-    "options", [{"half_width": 0}, {"half_width": 2, "alpha": 1e-5}]
-)
-def test_gradient_is_the_derivative_where_units_are_alike(rng, workspace, options):
+@pytest.mark.parametrize("half_width", [0, 1, 2, 9])
+def test_gradient_is_the_derivative(rng, workspace, half_width):
     target = rng.standard_normal(SHAPE)
 
     def loss_and_grad(vector):
-        out, grad_x = gradient(vector.reshape(SHAPE), workspace, target, **options)
+        x = vector.reshape(SHAPE)
+        out, grad_x = gradient(x, workspace, target, half_width=half_width)
         return float((out * target).sum()), grad_x.ravel()
 
     check_gradient(loss_and_grad, rng.standard_normal(SHAPE).ravel())
 
 
-def test_gradient_divides_by_the_unit_in_the_middle_as_dl4j_does(rng, workspace):
-    """The derivative divides each near channel by its own unit."""
+def test_gradient_by_the_middle_unit_is_no_derivative(rng, workspace):
+    """It divides all of the sum by the unit of the channel itself."""
     x, target = rng.standard_normal(SHAPE), rng.standard_normal(SHAPE)
-    _, grad_x = gradient(x, workspace, target, half_width=1)
+    _, grad_x = gradient(x, workspace, target, half_width=1, by_middle_unit=True)
     unit, out = damped(x, workspace)
     products = target * out
     near = products[..., 1] + products[..., 2] + products[..., 3]

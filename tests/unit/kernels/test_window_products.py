@@ -1,6 +1,7 @@
 """Everything that multiplies windows by weights, over one table of windows."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -103,9 +104,10 @@ class Depthwise:
 
 
 class LocallyConnected:
-    forward = staticmethod(locally_connected_forward)
-    backward = staticmethod(locally_connected_backward)
-    naive = staticmethod(connect_locally)
+    def __init__(self, *, by_column):
+        self.forward = partial(locally_connected_forward, by_column=by_column)
+        self.backward = partial(locally_connected_backward, by_column=by_column)
+        self.naive = partial(connect_locally, by_column=by_column)
 
     def shapes(self, window, batch):
         n_windows = math.prod(window.out)
@@ -122,7 +124,8 @@ KERNELS = {
     "deconvolution": Deconvolution(),
     "depthwise": Depthwise(2),
     "depthwise, multiplier 1": Depthwise(1),
-    "locally connected": LocallyConnected(),
+    "locally connected": LocallyConnected(by_column=False),
+    "locally connected, by column": LocallyConnected(by_column=True),
 }
 every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 every_window = pytest.mark.parametrize("name", EVERY_WINDOW)

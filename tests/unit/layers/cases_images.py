@@ -85,8 +85,6 @@ IMAGE_CASES = {
     "space to batch, padding": images(
         conf.SpaceToBatch(blocks=(2, 3), padding=((1, 1), (1, 0))), n_parts=6
     ),
-    # With an alpha that makes the gradient, DL4J's, differ from the derivative by less
-    # than what the test sees.
     "local response normalization": Case(
         conf.LocalResponseNormalization(), IMAGES.replaced(channels=7)
     ),

@@ -7,6 +7,7 @@ import daskdl as dl
 from daskdl.errors import OptionError
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
+from tests.dialects import in_dl4j
 from tests.unit.layers.drawn import built, run
 
 IMAGES = Convolutional(height=6, width=5, channels=2)
@@ -22,15 +23,24 @@ class TestCapsules:
         )
         assert conf.output_type(IMAGES) == Recurrent(size=36, time_steps=4)
 
-    def test_the_numbers_of_a_capsule_are_neighbours_in_a_row(self, rng):
-        conf = dl.PrimaryCapsules(
-            capsule_dimensions=2, channels=1, kernel_size=1, stride=1, has_bias=False
-        )
+    def lengths(self, conf):
+        """Return the lengths of capsules of two channels: (3, 4, 0, 1), and zeros."""
         layer = built(conf, Convolutional(height=1, width=4, channels=1))
         layer.params["weight"][...] = [1, 0]
         capsules = run(layer, np.array([3, 4, 0, 1.0]).reshape(1, 1, 4, 1))
-        lengths = np.sqrt((capsules[0] ** 2).sum(axis=0))
-        np.testing.assert_allclose(lengths, [25 / 26, 1 / 2, 0, 0], rtol=1e-5)
+        return np.sqrt((capsules[0] ** 2).sum(axis=0))
+
+    PAIRS = dl.PrimaryCapsules(
+        capsule_dimensions=2, channels=1, kernel_size=1, stride=1, has_bias=False
+    )
+
+    def test_the_numbers_of_a_capsule_are_channels_of_one_place(self):
+        found = self.lengths(self.PAIRS)
+        np.testing.assert_allclose(found, [9 / 10, 16 / 17, 0, 1 / 2], rtol=1e-5)
+
+    def test_the_numbers_of_a_capsule_are_neighbours_in_a_row_in_dl4j(self):
+        found = self.lengths(in_dl4j(self.PAIRS))
+        np.testing.assert_allclose(found, [25 / 26, 1 / 2, 0, 0], rtol=1e-5)
 
     def test_the_number_of_capsules_can_stand_for_the_size_of_the_images(self):
         conf = dl.PrimaryCapsules(capsule_dimensions=4, capsules=36)

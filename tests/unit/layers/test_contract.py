@@ -60,21 +60,7 @@ def one_iteration(alone, x):
     return output, grad_x, alone.gradients.copy()
 
 
-# Where DL4J's gradient, which ours is, is not the derivative of what comes out.
-NO_DERIVATIVE = {
-    "local response normalization, strong": "the neighbours' part of the gradient is "
-    "divided by the sum around the channel itself",
-}
-
-
-def with_reasons(name):
-    reason = NO_DERIVATIVE.get(name)
-    return pytest.param(
-        name, marks=[] if reason is None else pytest.mark.xfail(reason=reason)
-    )
-
-
-@pytest.mark.parametrize("name", [with_reasons(name) for name in CASES])
+@every_layer
 def test_gradients_are_central_differences(rng, name):
     alone = Alone(name)
     x = alone.x(rng)

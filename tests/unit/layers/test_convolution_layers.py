@@ -7,6 +7,7 @@ import daskdl as dl
 from daskdl.errors import OptionError
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
+from tests.dialects import in_dl4j
 from tests.unit.layers.drawn import built, run
 
 IMAGES = Convolutional(height=6, width=5, channels=2)
@@ -38,17 +39,19 @@ class TestConvolution2D:
         mask = np.ones((4, 1))
         assert layer.feed_forward_mask(mask) is mask
 
-    def test_a_softmax_is_along_the_width_where_channels_come_first(self, rng):
-        """As in DL4J, whose softmax is along the last axis of its arrays."""
+    @pytest.mark.parametrize("data_format", ["NCHW", "NHWC"])
+    def test_a_softmax_is_over_the_channels(self, rng, data_format):
         conf = dl.Convolution2D(n_out=3, kernel_size=2, activation="softmax")
-        output = run(built(conf, IMAGES), rng.standard_normal((2, 6, 5, 2)))
-        np.testing.assert_allclose(output.sum(axis=2), 1)
-
-    def test_a_softmax_is_along_the_channels_where_they_come_last(self, rng):
-        conf = dl.Convolution2D(n_out=3, kernel_size=2, activation="softmax")
-        images = IMAGES.replaced(data_format="NHWC")
+        images = IMAGES.replaced(data_format=data_format)
         output = run(built(conf, images), rng.standard_normal((2, 6, 5, 2)))
         np.testing.assert_allclose(output.sum(axis=3), 1)
+
+    @pytest.mark.parametrize(("data_format", "axis"), [("NCHW", 2), ("NHWC", 3)])
+    def test_a_softmax_is_along_the_last_axis_in_dl4j(self, rng, data_format, axis):
+        conf = dl.Convolution2D(n_out=3, kernel_size=2, activation="softmax")
+        images = IMAGES.replaced(data_format=data_format)
+        output = run(built(in_dl4j(conf), images), rng.standard_normal((2, 6, 5, 2)))
+        np.testing.assert_allclose(output.sum(axis=axis), 1)
 
     def test_images_may_have_another_size_each_time(self, rng):
         layer = built(dl.Convolution2D(n_out=1, kernel_size=3), ANY_IMAGES)
@@ -86,15 +89,22 @@ class TestConvolution1D:
         with pytest.raises(OptionError, match="Convolution1D needs time series"):
             dl.Convolution1D(n_out=2, kernel_size=3).output_type(IMAGES)
 
-    def test_a_mask_changes_nothing_by_itself(self, rng):
-        """As in DL4J: the layer passes its mask on, and never looks at it."""
+    def test_dropped_steps_count_as_zeros(self, rng):
         layer = built(dl.Convolution1D(n_out=2, kernel_size=3), SERIES)
+        x, mask = rng.standard_normal((1, 6, 3)), np.array([[1, 0, 1, 1, 0, 1.0]])
+        expected = run(layer, x * mask[:, :, None]).copy()
+        np.testing.assert_array_equal(run(layer, x, mask), expected)
+
+    def test_a_mask_changes_nothing_by_itself_in_dl4j(self, rng):
+        layer = built(in_dl4j(dl.Convolution1D(n_out=2, kernel_size=3)), SERIES)
         x, mask = rng.standard_normal((2, 6, 3)), np.zeros((2, 6))
         plain = run(layer, x).copy()
         np.testing.assert_array_equal(run(layer, x, mask), plain)
 
-    def test_in_a_wrapper_windows_without_a_kept_step_are_zero(self, rng):
-        layer = built(dl.Convolution1D(n_out=2, kernel_size=2, stride=2), SERIES)
+    PAIRS = dl.Convolution1D(n_out=2, kernel_size=2, stride=2)
+
+    def test_in_a_wrapper_windows_without_a_kept_step_are_zero_in_dl4j(self, rng):
+        layer = built(in_dl4j(self.PAIRS), SERIES)
         x = rng.standard_normal((1, 6, 3))
         plain = run(layer, x).copy()
         layer.use_mask()
@@ -102,8 +112,8 @@ class TestConvolution1D:
         expected = plain * np.array([1, 0, 1.0])[:, None]
         np.testing.assert_array_equal(run(layer, x, mask), expected)
 
-    def test_the_gradient_does_not_know_of_the_mask(self, rng):
-        layer = built(dl.Convolution1D(n_out=2, kernel_size=2, stride=2), SERIES)
+    def test_the_gradient_does_not_know_of_the_mask_in_dl4j(self, rng):
+        layer = built(in_dl4j(self.PAIRS), SERIES)
         x, grad_out = rng.standard_normal((1, 6, 3)), np.ones((1, 3, 2))
         run(layer, x)
         plain = layer.backward(grad_out).copy()
@@ -112,20 +122,24 @@ class TestConvolution1D:
         np.testing.assert_array_equal(layer.backward(grad_out), plain)
 
     @pytest.mark.parametrize(
-        ("options", "expected"),
+        ("options", "exact", "dl4j"),
         [
-            ({"stride": 2}, [1, 1]),
-            ({"stride": 2, "convolution_mode": "same"}, [1, 1, 0]),
+            ({"stride": 2}, [1, 0], [1, 1]),
+            ({"stride": 2, "convolution_mode": "same"}, [0, 1, 0], [1, 1, 0]),
             # DL4J's windows of causal masks begin where those of the series end.
-            ({"stride": 2, "convolution_mode": "causal"}, [1, 1, 0]),
-            ({"convolution_mode": "causal"}, [0, 0, 1, 0, 0, 0]),
-            ({"convolution_mode": "same"}, [0, 0, 1, 0, 0, 0]),
+            ({"stride": 2, "convolution_mode": "causal"}, [0, 1, 0], [1, 1, 0]),
+            ({"convolution_mode": "causal"}, [0, 0, 1, 0, 0, 0], [0, 0, 1, 0, 0, 0]),
+            ({"convolution_mode": "same"}, [0, 0, 1, 0, 0, 0], [0, 0, 1, 0, 0, 0]),
         ],
     )
-    def test_the_mask_of_the_windows_goes_on(self, options, expected):
-        layer = built(dl.Convolution1D(n_out=2, kernel_size=3, **options), SERIES)
+    def test_the_mask_of_the_windows_goes_on(self, options, exact, dl4j):
+        conf = dl.Convolution1D(n_out=2, kernel_size=3, **options)
         mask = np.array([[0, 0, 1, 0, 0, 0.0]])
-        np.testing.assert_array_equal(layer.feed_forward_mask(mask), [expected])
+        found = [
+            built(of, SERIES).feed_forward_mask(mask) for of in (conf, in_dl4j(conf))
+        ]
+        np.testing.assert_array_equal(found[0], [exact])
+        np.testing.assert_array_equal(found[1], [dl4j])
 
 
 class TestDeconvolution:
@@ -215,25 +229,39 @@ class TestDepthwiseConvolution2D:
         np.testing.assert_allclose(run(separable, x), expected, atol=1e-13)
 
 
+SAME = {"n_out": 3, "kernel_size": 2, "convolution_mode": "same"}
+
+
 class TestLocallyConnected:
-    def test_rows_and_columns_of_a_square_output_are_swapped(self, rng):
-        """As in DL4J, which counts windows by columns and their results by rows."""
+    @pytest.mark.parametrize("options", [{}, {"dilation": (2, 1)}, {"stride": (2, 3)}])
+    def test_with_the_same_weights_everywhere_it_is_a_convolution(self, rng, options):
+        options = {**SAME, **options}
+        layer = built(dl.LocallyConnected2D(activation="identity", **options), IMAGES)
+        convolution = built(dl.Convolution2D(**options), IMAGES)
+        layer.params["W"][...] = convolution.params["W"].transpose(2, 0, 1, 3)
+        x = rng.standard_normal((2, 6, 5, 2))
+        np.testing.assert_allclose(run(layer, x), run(convolution, x), atol=1e-13)
+
+    def test_windows_are_counted_row_by_row(self, rng):
+        layer = built(dl.LocallyConnected2D(**SAME), IMAGES)
+        layer.params["W"][:5] = 0
+        output = run(layer, rng.standard_normal((1, 6, 5, 2)))
+        np.testing.assert_array_equal(output.any(axis=(0, 2, 3)), [False] + [True] * 5)
+
+    def test_rows_and_columns_of_a_square_output_are_swapped_in_dl4j(self, rng):
+        """It counts windows by columns and their results by rows."""
         square = IMAGES.replaced(height=5)
-        layer = built(
-            dl.LocallyConnected2D(n_out=3, kernel_size=2, activation="identity"), square
-        )
-        convolution = built(
-            dl.Convolution2D(n_out=3, kernel_size=2, convolution_mode="same"), square
-        )
-        weight = convolution.params["W"].transpose(2, 0, 1, 3)
-        layer.params["W"][...] = weight
+        conf = dl.LocallyConnected2D(activation="identity", **SAME)
+        layer = built(in_dl4j(conf), square)
+        convolution = built(dl.Convolution2D(**SAME), square)
+        layer.params["W"][...] = convolution.params["W"].transpose(2, 0, 1, 3)
         x = rng.standard_normal((2, 5, 5, 2))
         expected = run(convolution, x).transpose(0, 2, 1, 3)
         np.testing.assert_allclose(run(layer, x), expected, atol=1e-13)
 
-    def test_a_dilation_makes_the_output_smaller_and_nothing_else(self, rng):
+    def test_a_dilation_makes_the_output_smaller_and_nothing_else_in_dl4j(self, rng):
         options = {"n_out": 2, "kernel_size": 2, "convolution_mode": "truncate"}
-        dilated = built(dl.LocallyConnected1D(dilation=3, **options), SERIES)
+        dilated = built(in_dl4j(dl.LocallyConnected1D(dilation=3, **options)), SERIES)
         plain = built(dl.LocallyConnected1D(**options), SERIES)
         dilated.params["W"][...] = plain.params["W"][:3]
         x = rng.standard_normal((2, 6, 3))

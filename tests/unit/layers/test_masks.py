@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from daskdl.errors import ShapeError
-from daskdl.nn.masks import check_step_mask, column_mask, either_mask, last_steps
+from daskdl.nn.masks import (
+    check_step_mask,
+    column_mask,
+    either_mask,
+    last_steps,
+    lengths_of,
+)
 
 MASK = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0.0]])
 
@@ -29,6 +35,10 @@ def test_one_mask_stays_as_it_is():
 
 def test_last_steps_are_those_the_mask_keeps():
     np.testing.assert_array_equal(last_steps(MASK), [1, 2, 3, 3])
+
+
+def test_lengths_are_those_up_to_the_last_step_that_is_kept():
+    np.testing.assert_array_equal(lengths_of(MASK), [2, 3, 4, 0])
 
 
 def test_columns_have_an_entry_for_each_row():

@@ -13,6 +13,7 @@ from daskdl.nn.conf.input_type import (
     Recurrent,
 )
 from daskdl.nn.layers.table import build_layer
+from tests.dialects import in_dl4j
 
 IMAGES = Convolutional(height=6, width=5, channels=2)
 ANY_IMAGES = Convolutional(channels=2)
@@ -92,43 +93,55 @@ class TestSubsampling1D:
         found = dl.Subsampling1D(stride=2).output_type(Recurrent(size=3, time_steps=7))
         assert found == Recurrent(size=3, time_steps=3)
 
-    def test_a_mask_only_passes_by(self, rng):
-        layer = built(dl.Subsampling1D(stride=2), SERIES)
+    PAIRS = dl.Subsampling1D(stride=2)
+
+    def test_a_mask_only_passes_by_in_dl4j(self, rng):
+        layer = built(in_dl4j(self.PAIRS), SERIES)
         x = rng.standard_normal((1, 6, 3))
         plain = run(layer, x).copy()
         plain_grad = layer.backward(np.ones((1, 3, 3))).copy()
         np.testing.assert_array_equal(run(layer, x, np.zeros((1, 6))), plain)
         np.testing.assert_array_equal(layer.backward(np.ones((1, 3, 3))), plain_grad)
 
-    def test_masked_windows_are_zero_where_a_wrapper_asks(self, rng):
-        layer = built(dl.Subsampling1D(stride=2), SERIES)
+    def test_masked_windows_are_zero_where_a_wrapper_asks_in_dl4j(self, rng):
+        layer = built(in_dl4j(self.PAIRS), SERIES)
         layer.use_mask()
         x = rng.standard_normal((1, 6, 3))
         mask = np.array([[1.0, 1, 1, 0, 0, 0]])
         expected = [x[0, :2].max(axis=0), x[0, 2:4].max(axis=0), np.zeros(3)]
         np.testing.assert_array_equal(run(layer, x, mask)[0], expected)
 
-    def test_the_mask_goes_on_with_the_windows(self):
-        layer = built(dl.Subsampling1D(stride=2), SERIES)
+    def test_the_mask_goes_on_with_the_windows_in_dl4j(self):
+        """Also with one that only begins in the series."""
         mask = np.array([[1.0, 1, 1, 0, 0, 0]])
-        np.testing.assert_array_equal(layer.feed_forward_mask(mask), [[1, 1, 0]])
+        exact = built(self.PAIRS, SERIES).feed_forward_mask(mask)
+        dl4j = built(in_dl4j(self.PAIRS), SERIES).feed_forward_mask(mask)
+        np.testing.assert_array_equal(exact, [[1, 0, 0]])
+        np.testing.assert_array_equal(dl4j, [[1, 1, 0]])
 
-    def test_a_window_in_the_padding_keeps_nothing(self):
-        layer = built(dl.Subsampling1D(stride=2, padding=2), SERIES)
-        np.testing.assert_array_equal(
-            layer.feed_forward_mask(np.ones((1, 4))), [[0, 1, 1, 0]]
-        )
+    def test_a_window_in_the_padding_keeps_nothing_in_dl4j(self):
+        conf, mask = dl.Subsampling1D(stride=2, padding=2), np.ones((1, 4))
+        exact = built(conf, SERIES).feed_forward_mask(mask)
+        dl4j = built(in_dl4j(conf), SERIES).feed_forward_mask(mask)
+        np.testing.assert_array_equal(exact, [[1, 1, 1, 1]])
+        np.testing.assert_array_equal(dl4j, [[0, 1, 1, 0]])
+
+    @pytest.mark.parametrize(("kind", "expected"), [("max", -3.0), ("avg", -4.0)])
+    def test_dropped_steps_are_not_in_the_window(self, kind, expected):
+        conf = dl.Subsampling1D(kernel_size=3, pooling_type=kind)
+        x, mask = np.array([-3.0, 9, -5]), np.array([[1.0, 0, 1]])
+        output = run(built(conf, Recurrent(size=1)), x.reshape(1, 3, 1), mask)
+        np.testing.assert_array_equal(output, [[[expected]]])
 
     def test_those_windows_have_no_gradient(self, rng):
-        layer = built(dl.Subsampling1D(stride=2), SERIES)
+        layer = built(in_dl4j(self.PAIRS), SERIES)
         layer.use_mask()
         run(layer, rng.standard_normal((1, 6, 3)), np.array([[1.0, 1, 1, 0, 0, 0]]))
         grad_x = layer.backward(np.ones((1, 3, 3)))
         np.testing.assert_array_equal(grad_x[0, 4:], 0)
 
     def test_a_mask_of_another_length_is_refused(self, rng):
-        layer = built(dl.Subsampling1D(stride=2), SERIES)
-        layer.use_mask()
+        layer = built(self.PAIRS, SERIES)
         with pytest.raises(ShapeError, match=r"mask must have shape \(1, 6\), got"):
             run(layer, rng.standard_normal((1, 6, 3)), np.ones((1, 5)))
 

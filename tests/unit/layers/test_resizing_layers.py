@@ -8,6 +8,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
 from daskdl.nn.layers.table import build_layer
+from tests.dialects import in_dl4j
 
 IMAGES = Convolutional(height=6, width=5, channels=2)
 SERIES = Recurrent(size=3)
@@ -88,7 +89,7 @@ class TestSizes:
 
 
 class TestMasks:
-    """DL4J hands masks on as they are, whose length then fits nothing behind."""
+    """DL4J itself hands masks on as they are: their length fits nothing behind."""
 
     MASK = np.array([[1.0, 1, 0], [1, 0, 0]])
 
@@ -97,8 +98,14 @@ class TestMasks:
         [
             (dl.Upsampling1D(), [[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0]]),
             (dl.Cropping1D(cropping=(1, 0)), [[1, 0], [0, 0]]),
+            (dl.Cropping1D(cropping=(0, 1)), [[1, 0], [0, 0]]),
             (
                 dl.ZeroPadding1D(padding=(1, 2)),
+                [[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 0, 0]],
+            ),
+            (in_dl4j(dl.Cropping1D(cropping=(0, 1))), [[1, 1], [1, 0]]),
+            (
+                in_dl4j(dl.ZeroPadding1D(padding=(1, 2))),
                 [[1, 1, 1, 0, 1, 1], [1, 1, 0, 0, 1, 1]],
             ),
         ],
@@ -181,6 +188,16 @@ class TestLocalResponseNormalization:
             for n in (2, 3)
         ]
         np.testing.assert_array_equal(*outputs)
+
+    def test_the_gradient_alone_is_another_one_in_dl4j(self, rng):
+        images = IMAGES.replaced(channels=7)
+        conf = dl.LocalResponseNormalization(alpha=0.5)
+        exact, dl4j = built(conf, images), built(in_dl4j(conf), images)
+        x = rng.standard_normal((1, 6, 5, 7))
+        outputs = [layer.forward(x, training=True) for layer in (exact, dl4j)]
+        np.testing.assert_array_equal(*outputs)
+        gradients = [layer.backward(np.ones_like(x)) for layer in (exact, dl4j)]
+        assert abs(gradients[0] - gradients[1]).max() > 0.01
 
     def test_series_are_refused(self):
         with pytest.raises(OptionError, match="Normalization needs images"):

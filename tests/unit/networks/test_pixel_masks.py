@@ -5,8 +5,10 @@ import pytest
 
 import daskdl as dl
 from daskdl import DataSet
+from daskdl.dialects import EXACT
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import Convolutional
+from tests.dialects import DL4J
 
 
 def network(data_format="NCHW", **options):
@@ -75,3 +77,31 @@ def test_masks_of_other_images_are_refused(rng, shape):
         ShapeError, match=r"features_mask must have shape \(2, 1, 6, 5\), or 1 for"
     ):
         network().output(np.zeros((2, 2, 6, 5)), features_mask=np.ones(shape))
+
+
+def pixel_losses(dialect):
+    return dl.MultiLayerNetwork(
+        dl.MultiLayerConfiguration(
+            input=Convolutional(height=2, width=3, channels=2),
+            layers=[dl.CnnLoss()],
+            dtype="float64",
+            dialect=dialect,
+        )
+    )
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 2, 3), (2, 2, 2, 3), (2, 1)])
+def test_a_mask_of_the_labels_drops_pixels_of_the_output(rng, shape):
+    images = rng.standard_normal((2, 2, 2, 3))
+    mask = (rng.random(shape) < 0.5).astype(float)
+    net = pixel_losses(EXACT)
+    kept = mask.reshape(*shape, *(1,) * (4 - len(shape)))
+    found = net.output(images, labels_mask=mask)
+    np.testing.assert_array_equal(found, net.output(images) * kept)
+
+
+def test_a_mask_of_the_labels_leaves_the_output_alone_in_dl4j(rng):
+    images = rng.standard_normal((2, 2, 2, 3))
+    net = pixel_losses(DL4J)
+    found = net.output(images, labels_mask=np.zeros((2, 1, 2, 3)))
+    np.testing.assert_array_equal(found, net.output(images))
