@@ -101,7 +101,7 @@ class StepNetwork(NetworkStructure[Conf]):
         arrays = self._checked(batch)
         only_series = isinstance(self.conf, MultiLayerConfiguration)
         forgetful = [layer for layer in self._layers if layer.forgets_between_segments]
-        with carrying_anew(self._layers):
+        with carrying_anew(self._layers, back_length=self.conf.back_length):
             for segment in time_segments(
                 arrays, length, self.inputs, self.labels, only_series=only_series
             ):

@@ -19,24 +19,35 @@ from daskdl.nn.layers.layer import Layer
 
 
 @contextmanager
-def carrying(layers: Sequence[Layer[Any]]) -> Iterator[None]:
-    """Let recurrent layers begin with the state that they have, and keep their last."""
-    before = [layer.carries_state for layer in layers]
+def carrying(
+    layers: Sequence[Layer[Any]], *, back_length: int | None = None
+) -> Iterator[None]:
+    """Let recurrent layers begin with the state that they have, and keep their last.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+    back_length : int, optional
+        How many time steps gradients flow back at most; None is all.
+    """
+    before = [(layer.carries_state, layer.back_length) for layer in layers]
     for layer in layers:
-        layer.carries_state = True
+        layer.carries_state, layer.back_length = True, back_length
     try:
         yield
     finally:
-        for layer, carries_state in zip(layers, before, strict=True):
-            layer.carries_state = carries_state
+        for layer, kept in zip(layers, before, strict=True):
+            layer.carries_state, layer.back_length = kept
 
 
 @contextmanager
-def carrying_anew(layers: Sequence[Layer[Any]]) -> Iterator[None]:
+def carrying_anew(
+    layers: Sequence[Layer[Any]], *, back_length: int | None = None
+) -> Iterator[None]:
     """Let recurrent layers carry their state over, from zeros; forget it at the end."""
     forget(layers)
     try:
-        with carrying(layers):
+        with carrying(layers, back_length=back_length):
             yield
     finally:
         forget(layers)

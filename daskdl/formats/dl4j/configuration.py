@@ -244,7 +244,7 @@ def write_configuration(
         dataType=_java_dtype(network),
         epochCount=counters.epoch,
         iterationCount=counters.iteration,
-        tbpttBackLength=network["tbptt_back_length"],
+        tbpttBackLength=network["tbptt_back_length"] or network["tbptt_fwd_length"],
         tbpttFwdLength=network["tbptt_fwd_length"],
     )
     if "layers" in network:

@@ -97,6 +97,7 @@ def lstm_backward(
     grad_x: FloatArray | None,
     mask: FloatArray | None = None,
     masks_gradient: bool = False,
+    state: LstmState | None = None,
 ) -> FloatArray | None:
     """Compute the gradients of :func:`lstm_forward` through all time steps.
 
@@ -105,7 +106,7 @@ def lstm_backward(
     grad_out : ndarray of shape (batch, time, n)
         Gradient of the loss in the output. Not changed.
     weights, activation, gate_activation, trace, workspace
-        As in the forward pass, which must have begun with zeros. Not changed.
+        As in the forward pass. Not changed.
     gradients : LstmWeights
         Overwritten with the sums over examples and time steps.
     grad_x : ndarray of shape (batch, time, n_in), same dtype, or None
@@ -115,6 +116,8 @@ def lstm_backward(
     masks_gradient : bool
         Whether steps that the mask drops send no gradient to the parameters and the
         input.
+    state : LstmState, optional
+        As in the forward pass; a constant, which gets no gradient.
 
     Returns
     -------
@@ -131,7 +134,7 @@ def lstm_backward(
     is_plain = cpu.is_plain(weights, activation, gate_activation, trace)
     if is_plain and (mask is None or not masks_gradient):
         return cpu.lstm_backward(
-            grad_out, weights, trace, workspace, gradients, grad_x, mask
+            grad_out, weights, trace, workspace, gradients, grad_x, mask, state
         )
     return reference.lstm_backward(
         grad_out,
@@ -144,4 +147,5 @@ def lstm_backward(
         grad_x,
         mask,
         masks_gradient,
+        state,
     )

@@ -51,13 +51,7 @@ def lstm_forward(
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_forward` says."""
     np.copyto(trace.x, x.transpose(1, 0, 2))
-    if state is None:
-        hidden = cell = _zeros(workspace, trace.hidden[0])
-    else:
-        hidden, cell = (
-            np.ascontiguousarray(part, trace.x.dtype)
-            for part in (state.hidden, state.cell)
-        )
+    hidden, cell = _in_front(state, trace, workspace)
     sizes = _sizes(trace, mask)
     of_input, of_hidden = (
         programs.packed_weights(panels, sizes.dtype) for panels in sizes.forwards
@@ -89,6 +83,7 @@ def lstm_backward(
     gradients: LstmWeights,
     grad_x: FloatArray | None,
     mask: FloatArray | None,
+    state: LstmState | None = None,
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_backward` says."""
     dtype = trace.x.dtype
@@ -110,8 +105,8 @@ def lstm_backward(
         weight = _packed(to_input, weights.weight, workspace, "weight")
     nothing = _zeros(workspace, trace.gates[0])
     program = programs.lstm_backward(sizes)
-    # From the last step back. Nothing comes to it from behind, and nothing was in
-    # front of the first one.
+    hidden_before, cell_before = _in_front(state, trace, workspace)
+    # From the last step back: nothing comes to it from behind.
     for first, last in _stretches(len(trace.x)):
         _run(
             program,
@@ -120,7 +115,7 @@ def lstm_backward(
             grad_hidden[first],
             trace.gates[first],
             trace.active_cells[first],
-            trace.cells[first - 1] if first else nothing,
+            trace.cells[first - 1] if first else cell_before,
             grads[first + 1] if first + 1 < len(trace.x) else nothing,
             grads[first],
             grad_cell,
@@ -128,7 +123,8 @@ def lstm_backward(
             weight,
             grad_steps[first],
         )
-    _sum_gradients(sizes, grads, trace, gradients, workspace)
+    before = None if state is None else hidden_before
+    _sum_gradients(sizes, grads, trace, gradients, workspace, before)
     if grad_x is not None:
         np.copyto(grad_x, grad_steps.transpose(1, 0, 2))
     return grad_x
@@ -140,6 +136,7 @@ def _sum_gradients(
     trace: LstmTrace,
     gradients: LstmWeights,
     workspace: Workspace,
+    hidden_before: FloatArray | None,
 ) -> None:
     """Overwrite the gradients of the weights with their sums over all steps."""
     of_weights = (gradients.weight, gradients.recurrent_weight, gradients.bias)
@@ -150,7 +147,7 @@ def _sum_gradients(
     room = workspace.take("lstm.room", (most, *grads.shape[1:]), grads.dtype)
     one = workspace.take("lstm.one", (1,), grads.dtype)
     one.fill(1)
-    # Nothing was in front of the first step.
+    # What was in front of the first step lies elsewhere, or is nothing.
     rest = (time - 1) % most
     for first, count, n_steps in (
         (0, 1, 1),
@@ -158,9 +155,12 @@ def _sum_gradients(
         (time - rest, 1, rest),
     ):
         if count and n_steps:
-            program = programs.lstm_sums(sizes, n_steps, has_before=first > 0)
-            before = trace.hidden[max(0, first - 1)]
-            read = (trace.x[first], before, grads[first])
+            before = trace.hidden[first - 1] if first else hidden_before
+            has_before = before is not None
+            program = programs.lstm_sums(sizes, n_steps, has_before=has_before)
+            # Nobody reads it where there is none.
+            behind = trace.hidden[0] if before is None else before
+            read = (trace.x[first], behind, grads[first])
             _run(program, count, *read, *of_weights, room, one)
 
 
@@ -189,6 +189,18 @@ def _packed(
     room: FloatArray = workspace.take(("lstm.packed", name), matrix.shape, matrix.dtype)
     _run(program, 1, matrix, room)
     return room
+
+
+def _in_front(
+    state: LstmState | None, trace: LstmTrace, workspace: Workspace
+) -> tuple[FloatArray, FloatArray]:
+    """Return h and c in front of the first step, each of shape (batch, n)."""
+    if state is None:
+        zeros = _zeros(workspace, trace.hidden[0])
+        return zeros, zeros
+    dtype = trace.x.dtype
+    hidden = np.ascontiguousarray(state.hidden, dtype)
+    return hidden, np.ascontiguousarray(state.cell, dtype)
 
 
 def _zeros(workspace: Workspace, like: FloatArray) -> FloatArray:

@@ -70,7 +70,10 @@ def look_back(
 
 
 def sum_gradients(
-    grad_preout: FloatArray, cells: FloatArray, grad_peepholes: FloatArray
+    grad_preout: FloatArray,
+    cells: FloatArray,
+    cell_before: FloatArray | None,
+    grad_peepholes: FloatArray,
 ) -> None:
     """Overwrite the peepholes' gradient with the sum over examples and time steps.
 
@@ -78,6 +81,8 @@ def sum_gradients(
     ----------
     grad_preout, cells : ndarray of shape (time, batch, 4 n) and (time, batch, n)
         Gradients of the weighted sums, and the cells of the forward pass.
+    cell_before : ndarray of shape (batch, n), optional
+        The cell in front of the first step; None is zeros.
     grad_peepholes : ndarray of shape (n, 3)
         Overwritten.
     """
@@ -88,6 +93,10 @@ def sum_gradients(
         (_ENTRY, cells[:-1], grad_preout[1:]),
     ):
         grad_peepholes[:, gate[1]] = xp.einsum("tbn,tbn->n", _block(steps, gate), seen)
+    if cell_before is not None:
+        for gate in (_FORGET, _ENTRY):
+            first = _block(grad_preout[0], gate) * cell_before
+            grad_peepholes[:, gate[1]] += first.sum(0)
 
 
 def _open(

@@ -89,6 +89,7 @@ def lstm_backward(
     grad_x: FloatArray | None,
     mask: FloatArray | None,
     masks_gradient: bool,
+    state: LstmState | None = None,
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.recurrent.lstm_backward` says."""
     xp = array_namespace(grad_out)
@@ -103,6 +104,7 @@ def lstm_backward(
     # Copied once: BLAS takes a third longer for each step with a transposed matrix.
     backwards = workspace.take("lstm.backwards", recurrent.shape[::-1], dtype)
     xp.copyto(backwards, recurrent.T)
+    cell_before = None if state is None else state.cell
     for step in reversed(range(n_steps)):
         if step + 1 < n_steps:
             xp.matmul(grad_preout[step + 1], backwards, out=grad_hidden)
@@ -119,6 +121,7 @@ def lstm_backward(
             grad_hidden,
             grad_cell,
             active_cell,
+            trace.cells[step - 1] if step else cell_before,
             weights.peepholes,
             activation,
             gate_activation,
@@ -129,7 +132,7 @@ def lstm_backward(
             grad_preout[step] *= mask[:, step : step + 1]
         if weights.peepholes is not None:
             peephole.look_back(grad_cell, grad_preout[step], weights.peepholes)
-    _sum_gradients(grad_preout, trace, gradients)
+    _sum_gradients(grad_preout, trace, gradients, state)
     if grad_x is None:
         return None
     grad_steps = workspace.take("lstm.grad_x", trace.x.shape, dtype)
@@ -143,6 +146,7 @@ def _step_backward(
     grad_hidden: FloatArray,
     grad_cell: FloatArray,
     active_cell: FloatArray,
+    cell_before: FloatArray | None,
     peepholes: FloatArray | None,
     activation: ActivationPair,
     gate_activation: ActivationPair,
@@ -172,10 +176,10 @@ def _step_backward(
         )
     xp.multiply(grad_cell, entry, out=grad_input)
     xp.multiply(grad_cell, block_input, out=grad_entry)
-    if step:
-        xp.multiply(grad_cell, trace.cells[step - 1], out=grad_forget)
-    else:
+    if cell_before is None:
         grad_forget.fill(0)
+    else:
+        xp.multiply(grad_cell, cell_before, out=grad_forget)
     grad_cell *= forget
 
     activation.backward(grad_input, preout[:, :n_out], block_input, out=grad_input)
@@ -189,20 +193,31 @@ def _step_backward(
 
 
 def _sum_gradients(
-    grad_preout: FloatArray, trace: LstmTrace, gradients: LstmWeights
+    grad_preout: FloatArray,
+    trace: LstmTrace,
+    gradients: LstmWeights,
+    state: LstmState | None,
 ) -> None:
     """Overwrite the gradients with their sums over examples and time steps."""
     xp = array_namespace(grad_preout)
     xp.matmul(_rows(trace.x).T, _rows(grad_preout), out=gradients.weight)
-    # The first step has no previous output: with one step this product is empty, 0.
+    # What was in front of the first step is not in the trace: with one step this
+    # product is empty, 0.
     xp.matmul(
         _rows(trace.hidden[:-1]).T,
         _rows(grad_preout[1:]),
         out=gradients.recurrent_weight,
     )
+    if state is not None:
+        gradients.recurrent_weight[...] += state.hidden.T @ grad_preout[0]
     xp.sum(_rows(grad_preout), axis=0, out=gradients.bias)
     if gradients.peepholes is not None:
-        peephole.sum_gradients(grad_preout, trace.cells, gradients.peepholes)
+        peephole.sum_gradients(
+            grad_preout,
+            trace.cells,
+            None if state is None else state.cell,
+            gradients.peepholes,
+        )
 
 
 def _rows(steps: FloatArray) -> FloatArray:

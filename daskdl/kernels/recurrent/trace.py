@@ -54,6 +54,19 @@ class LstmTrace:
     active_cells: FloatArray
     hidden: FloatArray
 
+    def part(self, steps: slice) -> "LstmTrace":
+        """Return a stretch of time steps, as views."""
+        gates = self.gates[steps]
+        is_one = self.preout is self.gates
+        return LstmTrace(
+            self.x[steps],
+            gates if is_one else self.preout[steps],
+            gates,
+            self.cells[steps],
+            self.active_cells[steps],
+            self.hidden[steps],
+        )
+
 
 def take_trace(
     workspace: Workspace,

@@ -72,6 +72,7 @@ def simple_rnn_backward(
     gradients: SimpleRnnWeights,
     grad_x: FloatArray | None,
     mask: FloatArray | None = None,
+    state: FloatArray | None = None,
 ) -> FloatArray | None:
     """Compute the gradients of :func:`simple_rnn_forward` through all time steps.
 
@@ -80,11 +81,13 @@ def simple_rnn_backward(
     grad_out : ndarray of shape (batch, time, n)
         Gradient of the loss in the output. Not changed.
     weights, activation, trace, workspace, mask
-        As in the forward pass, which must have begun with zeros. Not changed.
+        As in the forward pass. Not changed.
     gradients : SimpleRnnWeights
         Overwritten with the sums over examples and time steps.
     grad_x : ndarray of shape (batch, time, n_in), same dtype, or None
         Overwritten. None where nobody reads it: then it is not computed.
+    state : ndarray of shape (batch, n), optional
+        As in the forward pass; a constant, which gets no gradient.
 
     Returns
     -------
@@ -92,5 +95,5 @@ def simple_rnn_backward(
         What was given.
     """
     return reference.simple_rnn_backward(
-        grad_out, weights, activation, trace, workspace, gradients, grad_x, mask
+        grad_out, weights, activation, trace, workspace, gradients, grad_x, mask, state
     )

@@ -53,18 +53,29 @@ def simple_rnn_backward(
     gradients: SimpleRnnWeights,
     grad_x: FloatArray | None,
     mask: FloatArray | None,
+    state: FloatArray | None,
 ) -> FloatArray | None:
     """Compute what :func:`daskdl.kernels.simple_rnn.simple_rnn_backward` says."""
     xp = array_namespace(grad_out)
     grad_preout, grad_product = _backward_through_time(
-        grad_out, weights, activation, trace, workspace, gradients, mask
+        grad_out,
+        weights,
+        activation,
+        trace,
+        workspace,
+        gradients,
+        mask,
+        has_state=state is not None,
     )
-    # The first step has no previous output: with one step this product is empty, 0.
+    # What was in front of the first step is not in the trace: with one step this
+    # product is empty, 0.
     xp.matmul(
         _rows(trace.hidden[:-1]).T,
         _rows(grad_product[1:]),
         out=gradients.recurrent_weight,
     )
+    if state is not None:
+        gradients.recurrent_weight[...] += state.T @ grad_product[0]
     rows = _rows(grad_preout)
     xp.sum(rows, axis=0, out=gradients.bias)
     gains, grad_gains = weights.gains, gradients.gains
@@ -93,6 +104,8 @@ def _backward_through_time(
     workspace: Workspace,
     gradients: SimpleRnnWeights,
     mask: FloatArray | None,
+    *,
+    has_state: bool,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the gradients in the weighted sums and in the products with the output.
 
@@ -121,7 +134,7 @@ def _backward_through_time(
         )
         if mask is not None:
             grad *= mask[:, step : step + 1]
-        if step and gains is not None and grad_gains is not None:
+        if (step or has_state) and gains is not None and grad_gains is not None:
             _denormalize(
                 grad,
                 gains[1],

@@ -67,6 +67,16 @@ class SimpleRnnTrace:
     hidden: FloatArray
     norms: tuple[NormTrace, ...]
 
+    def part(self, steps: slice) -> "SimpleRnnTrace":
+        """Return a stretch of time steps, as views."""
+        norms = tuple(
+            NormTrace(norm.normalized[steps], norm.deviation[steps])
+            for norm in self.norms
+        )
+        return SimpleRnnTrace(
+            self.x[steps], self.preout[steps], self.hidden[steps], norms
+        )
+
 
 def take_trace(
     workspace: Workspace,

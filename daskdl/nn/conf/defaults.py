@@ -53,9 +53,13 @@ class NetworkConf(Conf):
     backprop_type : {"standard", "truncated_bptt"}
         Whether time series are trained whole, or cut into segments, with an update
         after each.
-    tbptt_fwd_length, tbptt_back_length : int
-        Time steps of a segment. The second one is kept for DL4J's files and changes
-        nothing, as in DL4J.
+    tbptt_fwd_length : int
+        Time steps of a segment.
+    tbptt_back_length : int, optional
+        How many of them a gradient flows back in recurrent layers at most: longer
+        segments are cut again into pieces that long, and there is one update for all of
+        them. What is in front of a cut counts, and learns nothing from what is behind
+        it. None, and what is longer than a segment: back to its beginning.
     dl4j : mapping
         Properties in DL4J's file that change nothing here, kept for the way back.
     activation, weight_init, bias_init, gain_init, updater, bias_updater, l1, l2, \
@@ -76,7 +80,7 @@ dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
     max_num_line_search_iterations: Count = 5
     backprop_type: BackpropTypeName = "standard"
     tbptt_fwd_length: Count = 20
-    tbptt_back_length: Count = 20
+    tbptt_back_length: Count | None = None
     activation: AnyActivation = "sigmoid"
     weight_init: AnyWeightInit = "xavier"
     bias_init: Real = 0.0
@@ -109,6 +113,12 @@ dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
             option: with_quirks(getattr(self, option), quirks)
             for option in NetworkConf.model_fields
         }
+
+    @property
+    def back_length(self) -> int | None:
+        """How many time steps gradients flow back at most; None is all."""
+        ignored = "back_length_changes_nothing" in self.quirks_of_dialect
+        return None if ignored else self.tbptt_back_length
 
     @property
     def quirks_of_dialect(self) -> Quirks:

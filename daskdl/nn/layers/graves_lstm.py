@@ -44,6 +44,6 @@ class GravesLstmLayer(OneWayLstmLayer[GravesLSTM]):
     """An LSTM with peepholes."""
 
     _masks_gradient = True
-    # DL4J reads the state of time steps here, which only the network itself moves on
-    # from segment to segment, and not for layers in wrappers.
+    # Some dialects read the state of time steps here, which only the network itself
+    # moves on from segment to segment, and not for layers in wrappers.
     forgets_in_wrappers = True

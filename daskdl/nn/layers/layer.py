@@ -56,6 +56,9 @@ class Layer(ABC, Generic[C]):
         Whether a recurrent layer begins with `state`, and leaves its last one there.
     state : object
         What a recurrent layer carries over; None before the first step.
+    back_length : int or None
+        How many time steps a gradient flows back in a recurrent layer at most; None is
+        all.
     forgets_between_segments : bool
         Whether a recurrent layer begins each segment of truncated backpropagation with
         zeros. A wrapper says so of layers that are such.
@@ -76,6 +79,7 @@ class Layer(ABC, Generic[C]):
         self.needs_gradients = True
         self.carries_state = False
         self.state: Any = None
+        self.back_length: int | None = None
         self.forgets_between_segments = False
         self._workspace = workspace
 

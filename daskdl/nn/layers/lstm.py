@@ -92,9 +92,8 @@ class OneWayLstmLayer(GatedLayer[L]):
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients through all time steps; see :meth:`Layer.backward`."""
         weights = self._weights(self.params)
-        if self._began_with_state:
-            # DL4J computes these gradients from a forward pass of its own, which begins
-            # with zeros, though the layers above saw what began with the state.
+        if self._began_with_state and "gradients_begin_with_zeros" in self.conf.quirks:
+            # Though the layers above saw what began with the state.
             self._lstm.forward(self._x, weights, out=None, mask=self._mask)
         grad_x = None
         if self.needs_grad_x:
@@ -105,6 +104,7 @@ class OneWayLstmLayer(GatedLayer[L]):
             self._weights(self.gradients),
             grad_x=grad_x,
             mask=self._mask,
+            stretches=self._backward_in_stretches,
         )
 
     def _carried_state(self, batch: int) -> LstmState | None:

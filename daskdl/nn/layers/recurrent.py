@@ -1,6 +1,7 @@
 """What the recurrent layers share: their configuration, and one LSTM at work."""
 
-from typing import TypeVar
+from collections.abc import Callable, Hashable
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -84,6 +85,9 @@ class GatedConf(RecurrentConf):
         )
 
 
+# What computes gradients in stretches: of a function of one, and the number of steps.
+InStretches: TypeAlias = Callable[[Callable[[slice], object], int], None]
+
 G = TypeVar("G", bound=GatedConf)
 R = TypeVar("R", bound=RecurrentConf)
 
@@ -100,6 +104,49 @@ class RecurrentLayer(Layer[R]):
             draw_weights(rule, fan_in, fan_out, rng, out=self.params[name])
         else:
             super()._draw(name, fan_in, fan_out, rng)
+
+    def _backward_in_stretches(
+        self, backward: Callable[[slice], object], n_steps: int
+    ) -> None:
+        """Sum the gradients of stretches of time steps between which none flows.
+
+        Parameters
+        ----------
+        backward : function of a slice of time steps
+            Overwrites `gradients` with those of a stretch, which takes the state in
+            front of it for a constant.
+        n_steps : int
+            All of them.
+        """
+        first, *others = stretches_of(n_steps, self.back_length)
+        backward(first)
+        for steps in others:
+            so_far = {
+                name: self._copied(("summed", name), array)
+                for name, array in self.gradients.items()
+            }
+            backward(steps)
+            for name, array in self.gradients.items():
+                array += so_far[name]
+
+    def _copied(self, what: Hashable, array: FloatArray) -> FloatArray:
+        copy: FloatArray = self._buffer(what, array.shape, array.dtype)
+        copy[...] = array
+        return copy
+
+
+def stretches_of(n_steps: int, length: int | None) -> list[slice]:
+    """Return stretches of `length` time steps, the last may be shorter; None is all.
+
+    From the first step on: padding behind a series changes none of the others.
+    """
+    length = length or n_steps
+    return [slice(at, min(at + length, n_steps)) for at in range(0, n_steps, length)]
+
+
+def whole(backward: Callable[[slice], object], n_steps: int) -> None:
+    """Call a function with all time steps."""
+    backward(slice(0, n_steps))
 
 
 class GatedLayer(RecurrentLayer[G]):
@@ -204,22 +251,44 @@ class Lstm:
         *,
         grad_x: FloatArray | None,
         mask: FloatArray | None = None,
+        stretches: InStretches = whole,
     ) -> FloatArray | None:
-        """Write the gradients; see :func:`daskdl.kernels.recurrent.lstm_backward`."""
+        """Write the gradients; see :func:`daskdl.kernels.recurrent.lstm_backward`.
+
+        Parameters
+        ----------
+        grad_out, weights, gradients, grad_x, mask
+            Of all time steps.
+        stretches : function of a function and of the number of steps
+            Calls it with each stretch, which takes what is in front of it for a
+            constant.
+        """
         gathered = self._kept.room("grad_x", grad_x)
-        lstm_backward(
-            self._kept.gathered("grad_out", grad_out),
-            weights,
-            self._activation,
-            self._gate_pair,
-            self._trace,
-            self._workspace,
-            gradients=gradients,
-            grad_x=gathered,
-            mask=mask if self._resets else None,
-            masks_gradient=self._masks_gradient,
-        )
+        grads = self._kept.gathered("grad_out", grad_out)
+        mask = mask if self._resets else None
+
+        def backward(steps: slice) -> None:
+            lstm_backward(
+                grads[:, steps],
+                weights,
+                self._activation,
+                self._gate_pair,
+                self._trace.part(steps),
+                self._workspace,
+                gradients=gradients,
+                grad_x=None if gathered is None else gathered[:, steps],
+                mask=None if mask is None else mask[:, steps],
+                masks_gradient=self._masks_gradient,
+                state=self._state_before(steps.start),
+            )
+
+        stretches(backward, grad_out.shape[1])
         return self._kept.scatter(gathered, grad_x)
+
+    def _state_before(self, step: int) -> LstmState | None:
+        if not step:
+            return self._before
+        return LstmState(self._trace.hidden[step - 1], self._trace.cells[step - 1])
 
     @property
     def last_state(self) -> LstmState:

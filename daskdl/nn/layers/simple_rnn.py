@@ -71,7 +71,7 @@ class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
         super().__init__(conf, input_type, name, workspace)
         self._activation = activation_function(conf.activation, conf.quirks)
         self._resets = "dropped_steps_reset_state" in conf.quirks
-        self._began_with_state = False
+        self._state: FloatArray | None = None
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W and RW with fans n_in and n_out; biases and gains have options."""
@@ -102,7 +102,6 @@ class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
             "output", (*x.shape[:2], self.conf.n_out), x.dtype
         )
         state = self._carried_state(len(x))
-        self._began_with_state = state is not None
         self._run(out=output, state=state)
         if self.carries_state:
             self.state = self._kept.last(self._trace.hidden, state)
@@ -110,27 +109,36 @@ class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients through all time steps; see :meth:`Layer.backward`."""
-        if self._began_with_state:
-            # DL4J computes these gradients from a forward pass of its own, which begins
-            # with zeros, though the layers above saw what began with the state.
+        has_state = self._state is not None
+        if has_state and "gradients_begin_with_zeros" in self.conf.quirks:
+            # Though the layers above saw what began with the state.
             self._run(out=None, state=None)
         grad_x = None
         if self.needs_grad_x:
             grad_x = self._buffer("grad_x", self._x.shape, grad_out.dtype)
         gathered = self._kept.room("grad_x", grad_x)
-        simple_rnn_backward(
-            self._kept.gathered("grad_out", grad_out),
-            _weights(self.params),
-            self._activation,
-            self._trace,
-            self._workspace,
-            gradients=_weights(self.gradients),
-            grad_x=gathered,
-            mask=self._mask,
-        )
+        grads = self._kept.gathered("grad_out", grad_out)
+
+        def backward(steps: slice) -> None:
+            simple_rnn_backward(
+                grads[:, steps],
+                _weights(self.params),
+                self._activation,
+                self._trace.part(steps),
+                self._workspace,
+                gradients=_weights(self.gradients),
+                grad_x=None if gathered is None else gathered[:, steps],
+                mask=None if self._mask is None else self._mask[:, steps],
+                state=self._trace.hidden[steps.start - 1]
+                if steps.start
+                else self._state,
+            )
+
+        self._backward_in_stretches(backward, grad_out.shape[1])
         return self._kept.scatter(gathered, grad_x)
 
     def _run(self, *, out: FloatArray | None, state: FloatArray | None) -> None:
+        self._state = state
         self._trace = take_trace(
             self._workspace,
             self.name,

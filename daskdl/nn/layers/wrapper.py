@@ -126,10 +126,10 @@ class WrapperLayer(Layer[W]):
         arriving = conf.inner_type(input_type)
         self._stage = Stage(conf.layer, arriving, f"{name}.layer", workspace)
         self.inner: Layer[Any] = self._stage.layer
-        is_nested = isinstance(self.inner, WrapperLayer)
-        for layer in self.inner.walk():
-            # DL4J looks for recurrent layers in one wrapper, and not in two.
-            layer.forgets_between_segments |= is_nested or layer.forgets_in_wrappers
+        if "wrapped_layers_forget" in conf.quirks:
+            is_nested = isinstance(self.inner, WrapperLayer)
+            for layer in self.inner.walk():
+                layer.forgets_between_segments |= is_nested or layer.forgets_in_wrappers
         self._mask_behind: FloatArray | None = None
 
     def walk(self) -> Iterator[Layer[Any]]:

@@ -97,9 +97,9 @@ class Lstm:
         )
         return out, trace
 
-    def backward(self, grad_out=None):
+    def backward(self, grad_out=None, *, state=None):
         """Return the gradients in x and the weights behind :meth:`forward`."""
-        self.forward()
+        self.forward(state=state)
         grad_x, gradients = self.gradients()
         grad_out = self.grad_out if grad_out is None else grad_out
         cpu.lstm_backward(
@@ -110,12 +110,13 @@ class Lstm:
             gradients,
             grad_x,
             self.mask,
+            state,
         )
         return SimpleNamespace(x=grad_x, **vars(gradients))
 
-    def expected_backward(self):
+    def expected_backward(self, *, state=None):
         grad_x, gradients = self.gradients()
-        _, trace = self.expected_forward()
+        _, trace = self.expected_forward(state=state)
         reference.lstm_backward(
             self.grad_out,
             self.weights,
@@ -126,6 +127,7 @@ class Lstm:
             grad_x,
             self.mask,
             False,
+            state,
         )
         return SimpleNamespace(x=grad_x, **vars(gradients))
 
@@ -203,6 +205,18 @@ def test_the_gradient_of_the_input_may_be_unwanted(rng):
     )
     assert grad_x is None
     assert_near(gradients.weight, lstm.expected_backward().weight)
+
+
+@dtypes
+@pytest.mark.parametrize("n_steps", [1, 2, 5])
+def test_gradients_from_a_state_are_the_twins(rng, dtype, n_steps):
+    lstm = Lstm(rng, 3, n_steps, 4, 5, dtype)
+    got = lstm.backward(state=lstm.state)
+    expected = lstm.expected_backward(state=lstm.state)
+    assert_near(got.x, expected.x)
+    assert_near(got.weight, expected.weight)
+    assert_near(got.recurrent_weight, expected.recurrent_weight)
+    assert_near(got.bias, expected.bias)
 
 
 def test_the_last_step_may_be_the_state_of_the_next_stretch(rng):

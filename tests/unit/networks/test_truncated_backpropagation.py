@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import daskdl as dl
+from daskdl.dialects import EXACT
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.training.trainer import LocalExchange, Trainer
+from tests.dialects import DL4J
 
 BATCH, STEPS, LENGTH = 3, 7, 3
 SERIES = dl.Recurrent(size=3)
@@ -68,13 +70,13 @@ def test_what_comes_out_does_not_know_of_the_cuts(data, layer):
 @pytest.mark.parametrize(
     "layer", [dl.LSTM(n_out=4), dl.GravesLSTM(n_out=4), dl.SimpleRnn(n_out=4)]
 )
-def test_gradients_of_recurrent_layers_begin_with_zeros(data, layer):
-    """A quirk of DL4J: they come from a forward pass that forgot the state.
+def test_gradients_of_recurrent_layers_begin_with_zeros_in_dl4j(data, layer):
+    """They come from a forward pass that forgot the state.
 
     Seen from the output layer, they are those of its own gradient and of that pass.
     """
-    net = network(layer, dl.RnnOutput(n_out=2, loss="mse", activation="identity"))
-    other = network(layer, dl.RnnOutput(n_out=2, loss="mse", activation="identity"))
+    output = dl.RnnOutput(n_out=2, loss="mse", activation="identity")
+    net, other = (network(layer, output, dialect=DL4J) for _ in range(2))
     other.params[...] = net.params
     segments = net.segments(data)
     net.compute_gradients(next(segments))
@@ -136,9 +138,8 @@ def test_stretches_longer_than_the_series_train_them_whole(data):
     np.testing.assert_array_equal(cut_net.params, whole.params)
 
 
-def test_the_length_of_the_way_back_changes_nothing(data):
-    """As in DL4J, which never passes it on."""
-    short, long = network(tbptt_back_length=1), network(tbptt_back_length=3)
+def test_the_length_of_the_way_back_changes_nothing_in_dl4j(data):
+    short, long = (network(tbptt_back_length=k, dialect=DL4J) for k in (1, 3))
     short.fit_minibatch(data)
     long.fit_minibatch(data)
     np.testing.assert_array_equal(short.params, long.params)
@@ -311,10 +312,14 @@ def test_series_of_different_lengths_are_refused(rng, data):
         (dl.MaskZero(layer=dl.SimpleRnn(n_out=4)), True),
     ],
 )
-def test_some_layers_in_wrappers_begin_each_stretch_anew(data, wrapper, layer, forgets):
-    """As in DL4J."""
-    net = network(wrapper(layer=layer), dl.RnnOutput(n_out=2), updater=STILL)
+@pytest.mark.parametrize("dialect", [EXACT, DL4J])
+def test_some_layers_in_wrappers_begin_each_stretch_anew_in_dl4j(
+    data, wrapper, layer, forgets, dialect
+):
+    options = {"updater": STILL, "dialect": dialect}
+    net = network(wrapper(layer=layer), dl.RnnOutput(n_out=2), **options)
     last = net.fit_minibatch(data)
-    alone = network(*net.conf.layers, updater=STILL)
+    alone = network(*net.conf.layers, **options)
     alone.params[...] = net.params
-    assert (alone.fit_minibatch(cut(data, 6, 7)) == last) is forgets
+    begins_anew = alone.fit_minibatch(cut(data, 6, 7)) == last
+    assert begins_anew is (forgets and dialect == DL4J)
