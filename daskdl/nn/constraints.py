@@ -30,9 +30,8 @@ def apply_constraint(constraint: Constraint, param: FloatArray) -> None:
     param : ndarray
         With DL4J's axes; changed in place, so usually a transposed view.
     """
-    # DL4J's BaseConstraint applies every constraint twice in a row: it shows where a
-    # rate is below 1, and in the epsilon that norms are divided by.
-    for _ in range(2):
+    # Twice shows where a rate is below 1, and in the epsilon that norms are divided by.
+    for _ in range(2 if "constraints_twice" in constraint.quirks else 1):
         _RULES[type(constraint)](constraint, param)
 
 
@@ -65,18 +64,20 @@ def check_dimensions(constraint: Constraint, who: str, n_axes: int) -> None:
 
 def _max_norm(conf: MaxNormConstraint, param: FloatArray) -> None:
     norm = _norm(param, conf.dimensions)
-    clipped = array_namespace(param).minimum(norm, conf.max_norm)
-    param *= clipped / (norm + conf.epsilon)
+    bounded = array_namespace(param).minimum(norm, conf.max_norm)
+    param *= _factor(conf, norm, bounded)
 
 
 def _min_max_norm(conf: MinMaxNormConstraint, param: FloatArray) -> None:
     norm = _norm(param, conf.dimensions)
-    factor = norm.clip(conf.min, conf.max)
-    norm += conf.epsilon
-    factor /= norm
+    bounded = norm.clip(conf.min, conf.max)
+    if "min_max_norm_mixes_quotient" not in conf.quirks:
+        param *= _factor(conf, norm, norm + conf.rate * (bounded - norm))
+        return
+    factor = _factor(conf, norm, bounded)
     if conf.rate != 1:
-        # DL4J means a mean of both norms, and takes one of a quotient and a norm.
-        factor = conf.rate * factor + (1 - conf.rate) * norm
+        # Not a mean of both norms: one of a quotient and a norm.
+        factor = conf.rate * factor + (1 - conf.rate) * (norm + conf.epsilon)
     param *= factor
 
 
@@ -89,6 +90,17 @@ def _unit_norm(conf: UnitNormConstraint, param: FloatArray) -> None:
 
 def _non_negative(conf: NonNegativeConstraint, param: FloatArray) -> None:
     array_namespace(param).maximum(param, 0, out=param)
+
+
+def _factor(
+    conf: MaxNormConstraint | MinMaxNormConstraint, norm: Any, wanted: Any
+) -> Any:
+    """Return what brings norms to those that are wanted."""
+    factor = wanted / (norm + conf.epsilon)
+    if "constraints_shrink" not in conf.quirks:
+        # By epsilon it would shrink again and again.
+        factor[wanted == norm] = 1
+    return factor
 
 
 def _norm(param: FloatArray, dimensions: tuple[int, ...]) -> Any:

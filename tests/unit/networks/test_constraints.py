@@ -12,6 +12,7 @@ from daskdl.nn.conf.constraints import (
     UnitNormConstraint,
 )
 from daskdl.nn.constraints import apply_constraint, check_dimensions
+from tests.dialects import in_dl4j
 
 TINY = 1e-12
 ROWS = np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
@@ -42,9 +43,24 @@ def test_max_norm_shortens_what_is_too_long_and_nothing_else():
     np.testing.assert_allclose(param, [[0.6, 0.8], [0.3, 0.4], [0, 0]])
 
 
-def test_max_norm_divides_by_epsilon_too_where_nothing_is_too_long():
-    """Twice, as DL4J applies every constraint twice."""
-    param = constrained(MaxNormConstraint(max_norm=1, dimensions=0, epsilon=0.1), [0.5])
+BOUNDED = [
+    MaxNormConstraint(max_norm=1, dimensions=0, epsilon=0.1),
+    MinMaxNormConstraint(max=1, dimensions=0, epsilon=0.1, rate=0.3),
+]
+
+
+@pytest.mark.parametrize("constraint", BOUNDED, ids=lambda found: found.type)
+def test_what_satisfies_a_constraint_stays_as_it_is(constraint):
+    assert constrained(constraint, [0.57]).tolist() == [0.57]
+
+
+def test_a_constraint_is_applied_once():
+    constraint = MaxNormConstraint(max_norm=1, dimensions=0, epsilon=0.5)
+    np.testing.assert_allclose(constrained(constraint, [2.0]), 2 / 2.5)
+
+
+def test_max_norm_divides_by_epsilon_twice_in_dl4j_where_nothing_is_too_long():
+    param = constrained(in_dl4j(BOUNDED[0]), [0.5])
     once = 0.5 * 0.5 / 0.6
     np.testing.assert_allclose(param, once * once / (once + 0.1))
 
@@ -54,11 +70,17 @@ def test_min_max_norm_brings_norms_between_its_bounds():
     np.testing.assert_allclose(norms(constrained(constraint, ROWS)), [2, 0.7, 0])
 
 
-def test_the_rate_of_min_max_norm_mixes_a_quotient_with_a_norm():
-    """A quirk of DL4J, on top of applying it twice."""
-    param = constrained(
-        MinMaxNormConstraint(min=0, max=1, rate=0.75, dimensions=0, epsilon=TINY), [4.0]
-    )
+RATED = MinMaxNormConstraint(min=0.5, max=1, rate=0.75, dimensions=0, epsilon=TINY)
+
+
+@pytest.mark.parametrize(("norm", "expected"), [(4, 1.75), (0.1, 0.4), (0.7, 0.7)])
+def test_the_rate_of_min_max_norm_is_a_share_of_the_way(norm, expected):
+    np.testing.assert_allclose(constrained(RATED, [float(norm)]), expected)
+
+
+def test_the_rate_of_min_max_norm_mixes_a_quotient_with_a_norm_in_dl4j():
+    """On top of applying it twice."""
+    param = constrained(in_dl4j(RATED), [4.0])
     first = 4 * (0.75 / 4 + 0.25 * 4)
     np.testing.assert_allclose(param, first * (0.75 / first + 0.25 * first))
 
