@@ -32,6 +32,7 @@ def backtrack(
     *,
     score: float,
     max_iterations: int,
+    first_step: float = 1.0,
 ) -> float:
     """Return the step with which ``params - step * direction`` scores well.
 
@@ -46,11 +47,13 @@ def backtrack(
         For `params`.
     max_iterations : int
         Number of trials.
+    first_step : float
+        The longest step, which is tried first.
 
     Returns
     -------
     step : float
-        1 or a part of it; 0 if nothing scored better, and then `score_at` was last
+        `first_step` or a part of it; 0 if nothing scored better, and then `score_at` was last
         called with `params`.
 
     References
@@ -61,7 +64,7 @@ def backtrack(
     slope = -float(direction @ gradients)
     step_min = _shortest_step(gradients, params)
     start = best = _Trial(0.0, score)
-    previous, step = start, 1.0
+    previous, step = start, first_step
     for _ in range(max_iterations):
         candidate = params - step * direction
         if step < step_min or _are_same(params, candidate):
@@ -95,8 +98,10 @@ def _step_back(trial: _Trial, previous: _Trial, start: _Trial, slope: float) -> 
     if not math.isfinite(trial.score) or not math.isfinite(previous.score):
         return 0.2 * trial.step
     if previous is start:
-        bend = trial.score - start.score - slope
-        return -slope / (2 * bend) if bend else 0.5 * trial.step
+        bend = trial.score - start.score - slope * trial.step
+        if not bend:
+            return 0.5 * trial.step
+        return -slope * trial.step * trial.step / (2 * bend)
     return min(_minimum_of_cubic(trial, previous, start, slope), 0.5 * trial.step)
 
 

@@ -42,6 +42,9 @@ class ParamRole:
         is subtracted as it is, never divided by a number of examples.
     is_frozen : bool
         Whether it never changes.
+    is_updated : bool
+        Whether an updater brings it forward; if not, what is subtracted is its
+        "gradient" itself.
     is_pretraining : bool
         Whether it changes only in layer-wise pretraining.
     axes : tuple of int, optional
@@ -58,6 +61,7 @@ class ParamRole:
     constraints: tuple[Constraint, ...] = ()
     is_running: bool = False
     is_frozen: bool = False
+    is_updated: bool = True
     is_pretraining: bool = False
     axes: tuple[int, ...] | None = None
     dl4j_shape: tuple[int, ...] | None = None
@@ -219,6 +223,7 @@ def _role(
         _constraints(conf, parameter, own_name),
         is_running=parameter.role in ("running", "moved"),
         is_frozen=parameter.role == "frozen",
+        is_updated=treatment.updater is not None,
         is_pretraining=parameter.is_pretraining,
         axes=parameter.axes,
         dl4j_shape=parameter.dl4j_shape,

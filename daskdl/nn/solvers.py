@@ -1,4 +1,4 @@
-"""Training that searches along a line, for networks that DL4J trained so.
+"""Training that searches along a line.
 
 Every iteration scores a minibatch for several parameters. Stochastic gradient descent
 is not here: it is what a network does by itself.
@@ -12,29 +12,29 @@ from daskdl.nn.line_search import backtrack
 
 LineSearchLiteral = Literal["line_gradient_descent", "conjugate_gradient", "lbfgs"]
 
-# How many differences LBFGS remembers, and what is added to what it divides by.
+# How many pairs of differences LBFGS remembers.
 _MEMORY = 4
-_EPSILON = 1e-5
+# A pair whose curvature is less, for its length, is noise.
+_LEAST_CURVATURE = 1e-10
 
 
 class Searchable(Protocol):
     """What a network must offer to be trained along lines."""
 
-    score: float
+    carried_states: list[Any]
 
     @property
     def params(self) -> FloatArray:
         """All parameters, shape (n_params,); written into."""
 
-    @property
-    def gradients(self) -> FloatArray:
-        """The last gradients, or the last update; shape (n_params,)."""
-
     def compute_gradients(self, batch: Any, *, rng_stream: int = 0) -> float:
-        """Leave the mean gradient in `gradients`, and return the score."""
+        """Compute the gradients of a minibatch, and return the score."""
 
-    def compute_update(self) -> FloatArray:
-        """Turn `gradients`, in place, into what the updater makes of them."""
+    def slope(self) -> FloatArray:
+        """Return the derivative of the score behind the last gradients, as a copy."""
+
+    def settle(self) -> None:
+        """Do to the parameters what no search does, behind the last gradients."""
 
     def finish_iteration(self) -> None:
         """Count the iteration, and hold the parameters to their constraints."""
@@ -46,32 +46,33 @@ class LineSearchSolver:
     Parameters
     ----------
     kind : {"line_gradient_descent", "conjugate_gradient", "lbfgs"}
-        What the direction is: the update that the updater makes of the gradient, or
-        with ``lbfgs`` that of the minibatch before with an estimate of the curvature.
+        Which direction: that of steepest descent, one that is conjugate to the last
+        one, or steepest descent times an estimate of the inverse second derivative.
     max_iterations : int
         Number of steps that a search tries.
 
     Notes
     -----
-    Not to be shared between networks: it remembers where the last search ended. The
-    updater sees two gradients an iteration, before and after the search, under one
-    iteration number.
+    Not to be shared between networks: it remembers earlier iterations. What it learns
+    of curvature are differences of gradients of one and the same minibatch, in front of
+    a step and behind it; between different minibatches most of a difference would be
+    noise.
 
-    Numbers are DL4J's, whose searches work on arrays that change under them. Conjugate
-    gradients restart with every minibatch and so are line gradient descent; LBFGS
-    learns a difference of gradients in its first iteration only; and constraints hold
-    the network but not the parameters that the next search begins with.
+    The step is the first one that falls enough, from 1 downwards; without an estimate
+    of curvature from twice the last step downwards.
 
     References
     ----------
-    DL4J, ``org.deeplearning4j.optimize.solvers.BaseOptimizer`` and ``LBFGS``.
+    J. Nocedal, S. Wright, "Numerical Optimization", second edition: algorithm 3.1,
+    the step; (5.44) and (5.45), conjugate gradients of Polak and Ribière that restart;
+    algorithms 7.4 and 7.5, LBFGS.
     """
 
     def __init__(self, kind: LineSearchLiteral, *, max_iterations: int = 5) -> None:
         self.kind = kind
         self.max_iterations = max_iterations
-        self._params: FloatArray | None = None
-        self._curvature: _Curvature | None = None
+        self._memory = _MEMORIES[kind]()
+        self._first_step = 1.0
 
     def fit(self, network: Searchable, batch: Any, *, rng_stream: int = 0) -> float:
         """Train one minibatch, as one iteration.
@@ -90,78 +91,148 @@ class LineSearchSolver:
         score : float
             After the step.
         """
+        states = network.carried_states
+        start = network.params.copy()
 
         def score_at(params: FloatArray) -> float:
+            # Each trial begins where the first one began, in time too.
+            network.carried_states = states
             network.params[...] = params
             return network.compute_gradients(batch, rng_stream=rng_stream)
 
-        score = network.compute_gradients(batch, rng_stream=rng_stream)
-        update = network.compute_update()
-        if self._params is None:
-            self._params = network.params.copy()
-            if self.kind == "lbfgs":
-                self._curvature = _Curvature(self._params, update)
-        params = self._params
-        direction = self._curvature.direction if self._curvature else update.copy()
+        score = score_at(start)
+        slope = network.slope()
+        direction = self._memory.direction(slope)
         step = backtrack(
             score_at,
-            params,
-            update,
+            start,
+            slope,
             direction,
             score=score,
             max_iterations=self.max_iterations,
+            first_step=self._first_step,
         )
-        if step != 0:
-            params -= step * direction
-            network.params[...] = params
-        score = network.compute_gradients(batch, rng_stream=rng_stream)
-        network.compute_update()
-        if self._curvature is not None:
-            self._curvature.learn(network.params, network.gradients)
+        score = score_at(start - step * direction)
+        self._memory.learn(network.params - start, slope, network.slope(), direction)
+        if self._memory.is_scaled:
+            self._first_step = 2 * step or 1.0
+        network.settle()
         network.finish_iteration()
         return score
 
 
-class _Curvature:
-    """What LBFGS knows of the second derivative, and the direction it makes of it.
+class _SteepestDescent:
+    """What needs to be known for steepest descent: nothing.
 
-    Variables as in J. Nocedal, S. Wright, "Numerical Optimization", algorithm 7.4,
-    most recent first. DL4J's rho and first estimate are made of parameters and
-    gradients where the algorithm has differences of them, and its second loop pairs
-    the oldest differences with the newest alpha.
+    Directions point uphill, as they are subtracted.
     """
 
-    def __init__(self, params: FloatArray, gradients: FloatArray) -> None:
-        self.direction = gradients.copy()
-        self._last_params = params.copy()
-        self._first_gradients: FloatArray | None = gradients.copy()
-        self._s: deque[FloatArray] = deque(maxlen=_MEMORY)
-        self._y: deque[FloatArray] = deque(maxlen=_MEMORY)
-        self._rho: deque[float] = deque(maxlen=_MEMORY)
+    # Whether the length of a direction says nothing of that of the step.
+    is_scaled = True
 
-    def learn(self, params: FloatArray, gradients: FloatArray) -> None:
-        """Turn to the direction of the next search, after a step."""
-        # After its first iteration DL4J takes the gradients for those before the step:
-        # they lie in one array.
-        before = gradients
-        if self._first_gradients is not None:
-            before, self._first_gradients = self._first_gradients, None
-        sy = float(self._last_params @ before) + _EPSILON
-        yy = float(before @ before) + _EPSILON
-        self._rho.appendleft(1 / sy)
-        self._s.appendleft(params - self._last_params)
-        self._y.appendleft(gradients - before)
-        self._turn(gradients, sy / yy)
-        self._last_params[...] = params
+    def direction(self, slope: FloatArray) -> FloatArray:
+        """Return the direction of a search, shape (n_params,).
 
-    def _turn(self, gradients: FloatArray, gamma: float) -> None:
-        direction = self.direction
-        direction[...] = gradients
-        known = list(zip(self._s, self._y, self._rho, strict=True))
+        Parameters
+        ----------
+        slope : ndarray of shape (n_params,)
+            The derivative of the score where the search begins.
+        """
+        return slope
+
+    def learn(
+        self,
+        moved: FloatArray,
+        slope: FloatArray,
+        slope_behind: FloatArray,
+        direction: FloatArray,
+    ) -> None:
+        """Take notice of a step.
+
+        Parameters
+        ----------
+        moved : ndarray of shape (n_params,)
+            By how much it changed the parameters; 0 if the search failed.
+        slope, slope_behind : ndarray of shape (n_params,)
+            The derivative in front of the step and behind it.
+        direction : ndarray of shape (n_params,)
+            Where it went.
+        """
+
+
+class _Conjugate(_SteepestDescent):
+    """The last direction, by its share in the next one."""
+
+    def __init__(self) -> None:
+        self._last: FloatArray | None = None
+
+    def direction(self, slope: FloatArray) -> FloatArray:
+        """Return steepest descent, and a share of the last direction."""
+        if self._last is None:
+            return slope
+        direction = slope + self._last
+        return direction if float(direction @ slope) > 0 else slope
+
+    def learn(
+        self,
+        moved: FloatArray,
+        slope: FloatArray,
+        slope_behind: FloatArray,
+        direction: FloatArray,
+    ) -> None:
+        """Compute the share: 0, a restart, where it would be negative."""
+        square = float(slope @ slope)
+        share = float(slope_behind @ (slope_behind - slope)) / square if square else 0.0
+        restarts = share <= 0 or not moved.any()
+        self._last = None if restarts else share * direction
+
+
+class _Curvature(_SteepestDescent):
+    """What LBFGS knows of the second derivative: differences, most recent first.
+
+    Variables as in algorithm 7.4 of Nocedal and Wright.
+    """
+
+    is_scaled = False
+
+    def __init__(self) -> None:
+        self._pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=_MEMORY)
+        self._gamma = 1.0
+
+    def direction(self, slope: FloatArray) -> FloatArray:
+        """Return the slope times the estimate of the inverse second derivative."""
+        r = slope.copy()
         alphas = []
-        for s, y, rho in known:
-            alphas.append(rho * float(s @ direction))
-            direction -= alphas[-1] * y
-        direction *= gamma
-        for (s, y, rho), alpha in zip(reversed(known), alphas, strict=True):
-            direction += (alpha - rho * float(y @ direction)) * s
+        for s, y, rho in self._pairs:
+            alphas.append(rho * float(s @ r))
+            r -= alphas[-1] * y
+        r *= self._gamma
+        pairs = zip(reversed(self._pairs), reversed(alphas), strict=True)
+        for (s, y, rho), alpha in pairs:
+            r += (alpha - rho * float(y @ r)) * s
+        return r
+
+    def learn(
+        self,
+        moved: FloatArray,
+        slope: FloatArray,
+        slope_behind: FloatArray,
+        direction: FloatArray,
+    ) -> None:
+        """Remember the differences, unless the score bends downwards between them."""
+        s, y = moved, slope_behind - slope
+        if not s.any():
+            self._pairs.clear()
+            self._gamma = 1.0
+            return
+        sy, yy = float(s @ y), float(y @ y)
+        if sy > _LEAST_CURVATURE * (float(s @ s) * yy) ** 0.5:
+            self._pairs.appendleft((s, y, 1 / sy))
+            self._gamma = sy / yy
+
+
+_MEMORIES: dict[LineSearchLiteral, type[_SteepestDescent]] = {
+    "line_gradient_descent": _SteepestDescent,
+    "conjugate_gradient": _Conjugate,
+    "lbfgs": _Curvature,
+}

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Generator
 from contextlib import closing
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from daskdl.arrays.random import IterationStream, stream
 from daskdl.nn.batches import Arrays, Batch, as_arrays
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.divergence import check_score, numbers_may_overflow
+from daskdl.nn.search_plan import SearchPlan
 from daskdl.nn.solvers import LineSearchSolver
-from daskdl.nn.structure import Conf, NetworkStructure
+from daskdl.nn.structure import Conf, NetworkStructure, stretches
 from daskdl.nn.tbptt import carrying_anew, forget, time_segments
+from daskdl.nn.updated_searches import UpdatedSearches
 
 
 class StepNetwork(NetworkStructure[Conf]):
@@ -81,6 +84,47 @@ class StepNetwork(NetworkStructure[Conf]):
     def apply_update(self, update: FloatArray) -> None:
         """Subtract an update of shape (n_params,) from the parameters."""
         self._params -= update
+
+    @property
+    def carried_states(self) -> list[Any]:
+        """What the recurrent layers carry over."""
+        return [layer.state for layer in self._layers]
+
+    @carried_states.setter
+    def carried_states(self, states: list[Any]) -> None:
+        for layer, state in zip(self._layers, states, strict=True):
+            layer.state = state
+
+    def slope(self) -> FloatArray:
+        """Return the derivative of the score behind the last mean gradients.
+
+        Returns
+        -------
+        slope : ndarray of shape (n_params,)
+            A new array: the gradients, and what L1 and L2 add. 0 where a number is no
+            weight, as a running mean.
+        """
+        return self._search_plan.slope(
+            self._gradients,
+            self._params,
+            iteration=self.iteration_count,
+            epoch=self.epoch_count,
+            workspace=self._workspace,
+        )
+
+    def settle(self) -> None:
+        """Do to the parameters what no search along a line does.
+
+        Running statistics and class centers go on by the last mean gradients, weights
+        decay.
+        """
+        self._search_plan.settle(
+            self._gradients,
+            self._params,
+            iteration=self.iteration_count,
+            epoch=self.epoch_count,
+            workspace=self._workspace,
+        )
 
     def finish_iteration(self) -> None:
         """Count the iteration, and hold the parameters to their constraints."""
@@ -213,14 +257,20 @@ class StepNetwork(NetworkStructure[Conf]):
         """Write the summed gradients of the last forward pass into `gradients`."""
 
     @cached_property
-    def _solver(self) -> LineSearchSolver | None:
+    def _solver(self) -> LineSearchSolver | UpdatedSearches | None:
         """What searches along lines, if that is how the network is trained."""
         conf = self.conf
         if conf.optimization_algo == "stochastic_gradient_descent":
             return None
-        return LineSearchSolver(
+        goes_along_updates = "searches_along_updates" in conf.quirks_of_dialect
+        solver = UpdatedSearches if goes_along_updates else LineSearchSolver
+        return solver(
             conf.optimization_algo, max_iterations=conf.max_num_line_search_iterations
         )
+
+    @cached_property
+    def _search_plan(self) -> SearchPlan:
+        return SearchPlan(stretches(self.layout, self._nodes))
 
     def _checked(self, batch: Batch, *, numbers: bool = False) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it."""

@@ -123,7 +123,7 @@ class UpdatePlan:
         now = (iteration, epoch)
         for share in self._penalized:
             if share.role.penalty.acts_on_gradient:
-                _penalize(share, gradients, params, workspace, now, is_decay=False)
+                penalize(share, gradients, params, workspace, now, is_decay=False)
         for block in self._active_blocks:
             apply_updater(
                 block,
@@ -135,7 +135,7 @@ class UpdatePlan:
             )
         for share in self._penalized:
             if share.role.penalty.acts_on_update:
-                _penalize(share, gradients, params, workspace, now, is_decay=True)
+                penalize(share, gradients, params, workspace, now, is_decay=True)
 
     def step(
         self,
@@ -340,7 +340,7 @@ def _normalize(stretch: LayerStretch, gradients: FloatArray) -> None:
     )
 
 
-def _penalize(
+def penalize(
     share: Share,
     gradients: FloatArray,
     params: FloatArray,

@@ -84,4 +84,19 @@ QUIRKS: tuple[Quirk, ...] = (
         test="unit/networks/test_constraints.py",
         concerns=both(kinds("min_max_norm"), given("rate")),
     ),
+    Quirk(
+        name="searches_along_updates",
+        where="searches along lines",
+        habit="run the updater twice an iteration and go along the update; what they "
+        "keep ignores constraints. Conjugate gradients begin anew with every minibatch, "
+        "so that they are gradient descent along lines; LBFGS takes the real difference "
+        "of gradients in its first iteration only, and values for rho and gamma, in "
+        "reversed order",
+        exact="go along the derivative of the score; conjugate gradients are those of "
+        "Polak and Ribière, LBFGS is that of Nocedal and Wright",
+        test="unit/networks/test_solvers.py",
+        concerns=said(
+            "optimization_algo", "line_gradient_descent", "conjugate_gradient", "lbfgs"
+        ),
+    ),
 )

@@ -46,8 +46,9 @@ class NetworkConf(Conf):
     mini_batch : bool
         Whether the gradient is divided by the number of examples.
     optimization_algo : str
-        Gradient descent, or DL4J's searches along lines: ``line_gradient_descent``,
-        ``conjugate_gradient`` and ``lbfgs``, in one process only.
+        Gradient descent, or searches along lines: ``line_gradient_descent``,
+        ``conjugate_gradient`` and ``lbfgs``, in one process only. They find the length
+        of a step by themselves: updaters take no part, gradients are not normalized.
     max_num_line_search_iterations : int
         Number of steps that such a search tries.
     backprop_type : {"standard", "truncated_bptt"}

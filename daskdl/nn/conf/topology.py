@@ -380,7 +380,23 @@ def _layer_node(
     entered = entering(layer, input_types[0])
     output_type = layer.output_type(entered)
     conf = layer.filled(network.defaults(), entered, name)
+    _check_search(network, conf)
     if conf.is_output:
         # For what it refuses: weights of a loss, say, that are too few.
         conf.labels_type(entered)
     return Node(key, name, conf, inputs, input_types, output_type)
+
+
+def _check_search(network: NetworkConf, conf: LayerConf) -> None:
+    """Refuse what searches along lines would not do."""
+    algo = network.optimization_algo
+    if algo == "stochastic_gradient_descent":
+        return
+    kind = conf.trained and conf.trained.gradient_normalization
+    goes_along_updates = "searches_along_updates" in conf.quirks
+    if kind and kind != "none" and not goes_along_updates:
+        raise PathError(
+            f"must be 'none' in a network with optimization_algo {algo!r}, which needs "
+            f"the derivative of the score, got {kind!r}.",
+            "gradient_normalization",
+        )
