@@ -53,8 +53,8 @@ def backtrack(
     Returns
     -------
     step : float
-        `first_step` or a part of it; 0 if nothing scored better, and then `score_at` was last
-        called with `params`.
+        `first_step` or a part of it; 0 if nothing scored better, and then `score_at`
+        was last called with `params`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What searches along lines need of a network: derivatives, and the rest of an update."""
+"""What searches along lines need: derivatives, and the rest of an update."""
 
 from collections.abc import Sequence
 

@@ -4,10 +4,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import both, given, kinds, said
+from daskdl.dl4j.quirks.concerns import both, either, given, kinds, said
 
 _IN_SEGMENTS = said("backprop_type", "truncated_bptt")
 _CARRYING = ("lstm", "graves_lstm", "simple_rnn")
+_PENALTIES = (
+    *("l1", "l2", "weight_decay"),
+    *("l1_bias", "l2_bias", "weight_decay_bias"),
+)
+_OF_WEIGHTS_OR_BIASES = (*_PENALTIES, "bias_updater")
+_LOSSES_ALONE = ("loss", "rnn_loss", "cnn_loss", "cnn3d_loss")
+_SCALED = (
+    "lecun_uniform",
+    *(f"var_scaling_normal_fan_{fan}" for fan in ("in", "out", "avg")),
+    *(f"var_scaling_uniform_fan_{fan}" for fan in ("in", "out", "avg")),
+)
 
 
 def _looks_back_less(network: Mapping[str, Any]) -> bool:
@@ -88,15 +99,133 @@ QUIRKS: tuple[Quirk, ...] = (
         name="searches_along_updates",
         where="searches along lines",
         habit="run the updater twice an iteration and go along the update; what they "
-        "keep ignores constraints. Conjugate gradients begin anew with every minibatch, "
-        "so that they are gradient descent along lines; LBFGS takes the real difference "
-        "of gradients in its first iteration only, and values for rho and gamma, in "
-        "reversed order",
+        "keep ignores constraints. Conjugate gradients begin anew with every "
+        "minibatch, so that they are gradient descent along lines; LBFGS takes the "
+        "real difference of gradients in its first iteration only, and values for rho "
+        "and gamma, in reversed order",
         exact="go along the derivative of the score; conjugate gradients are those of "
         "Polak and Ribière, LBFGS is that of Nocedal and Wright",
         test="unit/networks/test_solvers.py",
         concerns=said(
             "optimization_algo", "line_gradient_descent", "conjugate_gradient", "lbfgs"
+        ),
+    ),
+    Quirk(
+        name="weight_decay_in_score",
+        where="weight decay in the score",
+        habit="counts like L2",
+        exact="is left out: it is subtracted behind the updater, and is the "
+        "derivative of no score",
+        test="unit/networks/test_param_roles.py",
+        concerns=either(given("weight_decay"), given("weight_decay_bias")),
+    ),
+    Quirk(
+        name="updaters_by_table",
+        where="separable and depthwise convolutions",
+        habit="updaters and penalties are dealt along the vector in the order of a "
+        "table in which the bias is last, while it lies first; the score sees the "
+        "real parameters",
+        exact="each parameter has its own",
+        test="unit/networks/test_update_plan.py",
+        concerns=both(
+            kinds("separable_convolution2d", "depthwise_convolution2d"),
+            either(*map(given, _OF_WEIGHTS_OR_BIASES)),
+        ),
+    ),
+    Quirk(
+        name="visible_bias_is_no_bias",
+        where="`vb` of `auto_encoder`",
+        habit="the updater of the weights brings it forward, penalties and groups of "
+        "constraints do not touch it",
+        exact="is a bias",
+        test="unit/networks/test_param_roles.py",
+        concerns=kinds("auto_encoder"),
+    ),
+    Quirk(
+        name="still_parameters_constrained",
+        where="constraints of what only pretraining learns",
+        habit="hold while others learn, too",
+        exact="hold when it learns",
+        test="unit/networks/test_param_roles.py",
+        concerns=both(
+            given("constraints"), kinds("auto_encoder", "variational_autoencoder")
+        ),
+    ),
+    Quirk(
+        name="mean_scores_of_sums",
+        where="scores with `mini_batch` false",
+        habit="those of losses without weights, of centers and of `yolo2_output` are "
+        "divided by the examples all the same",
+        exact="are sums, whose derivatives the gradients are",
+        test="unit/networks/test_network.py",
+        concerns=both(
+            said("mini_batch", False),
+            kinds(*_LOSSES_ALONE, "center_loss_output", "yolo2_output"),
+        ),
+    ),
+    Quirk(
+        name="running_statistics_normalized",
+        where="running statistics",
+        habit="count in the norm of the gradient, and are rescaled and clipped with "
+        "it, so that they lag behind the data",
+        exact="are no gradient: normalization leaves them out",
+        test="unit/networks/test_param_roles.py",
+        concerns=both(given("gradient_normalization"), kinds("batch_normalization")),
+    ),
+    Quirk(
+        name="epsilon_for_rate",
+        where="`adam`, `amsgrad`, `adamax`, `adabelief`",
+        habit="take epsilon for a corrected rate of 0, infinity or NaN",
+        exact="take the rate as it is: 0 changes nothing",
+        test="unit/networks/test_updater_formulas.py",
+        concerns=kinds("adam", "amsgrad", "adamax", "adabelief"),
+    ),
+    Quirk(
+        name="squares_begin_above_zero",
+        where="state of `adagrad` and `rmsprop`",
+        habit="begins with 1e-6 whatever epsilon is, or with epsilon",
+        exact="begins with 0",
+        test="unit/networks/test_updater_formulas.py",
+        concerns=kinds("adagrad", "rmsprop"),
+    ),
+    Quirk(
+        name="var_scaling_of_bounds",
+        where="`var_scaling_...`, `lecun_uniform`",
+        habit="uniform bounds are `3 * scale / sqrt(fan)`; what a normal distribution "
+        "loses of its variance where it is cut off is not made up for",
+        exact="the variance is `scale / fan`",
+        test="unit/networks/test_initializers.py",
+        concerns=said("weight_init", *_SCALED),
+    ),
+    Quirk(
+        name="noise_not_in_gradient",
+        where="weight noise",
+        habit="the gradient in the noisy weights is taken for that in the true ones",
+        exact="is the derivative in the true ones: 0 for weights that were dropped",
+        test="unit/layers/test_noisy_params.py",
+        concerns=given("weight_noise"),
+    ),
+    Quirk(
+        name="frozen_layers_decay",
+        where="`frozen_with_backprop`",
+        habit="has updater state; penalties and weight decay change its parameters, "
+        "and are not in the score",
+        exact="never changes its parameters",
+        test="unit/networks/test_frozen.py",
+        concerns=both(
+            kinds("frozen_with_backprop"),
+            either(*map(given, _PENALTIES)),
+        ),
+    ),
+    Quirk(
+        name="gains_are_weights",
+        where="gains of layer normalization",
+        habit="are weights to penalties and constraints",
+        exact="are treated like the scale of batch normalization",
+        test="unit/layers/test_recurrent_layers.py",
+        concerns=both(
+            said("has_layer_norm", True),
+            either(given("constraints"), *map(given, _PENALTIES)),
         ),
     ),
 )

@@ -99,7 +99,7 @@ class AdaBelief(_Moments):
 
 
 class AdaGrad(Conf):
-    """AdaGrad; its sums of squares begin at 1e-6 whatever `epsilon` is.
+    """AdaGrad, which divides by the root of the sum of squared gradients.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class AdaDelta(Conf):
 
 
 class RmsProp(Conf):
-    """RMSProp; its mean squares begin at `epsilon`.
+    """RMSProp, which divides by the root of a mean of squared gradients.
 
     Parameters
     ----------

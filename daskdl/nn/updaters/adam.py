@@ -6,7 +6,7 @@ from daskdl.kernels.updater import Rule
 from daskdl.nn.conf.updaters import AdaBelief, Adam, AdaMax, AMSGrad, Nadam
 from daskdl.nn.updaters.moment import Moment, Number
 
-# What DL4J adds to AdaMax's norm, so that a gradient of 0 is not divided by 0.
+# What is added to AdaMax's norm, so that a gradient of 0 is not divided by 0.
 _NORM_FLOOR = 1e-32
 
 
@@ -66,12 +66,8 @@ def adamax(conf: AdaMax, moment: Moment) -> Rule:
     """
     beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
     floor = moment.number(_NORM_FLOOR)
-    rate = _unless_useless(
-        float(moment.value(conf.learning_rate)),
-        1 - float(beta1**moment.t),
-        conf.epsilon,
-        moment,
-    )
+    correction = 1 - float(beta1**moment.t)
+    rate = _quotient(conf, float(moment.value(conf.learning_rate)), correction, moment)
     return Rule("adamax", (beta1, beta2, rate, floor))
 
 
@@ -90,22 +86,23 @@ def adabelief(conf: AdaBelief, moment: Moment) -> Rule:
 
 
 def _corrected_rate(conf: Adam | AMSGrad | AdaBelief, moment: Moment) -> Number:
-    """Return ``lr sqrt(1 - beta2^t) / (1 - beta1^t)``, rounded where DL4J rounds."""
+    """Return ``lr sqrt(1 - beta2^t) / (1 - beta1^t)`` in the type of the arrays."""
     beta1, beta2 = moment.number(conf.beta1), moment.number(conf.beta2)
     root = np.sqrt(moment.number(1 - float(beta2**moment.t)))
     rate = moment.value(conf.learning_rate) * root
     correction = 1 - float(beta1**moment.t)
-    return _unless_useless(float(rate), correction, conf.epsilon, moment)
+    return _quotient(conf, float(rate), correction, moment)
 
 
-def _unless_useless(
-    rate: float, correction: float, epsilon: float, moment: Moment
+def _quotient(
+    conf: Adam | AMSGrad | AdaBelief | AdaMax,
+    rate: float,
+    correction: float,
+    moment: Moment,
 ) -> Number:
-    """Return ``rate / correction``, or epsilon where DL4J takes it.
-
-    It does so where the quotient is 0 or no finite number, and so makes tiny steps with
-    a learning rate of 0.
-    """
+    """Return ``rate / correction``; 0 where the means stay 0 because beta is 1."""
     quotient = moment.number(rate / correction if correction else 0.0)
-    usable = quotient != 0 and np.isfinite(quotient)
-    return quotient if usable else moment.number(epsilon)
+    is_usable = quotient != 0 and np.isfinite(quotient)
+    if is_usable or "epsilon_for_rate" not in conf.quirks:
+        return quotient
+    return moment.number(conf.epsilon)

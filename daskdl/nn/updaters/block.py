@@ -55,7 +55,7 @@ class UpdaterBlock:
 
 
 def initialize_state(block: UpdaterBlock, updater_state: FloatArray) -> None:
-    """Write the state that DL4J begins with into the block's part of the vector."""
+    """Write what the updater begins with into the block's part of the vector."""
     block.parts(updater_state)[...] = initial_state(block.updater)
 
 

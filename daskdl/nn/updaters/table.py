@@ -27,7 +27,7 @@ from daskdl.nn.updaters.descent import nesterovs, noop, sgd
 from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.squares import adadelta, adagrad, rmsprop
 
-# DL4J begins with its default whatever epsilon is configured.
+# In some dialects, whatever epsilon is.
 _ADAGRAD_INITIAL_STATE = 1e-6
 
 
@@ -79,6 +79,8 @@ def state_parts(updater: Updater) -> tuple[str, ...]:
 
 def initial_state(updater: Updater) -> float:
     """Return the number that all of the state begins with."""
+    if "squares_begin_above_zero" not in updater.quirks:
+        return 0.0
     if isinstance(updater, AdaGrad):
         return _ADAGRAD_INITIAL_STATE
     return updater.epsilon if isinstance(updater, RmsProp) else 0.0

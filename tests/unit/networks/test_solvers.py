@@ -1,5 +1,7 @@
 """Searches along lines, against their formulas on small problems."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -91,8 +93,7 @@ def test_lbfgs_is_the_inverse_of_bfgs_from_its_pairs(rng, bowl):
     """Equation (6.17) of Nocedal and Wright, from gamma times the identity (7.20)."""
     seen = directions("lbfgs", bowl, rng.standard_normal(6), 5)
     pairs = [
-        (after[0] - before[0], after[1] - before[1])
-        for before, after in zip(seen, seen[1:], strict=False)
+        (after[0] - before[0], after[1] - before[1]) for before, after in pairwise(seen)
     ]
     s, y = pairs[-1]
     inverse = np.eye(6) * (s @ y) / (y @ y)
@@ -105,7 +106,7 @@ def test_lbfgs_is_the_inverse_of_bfgs_from_its_pairs(rng, bowl):
 
 def test_conjugate_gradients_are_those_of_polak_and_ribiere(rng, bowl):
     seen = directions("conjugate_gradient", bowl, rng.standard_normal(6), 4)
-    for (_, before, last), (_, slope, direction) in zip(seen, seen[1:], strict=False):
+    for (_, before, last), (_, slope, direction) in pairwise(seen):
         share = max(0, slope @ (slope - before) / (before @ before))
         expected = slope + share * last
         if expected @ slope <= 0:

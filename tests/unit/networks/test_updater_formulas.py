@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.workspace import Workspace
+from daskdl.dialects import EXACT, quirks_of
 from daskdl.nn.conf.schedules import StepSchedule
 from daskdl.nn.conf.updaters import (
     UPDATERS,
@@ -21,8 +22,10 @@ from daskdl.nn.conf.updaters import (
     RmsProp,
     Sgd,
 )
+from daskdl.nn.conf.values import with_quirks
 from daskdl.nn.updaters.block import UpdaterBlock, apply_updater, initialize_state
 from daskdl.nn.updaters.table import state_parts
+from tests.dialects import DL4J, in_dl4j
 
 B1, B2, EPS = 0.8, 0.95, 1e-3
 MOMENTS = {"learning_rate": 0.1, "beta1": B1, "beta2": B2, "epsilon": EPS}
@@ -77,7 +80,7 @@ def adabelief(g, s, t):
 
 
 def adagrad(g, s, t):
-    s["GRAD"] = s.get("GRAD", 1e-6) + g**2
+    s["GRAD"] = s.get("GRAD", 0.0) + g**2
     return 0.1 * g / (math.sqrt(s["GRAD"]) + EPS)
 
 
@@ -89,7 +92,7 @@ def adadelta(g, s, t):
 
 
 def rmsprop(g, s, t):
-    s["G"] = 0.9 * s.get("G", EPS) + 0.1 * g**2
+    s["G"] = 0.9 * s.get("G", 0.0) + 0.1 * g**2
     return 0.1 * g / (math.sqrt(s["G"]) + EPS)
 
 
@@ -169,12 +172,27 @@ def test_the_state_lies_part_behind_part_in_the_order_of_its_names(
 
 
 @pytest.mark.parametrize("kind", [Adam, AMSGrad, AdaBelief, AdaMax])
-def test_without_a_learning_rate_steps_are_of_size_epsilon(kind):
-    """A quirk of DL4J: where the corrected rate is 0 it takes epsilon."""
-    update = Run(kind(learning_rate=0.0, epsilon=0.5), 1).update([2.0], 0)
+def test_without_a_learning_rate_nothing_changes(kind):
+    assert Run(kind(learning_rate=0.0, epsilon=0.5), 1).update([2.0], 0) == 0
+
+
+@pytest.mark.parametrize("kind", [Adam, AMSGrad, AdaBelief, AdaMax])
+def test_without_a_learning_rate_steps_are_of_size_epsilon_in_dl4j(kind):
+    """Where the corrected rate is 0 it takes epsilon."""
+    still = in_dl4j(kind(learning_rate=0.0, epsilon=0.5))
+    update = Run(still, 1).update([2.0], 0)
     with_rate = Run(kind(learning_rate=1.0, epsilon=0.5), 1).update([2.0], 0)
     rate = 1.0 if kind is AdaMax else math.sqrt(1 - 0.999)
     np.testing.assert_allclose(update, with_rate * 0.5 / (rate / (1 - 0.9)))
+
+
+@pytest.mark.parametrize(
+    ("updater", "start"),
+    [(AdaGrad(epsilon=0.5), 1e-6), (RmsProp(epsilon=0.5), 0.5), (AdaDelta(), 0.0)],
+)
+def test_squares_begin_at_zero_but_in_dl4j(updater, start):
+    assert Run(updater, 1).state[0] == 0
+    assert Run(in_dl4j(updater), 1).state[0] == start
 
 
 def test_single_precision_scalars_are_computed_in_single_precision():
@@ -187,9 +205,10 @@ def test_single_precision_scalars_are_computed_in_single_precision():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_beta_that_rounds_to_one_takes_epsilon(dtype):
-    beta = 1 - 1e-12
-    update = Run(Adam(beta2=beta, beta1=0.0), 1, dtype).update([1.0], 0)
+@pytest.mark.parametrize("dialect", [EXACT, DL4J])
+def test_a_beta_that_rounds_to_one_gives_numbers(dtype, dialect):
+    updater = with_quirks(Adam(beta2=1 - 1e-12, beta1=0.0), quirks_of(dialect))
+    update = Run(updater, 1, dtype).update([1.0], 0)
     assert np.isfinite(update).all()
 
 

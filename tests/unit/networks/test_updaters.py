@@ -7,7 +7,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.updater import PIECE
 from daskdl.nn.conf import updaters as conf
 from daskdl.nn.conf.schedules import FixedSchedule
-from daskdl.nn.conf.updaters import AdaDelta, AdaGrad, Adam, NoOp, RmsProp, Sgd
+from daskdl.nn.conf.updaters import AdaDelta, Adam, NoOp, Sgd
 from daskdl.nn.updaters.block import UpdaterBlock, apply_updater, initialize_state
 from daskdl.nn.updaters.table import learning_rate
 
@@ -66,19 +66,6 @@ def test_adams_first_update_is_the_learning_rate_in_the_gradients_direction():
 def test_noop_hands_the_gradient_on():
     updates, _ = run(NoOp(), np.array([[3.0, -1.0]]), 1)
     assert updates[0, 2:4].tolist() == [3.0, -1.0]
-
-
-def test_the_states_begin_as_those_of_dl4j():
-    """AdaGrad at its default epsilon whatever is configured, RmsProp at epsilon."""
-    for updater, expected in [
-        (AdaGrad(epsilon=1e-3), 1e-6),
-        (RmsProp(epsilon=1e-4), 1e-4),
-        (Adam(), 0.0),
-    ]:
-        block = UpdaterBlock(updater, 0, 3, 0)
-        state = np.full(block.state_stop, 9.0)
-        initialize_state(block, state)
-        assert set(state) == {expected}
 
 
 def test_weight_decay_counts_whole_without_a_learning_rate():
