@@ -27,8 +27,10 @@ from daskdl.nn.conf.distributions import (
 Sample: TypeAlias = NDArray[np.float64]
 _Shape: TypeAlias = tuple[int, ...]
 
-# Where ND4J cuts a normal distribution off, in standard deviations.
+# Where a normal distribution is cut off, in standard deviations.
 _TRUNCATION = 2.0
+# The standard deviation of what is left of one with 1.
+TRUNCATED = 0.8796256610342398
 
 
 def sample(

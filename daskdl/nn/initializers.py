@@ -14,6 +14,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.data.files import open_input
 from daskdl.data.nd4j import read_array
+from daskdl.dialects import Quirks
 from daskdl.errors import CorruptFileError, OptionError
 from daskdl.nn.conf.weight_inits import (
     ConstantInit,
@@ -23,7 +24,7 @@ from daskdl.nn.conf.weight_inits import (
     WeightInitLiteral,
     WeightInitOptions,
 )
-from daskdl.nn.distributions import Sample, sample, truncated_normal
+from daskdl.nn.distributions import TRUNCATED, Sample, sample, truncated_normal
 
 _Fans: TypeAlias = Callable[[float, float], float]
 
@@ -42,8 +43,6 @@ _NORMAL: dict[str, _Fans] = {
 _UNIFORM: dict[str, _Fans] = {
     "xavier_uniform": lambda fan_in, fan_out: math.sqrt(6 / (fan_in + fan_out)),
     "relu_uniform": lambda fan_in, fan_out: math.sqrt(6 / fan_in),
-    # DL4J's bound; the paper's is sqrt(3 / fan_in).
-    "lecun_uniform": lambda fan_in, fan_out: 3 / math.sqrt(fan_in),
     "uniform": lambda fan_in, fan_out: 1 / math.sqrt(fan_in),
     "sigmoid_uniform": lambda fan_in, fan_out: 4 * math.sqrt(6 / (fan_in + fan_out)),
 }
@@ -62,6 +61,7 @@ def draw_weights(
     rng: np.random.Generator,
     *,
     out: FloatArray,
+    quirks: Quirks = frozenset(),
 ) -> None:
     """Write fresh weights into an array, which may be on a device.
 
@@ -71,8 +71,10 @@ def draw_weights(
         As for :func:`initialize`.
     out : ndarray
         Overwritten; its shape is that of the weights.
+    quirks : frozenset of str
+        Of the layer.
     """
-    drawn = initialize(scheme, out.shape, fan_in, fan_out, rng)
+    drawn = initialize(scheme, out.shape, fan_in, fan_out, rng, quirks)
     out[...] = to_device(drawn, like=out)
 
 
@@ -82,6 +84,7 @@ def initialize(
     fan_in: float,
     fan_out: float,
     rng: np.random.Generator,
+    quirks: Quirks = frozenset(),
 ) -> Sample:
     """Return fresh weights.
 
@@ -96,6 +99,8 @@ def initialize(
         stride DL4J divides `fan_out` by the stride, so it may be a fraction.
     rng : numpy.random.Generator
         The layer's own stream.
+    quirks : frozenset of str
+        Of the layer.
 
     Returns
     -------
@@ -113,7 +118,7 @@ def initialize(
     DL4J, ``org.deeplearning4j.nn.weights.WeightInit*``.
     """
     if isinstance(scheme, str):
-        return _by_name(scheme, shape, fan_in, fan_out, rng)
+        return _by_name(scheme, shape, fan_in, fan_out, rng, quirks)
     if isinstance(scheme, DistributionInit):
         return sample(scheme.distribution, shape, rng)
     if isinstance(scheme, ConstantInit):
@@ -123,7 +128,7 @@ def initialize(
     if isinstance(scheme, EmbeddingInit):
         return _vectors(scheme, shape)
     fan = _FAN[scheme.type.rpartition("_")[2]](fan_in, fan_out)
-    return _var_scaling(scheme.type, _or_one(scheme.scale), shape, fan, rng)
+    return _var_scaling(scheme.type, _or_one(scheme.scale), shape, fan, rng, quirks)
 
 
 def _by_name(
@@ -132,9 +137,12 @@ def _by_name(
     fan_in: float,
     fan_out: float,
     rng: np.random.Generator,
+    quirks: Quirks,
 ) -> Sample:
     if name in _NORMAL:
         return rng.standard_normal(shape) * _NORMAL[name](fan_in, fan_out)
+    if name == "lecun_uniform":
+        return _of_variance(1.0, shape, fan_in, rng, quirks)
     if name in _UNIFORM:
         bound = _UNIFORM[name](fan_in, fan_out)
         return rng.uniform(-bound, bound, shape)
@@ -144,7 +152,7 @@ def _by_name(
         return _identity(shape)
     if name.startswith("var_scaling"):
         fan = _FAN[name.rpartition("_")[2]](fan_in, fan_out)
-        return _var_scaling(name, 1.0, shape, fan, rng)
+        return _var_scaling(name, 1.0, shape, fan, rng, quirks)
     return np.full(shape, 1.0 if name == "ones" else 0.0)
 
 
@@ -154,11 +162,28 @@ def _var_scaling(
     shape: tuple[int, ...],
     fan: float,
     rng: np.random.Generator,
+    quirks: Quirks,
 ) -> Sample:
-    if name.startswith("var_scaling_normal"):
-        return truncated_normal(0.0, math.sqrt(scale / fan), shape, rng)
-    # DL4J scales the bound where the literature scales the variance.
-    bound = scale * 3 / math.sqrt(fan)
+    if name.startswith("var_scaling_uniform"):
+        return _of_variance(scale, shape, fan, rng, quirks)
+    deviation = math.sqrt(scale / fan)
+    if "var_scaling_of_bounds" not in quirks:
+        # What is cut off takes a part of the variance with it.
+        deviation /= TRUNCATED
+    return truncated_normal(0.0, deviation, shape, rng)
+
+
+def _of_variance(
+    scale: float,
+    shape: tuple[int, ...],
+    fan: float,
+    rng: np.random.Generator,
+    quirks: Quirks,
+) -> Sample:
+    """Return uniform numbers with variance ``scale / fan``."""
+    bound = math.sqrt(3 * scale / fan)
+    if "var_scaling_of_bounds" in quirks:
+        bound = scale * 3 / math.sqrt(fan)
     return rng.uniform(-bound, bound, shape)
 
 

@@ -144,19 +144,19 @@ class VarScalingNormalFanAvg(_VarScaling):
 
 
 class VarScalingUniformFanIn(_VarScaling):
-    """Uniform, by `fan_in`."""
+    """Uniform, with the variance ``scale / fan_in``."""
 
     type: Literal["var_scaling_uniform_fan_in"] = "var_scaling_uniform_fan_in"
 
 
 class VarScalingUniformFanOut(_VarScaling):
-    """Uniform, by `fan_out`."""
+    """Uniform, with the variance ``scale / fan_out``."""
 
     type: Literal["var_scaling_uniform_fan_out"] = "var_scaling_uniform_fan_out"
 
 
 class VarScalingUniformFanAvg(_VarScaling):
-    """Uniform, by the mean of both fans."""
+    """Uniform, with the variance of `scale` over the mean of both fans."""
 
     type: Literal["var_scaling_uniform_fan_avg"] = "var_scaling_uniform_fan_avg"
 

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field, WithJsonSchema, model_validator
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.dialects import Quirks
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
@@ -141,11 +142,13 @@ def draw(
     fans: Mapping[str, Fans],
     scheme: AnyWeightInit,
     rng: np.random.Generator,
+    quirks: Quirks,
 ) -> None:
     """Write initial weights into those parameters that have fans (in, out)."""
     for name, (fan_in, fan_out) in fans.items():
         if name in params:
-            draw_weights(scheme, fan_in, fan_out, rng, out=params[name])
+            weights = params[name]
+            draw_weights(scheme, fan_in, fan_out, rng, out=weights, quirks=quirks)
 
 
 def fans_of_projections(params: Mapping[str, FloatArray]) -> dict[str, Fans]:

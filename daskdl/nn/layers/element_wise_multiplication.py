@@ -67,7 +67,8 @@ class ElementWiseMultiplicationLayer(RowLayer[ElementWiseMultiplication]):
         weight = self.params["W"]
         n = weight.size
         scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        draw_weights(scheme, n, n, rng, out=weight.reshape(1, n))
+        row, quirks = weight.reshape(1, n), self.conf.quirks
+        draw_weights(scheme, n, n, rng, out=row, quirks=quirks)
         self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
 
     def forward(

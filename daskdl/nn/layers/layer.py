@@ -220,7 +220,14 @@ class Layer(ABC, Generic[C]):
         """Write fresh weights into a parameter, as the option `weight_init` says."""
         given = getattr(self.conf, "weight_init", None)
         scheme: AnyWeightInit = self._given("weight_init", given)
-        draw_weights(scheme, fan_in, fan_out, rng, out=self.params[name])
+        draw_weights(
+            scheme,
+            fan_in,
+            fan_out,
+            rng,
+            out=self.params[name],
+            quirks=self.conf.quirks,
+        )
 
     def _given(self, option: str, value: T | None) -> T:
         """Refuse an option that the network's defaults should have filled."""
@@ -256,8 +263,8 @@ class OutputLayer(Layer[C]):
 
     # Whether a mask of the labels sets what it drops of the output to 0.
     masks_output: bool = True
-    # Whether DL4J divides the score by the number of examples whatever `mini_batch`
-    # says.
+    # Whether some dialects divide the score by the number of examples whatever
+    # `mini_batch` says.
     has_mean_score: ClassVar[bool] = False
 
     # Whether training sets a parameter to what this process has seen, besides updates.

@@ -68,7 +68,8 @@ class LearnedSelfAttentionLayer(Layer[LearnedSelfAttention]):
         n_in = self.conf.inferred_n_in(self.input_type)
         fans = {"Q": (n_in, self.conf.n_queries)}
         fans.update(self_attention_fans(self.conf, self.params, n_in))
-        draw(self.params, fans, self._given("weight_init", self.conf.weight_init), rng)
+        scheme = self._given("weight_init", self.conf.weight_init)
+        draw(self.params, fans, scheme, rng, self.conf.quirks)
 
     def forward(
         self,

@@ -101,7 +101,8 @@ class RecurrentLayer(Layer[R]):
         """Draw initial weights; those between the steps have a rule of their own."""
         rule = self.conf.weight_init_recurrent
         if name.startswith("RW") and rule is not None:
-            draw_weights(rule, fan_in, fan_out, rng, out=self.params[name])
+            weights, quirks = self.params[name], self.conf.quirks
+            draw_weights(rule, fan_in, fan_out, rng, out=weights, quirks=quirks)
         else:
             super()._draw(name, fan_in, fan_out, rng)
 

@@ -111,7 +111,8 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
         n_in, n_out = self.params["W"].shape
         fans = {"W": (n_in, n_out), "RW": (n_out, n_out)}
         fans.update(self_attention_fans(self.conf, self.params, n_in))
-        draw(self.params, fans, self._given("weight_init", self.conf.weight_init), rng)
+        scheme = self._given("weight_init", self.conf.weight_init)
+        draw(self.params, fans, scheme, rng, self.conf.quirks)
         if "b" in self.params:
             self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
 

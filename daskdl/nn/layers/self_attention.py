@@ -62,7 +62,8 @@ class SelfAttentionLayer(Layer[SelfAttention]):
         """Draw the projections with the fans of what they map."""
         n_in = self.conf.inferred_n_in(self.input_type)
         fans = self_attention_fans(self.conf, self.params, n_in)
-        draw(self.params, fans, self._given("weight_init", self.conf.weight_init), rng)
+        scheme = self._given("weight_init", self.conf.weight_init)
+        draw(self.params, fans, scheme, rng, self.conf.quirks)
 
     def forward(
         self,

@@ -175,7 +175,8 @@ class Attention(Vertex[AttentionVertex]):
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw the projections with the fans of what they map."""
         fans = fans_of_projections(self.params)
-        draw(self.params, fans, self.conf.weight_init or "xavier", rng)
+        scheme = self.conf.weight_init or "xavier"
+        draw(self.params, fans, scheme, rng, self.conf.quirks)
 
     def forward(
         self,

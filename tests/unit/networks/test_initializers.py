@@ -3,6 +3,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from daskdl.dialects import quirks_of
 from daskdl.errors import OptionError
 from daskdl.nn.conf.distributions import UniformDistribution
 from daskdl.nn.conf.weight_inits import (
@@ -17,11 +18,11 @@ from daskdl.nn.conf.weight_inits import (
     VarScalingUniformFanOut,
     WeightInitLiteral,
 )
+from daskdl.nn.distributions import TRUNCATED
 from daskdl.nn.initializers import initialize
+from tests.dialects import DL4J
 
-# Of a normal distribution cut off at two standard deviations, in units of them.
-TRUNCATED = 0.8796256610342398
-# Standard deviation for 100 inputs and 50 outputs, by the table of DL4J's WeightInit*.
+# Standard deviation for 100 inputs and 50 outputs.
 DEVIATIONS = {
     "xavier": np.sqrt(2 / 150),
     "xavier_uniform": np.sqrt(6 / 150 / 3),
@@ -30,25 +31,25 @@ DEVIATIONS = {
     "relu": np.sqrt(2 / 100),
     "relu_uniform": np.sqrt(6 / 100 / 3),
     "lecun_normal": np.sqrt(1 / 100),
-    "lecun_uniform": 3 / np.sqrt(100) / np.sqrt(3),
+    "lecun_uniform": np.sqrt(1 / 100),
     "normal": np.sqrt(1 / 100),
     "uniform": 1 / np.sqrt(100) / np.sqrt(3),
     "sigmoid_uniform": 4 * np.sqrt(6 / 150 / 3),
-    "var_scaling_normal_fan_in": TRUNCATED * np.sqrt(1 / 100),
-    "var_scaling_normal_fan_out": TRUNCATED * np.sqrt(1 / 50),
-    "var_scaling_normal_fan_avg": TRUNCATED * np.sqrt(2 / 150),
-    "var_scaling_uniform_fan_in": 3 / np.sqrt(100) / np.sqrt(3),
-    "var_scaling_uniform_fan_out": 3 / np.sqrt(50) / np.sqrt(3),
-    "var_scaling_uniform_fan_avg": 3 / np.sqrt(75) / np.sqrt(3),
+    "var_scaling_normal_fan_in": np.sqrt(1 / 100),
+    "var_scaling_normal_fan_out": np.sqrt(1 / 50),
+    "var_scaling_normal_fan_avg": np.sqrt(2 / 150),
+    "var_scaling_uniform_fan_in": np.sqrt(1 / 100),
+    "var_scaling_uniform_fan_out": np.sqrt(1 / 50),
+    "var_scaling_uniform_fan_avg": np.sqrt(2 / 150),
 }
 # With a scale of 4: it stands under the root of normal ones, and before uniform ones.
 SCALED = [
     (VarScalingNormalFanIn(scale=4), 2 * DEVIATIONS["var_scaling_normal_fan_in"]),
     (VarScalingNormalFanOut(scale=4), 2 * DEVIATIONS["var_scaling_normal_fan_out"]),
     (VarScalingNormalFanAvg(scale=4), 2 * DEVIATIONS["var_scaling_normal_fan_avg"]),
-    (VarScalingUniformFanIn(scale=4), 4 * DEVIATIONS["var_scaling_uniform_fan_in"]),
-    (VarScalingUniformFanOut(scale=4), 4 * DEVIATIONS["var_scaling_uniform_fan_out"]),
-    (VarScalingUniformFanAvg(scale=4), 4 * DEVIATIONS["var_scaling_uniform_fan_avg"]),
+    (VarScalingUniformFanIn(scale=4), 2 * DEVIATIONS["var_scaling_uniform_fan_in"]),
+    (VarScalingUniformFanOut(scale=4), 2 * DEVIATIONS["var_scaling_uniform_fan_out"]),
+    (VarScalingUniformFanAvg(scale=4), 2 * DEVIATIONS["var_scaling_uniform_fan_avg"]),
 ]
 
 
@@ -58,6 +59,20 @@ def test_the_spread_follows_the_fans(scheme, deviation, rng):
     # 5000 numbers: the error of their deviation is 1%.
     assert weights.std() == pytest.approx(deviation, rel=0.04)
     assert abs(weights.mean()) < 5 * deviation / np.sqrt(5000)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "deviation"),
+    [
+        ("lecun_uniform", np.sqrt(3 / 100)),
+        ("var_scaling_uniform_fan_out", np.sqrt(3 / 50)),
+        (VarScalingUniformFanIn(scale=4), 4 * np.sqrt(3 / 100)),
+        (VarScalingNormalFanIn(scale=4), 2 * TRUNCATED * np.sqrt(1 / 100)),
+    ],
+)
+def test_bounds_are_scaled_in_dl4j(scheme, deviation, rng):
+    weights = initialize(scheme, (100, 50), 100, 50, rng, quirks_of(DL4J))
+    assert weights.std() == pytest.approx(deviation, rel=0.04)
 
 
 def test_every_name_is_tried_here():
