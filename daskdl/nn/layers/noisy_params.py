@@ -22,7 +22,6 @@ _Noise: TypeAlias = DropConnect | WeightNoise
 class NoisyParams:
     """Lends a layer noisy copies of its parameters for one forward and backward.
 
-    Gradients are those in the noisy parameters, taken as those in the true ones.
     Inference is without noise.
 
     Parameters
@@ -54,6 +53,8 @@ class NoisyParams:
         )
         self._true: dict[str, FloatArray] = {}
         self._noisy: dict[str, FloatArray] = {}
+        self._factors: dict[str, FloatArray] = {}
+        self._keeps_factors = "noise_not_in_gradient" not in conf.quirks
 
     def swap(self, *, training: bool, rng: np.random.Generator | None) -> None:
         """Bind the layer to noisy parameters in training, else to the true ones.
@@ -67,6 +68,7 @@ class NoisyParams:
             return
         if self._layer.params is not self._noisy:
             self._true = self._layer.params
+        self._factors = {}
         if not training:
             self._layer.bind(self._true, self._layer.gradients)
             return
@@ -83,6 +85,11 @@ class NoisyParams:
         }
         self._layer.bind(self._noisy, self._layer.gradients)
 
+    def backward(self) -> None:
+        """Turn the layer's gradients, in place, into those in the true parameters."""
+        for name, factor in self._factors.items():
+            self._layer.gradients[name][...] *= factor
+
     def _noised(
         self, noise: _Noise, name: str, array: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
@@ -93,11 +100,19 @@ class NoisyParams:
         if isinstance(noise, DropConnect):
             keep = self._retain_probability(noise, rng)
             kept = rng.random(array.shape, dtype=np.float32) < keep
-            xp.multiply(array, to_device(kept, like=array), out=out)
-            return out
-        drawn = sample(noise.distribution, array.shape, rng)
-        combine = xp.add if noise.additive else xp.multiply
-        combine(array, to_device(drawn.astype(array.dtype), like=array), out=out)
+            return self._scaled(name, array, to_device(kept, like=array), out)
+        drawn = sample(noise.distribution, array.shape, rng).astype(array.dtype)
+        if not noise.additive:
+            return self._scaled(name, array, to_device(drawn, like=array), out)
+        xp.add(array, to_device(drawn, like=array), out=out)
+        return out
+
+    def _scaled(
+        self, name: str, array: FloatArray, factor: Any, out: FloatArray
+    ) -> FloatArray:
+        array_namespace(array).multiply(array, factor, out=out)
+        if self._keeps_factors:
+            self._factors[name] = factor
         return out
 
     def _retain_probability(

@@ -128,7 +128,9 @@ class Stage:
             x = self._preprocessor.forward(x, batch_size=batch_size)
         x = self._dropout.forward(x, training=True, rng=rng)
         self._noise.swap(training=True, rng=rng)
-        return self.layer.pretrain(x, rng=rng)
+        score = self.layer.pretrain(x, rng=rng)
+        self._noise.backward()
+        return score
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
@@ -168,6 +170,7 @@ class Stage:
         return self.layer
 
     def _leave(self, grad_x: FloatArray | None) -> FloatArray | None:
+        self._noise.backward()
         if grad_x is None:
             return None
         grad_x = self._dropout.backward(grad_x)

@@ -7,6 +7,8 @@ from daskdl import Dense
 from daskdl.arrays.random import IterationStream
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import FeedForward
+from tests.dialects import in_dl4j
+from tests.gradients import check_gradient
 from tests.unit.layers.single import Single
 
 ROWS = FeedForward(size=50)
@@ -88,9 +90,34 @@ def test_so_is_the_gradient_in_the_input(x, rng):
     np.testing.assert_allclose(single.stage.backward(grad_out), grad_out @ weight.T)
 
 
-def test_the_gradient_of_dropped_weights_is_taken_as_if_they_were_there(x, rng):
-    """As in DL4J."""
-    single = dense(CONNECT)
+EVERYWHERE = [
+    {**CONNECT, "apply_to_biases": True},
+    {**ADD, "apply_to_bias": True},
+    {**ADD, "additive": False, "apply_to_bias": True},
+]
+
+
+@pytest.mark.parametrize("noise", EVERYWHERE)
+def test_gradients_are_derivatives_in_the_true_weights(rng, noise):
+    single = Single(
+        Dense(n_out=3, activation="tanh", weight_noise=noise),
+        FeedForward(size=4),
+        bias_init=0.5,
+    )
+    x, target = rng.standard_normal((3, 4)), rng.standard_normal((3, 3))
+
+    def loss_and_grad(vector):
+        single.params[...] = vector
+        output = single.forward(x, rng=np.random.default_rng(1))
+        single.stage.backward(target)
+        return float((output * target).sum()), single.gradients
+
+    check_gradient(loss_and_grad, single.params.copy())
+
+
+def test_the_gradient_of_dropped_weights_is_taken_as_if_they_were_there_in_dl4j(x, rng):
+    conf = in_dl4j(Dense(n_out=40, activation="identity", weight_noise=CONNECT))
+    single = Single(conf, ROWS, bias_init=0.5)
     grad_out = rng.standard_normal((3, 40))
     noisy(single, x)
     single.stage.backward(grad_out)
