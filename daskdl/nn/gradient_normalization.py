@@ -18,7 +18,7 @@ _INSTEAD_OF_ZERO = 1e-5
 def normalize_gradient(
     kind: GradientNormalizationLiteral,
     threshold: float,
-    layer: FloatArray,
+    layer: Sequence[FloatArray],
     params: Sequence[FloatArray],
 ) -> None:
     """Rescale or clip the gradient of a layer in place.
@@ -31,23 +31,27 @@ def normalize_gradient(
         number and two bound a norm.
     threshold : float
         The bound of those that clip.
-    layer : ndarray of shape (n,)
-        The layer's stretch of the flat gradient.
+    layer : sequence of ndarray of shape (n,)
+        The layer's stretches of the flat gradient, one unless something lies between
+        them.
     params : sequence of ndarray of shape (m,)
         The same memory, parameter by parameter.
     """
     if kind == "none":
         return
     if kind == "clip_elementwise_absolute_value":
-        array_namespace(layer).clip(layer, -threshold, threshold, out=layer)
+        for vector in layer:
+            array_namespace(vector).clip(vector, -threshold, threshold, out=vector)
         return
-    for vector in [layer] if kind.endswith("per_layer") else params:
-        _rescale(kind, threshold, vector)
+    for vectors in [layer] if kind.endswith("per_layer") else [[p] for p in params]:
+        _rescale(kind, threshold, vectors)
 
 
-def _rescale(kind: str, threshold: float, vector: FloatArray) -> None:
-    norm = math.sqrt(float(array_namespace(vector).dot(vector, vector)))
-    if kind.startswith("renormalize"):
-        vector /= norm or _INSTEAD_OF_ZERO
-    elif norm > threshold:
-        vector *= threshold / norm
+def _rescale(kind: str, threshold: float, vectors: Sequence[FloatArray]) -> None:
+    squares = (float(array_namespace(each).dot(each, each)) for each in vectors)
+    norm = math.sqrt(sum(squares))
+    for vector in vectors:
+        if kind.startswith("renormalize"):
+            vector /= norm or _INSTEAD_OF_ZERO
+        elif norm > threshold:
+            vector *= threshold / norm

@@ -1,7 +1,7 @@
 """How each parameter of a layer is treated when the network learns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from daskdl.arrays.flat import Slot
@@ -91,8 +91,8 @@ class Share:
     Parameters
     ----------
     start, stop : int
-        The stretch of the flat vector: the parameter itself, unless DL4J confuses it
-        with another one.
+        The stretch of the flat vector: the parameter itself, unless a table has another
+        order; see :class:`LayerStretch`.
     role : ParamRole
         Whose updater and penalties.
     layer : int
@@ -120,9 +120,11 @@ class LayerStretch:
     threshold : float
         Its bound.
     table_order : tuple of str
-        For layers whose table of parameters DL4J keeps in another order than the
-        vector: the names in the order of the table. Updaters and penalties are then
-        dealt along the stretch in this order, so that they meet the wrong parameters.
+        The names in the order of a table, if updaters and penalties are dealt along the
+        stretch in this order, so that they meet the wrong parameters.
+    normalizes_running : bool
+        Whether running statistics count in the norm of the gradient, and are rescaled
+        and clipped with it, so that they lag behind the data.
     """
 
     start: int
@@ -131,16 +133,16 @@ class LayerStretch:
     normalization: GradientNormalizationLiteral
     threshold: float
     table_order: tuple[str, ...] = ()
+    normalizes_running: bool = False
 
     def shares(self, layer: int) -> list[Share]:
         """Return where each updater works, in layout order."""
         return deal(self.in_table_order(self.roles), self.start, layer)
 
     def in_table_order(self, roles: Sequence[ParamRole]) -> list[ParamRole]:
-        """Return roles in the order in which DL4J deals updaters and penalties."""
+        """Return roles in the order in which updaters and penalties are dealt."""
         if not self.table_order:
             return list(roles)
-        # DL4J lists the bias of separable and depthwise layers last and lays it first.
         return sorted(roles, key=lambda role: self.table_order.index(role.name))
 
 
@@ -169,7 +171,8 @@ def plan_parameters(
     slots, parameters : sequences of Slot and Parameter
         Where they lie and what the layer says of them, in layout order.
     table_order : tuple of str
-        See :class:`LayerStretch`.
+        The names in the order of a table that has another one than the vector; see
+        :class:`LayerStretch`.
 
     Raises
     ------
@@ -187,7 +190,8 @@ def plan_parameters(
         roles,
         conf.gradient_normalization or "none",
         conf.gradient_normalization_threshold or 1.0,
-        table_order,
+        table_order if "updaters_by_table" in conf.quirks else (),
+        "running_statistics_normalized" in conf.quirks,
     )
 
 
@@ -219,7 +223,7 @@ def _role(
         slot,
         _updater(conf, treatment.updater),
         _penalty(conf, treatment.penalty),
-        _penalty(conf, treatment.scored if is_scored else None),
+        _scored(conf, treatment.scored if is_scored else None),
         _constraints(conf, parameter, own_name),
         is_running=parameter.role in ("running", "moved"),
         is_frozen=parameter.role == "frozen",
@@ -247,6 +251,14 @@ def _penalty(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
         for option in ("l1", "l2", "weight_decay")
     )
     return Penalty(l1 or 0.0, l2 or 0.0, weight_decays(decay))
+
+
+def _scored(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
+    """Return what is in the score: weight decay is no derivative of anything there."""
+    penalty = _penalty(conf, kind)
+    if "weight_decay_in_score" in conf.quirks:
+        return penalty
+    return replace(penalty, weight_decays=())
 
 
 def _constraints(

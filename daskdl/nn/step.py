@@ -14,6 +14,7 @@ from daskdl.arrays.random import IterationStream, stream
 from daskdl.nn.batches import Arrays, Batch, as_arrays
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.divergence import check_score, numbers_may_overflow
+from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.search_plan import SearchPlan
 from daskdl.nn.solvers import LineSearchSolver
 from daskdl.nn.structure import Conf, NetworkStructure, stretches
@@ -292,14 +293,18 @@ class StepNetwork(NetworkStructure[Conf]):
     def _loss(self, labels: list[FloatArray], masks: list[FloatArray | None]) -> float:
         """Return the mean loss of the last forward pass.
 
-        With `mini_batch` False that of some layers is the sum of all losses, see
-        :class:`~daskdl.nn.layers.layer.OutputLayer`. Each output has its own mean, as
-        in DL4J: a layer may make several rows of an example.
+        With `mini_batch` False it is the sum of all losses. Each output has its own
+        mean: a layer may make several rows of an example.
         """
         return sum(
             layer.score(target, mask)
-            / (len(target) if self.conf.mini_batch or layer.has_mean_score else 1)
+            / (len(target) if self.conf.mini_batch or _has_mean_score(layer) else 1)
             for layer, target, mask in zip(
                 self._output_layers(), labels, masks, strict=True
             )
         )
+
+
+def _has_mean_score(layer: OutputLayer[Any]) -> bool:
+    """Return whether a score is divided by the examples whatever `mini_batch` says."""
+    return layer.has_mean_score and "mean_scores_of_sums" in layer.conf.quirks

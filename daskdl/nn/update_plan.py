@@ -1,6 +1,6 @@
 """From gradient to update over a whole network: who is treated how, and in what order.
 
-The order is DL4J's: division by the number of examples, gradient normalization layer by
+The order is: division by the number of examples, gradient normalization layer by
 layer, L1 and L2, the updaters, weight decay; after the update, constraints. Running
 means and variances of batch normalization are parameters too; what is subtracted from
 them is not an updater's.
@@ -55,10 +55,16 @@ class UpdatePlan:
         ]
         self.blocks = _join_blocks(shares)
         self.running = tuple(role.slot for role in roles if role.is_running)
-        self._averaged = _join_averaged(roles)
+        self._averaged = _join([role for role in roles if not role.is_running])
         self._still = [role for role in roles if _is_still(role, pretraining)]
         self._active = [role for role in roles if not _is_still(role, pretraining)]
-        self._constrained = [role for role in roles if role.constraints]
+        self._constrained = [
+            (role, constraint)
+            for role in roles
+            for constraint in role.constraints
+            if not _is_still(role, pretraining)
+            or "still_parameters_constrained" in constraint.quirks
+        ]
         self._active_blocks = [
             block for block in self.blocks if pretraining or not block.is_pretraining
         ]
@@ -201,10 +207,8 @@ class UpdatePlan:
         params : ndarray of shape (n_params,)
             Changed in place.
         """
-        # As in DL4J those of pretraining are held, too, while others learn.
-        for role in self._constrained:
-            for constraint in role.constraints:
-                apply_constraint(constraint, role.dl4j_view(params))
+        for role, constraint in self._constrained:
+            apply_constraint(constraint, role.dl4j_view(params))
 
     def regularization_score(
         self, params: FloatArray, *, iteration: int = 0, epoch: int = 0
@@ -315,12 +319,11 @@ def _belong_together(first: Share, second: Share) -> bool:
     return True
 
 
-def _join_averaged(roles: Sequence[ParamRole]) -> list[slice]:
+def _join(roles: Sequence[ParamRole]) -> list[slice]:
+    """Return where parameters lie, neighbours in one."""
     stretches: list[slice] = []
     for role in roles:
         start, stop = role.slot.offset, role.slot.stop
-        if role.is_running:
-            continue
         if stretches and stretches[-1].stop == start:
             start = stretches.pop().start
         stretches.append(slice(start, stop))
@@ -330,13 +333,16 @@ def _join_averaged(roles: Sequence[ParamRole]) -> list[slice]:
 def _normalize(stretch: LayerStretch, gradients: FloatArray) -> None:
     if stretch.normalization == "none":
         return
-    # As in DL4J running statistics count in the norm and are clipped too, so that they
-    # lag behind the data.
+    roles = [
+        role
+        for role in stretch.roles
+        if stretch.normalizes_running or not role.is_running
+    ]
     normalize_gradient(
         stretch.normalization,
         stretch.threshold,
-        gradients[stretch.start : stretch.stop],
-        [role.part(gradients) for role in stretch.roles],
+        [gradients[part] for part in _join(roles)],
+        [role.part(gradients) for role in roles],
     )
 
 

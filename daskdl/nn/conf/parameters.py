@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from daskdl.dialects import Quirks
+
 ParameterRole = Literal[
     "weight",
     "gain",
@@ -53,15 +55,15 @@ _BIAS = Treatment("biases", "biases", "biases", ("biases", "all"), "biases")
 # roles too. Whatever treats parameters reads it here.
 TREATMENTS: dict[ParameterRole, Treatment] = {
     "weight": _WEIGHT,
-    # That of layer normalization, which DL4J reads without noise.
+    # That of layer normalization, where a dialect takes it for a weight.
     "gain": replace(_WEIGHT, noise=None),
     "bias": _BIAS,
     # That of CenterLossOutput.
     "bias of weights": replace(_BIAS, updater="weights"),
-    # That of AutoEncoder, which DL4J takes for neither weight nor bias, but where it
-    # scores pretraining.
+    # That of AutoEncoder, where a dialect takes it for neither weight nor bias, but
+    # where it scores pretraining.
     "visible bias": Treatment("weights", scored="biases"),
-    # Scale and shift of batch normalization.
+    # Scale and shift of batch normalization, gains of layer normalization.
     "plain": Treatment("weights", groups=("all",)),
     "direct": Treatment(),
     # Centers, which no updater moves.
@@ -122,3 +124,16 @@ class Parameter:
             return self.dl4j_shape
         axes = range(len(self.shape)) if self.axes is None else self.axes
         return tuple(self.shape[axis] for axis in axes)
+
+
+def gain(shape: tuple[int, ...], quirks: Quirks) -> Parameter:
+    """Return g, the gain of layer normalization: like the scale of batch normalization.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    quirks : frozenset of str
+        Of the layer.
+    """
+    role: ParameterRole = "gain" if "gains_are_weights" in quirks else "plain"
+    return Parameter("g", shape, role)

@@ -16,7 +16,7 @@ from daskdl.nn.conf.layer import (
     refuse_input,
 )
 from daskdl.nn.conf.losses import AnyLoss, label_columns
-from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Fraction, Real
 from daskdl.nn.layers.affine import AffineLayer
 from daskdl.nn.layers.pretrained import PretrainedLayer
@@ -76,9 +76,11 @@ class AutoEncoder(WeightLayerConf):
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (n_in, n_out), b (n_out,) and vb (n_in,), of pretraining only."""
         visible = (self.inferred_n_in(input_type),)
+        is_odd = "visible_bias_is_no_bias" in self.quirks
+        role: ParameterRole = "visible bias" if is_odd else "bias"
         return (
             *dense_parameters(self, input_type, has_bias=True),
-            Parameter("vb", visible, "visible bias", is_pretraining=True),
+            Parameter("vb", visible, role, is_pretraining=True),
         )
 
     def _usual_loss(self, filled: LayerConf) -> str:

@@ -10,7 +10,7 @@ from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
-from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.affine import AffineLayer
 
@@ -48,7 +48,7 @@ class Dense(WeightLayerConf):
         """Return W (n_in, n_out), and where they are b (n_out,) and g (n_out,)."""
         found = dense_parameters(self, input_type, has_bias=self.has_bias)
         if self.has_layer_norm:
-            found += (Parameter("g", (self.n_out,), "gain"),)
+            found += (gain((self.n_out,), self.quirks),)
         return found
 
 

@@ -16,8 +16,7 @@ from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 class FrozenWithBackprop(WrapperConf):
     """Keep a layer as it is, in inference mode; layers in front of it go on learning.
 
-    As in DL4J the parameters have updater state, and what regularization does to them
-    is not in the score: with L1, L2 or weight decay they are not quite frozen.
+    Its parameters have no regularization, no constraints and no updater state.
 
     Parameters
     ----------
@@ -32,10 +31,13 @@ class FrozenWithBackprop(WrapperConf):
         return self.wrapped_output(input_type)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return the parameters of the wrapped layer, whose gradient is 0."""
-        return tuple(
-            replace(item, is_scored=False) for item in super().parameters(input_type)
-        )
+        """Return the parameters of the wrapped layer, which never change."""
+        inside = super().parameters(input_type)
+        if "frozen_layers_decay" in self.quirks:
+            # With updater state, and penalties: they are not quite frozen.
+            return tuple(replace(item, is_scored=False) for item in inside)
+        frozen = (replace(item, role="frozen", is_pretraining=False) for item in inside)
+        return tuple(frozen)
 
     @property
     def trained(self) -> TrainedLayerConf | None:

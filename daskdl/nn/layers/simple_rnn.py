@@ -10,7 +10,7 @@ from daskdl.kernels.simple_rnn import simple_rnn_backward, simple_rnn_forward
 from daskdl.kernels.simple_rnn.weights import SimpleRnnWeights, take_trace
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.kept_steps import KeptSteps
 from daskdl.nn.layers.recurrent import RecurrentConf, RecurrentLayer, check_state
@@ -55,7 +55,7 @@ class SimpleRnn(RecurrentConf):
         )
         if not self.has_layer_norm:
             return parameters
-        return (*parameters, Parameter("g", (2 * self.n_out,), "gain"))
+        return (*parameters, gain((2 * self.n_out,), self.quirks))
 
 
 class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):

@@ -12,7 +12,7 @@ from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
 from daskdl.nn.conf.values import with_quirks
 from daskdl.nn.layers.stage import Stage
-from tests.dialects import DL4J
+from tests.dialects import DL4J, in_dl4j
 from tests.gradients import check_gradient
 
 SERIES = Recurrent(size=3)
@@ -317,11 +317,12 @@ def test_gains_begin_with_their_option():
     np.testing.assert_array_equal(table["b"], [0.5] * 2)
 
 
-def test_gains_are_weights_to_regularization():
-    """As in DL4J."""
-    conf = dl.SimpleRnn(n_out=2, has_layer_norm=True)
-    penalties = {item.name: item.treatment.penalty for item in conf.parameters(SERIES)}
-    assert penalties["g"] == penalties["W"] == "weights"
+@pytest.mark.parametrize("kind", [dl.SimpleRnn, dl.Dense])
+def test_gains_are_not_regularized_but_in_dl4j(kind):
+    conf = kind(n_out=2, has_layer_norm=True)
+    for given, penalty in ((conf, None), (in_dl4j(conf), "weights")):
+        (gain,) = [item for item in given.parameters(SERIES) if item.name == "g"]
+        assert gain.treatment.penalty == penalty
 
 
 def test_the_score_of_steps_does_not_know_where_the_features_are(rng):

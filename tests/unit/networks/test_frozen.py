@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import daskdl as dl
+from daskdl.dialects import EXACT
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import FeedForward
 from tests.dialects import DL4J
@@ -128,21 +129,34 @@ def test_with_backprop_its_own_gradient_is_0(data, layer):
     np.testing.assert_array_equal(net.gradients[: own[-1].stop], 0)
 
 
-def test_with_backprop_regularization_goes_on(data):
-    """As in DL4J."""
-    net = network(dense(), dl.FrozenWithBackprop(layer=dense()), l2=0.1, updater="sgd")
+PENALIZED = {"l2": 0.1, "weight_decay": 0.1, "updater": "sgd"}
+
+
+def test_with_backprop_regularization_ends(data):
+    net = network(dense(), dl.FrozenWithBackprop(layer=dense()), **PENALIZED)
+    assert moved(net, data) == {"0_W", "0_b", "2_W", "2_b"}
+
+
+def test_with_backprop_there_is_no_updater_state():
+    kinds = dl.Frozen, dl.FrozenWithBackprop
+    once, held = (network(kind(layer=dense())) for kind in kinds)
+    assert held.updater_state.size == once.updater_state.size
+
+
+def test_with_backprop_regularization_goes_on_in_dl4j(data):
+    layer = dl.FrozenWithBackprop(layer=dense())
+    net = network(dense(), layer, dialect=DL4J, **PENALIZED)
     assert "1_W" in moved(net, data)
 
 
-def test_but_is_not_in_the_score(data):
-    """As in DL4J."""
-    net = network(dl.FrozenWithBackprop(layer=dense()), l2=0.1, dialect=DL4J)
+@pytest.mark.parametrize("dialect", [EXACT, DL4J])
+def test_but_is_not_in_the_score(data, dialect):
+    net = network(dl.FrozenWithBackprop(layer=dense()), l2=0.1, dialect=dialect)
     net.param_table()["0_W"][...] = 100
     assert net.compute_score(data) < 100
 
 
 def test_with_backprop_constraints_do_not_hold(data):
-    """As in DL4J."""
     constraint = {"type": "max_norm", "max_norm": 0.1, "dimensions": (0,)}
     net = network(dl.FrozenWithBackprop(layer=dense(constraints=(constraint,))))
     assert moved(net, data) == {"1_W", "1_b"}

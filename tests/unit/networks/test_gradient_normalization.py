@@ -19,13 +19,21 @@ NORMALIZED = {
 
 def normalized(kind, values, threshold=6.5):
     layer = np.array(values)
-    normalize_gradient(kind, threshold, layer, [layer[:2], layer[2:]])
+    normalize_gradient(kind, threshold, [layer], [layer[:2], layer[2:]])
     return layer
 
 
 @pytest.mark.parametrize(("kind", "expected"), list(NORMALIZED.items()))
 def test_what_becomes_of_a_gradient(kind, expected):
     np.testing.assert_allclose(normalized(kind, LAYER), expected)
+
+
+@pytest.mark.parametrize(("kind", "expected"), list(NORMALIZED.items()))
+def test_a_layer_may_lie_in_pieces(kind, expected):
+    apart = np.array([3.0, 4.0, 100.0, 0.0, 12.0])
+    pieces = [apart[:2], apart[3:]]
+    normalize_gradient(kind, 6.5, pieces, pieces)
+    np.testing.assert_allclose(np.concatenate(pieces), expected)
 
 
 @pytest.mark.parametrize("kind", NORMALIZED)
@@ -46,5 +54,5 @@ def test_negative_numbers_are_clipped_from_below():
 @pytest.mark.parametrize("kind", NORMALIZED)
 def test_single_precision_stays_single(kind):
     layer = np.array(LAYER, np.float32)
-    normalize_gradient(kind, 6.5, layer, [layer[:2], layer[2:]])
+    normalize_gradient(kind, 6.5, [layer], [layer[:2], layer[2:]])
     np.testing.assert_allclose(layer, NORMALIZED[kind], rtol=1e-6)

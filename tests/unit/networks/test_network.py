@@ -15,10 +15,12 @@ from daskdl import (
     Output,
 )
 from daskdl.data.dataset import DataSet
+from daskdl.dialects import EXACT
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.dialects import DL4J
 from tests.unit.networks.small import mlp, rnn, rows, sequence, two_in_two_out
 
 
@@ -309,19 +311,29 @@ def test_a_summary_lists_layers_and_parameters():
     assert lines[3].split("  ")[:2] == ["layer0", "Dense"]
 
 
+@pytest.mark.parametrize("dialect", [EXACT, DL4J])
 @pytest.mark.parametrize(
-    ("last", "is_mean"),
+    ("last", "may_be_mean"),
     [
         (Output(n_out=3), False),
         (LossLayer(activation="softmax"), True),
         (CenterLossOutput(n_out=3), True),
     ],
 )
-def test_some_scores_are_means_without_mini_batch(last, is_mean, rng):
-    """As in DL4J: the loss of layers without weights, and of centers."""
+def test_scores_without_mini_batch_are_sums_but_some_in_dl4j(
+    last, may_be_mean, dialect, rng
+):
+    """The loss of layers without weights, and of centers."""
+    is_mean = may_be_mean and dialect == DL4J
     data = rows(rng)
     nets = [
-        sequence(FeedForward(size=4), Dense(n_out=3), last, mini_batch=mini_batch)
+        sequence(
+            FeedForward(size=4),
+            Dense(n_out=3),
+            last,
+            mini_batch=mini_batch,
+            dialect=dialect,
+        )
         for mini_batch in (True, False)
     ]
     nets[1].params[...] = nets[0].params

@@ -17,7 +17,7 @@ from daskdl.nn.conf.updaters import Adam, NoOp, Sgd
 from daskdl.nn.param_roles import plan_parameters
 from daskdl.nn.regularization import Penalty
 from daskdl.nn.update_plan import UpdatePlan
-from tests.unit.networks.update_cases import Options
+from tests.unit.networks.update_cases import EXACT, QUIRKS, Options
 
 ROLES = list(TREATMENTS)
 
@@ -167,17 +167,35 @@ def test_direct_parameters_are_averaged_and_what_moves_is_not():
     assert gradients.tolist() == [2.0, 6.0, 6.0]
 
 
-def test_running_statistics_count_in_the_norm_and_are_clipped():
-    """As in DL4J, where they lag behind the data for it."""
+@pytest.mark.parametrize(
+    ("quirks", "expected"), [(EXACT, [1, 4]), (QUIRKS, [0.6, 0.8])]
+)
+def test_running_statistics_are_not_normalized_but_in_dl4j(quirks, expected):
+    """Where they count in the norm, and lag behind the data."""
     layout, plan = planned(
         [Parameter("gamma", (1,), "plain"), Parameter("mean", (1,), "running")],
         Options(
             updater=Sgd(learning_rate=1),
             gradient_normalization="clip_l2_per_layer",
             gradient_normalization_threshold=1.0,
+            quirks=quirks,
         ),
     )
-    np.testing.assert_allclose(updated(plan, layout, [3, 4], [0, 0]), [0.6, 0.8])
+    np.testing.assert_allclose(updated(plan, layout, [3, 4], [0, 0]), expected)
+
+
+def test_running_statistics_between_weights_are_left_out_of_the_norm():
+    names = {"gamma": "plain", "mean": "running", "beta": "plain"}
+    layout, plan = planned(
+        [Parameter(name, (1,), role) for name, role in names.items()],
+        Options(
+            updater=Sgd(learning_rate=1),
+            gradient_normalization="clip_l2_per_layer",
+            quirks=EXACT,
+        ),
+    )
+    found = updated(plan, layout, [3, 7, 4], [0, 0, 0])
+    np.testing.assert_allclose(found, [0.6, 7, 0.8])
 
 
 def test_weight_decay_comes_after_the_updater_with_its_learning_rate():
@@ -193,18 +211,19 @@ def test_weight_decay_may_do_without_the_learning_rate():
     assert updated(plan, layout, [2.0], [4.0]) == pytest.approx(1.0 + 0.1 * 4)
 
 
-def test_the_score_counts_weight_decay_like_l2():
-    options = Options(l1=1.0, l2=2.0, weight_decay=(3.0, 4.0))
+@pytest.mark.parametrize(("quirks", "decay"), [(EXACT, 0), (QUIRKS, 3 + 4)])
+def test_weight_decay_is_not_in_the_score_but_in_dl4j(quirks, decay):
+    options = Options(l1=1.0, l2=2.0, weight_decay=(3.0, 4.0), quirks=quirks)
     _, plan = planned([Parameter("W", (2,))], options)
     score = plan.regularization_score(np.array([-1.0, 3.0]))
-    assert score == pytest.approx(4 + 0.5 * (2 + 3 + 4) * 10)
+    assert score == pytest.approx(4 + 0.5 * (2 + decay) * 10)
 
 
-def test_constraints_hold_parameters_of_pretraining_while_others_learn():
-    """As in DL4J."""
+@pytest.mark.parametrize(("quirks", "held"), [(EXACT, -3.0), (QUIRKS, 0.0)])
+def test_constraints_leave_alone_what_only_pretraining_learns_but_in_dl4j(quirks, held):
     parameters = [Parameter("W", (2,)), Parameter("d0W", (2,), is_pretraining=True)]
-    options = Options(constraints=(NonNegativeConstraint(apply_to="weights"),))
-    _, plan = planned(parameters, options)
+    constraint = NonNegativeConstraint(apply_to="weights")
+    _, plan = planned(parameters, Options(constraints=(constraint,), quirks=quirks))
     params = np.array([-1.0, 2.0, -3.0, 4.0])
     plan.constrain(params)
-    assert params.tolist() == [0.0, 2.0, 0.0, 4.0]
+    assert params.tolist() == [0.0, 2.0, held, 4.0]

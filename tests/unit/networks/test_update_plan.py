@@ -11,7 +11,7 @@ from daskdl.nn.conf.updaters import Adam, Nesterovs, NoOp, Sgd
 from daskdl.nn.param_roles import plan_parameters
 from daskdl.nn.update_plan import UpdatePlan
 from tests.unit.networks.small import sequence
-from tests.unit.networks.update_cases import Options
+from tests.unit.networks.update_cases import EXACT, Options
 
 
 def blocks(*layers, **options):
@@ -117,15 +117,26 @@ def test_its_penalty_counts_in_the_score_of_pretraining_only():
     assert pretraining.regularization_score(params) == 3
 
 
-def test_penalties_are_dealt_in_the_order_of_the_table():
-    """As DL4J does for separable convolutions: W's share begins where b lies."""
+def test_penalties_are_dealt_in_the_order_of_the_table_in_dl4j():
+    """That is, for separable convolutions: W's share begins where b lies."""
     plan = two_layers(
         updater=Sgd(learning_rate=1), l2=10.0, table_order=("W", "b", "vb")
     )
     assert update_of(plan, [0.0] * 8, [1.0] * 8) == [10, 10, 10, 0, 0, 0, 10, 10]
 
 
-def test_updaters_are_dealt_in_the_order_of_the_table():
+def test_each_parameter_has_its_own_updater_and_penalty_whatever_the_table():
+    plan = two_layers(
+        updater=Sgd(learning_rate=1),
+        bias_updater=Sgd(learning_rate=5),
+        l2=10.0,
+        table_order=("W", "b", "vb"),
+        quirks=EXACT,
+    )
+    assert update_of(plan, [1.0] * 8, [1.0] * 8) == [5, 11, 11, 11, 0, 0, 11, 11]
+
+
+def test_updaters_are_dealt_in_the_order_of_the_table_in_dl4j():
     plan = two_layers(
         updater=Sgd(learning_rate=1),
         bias_updater=Sgd(learning_rate=5),

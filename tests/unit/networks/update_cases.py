@@ -38,14 +38,16 @@ from daskdl.nn.conf.updaters import (
     RmsProp,
     Sgd,
 )
-from tests.dialects import DL4J, in_dl4j
+from daskdl.nn.conf.values import with_quirks
+from tests.dialects import DL4J
 
 QUIRKS = quirks_of(DL4J)
+EXACT: Quirks = frozenset()
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a layer is told of its training, computed as DL4J does."""
+    """What a layer is told of its training; computed as DL4J does, unless said."""
 
     updater: Any = field(default_factory=Sgd)
     bias_updater: Any = None
@@ -62,7 +64,7 @@ class Options:
 
     def __post_init__(self):
         for option in fields(self):
-            value = in_dl4j(getattr(self, option.name))
+            value = with_quirks(getattr(self, option.name), self.quirks)
             object.__setattr__(self, option.name, value)
 
 
