@@ -113,7 +113,7 @@ def score_term(
 
     Notes
     -----
-    DL4J counts weight decay in the score as if it were L2.
+    Weight decay that is in it counts as if it were L2.
     """
     xp = array_namespace(param)
     l1 = value_at(penalty.l1, iteration, epoch)

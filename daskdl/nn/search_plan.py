@@ -56,7 +56,7 @@ class SearchPlan:
         slope : ndarray of shape (n_params,)
             A new array, 0 where no search is for.
         """
-        slope = array_namespace(gradients).zeros_like(gradients)
+        slope: FloatArray = array_namespace(gradients).zeros_like(gradients)
         for role in self._searched:
             role.part(slope)[...] = role.part(gradients)
         now = (iteration, epoch)

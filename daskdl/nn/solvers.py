@@ -170,7 +170,7 @@ class _Conjugate(_SteepestDescent):
         """Return steepest descent, and a share of the last direction."""
         if self._last is None:
             return slope
-        direction = slope + self._last
+        direction: FloatArray = slope + self._last
         return direction if float(direction @ slope) > 0 else slope
 
     def learn(
@@ -201,7 +201,7 @@ class _Curvature(_SteepestDescent):
 
     def direction(self, slope: FloatArray) -> FloatArray:
         """Return the slope times the estimate of the inverse second derivative."""
-        r = slope.copy()
+        r: FloatArray = slope.copy()
         alphas = []
         for s, y, rho in self._pairs:
             alphas.append(rho * float(s @ r))

@@ -22,6 +22,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
 from daskdl.nn.layers.kept_steps import KeptSteps
 from daskdl.nn.layers.layer import Layer
@@ -111,7 +112,7 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
         n_in, n_out = self.params["W"].shape
         fans = {"W": (n_in, n_out), "RW": (n_out, n_out)}
         fans.update(self_attention_fans(self.conf, self.params, n_in))
-        scheme = self._given("weight_init", self.conf.weight_init)
+        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
         draw(self.params, fans, scheme, rng, self.conf.quirks)
         if "b" in self.params:
             self.params["b"].fill(self._given("bias_init", self.conf.bias_init))

@@ -7,6 +7,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
 from daskdl.nn.layers.heads import Heads
 from daskdl.nn.layers.layer import Layer
@@ -62,7 +63,7 @@ class SelfAttentionLayer(Layer[SelfAttention]):
         """Draw the projections with the fans of what they map."""
         n_in = self.conf.inferred_n_in(self.input_type)
         fans = self_attention_fans(self.conf, self.params, n_in)
-        scheme = self._given("weight_init", self.conf.weight_init)
+        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
         draw(self.params, fans, scheme, rng, self.conf.quirks)
 
     def forward(
