@@ -43,6 +43,7 @@ from daskdl.nn.normalizing import (
     check_normalizer,
 )
 from daskdl.nn.param_roles import LayerStretch, plan_parameters
+from daskdl.nn.state_carrying import carry_state
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vertices.table import build_vertex
 from daskdl.nn.vertices.vertex import Vertex
@@ -337,8 +338,9 @@ class NetworkStructure(ABC, Generic[Conf]):
 
     def _copied(self: S, conf: Conf) -> S:
         """Return a copy of another configuration with the same parameters and state."""
-        rebuild, (kind, _, *kept) = self.__reduce__()
-        clone: S = rebuild(kind, conf, *kept)
+        rebuild, (kind, _, params, _, *kept) = self.__reduce__()
+        clone: S = rebuild(kind, conf, params, None, *kept)
+        carry_state(self._plan, self._updater_state, clone._plan, clone._updater_state)
         # One of them may be fitted anew.
         clone.restore_normalizer(copy.deepcopy(self.normalizer))
         return clone
@@ -410,7 +412,7 @@ def _rebuild(
     kind: type[S],
     conf: Any,
     params: FloatArray,
-    updater_state: FloatArray,
+    updater_state: FloatArray | None,
     values: dict[str, Any],
     normalizer: Normalizer | None,
 ) -> S:

@@ -84,6 +84,11 @@ class UpdatePlan:
         """Number of elements of the updater state."""
         return self.blocks[-1].state_stop if self.blocks else 0
 
+    @property
+    def n_params(self) -> int:
+        """Number of parameters."""
+        return self._layout.size
+
     def initialize_state(self, updater_state: FloatArray) -> None:
         """Write the state that the updaters begin with."""
         for block in self.blocks:
@@ -251,7 +256,7 @@ class UpdatePlan:
         DL4J, ``org.deeplearning4j.nn.updater.BaseMultiLayerUpdater``: blocks of equal
         updaters, and in a block one part of the state behind the other.
         """
-        ours = self._state_indices()
+        ours = self.state_indices()
         order = [
             ours[part, positions[block.start : block.stop]]
             for block in _join_blocks(self._dl4j_shares(slot_names))
@@ -259,8 +264,13 @@ class UpdatePlan:
         ]
         return np.concatenate([np.empty(0, np.int64), *order])
 
-    def _state_indices(self) -> NDArray[np.int64]:
-        """Return where part and parameter lie in the state; (parts, n_params)."""
+    def state_indices(self) -> NDArray[np.int64]:
+        """Return where part and parameter lie in the state, -1 for nowhere.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_parts of the most, n_params), int64
+        """
         most = max((block.n_parts for block in self.blocks), default=0)
         indices = np.full((most, self._layout.size), -1, np.int64)
         for block in self.blocks:

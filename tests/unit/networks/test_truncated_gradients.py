@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import daskdl as dl
+from tests.dialects import DL4J
 from tests.gradients import check_gradient
 from tests.unit.networks.test_truncated_backpropagation import STILL, cut, network
 
@@ -103,3 +104,40 @@ def test_prediction_looks_as_far_back_as_it_can(data):
     np.testing.assert_array_equal(
         short.rnn_time_step(data.features), long.rnn_time_step(data.features)
     )
+
+
+@pytest.mark.parametrize(
+    "layer", [dl.LSTM(n_out=4), dl.GravesLSTM(n_out=4), dl.SimpleRnn(n_out=4)]
+)
+def test_gradients_of_recurrent_layers_begin_with_zeros_in_dl4j(data, layer):
+    """They come from a forward pass that forgot the state.
+
+    Seen from the output layer, they are those of its own gradient and of that pass.
+    """
+    output = dl.RnnOutput(n_out=2, loss="mse", activation="identity")
+    net, other = (network(layer, output, dialect=DL4J) for _ in range(2))
+    other.params[...] = net.params
+    segments = net.segments(data)
+    net.compute_gradients(next(segments))
+    second = next(segments)
+    recurrent = net._layers[0]
+    state = recurrent.state
+    shown = net.rnn_time_step(second.features)
+    recurrent.state = state
+    net.compute_gradients(second)
+    segments.close()
+    # Other labels that are as far from what comes out of zeros as the labels are from
+    # what came out of the state give the same gradient to the layer below.
+    labels = other.output(second.features) - (shown - second.labels)
+    other.compute_gradients(dl.DataSet(second.features, labels))
+    size = net.layout["1_W"].offset
+    np.testing.assert_allclose(
+        net.gradients[:size], other.gradients[:size], rtol=1e-10, atol=1e-14
+    )
+
+
+def test_the_length_of_the_way_back_changes_nothing_in_dl4j(data):
+    short, long = (network(tbptt_back_length=k, dialect=DL4J) for k in (1, 3))
+    short.fit_minibatch(data)
+    long.fit_minibatch(data)
+    np.testing.assert_array_equal(short.params, long.params)

@@ -1,0 +1,60 @@
+"""Updater state goes with its parameter where another dialect deals otherwise."""
+
+import numpy as np
+import pytest
+
+import daskdl as dl
+from daskdl.dialects import EXACT
+from tests.dialects import DL4J
+
+IMAGES = dl.Convolutional(height=6, width=6, channels=2)
+TWO_UPDATERS = {"updater": "adam", "bias_updater": {"type": "nesterovs"}}
+
+
+def network(*layers, input_type=IMAGES, **options):
+    conf = dl.MultiLayerConfiguration(
+        input=input_type,
+        layers=[*layers, dl.Output(n_out=3)],
+        dtype="float64",
+        **{**TWO_UPDATERS, **options},
+    )
+    return dl.MultiLayerNetwork(conf)
+
+
+def parts(net):
+    """Return each state vector, shape (n_parts, n_params), NaN for none."""
+    indices = net.plan.state_indices()
+    return np.where(indices < 0, np.nan, net.updater_state[indices])
+
+
+@pytest.mark.parametrize("names", [(EXACT, DL4J), (DL4J, EXACT)])
+def test_separable_convolutions_keep_what_has_the_same_updater(names):
+    """In DL4J the first numbers are a share of the weights, though biases lie there."""
+    layer = dl.SeparableConvolution2D(n_out=4, kernel_size=3)
+    net = network(layer, dl.GlobalPooling(), dialect=names[0])
+    net.updater_state[...] = np.arange(1, net.updater_state.size + 1)
+    other, _ = net.with_dialect(names[1])
+    before, after = parts(net), parts(other)
+    (bias,) = [slot for slot in net.layout if slot.name == "0_b"]
+    changed = np.zeros(net.n_params, bool)
+    n_conv = net.layout["2_W"].offset
+    changed[: bias.size] = changed[n_conv - bias.size : n_conv] = True
+    np.testing.assert_array_equal(after[:, ~changed], before[:, ~changed])
+    # What begins with another updater begins as that begins.
+    assert np.nansum(after[:, changed]) == 0
+
+
+def test_layers_behind_a_frozen_one_keep_theirs():
+    layer = dl.FrozenWithBackprop(layer=dl.Dense(n_out=3))
+    net = network(layer, input_type=dl.FeedForward(size=4), dialect=DL4J)
+    net.updater_state[...] = np.arange(net.updater_state.size)
+    other, _ = net.with_dialect(EXACT)
+    assert other.updater_state.size < net.updater_state.size
+    start = net.layout["1_W"].offset
+    np.testing.assert_array_equal(parts(other)[:, start:], parts(net)[:, start:])
+
+
+def test_a_clone_has_all_of_it():
+    net = network(dl.GlobalPooling())
+    net.updater_state[...] = np.arange(net.updater_state.size)
+    np.testing.assert_array_equal(net.clone().updater_state, net.updater_state)
