@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import both, either, given, kinds, said
+from daskdl.dl4j.quirks.concerns import both, either, found, given, kinds, said
 
 _IN_SEGMENTS = said("backprop_type", "truncated_bptt")
 _CARRYING = ("lstm", "graves_lstm", "simple_rnn")
@@ -12,6 +12,7 @@ _PENALTIES = (
     *("l1", "l2", "weight_decay"),
     *("l1_bias", "l2_bias", "weight_decay_bias"),
 )
+_CORRECTED = ("adam", "amsgrad", "adamax", "adabelief")
 _OF_WEIGHTS_OR_BIASES = (*_PENALTIES, "bias_updater")
 _LOSSES_ALONE = ("loss", "rnn_loss", "cnn_loss", "cnn3d_loss")
 _SCALED = (
@@ -24,6 +25,13 @@ _SCALED = (
 def _looks_back_less(network: Mapping[str, Any]) -> bool:
     length = network["tbptt_back_length"]
     return length is not None and length < network["tbptt_fwd_length"]
+
+
+def _may_get_rate_0(updater: Any) -> bool:
+    """Return whether a rate that is corrected is 0, or may become it by a schedule."""
+    if not updater or updater["type"] not in _CORRECTED:
+        return False
+    return not updater["learning_rate"] or isinstance(updater["learning_rate"], Mapping)
 
 
 def _forgets(network: Mapping[str, Any]) -> bool:
@@ -93,7 +101,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="mixes a quotient of norms with a norm",
         exact="goes that share of the way to the bound",
         test="unit/networks/test_constraints.py",
-        concerns=both(kinds("min_max_norm"), given("rate")),
+        concerns=found("rate", lambda rate: rate != 1, of=("min_max_norm",)),
     ),
     Quirk(
         name="searches_along_updates",
@@ -139,7 +147,10 @@ QUIRKS: tuple[Quirk, ...] = (
         "constraints do not touch it",
         exact="is a bias",
         test="unit/networks/test_param_roles.py",
-        concerns=kinds("auto_encoder"),
+        concerns=both(
+            kinds("auto_encoder"),
+            either(given("constraints"), *map(given, _OF_WEIGHTS_OR_BIASES)),
+        ),
     ),
     Quirk(
         name="still_parameters_constrained",
@@ -178,7 +189,9 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="take epsilon for a corrected rate of 0, infinity or NaN",
         exact="take the rate as it is: 0 changes nothing",
         test="unit/networks/test_updater_formulas.py",
-        concerns=kinds("adam", "amsgrad", "adamax", "adabelief"),
+        concerns=either(
+            found("updater", _may_get_rate_0), found("bias_updater", _may_get_rate_0)
+        ),
     ),
     Quirk(
         name="squares_begin_above_zero",

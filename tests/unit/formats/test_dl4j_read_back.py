@@ -6,6 +6,7 @@ import pytest
 import daskdl as d
 from daskdl.errors import FormatError
 from daskdl.nn.structure import stretches as stretches_of
+from tests.dialects import DL4J
 
 BOUND = {"type": "max_norm", "max_norm": 0.1, "dimensions": 1}
 LAST = {"n_out": 2, "loss": "mse"}
@@ -15,7 +16,8 @@ def sequence(*layers, size=4, **options):
     given = d.Recurrent(size=size)
     return d.MultiLayerNetwork(
         d.MultiLayerConfiguration(
-            **{"input": given, "dtype": "float64", **options}, layers=layers
+            **{"input": given, "dtype": "float64", "dialect": DL4J, **options},
+            layers=layers,
         )
     )
 
