@@ -27,6 +27,7 @@ from daskdl.data.dl4j_normalizers import read_normalizer, write_normalizer
 from daskdl.data.files import open_input, write_output
 from daskdl.data.nd4j import read_array, write_array
 from daskdl.data.zip_files import ZipEntries
+from daskdl.dialects import DL4J
 from daskdl.errors import FormatError, OptionError
 from daskdl.evaluation.jackson import dumps
 from daskdl.formats.dl4j.bounds import MOST_BYTES
@@ -156,8 +157,10 @@ def save(
         CONFIGURATION: text.encode(),
         _COEFFICIENTS: _array_bytes(to_dl4j(network, to_host(network.params))),
     }
-    if save_updater and network.updater_state.size:
-        state = to_host(network.updater_state)[state_order(network)]
+    # What DL4J has a place for: other dialects deal updaters otherwise.
+    dealt, _ = network.with_dialect(DL4J) if save_updater else (network, [])
+    if save_updater and dealt.updater_state.size:
+        state = to_host(dealt.updater_state)[state_order(dealt)]
         entries[_UPDATER_STATE] = _array_bytes(state)
     if kept is not None:
         stream = io.BytesIO()

@@ -111,7 +111,7 @@ class LayerConf(Conf):
 
     @property
     def table_order(self) -> tuple[str, ...]:
-        """The order in which DL4J deals regularization and updaters to the parameters.
+        """The order in which some dialects deal regularization and updaters.
 
         Empty where that is the order in which they lie.
         """

@@ -58,3 +58,25 @@ def test_a_clone_has_all_of_it():
     net = network(dl.GlobalPooling())
     net.updater_state[...] = np.arange(net.updater_state.size)
     np.testing.assert_array_equal(net.clone().updater_state, net.updater_state)
+
+
+@pytest.mark.filterwarnings("ignore::daskdl.errors.DialectWarning")
+@pytest.mark.parametrize(
+    "layer",
+    [
+        dl.FrozenWithBackprop(layer=dl.Dense(n_out=3)),
+        dl.AutoEncoder(n_out=3),
+        dl.Dense(n_out=3),
+    ],
+    ids=lambda layer: layer.type,
+)
+def test_a_file_of_dl4j_brings_it_back(layer, tmp_path):
+    net = network(layer, input_type=dl.FeedForward(size=4))
+    net.updater_state[...] = np.arange(net.updater_state.size)
+    net.save(str(tmp_path / "network.zip"))
+    back, _ = dl.load(str(tmp_path / "network.zip")).with_dialect(EXACT)
+    before, after = parts(net), parts(back)
+    n = sum(slot.size for slot in net.layout if slot.name != "0_vb")
+    kept = np.r_[: net.layout["0_b"].stop, net.layout["1_W"].offset : net.n_params]
+    assert kept.size == n
+    np.testing.assert_array_equal(after[:, kept], before[:, kept])
