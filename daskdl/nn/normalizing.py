@@ -189,16 +189,14 @@ def _axes(
     }
 
 
-def check_class_names(
-    who: str, names: Sequence[str] | None, n_out: int
-) -> tuple[str, ...] | None:
+def check_class_names(who: str, names: Sequence[str], n_out: int) -> tuple[str, ...]:
     """Return names of classes, or refuse them.
 
     Parameters
     ----------
     who : str
         For messages.
-    names : sequence of str, or None
+    names : sequence of str
     n_out : int
         Of the output; one number tells two classes.
 
@@ -207,8 +205,6 @@ def check_class_names(
     OptionError
         If there is not one name a class, or one stands there twice.
     """
-    if names is None:
-        return None
     given = None if isinstance(names, str) else tuple(names)
     if given is None or not all(isinstance(name, str) for name in given):
         raise OptionError(f"{who}: class_names must be texts in a list, got {names!r}.")

@@ -207,8 +207,10 @@ class NetworkStructure(ABC, Generic[Conf]):
 
     @class_names.setter
     def class_names(self, names: Sequence[str] | None) -> None:
-        n_out = self.output_layer_n_out[0]
-        self._class_names = check_class_names(type(self).__name__, names, n_out)
+        if names is not None:
+            n_out = self.output_layer_n_out[0]
+            names = check_class_names(type(self).__name__, names, n_out)
+        self._class_names = names
 
     def admitting(self, normalizer: Normalizer | None) -> Admitting:
         """Return what brings data to the form that layers know, or refuses them.

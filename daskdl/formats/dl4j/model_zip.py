@@ -158,7 +158,8 @@ def save(
         _COEFFICIENTS: _array_bytes(to_dl4j(network, to_host(network.params))),
     }
     # What DL4J has a place for: other dialects deal updaters otherwise.
-    dealt, _ = network.with_dialect(DL4J) if save_updater else (network, [])
+    is_dealt = not save_updater or network.conf.dialect == DL4J
+    dealt = network if is_dealt else network.with_dialect(DL4J)[0]
     if save_updater and dealt.updater_state.size:
         state = to_host(dealt.updater_state)[state_order(dealt)]
         entries[_UPDATER_STATE] = _array_bytes(state)

@@ -54,6 +54,13 @@ def test_layers_behind_a_frozen_one_keep_theirs():
     np.testing.assert_array_equal(parts(other)[:, start:], parts(net)[:, start:])
 
 
+def test_a_clone_needs_no_known_size():
+    conf = dl.MultiLayerConfiguration(
+        input=dl.Recurrent(size=3), layers=[dl.ActivationLayer(activation="relu")]
+    )
+    assert dl.MultiLayerNetwork(conf).clone().n_params == 0
+
+
 def test_a_clone_has_all_of_it():
     net = network(dl.GlobalPooling())
     net.updater_state[...] = np.arange(net.updater_state.size)
