@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
-from daskdl.nn.conf.updaters import UPDATERS
+from daskdl.nn.conf.updaters import Updater
 from daskdl.nn.update_plan import UpdatePlan
 
 
@@ -25,7 +25,8 @@ def carry_state(
     if before.blocks == after.blocks:
         out[...] = state
         return
-    is_same = _kinds(before) == _kinds(after)
+    kinds = {type(block.updater) for block in (*before.blocks, *after.blocks)}
+    is_same = _numbered(before, [*kinds]) == _numbered(after, [*kinds])
     values, found = to_host(out).copy(), to_host(state)
     for old, new in zip(before.state_indices(), after.state_indices(), strict=False):
         kept = is_same & (old >= 0) & (new >= 0)
@@ -33,9 +34,9 @@ def carry_state(
     out[...] = to_device(values, like=out)
 
 
-def _kinds(plan: UpdatePlan) -> NDArray[np.int64]:
-    """Return the kind of the updater of each parameter, shape (n_params,)."""
-    kinds = np.full(plan.n_params, -1, np.int64)
+def _numbered(plan: UpdatePlan, kinds: list[type[Updater]]) -> NDArray[np.int64]:
+    """Return the number of the kind of each parameter's updater, shape (n_params,)."""
+    numbers = np.full(plan.n_params, -1, np.int64)
     for block in plan.blocks:
-        kinds[block.start : block.stop] = UPDATERS.index(type(block.updater))
-    return kinds
+        numbers[block.start : block.stop] = kinds.index(type(block.updater))
+    return numbers

@@ -56,7 +56,7 @@ def test_layers_behind_a_frozen_one_keep_theirs():
 
 def test_a_clone_needs_no_known_size():
     conf = dl.MultiLayerConfiguration(
-        input=dl.Recurrent(size=3), layers=[dl.ActivationLayer(activation="relu")]
+        input=dl.FeedForward(size=None), layers=[dl.Activation(activation="relu")]
     )
     assert dl.MultiLayerNetwork(conf).clone().n_params == 0
 
