@@ -98,6 +98,20 @@ def test_gradients_in_front_are_cut_as_well(data):
     np.testing.assert_allclose(net.gradients, expected, rtol=1e-9, atol=1e-13)
 
 
+@every_layer
+def test_padding_moves_no_cut(data, layer):
+    net = network(layer, OUTPUT, length=8, tbptt_back_length=3, updater=STILL)
+    padded = dl.DataSet(data.features, data.labels, np.ones((3, 8)), np.ones((3, 8)))
+    padded.features_mask[:, 5:] = padded.labels_mask[:, 5:] = 0
+    gradients = []
+    for batch in (cut(data, 0, 5), padded):
+        segments = net.segments(batch)
+        net.compute_gradients(next(segments))
+        segments.close()
+        gradients.append(net.gradients.copy())
+    np.testing.assert_allclose(*gradients, rtol=1e-9, atol=1e-13)
+
+
 def test_prediction_looks_as_far_back_as_it_can(data):
     short, long = (network(length=8, tbptt_back_length=k) for k in (1, 8))
     long.params[...] = short.params
