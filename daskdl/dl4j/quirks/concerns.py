@@ -89,7 +89,7 @@ def found(
     def concerns(network: Mapping[str, Any]) -> bool:
         return any(
             holds(part[option])
-            for part in having(option, network)
+            for part in _having(option, network)
             if not of or part.get("type") in of
         )
 
