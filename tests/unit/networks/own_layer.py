@@ -5,7 +5,13 @@ import daskdl
 
 @daskdl.layer("scaled_by_test")
 class Scaled(daskdl.LayerDefinition):
-    """Each feature times a number that is learned."""
+    """Each feature times a number that is learned.
+
+    Parameters
+    ----------
+    factor : float
+        Of all features.
+    """
 
     factor: float = 1.0
 

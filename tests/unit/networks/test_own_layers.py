@@ -107,7 +107,13 @@ def test_it_is_drawn():
 
 @dl.updater("signs_by_test")
 class Signs(dl.UpdaterDefinition):
-    """Steps of one size, along the signs of a moving mean."""
+    """Steps of one size, along the signs of a moving mean.
+
+    Parameters
+    ----------
+    share : float
+        Of the mean that goes on.
+    """
 
     state = ("m",)
     share: float = 0.9
