@@ -111,6 +111,7 @@ _HOMES = {
         "WeightedLoss",
     ),
     "daskdl.nn.conf.activations": (
+        "ActivationDefinition",
         "Elu",
         "Gelu",
         "LeakyRelu",
@@ -299,7 +300,7 @@ _HOMES = {
     ),
     "daskdl.nn.graph": ("ComputationGraph",),
     "daskdl.nn.multilayer": ("MultiLayerNetwork",),
-    "daskdl.nn.registration": ("layer", "updater"),
+    "daskdl.nn.registration": ("activation", "layer", "updater"),
     "daskdl.nn.transfer.front": ("transfer_learning",),
     "daskdl.nn.transfer.graph": ("GraphTransferLearning",),
     "daskdl.nn.transfer.multilayer": ("MultiLayerTransferLearning",),

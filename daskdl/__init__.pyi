@@ -86,6 +86,7 @@ from daskdl.formats.diagram.drawing import network_svg
 from daskdl.formats.load import load
 from daskdl.formats.onnx.model import export_onnx
 from daskdl.nn.conf.activations import (
+    ActivationDefinition,
     Elu,
     Gelu,
     LeakyRelu,
@@ -271,7 +272,7 @@ from daskdl.nn.preprocessors.rnn_to_feed_forward import RnnToFeedForward
 from daskdl.nn.preprocessors.tensor_flow_cnn_to_feed_forward import (
     TensorFlowCnnToFeedForward,
 )
-from daskdl.nn.registration import layer, updater
+from daskdl.nn.registration import activation, layer, updater
 from daskdl.nn.transfer.front import transfer_learning
 from daskdl.nn.transfer.graph import GraphTransferLearning
 from daskdl.nn.transfer.multilayer import MultiLayerTransferLearning
@@ -300,6 +301,7 @@ __all__ = [
     "AMSGrad",
     "AbsoluteError",
     "Activation",
+    "ActivationDefinition",
     "AdaBelief",
     "AdaDelta",
     "AdaGrad",
@@ -542,6 +544,7 @@ __all__ = [
     "ZeroPadding1D",
     "ZeroPadding3D",
     "__version__",
+    "activation",
     "export_onnx",
     "fit",
     "layer",

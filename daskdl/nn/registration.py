@@ -1,9 +1,9 @@
-"""Kinds that are not the package's own: layers, updaters.
+"""Kinds that are not the package's own: layers, activations, updaters.
 
 A registered class is known to configurations, job files, checkpoints and schemas by the
 name that it was given. Packages that bring kinds name the module that registers them in
-the entry-point groups ``daskdl.layers`` and ``daskdl.updaters``, so that nobody has to
-import it.
+the entry-point groups ``daskdl.layers``, ``daskdl.activations`` and
+``daskdl.updaters``, so that nobody has to import it.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,11 +12,13 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from daskdl.checks import check_type
 from daskdl.errors import OptionError
-from daskdl.nn.conf.kinds import LAYER_KINDS, UPDATER_KINDS, Kinds
+from daskdl.nn.conf.activations import ACTIVATION_NAMES, ActivationDefinition
+from daskdl.nn.conf.kinds import ACTIVATION_KINDS, LAYER_KINDS, UPDATER_KINDS, Kinds
 from daskdl.nn.conf.updaters import UpdaterDefinition
 from daskdl.nn.conf.values import Conf
 from daskdl.nn.layers.definition import LayerDefinition
 
+A = TypeVar("A", bound=ActivationDefinition)
 L = TypeVar("L", bound=LayerDefinition)
 U = TypeVar("U", bound=UpdaterDefinition)
 
@@ -28,9 +30,12 @@ Key: TypeAlias = tuple[str, str]
 class _Family:
     kinds: Kinds
     base: type[Conf]
+    # Names of the package's own that are no kinds.
+    taken: frozenset[str] = frozenset()
 
 
 _FAMILIES = {
+    "activation": _Family(ACTIVATION_KINDS, ActivationDefinition, ACTIVATION_NAMES),
     "layer": _Family(LAYER_KINDS, LayerDefinition),
     "updater": _Family(UPDATER_KINDS, UpdaterDefinition),
 }
@@ -66,6 +71,37 @@ def layer(name: str) -> Callable[[type[L]], type[L]]:
     Halved()
     """
     return _decorator("layer", name)
+
+
+def activation(name: str) -> Callable[[type[A]], type[A]]:
+    """Return a decorator that makes a class known as an activation.
+
+    Parameters
+    ----------
+    name : str
+        Its name in configurations: letters, digits and underscores.
+
+    Raises
+    ------
+    OptionError
+        If the name is another activation's, or the class is no
+        :class:`~daskdl.nn.conf.activations.ActivationDefinition`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import daskdl
+    >>> @daskdl.activation("sine_example")
+    ... class Sine(daskdl.ActivationDefinition):
+    ...     def forward(self, x):
+    ...         return np.sin(x)
+    ...
+    ...     def derivative(self, x):
+    ...         return np.cos(x)
+    >>> daskdl.Dense(3, activation="sine_example")
+    Dense(n_out=3, activation=Sine())
+    """
+    return _decorator("activation", name)
 
 
 def updater(name: str) -> Callable[[type[U]], type[U]]:
@@ -111,10 +147,10 @@ def admit(kinds: Mapping[Key, type[Conf]]) -> None:
         meant = table.models.get(table.tag(name))
         # A notebook runs a cell again, and a worker gets what it has.
         is_again = known is not None and _place(known) == _place(kind)
-        if meant is not None and not is_again:
+        if name in _FAMILIES[family].taken or (meant is not None and not is_again):
+            owner = f"{meant.__module__}.{meant.__qualname__}" if meant else "daskdl"
             raise OptionError(
-                f"{family} {name!r}: the name must not be taken, got that of "
-                f"{meant.__module__}.{meant.__qualname__}."
+                f"{family} {name!r}: the name must not be taken, got that of {owner}."
             )
         table.enter([kind])
         _registered[key] = kind

@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from daskdl.errors import FormatError
 from daskdl.formats.onnx.graph import Graph
 from daskdl.nn.conf.activations import (
+    ActivationDefinition,
     AnyActivation,
     Elu,
     Gelu,
@@ -85,9 +87,19 @@ def activate(graph: Graph, layer: Any, x: str, axis: int) -> str:
     -------
     str
         The value that comes out.
+
+    Raises
+    ------
+    FormatError
+        If ONNX has no operators for it.
     """
     activation: AnyActivation = layer.activation
     conf = _DEFAULTS.get(activation, activation)  # type: ignore[arg-type]
+    if isinstance(conf, ActivationDefinition):
+        raise FormatError(
+            f"ONNX: activation must be one that ONNX has operators for, got "
+            f"{conf.type!r}."
+        )
     if not isinstance(conf, str):
         conf = with_quirks(conf, layer.quirks)
         return _WITH_OPTIONS[type(conf)](graph, conf, x)

@@ -1,9 +1,10 @@
 """The activation function that a configuration means."""
 
 from functools import cache
-from typing import get_args
+from typing import Any, get_args
 
 from daskdl.dialects import Quirks
+from daskdl.nn.activations.defined import defined
 from daskdl.nn.activations.exponentials import SELU, elu
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.gates import MISH, SOFTPLUS, SWISH, gelu, precise_gelu
@@ -26,6 +27,8 @@ from daskdl.nn.activations.tanhs import (
     rational_tanh,
 )
 from daskdl.nn.conf.activations import (
+    WITH_OPTIONS,
+    ActivationDefinition,
     ActivationOptions,
     Elu,
     Gelu,
@@ -57,8 +60,7 @@ _WITHOUT_OPTIONS = {
 }
 _WITH_CONSTANTS = {"hardsigmoid": hard_sigmoid, "rationaltanh": rational_tanh}
 _MODELS = {
-    get_args(model.model_fields["type"].annotation)[0]: model
-    for model in get_args(ActivationOptions)
+    get_args(model.model_fields["type"].annotation)[0]: model for model in WITH_OPTIONS
 }
 
 
@@ -79,11 +81,14 @@ def activation_function(
     OptionError
         If there is none of that name.
     """
-    return _made(found("activation_function", find_activation, activation), quirks)
+    meant = found("activation_function", find_activation, activation)
+    if isinstance(meant, ActivationDefinition):
+        return defined(meant)
+    return _made(meant, quirks)
 
 
 @cache
-def _made(activation: str | ActivationOptions, quirks: Quirks) -> ActivationFunction:
+def _made(activation: Any, quirks: Quirks) -> ActivationFunction:
     if not isinstance(activation, str):
         return _with_options(activation, quirks)
     if activation in _WITHOUT_OPTIONS:
@@ -93,7 +98,7 @@ def _made(activation: str | ActivationOptions, quirks: Quirks) -> ActivationFunc
     return _with_options(_MODELS[activation](), quirks)
 
 
-def _with_options(conf: ActivationOptions, quirks: Quirks) -> ActivationFunction:
+def _with_options(conf: Any, quirks: Quirks) -> ActivationFunction:
     rounds_slope = "rounds_slopes_in_derivatives" in quirks
     if isinstance(conf, Elu):
         return elu(conf.alpha, ignores_alpha="elu_gradient_ignores_alpha" in quirks)

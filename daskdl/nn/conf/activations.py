@@ -4,13 +4,17 @@ Names, options and defaults are DL4J's; :mod:`daskdl.nn.activations` holds the
 arithmetic.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BeforeValidator, StrictBool, model_validator
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.kinds import ACTIVATION_KINDS, AnyOf
 from daskdl.nn.conf.named import named
 from daskdl.nn.conf.names import ActivationLiteral
+from daskdl.nn.conf.spellings import Taking
 from daskdl.nn.conf.values import Conf, Real
 
 
@@ -105,13 +109,53 @@ class ThresholdedRelu(Conf):
     theta: Real = 1.0
 
 
-ActivationOptions: TypeAlias = Elu | Gelu | LeakyRelu | Relu | RRelu | ThresholdedRelu
-find_activation = named(
-    ActivationLiteral, Elu, Gelu, LeakyRelu, Relu, RRelu, ThresholdedRelu
+class ActivationDefinition(Conf):
+    """An activation of one's own, a function of each number by itself.
+
+    Derive from it, and register it with `daskdl.activation`. Options are annotated
+    fields.
+    """
+
+    type: str
+
+    def forward(self, x: FloatArray) -> FloatArray:
+        """Return the function of `x`, an array like it that is not `x` itself."""
+        raise TypeError(f"{type(self).__name__}: must have a method forward(x).")
+
+    def derivative(self, x: FloatArray) -> FloatArray:
+        """Return the derivative of :meth:`forward` at `x`, an array like it."""
+        raise TypeError(f"{type(self).__name__}: must have a method derivative(x).")
+
+
+ActivationOptions: TypeAlias = (
+    Elu | Gelu | LeakyRelu | Relu | RRelu | ThresholdedRelu | ActivationDefinition
 )
+WITH_OPTIONS = (Elu, Gelu, LeakyRelu, Relu, RRelu, ThresholdedRelu)
+_find_ours = named(ActivationLiteral, *WITH_OPTIONS)
+
+
+def _find(value: Any) -> Any:
+    name = value.get("type") if isinstance(value, Mapping) else value
+    is_theirs = isinstance(name, str) and ACTIVATION_KINDS.has(name)
+    if is_theirs or isinstance(value, ActivationDefinition):
+        return _THEIRS.validate(value)
+    return _find_ours(value)
+
+
+_THEIRS = AnyOf(ACTIVATION_KINDS)
+find_activation = Taking(_find, _find_ours.also)
 AnyActivation = Annotated[
-    ActivationLiteral | ActivationOptions, BeforeValidator(find_activation)
+    ActivationLiteral
+    | Elu
+    | Gelu
+    | LeakyRelu
+    | Relu
+    | RRelu
+    | ThresholdedRelu
+    | Annotated[ActivationDefinition, _THEIRS],
+    BeforeValidator(find_activation),
 ]
+ACTIVATION_NAMES = frozenset(get_args(ActivationLiteral))
 
 
 def draws_random_numbers(activation: ActivationLiteral | ActivationOptions) -> bool:

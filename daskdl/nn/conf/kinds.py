@@ -48,6 +48,12 @@ class Kinds:
             for name in self.names(tag):
                 self._names[normalised(name)] = tag
 
+    def has(self, name: str) -> bool:
+        """Return whether there is a kind of this name, here or in a package."""
+        if self.tag(name) not in self.models:
+            self.find(name)
+        return self.tag(name) in self.models
+
     def names(self, tag: str) -> tuple[str, ...]:
         """Return the names that a kind has: its tag and its class name."""
         return tag, self._models[tag].__name__, tag + self._suffix
@@ -79,6 +85,8 @@ _HOME = "daskdl.nn.conf.network"
 LAYER_KINDS = Kinds("layer", _HOME, "daskdl.layers")
 VERTEX_KINDS = Kinds("vertex", _HOME)
 PREPROCESSOR_KINDS = Kinds("preprocessor", _HOME)
+# Those of the package are names, with or without options.
+ACTIVATION_KINDS = Kinds("", "daskdl.nn.conf.activations", "daskdl.activations")
 UPDATER_KINDS = Kinds("", "daskdl.nn.conf.updaters", "daskdl.updaters")
 
 
@@ -153,13 +161,14 @@ class AnyOf:
 
     def _alone(self) -> dict[str, Any]:
         """Return the schema of the names that stand for a kind without options."""
-        return spelled(
+        names = [
             name
             for kinds in self._kinds
             for tag, model in kinds.models.items()
             if stands_alone(model)
             for name in kinds.names(tag)
-        )
+        ]
+        return spelled(names) if names else {"not": {}}
 
     def _found(self, tag: str) -> dict[str, type[Conf]]:
         """Return the kinds with those of a package that brings one of this name."""

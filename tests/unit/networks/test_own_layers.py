@@ -105,6 +105,66 @@ def test_it_is_drawn():
     assert "Scaled" in dl.network_svg(network(Scaled()).conf)
 
 
+@dl.activation("sine_by_test")
+class Sine(dl.ActivationDefinition):
+    """The sine.
+
+    Parameters
+    ----------
+    factor : float
+        Of the argument.
+    """
+
+    factor: float = 1.0
+
+    def forward(self, x):
+        return np.sin(self.factor * x)
+
+    def derivative(self, x):
+        return self.factor * np.cos(self.factor * x)
+
+
+@pytest.mark.parametrize(
+    ("layer", "input_type"),
+    [
+        (dl.Dense(4, activation=Sine(factor=2)), ROWS),
+        (dl.LSTM(4, activation="sine_by_test"), dl.Recurrent(3)),
+        (dl.Activation({"type": "sine_by_test", "factor": 0.5}), dl.Recurrent(3)),
+    ],
+    ids=["dense", "lstm", "activation"],
+)
+def test_gradients_through_an_activation_of_ones_own(layer, input_type):
+    assert check_gradients(layer, input_type) < 1e-6
+
+
+def test_its_options_are_kept(tmp_path):
+    trained = network(dl.Dense(3, activation=Sine(factor=2)))
+    path = str(tmp_path / "own.safetensors")
+    trained.save(path)
+    assert dl.load(path).conf == trained.conf
+
+
+def test_a_misspelt_one_is_refused_like_any_other():
+    with pytest.raises(OptionError, match="Did you mean 'sigmoid'"):
+        dl.Dense(3, activation="sigmod")
+
+
+def test_an_activation_of_the_package_keeps_its_name():
+    with pytest.raises(OptionError, match="activation 'relu': the name must not be"):
+
+        @dl.activation("relu")
+        class Mine(dl.ActivationDefinition):
+            pass
+
+
+@pytest.mark.parametrize("ending", ["zip", "onnx"])
+def test_other_formats_have_no_word_for_it(tmp_path, ending):
+    pytest.importorskip("onnx")
+    trained = network(dl.Dense(3, activation="sine_by_test"))
+    with pytest.raises(FormatError, match="activation.* 'sine_by_test'"):
+        trained.save(str(tmp_path / f"own.{ending}"))
+
+
 @dl.updater("signs_by_test")
 class Signs(dl.UpdaterDefinition):
     """Steps of one size, along the signs of a moving mean.
