@@ -161,7 +161,7 @@ def test_an_activation_of_the_package_keeps_its_name():
 def test_other_formats_have_no_word_for_it(tmp_path, ending):
     pytest.importorskip("onnx")
     trained = network(dl.Dense(3, activation="sine_by_test"))
-    with pytest.raises(FormatError, match="activation.* 'sine_by_test'"):
+    with pytest.raises(FormatError, match=r"activation.* 'sine_by_test'"):
         trained.save(str(tmp_path / f"own.{ending}"))
 
 
