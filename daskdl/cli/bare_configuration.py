@@ -5,10 +5,10 @@ from typing import BinaryIO
 
 from daskdl.cli.network_facts import Configuration
 from daskdl.data.files import open_input
+from daskdl.dl4j.network.configuration import Counters
+from daskdl.dl4j.network.import_network import import_configuration
+from daskdl.dl4j.network.text import parse_text
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.configuration import Counters
-from daskdl.formats.dl4j.import_network import import_configuration
-from daskdl.formats.dl4j.text import parse_text
 
 __all__ = ["is_bare_configuration", "load_bare_configuration"]
 

@@ -7,10 +7,10 @@ from typing import Any, Literal
 from daskdl.checks import check_one_of
 from daskdl.data.files import write_output
 from daskdl.dialects import DL4J
+from daskdl.dl4j.network import model_zip
+from daskdl.dl4j.network.text import configuration_to_text
 from daskdl.errors import OptionError
 from daskdl.formats import checkpoint
-from daskdl.formats.dl4j import model_zip
-from daskdl.formats.dl4j.text import configuration_to_text
 from daskdl.formats.onnx.model import export_onnx
 from daskdl.nn.dialect_change import differences
 from daskdl.nn.file_formats import ENDINGS, format_of_ending, settled_format

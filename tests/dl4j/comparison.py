@@ -11,8 +11,8 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.dl4j.network import model_zip
 from daskdl.errors import DaskdlError, ShapeError
-from daskdl.formats.dl4j import model_zip
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.batches import as_arrays
 from tests.dl4j.real_dl4j import RefusedError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daskdl.formats.dl4j.text import configuration_to_text
+from daskdl.dl4j.network.text import configuration_to_text
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.dl4j.graph_networks import GRAPHS

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from daskdl.data.dataset import DataSet
-from daskdl.formats.dl4j import model_zip
+from daskdl.dl4j.network import model_zip
 from daskdl.nn.batches import as_arrays
 from tests.dl4j.random_parts import build, new
 from tests.dl4j.real_dl4j import RefusedError

@@ -19,7 +19,7 @@ from daskdl.data.normalizers.standardize import (
     MultiNormalizerStandardize,
     NormalizerStandardize,
 )
-from daskdl.formats.dl4j import model_zip
+from daskdl.dl4j.network import model_zip
 from tests.dl4j.real_dl4j import read
 from tests.dl4j.training_networks import TRAININGS
 from tests.dl4j.trials import built

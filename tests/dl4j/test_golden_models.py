@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daskdl.formats.dl4j import model_zip
+from daskdl.dl4j.network import model_zip
 from daskdl.nn.batches import Arrays
 from tests.dl4j.trials import close
 from tests.golden.case_names import case_files

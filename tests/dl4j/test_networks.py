@@ -2,7 +2,7 @@
 
 import pytest
 
-from daskdl.formats.dl4j import model_zip
+from daskdl.dl4j.network import model_zip
 from daskdl.nn.batches import as_arrays
 from daskdl.nn.layers.table import LAYERS
 from daskdl.nn.vertices.table import VERTICES

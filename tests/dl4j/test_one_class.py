@@ -5,7 +5,7 @@ import pytest
 
 import daskdl as dl
 from daskdl.data.dataset import DataSet
-from daskdl.formats.dl4j import model_zip
+from daskdl.dl4j.network import model_zip
 from tests.dl4j.networks import IMAGES, ROWS, as_graph, dense, sequence
 from tests.dl4j.real_dl4j import RefusedError
 from tests.dl4j.trials import built, close

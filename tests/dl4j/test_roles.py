@@ -2,7 +2,7 @@
 
 import pytest
 
-from daskdl.formats.dl4j import model_zip
+from daskdl.dl4j.network import model_zip
 from daskdl.nn.layers.wrapper import WrapperConf
 from daskdl.nn.structure import stretches
 from tests.dl4j.layer_networks import SEQUENCES

@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 
 import daskdl as dl
-from daskdl.errors import FormatError
-from daskdl.formats.dl4j.functions import (
+from daskdl.dl4j.network.functions import (
     ACTIVATION,
     DISTRIBUTIONS,
     LOSS,
     WEIGHT_INIT,
 )
-from daskdl.formats.dl4j.layers import read_layer
-from daskdl.formats.dl4j.preprocessors import PREPROCESSOR
-from daskdl.formats.dl4j.reconstructions import RECONSTRUCTION
-from daskdl.formats.dl4j.schedules import SCHEDULES
-from daskdl.formats.dl4j.training import (
+from daskdl.dl4j.network.layers import read_layer
+from daskdl.dl4j.network.preprocessors import PREPROCESSOR
+from daskdl.dl4j.network.reconstructions import RECONSTRUCTION
+from daskdl.dl4j.network.schedules import SCHEDULES
+from daskdl.dl4j.network.training import (
     CONSTRAINTS,
     DROPOUT,
     NOISE,
     UPDATER,
     read_regularization,
 )
-from daskdl.formats.dl4j.vertices import read_vertex
+from daskdl.dl4j.network.vertices import read_vertex
+from daskdl.errors import FormatError
 
 # DL4J's interface, and what reads an object of one of its classes.
 READERS = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daskdl.formats.dl4j import model_zip
+from daskdl.dl4j.network import model_zip
 from tests.dl4j.batches import random_batch
 from tests.dl4j.networks import Trial
 from tests.dl4j.training_networks import TRAININGS

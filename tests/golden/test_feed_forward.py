@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from daskdl.data.dataset import DataSet
-from daskdl.formats.dl4j.parameters import to_dl4j
+from daskdl.dl4j.network.parameters import to_dl4j
 from tests.golden.feed_forward_cases import MODELS, PRETRAINED, REPLAYS
 from tests.golden.networks import Golden, Replay, deviation
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.namespace import to_device
-from daskdl.formats.dl4j.parameters import to_dl4j
+from daskdl.dl4j.network.parameters import to_dl4j
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.golden.image_cases import MODELS
 from tests.golden.networks import Golden, arrays, deviation

@@ -5,9 +5,9 @@ import pytest
 
 from daskdl import DataSet, MultiDataSet
 from daskdl.arrays.namespace import to_host
+from daskdl.dl4j.network import model_zip
+from daskdl.dl4j.network.parameters import to_dl4j
 from daskdl.errors import ShapeError
-from daskdl.formats.dl4j import model_zip
-from daskdl.formats.dl4j.parameters import to_dl4j
 from daskdl.nn.batches import Arrays
 from tests.golden.case_names import case_files
 

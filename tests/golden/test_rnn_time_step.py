@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from daskdl.formats.dl4j import model_zip
+from daskdl.dl4j.network import model_zip
 from tests.golden.case_names import case_names
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.namespace import to_host
-from daskdl.formats.dl4j import model_zip
-from daskdl.formats.dl4j.parameters import to_dl4j
+from daskdl.dl4j.network import model_zip
+from daskdl.dl4j.network.parameters import to_dl4j
 from tests.golden.case_names import case_files
 from tests.golden.networks import set_params
 from tests.golden.recordings import Recording

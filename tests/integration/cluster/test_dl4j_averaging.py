@@ -13,7 +13,7 @@ from daskdl import Dense, Output
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import ParameterAveragingTrainingMaster
 from daskdl.data.dataset import DataSet
-from daskdl.formats.dl4j.parameters import from_dl4j
+from daskdl.dl4j.network.parameters import from_dl4j
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.updaters import Adam, Nesterovs, RmsProp, Sgd

@@ -14,9 +14,9 @@ from pathlib import Path
 import fsspec
 
 import daskdl as dl
+from daskdl.dl4j.network import model_zip
+from daskdl.dl4j.network.text import configuration_from_text, configuration_to_text
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j import model_zip
-from daskdl.formats.dl4j.text import configuration_from_text, configuration_to_text
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 
 URL = "memory://f"

@@ -1,6 +1,6 @@
 """Configurations as DL4J 0.5 to 1.0.0-alpha wrote them, by hand."""
 
-from daskdl.formats.dl4j.import_network import import_configuration
+from daskdl.dl4j.network.import_network import import_configuration
 
 
 def dense(**options):

@@ -4,11 +4,11 @@ import importlib.metadata
 
 import pytest
 
+from daskdl.dl4j.network.functions import ACTIVATION
+from daskdl.dl4j.network.java import GROUP
+from daskdl.dl4j.network.training import UPDATER
+from daskdl.dl4j.network.vertices import read_vertex
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.functions import ACTIVATION
-from daskdl.formats.dl4j.java import GROUP
-from daskdl.formats.dl4j.training import UPDATER
-from daskdl.formats.dl4j.vertices import read_vertex
 
 MODULE = "tests.unit.formats.test_dl4j_custom_classes"
 

@@ -8,12 +8,12 @@ import pytest
 
 from daskdl import FeedForward, MultiLayerConfiguration, MultiLayerNetwork
 from daskdl.data.nd4j import read_array
+from daskdl.dl4j.network import model_zip
+from daskdl.dl4j.network.export_network import export_configuration
+from daskdl.dl4j.network.layer_row import GROUP
+from daskdl.dl4j.network.layers import read_layer, write_layer
+from daskdl.dl4j.network.parameters import to_dl4j
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j import model_zip
-from daskdl.formats.dl4j.export_network import export_configuration
-from daskdl.formats.dl4j.layer_row import GROUP
-from daskdl.formats.dl4j.layers import read_layer, write_layer
-from daskdl.formats.dl4j.parameters import to_dl4j
 from daskdl.nn.conf.kinds import LAYER_KINDS
 from daskdl.nn.layers.output import Output
 from daskdl.nn.layers.table import LAYERS

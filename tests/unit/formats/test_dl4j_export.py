@@ -3,8 +3,8 @@
 import pytest
 
 import daskdl as dl
+from daskdl.dl4j.network.export_network import export_configuration
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.export_network import export_configuration
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.input_type import (
     Convolutional,

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daskdl.data.nd4j import read_array, write_array
+from daskdl.dl4j.network import model_zip
+from daskdl.dl4j.network.json_text import parse_json
+from daskdl.dl4j.network.layer_row import _written
 from daskdl.errors import CorruptFileError, FormatError
-from daskdl.formats.dl4j import model_zip
-from daskdl.formats.dl4j.json_text import parse_json
-from daskdl.formats.dl4j.layer_row import _written
 from daskdl.formats.load import load
 from tests.unit.formats.dl4j_fuzz_targets import (
     URL,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from daskdl.dl4j.network.inputs import inner, input_type
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.inputs import inner, input_type
 
 DENSE = {"type": "dense", "n_in": 4}
 LSTM = {"type": "lstm", "n_in": 3}

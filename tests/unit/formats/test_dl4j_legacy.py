@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from daskdl import ComputationGraph, MultiLayerNetwork
+from daskdl.dl4j.network import model_zip
+from daskdl.dl4j.network.export_network import export_configuration
+from daskdl.dl4j.network.import_network import import_configuration
+from daskdl.dl4j.network.legacy import modernized
+from daskdl.dl4j.network.parameters import to_dl4j
+from daskdl.dl4j.network.text import configuration_from_text
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j import model_zip
-from daskdl.formats.dl4j.export_network import export_configuration
-from daskdl.formats.dl4j.import_network import import_configuration
-from daskdl.formats.dl4j.legacy import modernized
-from daskdl.formats.dl4j.parameters import to_dl4j
-from daskdl.formats.dl4j.text import configuration_from_text
 from daskdl.nn.conf.input_type import Recurrent
 from tests.unit.formats.old_configurations import (
     configuration,

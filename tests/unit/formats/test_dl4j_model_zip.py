@@ -7,8 +7,8 @@ import pytest
 
 import daskdl as dl
 from daskdl.data.normalizers.standardize import NormalizerStandardize
+from daskdl.dl4j.network import model_zip
 from daskdl.errors import FormatError, OutputExistsError, SourceNotFoundError
-from daskdl.formats.dl4j import model_zip
 from daskdl.formats.load import load
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from daskdl.errors import FormatError
-from daskdl.formats.dl4j.enumerations import ONE, ONE_OF_TWO
-from daskdl.formats.dl4j.functions import (
+from daskdl.dl4j.network.enumerations import ONE, ONE_OF_TWO
+from daskdl.dl4j.network.functions import (
     ACTIVATION,
     ARRAY,
     DISTRIBUTIONS,
@@ -14,11 +13,11 @@ from daskdl.formats.dl4j.functions import (
     LOSS,
     WEIGHT_INIT,
 )
-from daskdl.formats.dl4j.layers import read_layer, write_layer
-from daskdl.formats.dl4j.preprocessors import PREPROCESSOR
-from daskdl.formats.dl4j.reconstructions import RECONSTRUCTION
-from daskdl.formats.dl4j.schedules import SCHEDULE
-from daskdl.formats.dl4j.training import (
+from daskdl.dl4j.network.layers import read_layer, write_layer
+from daskdl.dl4j.network.preprocessors import PREPROCESSOR
+from daskdl.dl4j.network.reconstructions import RECONSTRUCTION
+from daskdl.dl4j.network.schedules import SCHEDULE
+from daskdl.dl4j.network.training import (
     CONSTRAINTS,
     DROPOUT,
     NOISE,
@@ -27,7 +26,8 @@ from daskdl.formats.dl4j.training import (
     with_lost_schedule,
     write_regularization,
 )
-from daskdl.formats.dl4j.vertices import read_vertex, write_vertex
+from daskdl.dl4j.network.vertices import read_vertex, write_vertex
+from daskdl.errors import FormatError
 
 STEP = {"type": "step", "schedule_type": "epoch", "initial_value": 0.5}
 STEP |= {"decay_rate": 0.1, "step": 3.0}

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from daskdl.dl4j.network.text import configuration_from_text
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.text import configuration_from_text
 
 LAYERS = "org.deeplearning4j.nn.conf.layers."
 VERTICES = "org.deeplearning4j.nn.conf.graph."

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from daskdl.formats.dl4j import model_zip
-from daskdl.formats.dl4j.export_network import export_configuration
-from daskdl.formats.dl4j.layer_row import BY_TAG
-from daskdl.formats.dl4j.text import configuration_from_text, configuration_to_text
+from daskdl.dl4j.network import model_zip
+from daskdl.dl4j.network.export_network import export_configuration
+from daskdl.dl4j.network.layer_row import BY_TAG
+from daskdl.dl4j.network.text import configuration_from_text, configuration_to_text
 from daskdl.nn.batches import as_arrays
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.kinds import VERTEX_KINDS, tag_of

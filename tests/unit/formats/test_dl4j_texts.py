@@ -2,9 +2,9 @@
 
 import pytest
 
+from daskdl.dl4j.network.text import parse_text
+from daskdl.dl4j.network.yaml_text import dump_dl4j_yaml, load_dl4j_yaml
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.text import parse_text
-from daskdl.formats.dl4j.yaml_text import dump_dl4j_yaml, load_dl4j_yaml
 
 DENSE = "org.deeplearning4j.nn.conf.layers.DenseLayer"
 NORMAL = "org.deeplearning4j.nn.conf.distribution.NormalDistribution"

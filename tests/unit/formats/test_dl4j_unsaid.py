@@ -3,10 +3,10 @@
 import pytest
 
 import daskdl as dl
+from daskdl.dl4j.network.layers import BY_TAG
+from daskdl.dl4j.network.unsaid import refuse_unsaid
+from daskdl.dl4j.network.vertices import BY_TAG as VERTICES
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.layers import BY_TAG
-from daskdl.formats.dl4j.unsaid import refuse_unsaid
-from daskdl.formats.dl4j.vertices import BY_TAG as VERTICES
 
 
 def auto_encoder(**options):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import daskdl as dl
+from daskdl.dl4j.network.limited import limited
+from daskdl.dl4j.network.model_zip import state_order
+from daskdl.dl4j.network.parameters import from_dl4j, from_file, to_dl4j, to_file
 from daskdl.errors import FormatError
-from daskdl.formats.dl4j.limited import limited
-from daskdl.formats.dl4j.model_zip import state_order
-from daskdl.formats.dl4j.parameters import from_dl4j, from_file, to_dl4j, to_file
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.input_type import Convolutional, FeedForward
 from daskdl.nn.conf.parameters import Parameter

@@ -3,8 +3,8 @@
 import pytest
 
 import daskdl as dl
-from daskdl.formats.dl4j.export_network import export_configuration
-from daskdl.formats.dl4j.import_network import import_configuration
+from daskdl.dl4j.network.export_network import export_configuration
+from daskdl.dl4j.network.import_network import import_configuration
 
 IMAGES = dl.Convolutional(height=6, width=7, channels=2, data_format="NHWC")
 SERIES = dl.Recurrent(size=3, time_steps=8, data_format="NWC")

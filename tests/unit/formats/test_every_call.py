@@ -120,7 +120,7 @@ MODULES = {
     "daskdl/data/file_batch.py": __name__,
     "daskdl/formats/checkpoint.py": __name__,
     "daskdl/formats/conversion.py": __name__,
-    "daskdl/formats/dl4j/model_zip.py": __name__,
+    "daskdl/dl4j/network/model_zip.py": __name__,
     "daskdl/formats/onnx/model.py": __name__,
     # Whose calls the others make.
     "daskdl/data/files.py": __name__,

@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from daskdl.formats.dl4j.functions import ACTIVATION
-from daskdl.formats.dl4j.java import JavaClass, Key
-from daskdl.formats.dl4j.layer_keys import FF
-from daskdl.formats.dl4j.layer_row import LayerRow
+from daskdl.dl4j.network.functions import ACTIVATION
+from daskdl.dl4j.network.java import JavaClass, Key
+from daskdl.dl4j.network.layer_keys import FF
+from daskdl.dl4j.network.layer_row import LayerRow
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import FeedForward

@@ -9,8 +9,8 @@ import pytest
 import daskdl as dl
 from daskdl.data.dataset import DataSet
 from daskdl.dialects import DL4J, EXACT, quirks_of
+from daskdl.dl4j.network import model_zip
 from daskdl.errors import OptionError, ShapeError
-from daskdl.formats.dl4j import model_zip
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
 from daskdl.nn.conf.values import with_quirks
 from daskdl.nn.layers.one_class_loss import ScoreWindow, percentile

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import daskdl as dl
-from daskdl.formats.dl4j.parameters import from_dl4j, to_dl4j
+from daskdl.dl4j.network.parameters import from_dl4j, to_dl4j
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
 from tests.dialects import DL4J
 

@@ -11,7 +11,7 @@ import pytest
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.formats.dl4j.parameters import from_dl4j
+from daskdl.dl4j.network.parameters import from_dl4j
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork

@@ -5,8 +5,8 @@ import pytest
 
 import daskdl as dl
 from daskdl.data.nd4j import write_array
+from daskdl.dl4j.network import model_zip
 from daskdl.errors import CorruptFileError, OptionError, SourceNotFoundError
-from daskdl.formats.dl4j import model_zip
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.training.state import network_from_state, state_of
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import daskdl as dl
+from daskdl.dl4j.network.parameters import from_dl4j, to_dl4j
 from daskdl.errors import DataError, OptionError
-from daskdl.formats.dl4j.parameters import from_dl4j, to_dl4j
 from daskdl.nn.conf.input_type import FeedForward
 from tests.dialects import DL4J
 

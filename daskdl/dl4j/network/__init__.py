@@ -1,0 +1,1 @@
+"""Models and configurations of DL4J, read and written."""
