@@ -77,3 +77,16 @@ def required_parts() -> frozenset[str]:
             f"got {sorted(parts)}."
         )
     return parts
+
+
+@pytest.fixture
+def forget_kinds() -> Iterator[None]:
+    """Take out again what a test registers: later ones may use the names."""
+    from daskdl.nn.conf.kinds import ACTIVATION_KINDS, LAYER_KINDS, UPDATER_KINDS
+
+    families = (ACTIVATION_KINDS, LAYER_KINDS, UPDATER_KINDS)
+    before = [(kinds, dict(kinds._models)) for kinds in families]
+    yield
+    for kinds, models in before:
+        for name in set(kinds._models) - set(models):
+            del kinds._models[name]

@@ -14,6 +14,7 @@ from daskdl.checks import check_type
 from daskdl.errors import OptionError
 from daskdl.nn.conf.activations import ACTIVATION_NAMES, ActivationDefinition
 from daskdl.nn.conf.kinds import ACTIVATION_KINDS, LAYER_KINDS, UPDATER_KINDS, Kinds
+from daskdl.nn.conf.spellings import normalised
 from daskdl.nn.conf.updaters import UpdaterDefinition
 from daskdl.nn.conf.values import Conf
 from daskdl.nn.layers.definition import LayerDefinition
@@ -144,7 +145,10 @@ def admit(kinds: Mapping[Key, type[Conf]]) -> None:
         family, name = key
         table = _FAMILIES[family].kinds
         known = _registered.get(key)
-        meant = table.models.get(table.tag(name))
+        tag = table.tag(name)
+        meant = table.models.get(tag)
+        if (family, tag) in _registered and normalised(tag) != normalised(name):
+            meant = None  # the name of its class, which gives way to a name
         # A notebook runs a cell again, and a worker gets what it has.
         is_again = known is not None and _place(known) == _place(kind)
         if name in _FAMILIES[family].taken or (meant is not None and not is_again):

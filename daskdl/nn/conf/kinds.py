@@ -45,8 +45,9 @@ class Kinds:
         for model in models:
             tag = tag_of(model)
             self._models[tag] = model
+            self._names[normalised(tag)] = tag
             for name in self.names(tag):
-                self._names[normalised(name)] = tag
+                self._names.setdefault(normalised(name), tag)
 
     def has(self, name: str) -> bool:
         """Return whether there is a kind of this name, here or in a package."""

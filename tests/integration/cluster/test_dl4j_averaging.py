@@ -18,6 +18,7 @@ from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.updaters import Adam, Nesterovs, RmsProp, Sgd
 from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.dialects import DL4J
 
 DATA = Path(__file__).parents[2] / "data" / "averaging"
 ADAM = Adam(learning_rate=0.02)
@@ -66,6 +67,7 @@ def test_parameters_after_every_fit_are_those_of_dl4j_on_spark(clients, name):
 def small_network(updater):
     return MultiLayerNetwork(
         MultiLayerConfiguration(
+            dialect=DL4J,
             input=FeedForward(size=4),
             layers=[Dense(n_out=5, activation="tanh"), Output(n_out=3)],
             updater=updater,

@@ -44,7 +44,7 @@ def test_python_is_python(block):
 
 
 @pytest.mark.parametrize("block", blocks("yaml"), ids=str)
-def test_every_job_can_be_run(block, tmp_path):
+def test_every_job_can_be_run(block, tmp_path, forget_kinds):
     """What is but a part of a job gets data; the network is built."""
     text = block.text.replace("hdfs://", "/")
     if "data:" not in text:

@@ -5,7 +5,6 @@ import pytest
 
 import daskdl as dl
 from daskdl.errors import FormatError, OptionError, ShapeError
-from daskdl.nn.conf.kinds import LAYER_KINDS, UPDATER_KINDS
 from daskdl.nn.conf.schema import json_schema_of
 from daskdl.nn.registration import registered
 from daskdl.testing import check_gradients
@@ -25,16 +24,6 @@ def network(*layers, updater="adam"):
 
 def batch(rng):
     return dl.DataSet(rng.standard_normal((6, 4)), np.eye(2)[rng.integers(0, 2, 6)])
-
-
-@pytest.fixture
-def forget():
-    """Take what a test registers out again."""
-    before = [(kinds, dict(kinds._models)) for kinds in (LAYER_KINDS, UPDATER_KINDS)]
-    yield
-    for kinds, models in before:
-        for name in set(kinds._models) - set(models):
-            del kinds._models[name]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +56,7 @@ def test_its_gradients(input_type):
     assert check_gradients(Scaled(factor=0.5), input_type) < 1e-6
 
 
-def test_a_wrong_gradient_is_found(forget):
+def test_a_wrong_gradient_is_found(forget_kinds):
     @dl.layer("wrong_by_test")
     class Wrong(dl.LayerDefinition):
         def forward(self, run, x):
@@ -208,7 +197,7 @@ def test_its_state_is_kept(tmp_path, rng):
     np.testing.assert_array_equal(dl.load(path).updater_state, trained.updater_state)
 
 
-def test_an_update_of_another_shape_is_refused(forget, rng):
+def test_an_update_of_another_shape_is_refused(forget_kinds, rng):
     @dl.updater("short_by_test")
     class Short(dl.UpdaterDefinition):
         def update(self, gradient, state, step):
@@ -232,12 +221,21 @@ def test_a_name_of_another_kind_is_refused():
             pass
 
 
+def test_the_name_of_a_class_gives_way_to_a_name(forget_kinds):
+    @dl.activation("sine")
+    class Other(dl.ActivationDefinition):
+        pass
+
+    assert type(dl.Dense(2, activation="sine").activation) is Other
+    assert type(dl.Dense(2, activation="sine_by_test").activation) is Sine
+
+
 def test_what_is_no_definition_is_refused():
     with pytest.raises(OptionError, match=r"derives from daskdl\.LayerDefinition"):
         dl.layer("plain_by_test")(int)
 
 
-def test_the_same_class_may_be_defined_again(forget):
+def test_the_same_class_may_be_defined_again(forget_kinds):
     for _ in range(2):
 
         @dl.layer("again_by_test")
@@ -260,7 +258,7 @@ def test_the_same_class_may_be_defined_again(forget):
     ],
     ids=["shape", "dtype", "nothing"],
 )
-def test_what_comes_out_is_checked(forget, rng, made, message):
+def test_what_comes_out_is_checked(forget_kinds, rng, made, message):
     @dl.layer("odd_by_test")
     class Odd(dl.LayerDefinition):
         def forward(self, run, x):
