@@ -7,10 +7,11 @@ installed, and by its name if it is of an installed package, which workers have 
 import importlib.metadata
 import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 import cloudpickle
 
@@ -19,8 +20,13 @@ from daskdl.nn.conf.values import Conf
 from daskdl.nn.registration import Key, admit, registered
 
 
-def packed_kinds() -> bytes:
-    """Return all kinds that were registered in this process; empty if none were.
+def packed_kinds(configuration: Mapping[str, Any]) -> bytes:
+    """Return the registered kinds that a network is made of; empty if it has none.
+
+    Parameters
+    ----------
+    configuration : mapping
+        Of the network, as plain values.
 
     Raises
     ------
@@ -28,7 +34,11 @@ def packed_kinds() -> bytes:
         If one holds what cannot travel.
     """
     kinds = registered()
-    return _packed(tuple(kinds.items())) if kinds else b""
+    if not kinds:
+        return b""
+    types = set(_types(configuration))
+    used = tuple((key, kind) for key, kind in kinds.items() if key[1] in types)
+    return _packed(used) if used else b""
 
 
 def unpack_kinds(packed: bytes) -> None:
@@ -50,6 +60,9 @@ def _packed(kinds: tuple[tuple[Key, type[Conf]], ...]) -> bytes:
     # A worker lacks the modules of classes that came to it with their code.
     modules = {sys.modules.get(kind.__module__) for _, kind in kinds}
     own = [module for module in modules if module and not _is_installed(module)]
+    for _, kind in kinds:
+        # What pydantic puts off until a class is used, it cannot unpickle.
+        kind.model_rebuild()
     with _by_value(own):
         try:
             data: bytes = cloudpickle.dumps(kinds)
@@ -61,6 +74,17 @@ def _packed(kinds: tuple[tuple[Key, type[Conf]], ...]) -> bytes:
                 "package."
             ) from error
     return data
+
+
+def _types(value: Any) -> Iterator[str]:
+    """Yield every `type` in plain values."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("type"), str):
+            yield value["type"]
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _types(item)
 
 
 def _is_installed(module: ModuleType) -> bool:

@@ -33,7 +33,7 @@ class NetworkState:
     threshold : float
         Where the threshold of gradient sharing stands; NaN if nothing was shared.
     kinds : bytes
-        The kinds of layers that were registered besides the package's own.
+        The registered kinds that it is made of, besides the package's own.
     """
 
     configuration: dict[str, Any]
@@ -50,8 +50,9 @@ class NetworkState:
 
 def state_of(network: Network[Any], threshold: float = math.nan) -> NetworkState:
     """Return a copy of all that a network needs to go on."""
+    configuration = network.conf.to_dict()
     return NetworkState(
-        configuration=network.conf.to_dict(),
+        configuration=configuration,
         params=to_host(network.params).copy(),
         updater_state=to_host(network.updater_state).copy(),
         iteration_count=network.iteration_count,
@@ -60,7 +61,7 @@ def state_of(network: Network[Any], threshold: float = math.nan) -> NetworkState
         normalizer=network.normalizer,
         class_names=network.class_names,
         threshold=threshold,
-        kinds=packed_kinds(),
+        kinds=packed_kinds(configuration),
     )
 
 

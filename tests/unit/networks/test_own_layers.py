@@ -1,14 +1,16 @@
 """Layers and updaters of one's own: registered, trained, kept; wrong ones refused."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import daskdl as dl
 from daskdl.errors import FormatError, OptionError, ShapeError
 from daskdl.nn.conf.schema import json_schema_of
-from daskdl.nn.registration import registered
 from daskdl.testing import check_gradients
-from daskdl.training.own_kinds import packed_kinds, unpack_kinds
+from daskdl.training.own_kinds import packed_kinds
 from tests.unit.networks.own_layer import Scaled
 
 ROWS = dl.FeedForward(size=4)
@@ -207,10 +209,42 @@ def test_an_update_of_another_shape_is_refused(forget_kinds, rng):
         network(updater=Short()).fit(batch(rng))
 
 
-def test_what_is_registered_travels_as_bytes():
-    """A process that has it takes it as its own."""
-    unpack_kinds(packed_kinds())
-    assert ("updater", "signs_by_test") in registered()
+def test_a_network_takes_along_the_kinds_that_it_is_made_of(forget_kinds, tmp_path):
+    """Another process can use them, also those that nobody has used here yet."""
+
+    @dl.layer("unused_by_test")
+    class Unused(dl.LayerDefinition):
+        def forward(self, run, x):
+            return x, lambda grad: grad
+
+    made_of = {"layers": [{"type": "unused_by_test"}], "updater": {"type": "adam"}}
+    file = tmp_path / "kinds"
+    file.write_bytes(packed_kinds(made_of))
+    told = subprocess.run(
+        [sys.executable, "-c", OTHER_PROCESS, str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.stdout == "Unused() [('layer', 'unused_by_test')]\n", told.stderr
+
+
+OTHER_PROCESS = """
+import sys
+import daskdl
+from daskdl.nn.registration import registered
+from daskdl.training.own_kinds import unpack_kinds
+
+unpack_kinds(open(sys.argv[1], "rb").read())
+conf = daskdl.MultiLayerConfiguration(
+    input=daskdl.FeedForward(2), layers=["unused_by_test", daskdl.Output(2)]
+)
+print(repr(conf.layers[0]), list(registered()))
+"""
+
+
+def test_a_network_without_such_kinds_takes_none_along():
+    assert packed_kinds(network(dl.Dense(3)).conf.to_dict()) == b""
 
 
 def test_a_name_of_another_kind_is_refused():
