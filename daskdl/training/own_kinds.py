@@ -61,8 +61,7 @@ def _packed(kinds: tuple[tuple[Key, type[Conf]], ...]) -> bytes:
     modules = {sys.modules.get(kind.__module__) for _, kind in kinds}
     own = [module for module in modules if module and not _is_installed(module)]
     for _, kind in kinds:
-        # What pydantic puts off until a class is used, it cannot unpickle.
-        kind.model_rebuild()
+        _build(kind)
     with _by_value(own):
         try:
             data: bytes = cloudpickle.dumps(kinds)
@@ -74,6 +73,14 @@ def _packed(kinds: tuple[tuple[Key, type[Conf]], ...]) -> bytes:
                 "package."
             ) from error
     return data
+
+
+def _build(kind: type[Conf]) -> None:
+    """Do what pydantic puts off until a class is used: that it cannot unpickle."""
+    for base in kind.__mro__:
+        is_own = not base.__module__.startswith("daskdl.")
+        if is_own and issubclass(base, Conf):
+            base.model_rebuild()
 
 
 def _types(value: Any) -> Iterator[str]:
