@@ -80,7 +80,7 @@ def _build(kind: type[Conf]) -> None:
     for base in kind.__mro__:
         is_own = not base.__module__.startswith("daskdl.")
         if is_own and issubclass(base, Conf):
-            base.model_rebuild()
+            base.model_rebuild(force=True)
 
 
 def _types(value: Any) -> Iterator[str]:
