@@ -24,6 +24,8 @@ class Kinds:
 
     Parameters
     ----------
+    name : str
+        What it is called below.
     suffix : str
         May end a name: ``dense_layer`` for ``dense``.
     home : str
@@ -33,12 +35,17 @@ class Kinds:
         The entry-point group in which packages bring kinds of their own.
     """
 
-    def __init__(self, suffix: str, home: str, group: str = "") -> None:
+    def __init__(self, name: str, suffix: str, home: str, group: str = "") -> None:
+        self._name = name
         self._suffix = suffix
         self._group = group
         self._home = home
         self._models: dict[str, type[Conf]] = {}
         self._names: dict[str, str] = {}
+
+    def __reduce__(self) -> str:
+        """Pickle the name: each process has kinds of its own."""
+        return self._name
 
     def enter(self, models: Iterable[type[Conf]]) -> None:
         """Make classes known, each under its tag and its class name."""
@@ -83,12 +90,14 @@ class Kinds:
 
 _OWN = " One of your own is known once the module that registers it is imported."
 _HOME = "daskdl.nn.conf.network"
-LAYER_KINDS = Kinds("layer", _HOME, "daskdl.layers")
-VERTEX_KINDS = Kinds("vertex", _HOME)
-PREPROCESSOR_KINDS = Kinds("preprocessor", _HOME)
+LAYER_KINDS = Kinds("LAYER_KINDS", "layer", _HOME, "daskdl.layers")
+VERTEX_KINDS = Kinds("VERTEX_KINDS", "vertex", _HOME)
+PREPROCESSOR_KINDS = Kinds("PREPROCESSOR_KINDS", "preprocessor", _HOME)
 # Those of the package are names, with or without options.
-ACTIVATION_KINDS = Kinds("", "daskdl.nn.conf.activations", "daskdl.activations")
-UPDATER_KINDS = Kinds("", "daskdl.nn.conf.updaters", "daskdl.updaters")
+ACTIVATION_KINDS = Kinds(
+    "ACTIVATION_KINDS", "", "daskdl.nn.conf.activations", "daskdl.activations"
+)
+UPDATER_KINDS = Kinds("UPDATER_KINDS", "", "daskdl.nn.conf.updaters", "daskdl.updaters")
 
 
 def tag_of(model: type[Conf]) -> str:
