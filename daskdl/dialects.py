@@ -6,10 +6,10 @@ at the one place where it changes a number, and what follows is the habit; nobod
 knows of it. Packages bring dialects in the entry-point group ``daskdl.dialects``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from daskdl.checks import did_you_mean
@@ -79,16 +79,6 @@ class Dialect:
         """The names of the quirks."""
         return frozenset(quirk.name for quirk in self.table)
 
-    def concerning(self, network: Mapping[str, Any]) -> list[Quirk]:
-        """Return the quirks that change what a network computes.
-
-        Parameters
-        ----------
-        network : mapping
-            As :attr:`Quirk.concerns` takes it.
-        """
-        return [quirk for quirk in self.table if quirk.concerns(network)]
-
 
 def known_dialects() -> list[str]:
     """Return the names of all dialects that are installed, ``exact`` first."""
@@ -129,5 +119,6 @@ def quirks_of(name: str) -> Quirks:
     return dialect(name).quirks
 
 
-def _installed() -> Iterable[Any]:
-    return entry_points(group="daskdl.dialects")
+@cache
+def _installed() -> Sequence[EntryPoint]:
+    return tuple(entry_points(group="daskdl.dialects"))

@@ -1,6 +1,7 @@
 """What tests of one's own layers need."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,10 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.values import with_quirks
 from daskdl.nn.layers.stage import Stage
 
-__all__ = ["check_gradients"]
+__all__ = ["Difference", "check_gradients", "largest_difference"]
 
-_STEP = 1e-6
+Vector: TypeAlias = NDArray[np.float64]
+
 _STEPS_OF_SERIES = 4
 # Beyond it directions are compared in place of coordinates.
 _MOST_COORDINATES = 500
@@ -74,22 +76,65 @@ def check_gradients(
     True
     """
     trial = _Trial(layer, input_type, batch_size, mask, seed, dialect)
-    analytic = trial.gradient()
-    directions = _directions(analytic.size, seed)
-    worst, worst_at = 0.0, ""
-    for index, direction in enumerate(directions):
-        above, below = trial.loss(_STEP * direction), trial.loss(-_STEP * direction)
-        numeric = (above - below) / (2 * _STEP)
-        told = float(analytic @ direction)
-        error = abs(told - numeric) / max(1.0, abs(told) + abs(numeric))
-        if not error <= worst:
-            place = trial.place(index) if len(directions) == analytic.size else "mixed"
-            worst, worst_at = error, f"{place}: {told:.9g} against {numeric:.9g}"
-    if not worst <= tolerance:
+    worst = largest_difference(trial.gradient(), trial.loss, seed=seed)
+    if not worst.error <= tolerance:
+        place = "mixed" if worst.coordinate is None else trial.place(worst.coordinate)
         raise AssertionError(
             f"{type(layer).__name__}: gradients must be those of the output, got the "
-            f"gradient and its central difference of {worst_at}."
+            f"gradient and its central difference of {place}: {worst.analytic:.9g} "
+            f"against {worst.numeric:.9g}."
         )
+    return worst.error
+
+
+class Difference(NamedTuple):
+    """A derivative along a direction, as a gradient tells it and as a difference.
+
+    Parameters
+    ----------
+    error : float
+        How far the two are apart, relative to 1 or their sum.
+    coordinate : int, optional
+        That of the direction; None if it is none of the coordinates'.
+    analytic, numeric : float
+        The two.
+    """
+
+    error: float
+    coordinate: int | None
+    analytic: float
+    numeric: float
+
+
+def largest_difference(
+    gradient: Vector,
+    loss: Callable[[Vector], float],
+    *,
+    step: float = 1e-6,
+    seed: int = 0,
+) -> Difference:
+    """Return where a gradient is farthest from the central difference of a loss.
+
+    Parameters
+    ----------
+    gradient : ndarray of float64, shape (n,)
+        Beyond 500 numbers 32 random directions are compared in place of coordinates.
+    loss : function of an ndarray of float64, shape (n,)
+        With that added to where the gradient was taken.
+    step : float
+        How far to go to either side.
+    seed : int
+        Of the directions.
+    """
+    directions = _directions(gradient.size, seed)
+    worst = Difference(0.0, None, 0.0, 0.0)
+    for index, direction in enumerate(directions):
+        numeric = (loss(step * direction) - loss(-step * direction)) / (2 * step)
+        told = float(gradient @ direction)
+        error = abs(told - numeric) / max(1.0, abs(told) + abs(numeric))
+        if not error <= worst.error:
+            coordinate = index if len(directions) == gradient.size else None
+            worst = Difference(error, coordinate, told, numeric)
     return worst
 
 
@@ -127,14 +172,14 @@ class _Trial:
         self._seed = seed
         self._target = rng.standard_normal(self._forward(self._x).shape)
 
-    def gradient(self) -> NDArray[np.float64]:
+    def gradient(self) -> Vector:
         """Return the gradients of the parameters, then that of the input."""
         self._forward(self._x)
         grad_x = self._stage.backward(self._target)
         told = np.zeros_like(self._x) if grad_x is None else grad_x
         return np.concatenate([self._gradients, told.ravel()]).astype(np.float64)
 
-    def loss(self, change: NDArray[np.float64]) -> float:
+    def loss(self, change: Vector) -> float:
         """Return the loss with parameters and input changed by so much."""
         start = self._params.copy()
         self._params += change[: start.size]

@@ -4,22 +4,35 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Iterable
 
 from daskdl.cli.resolved import resolved
 from daskdl.errors import DaskdlError, OptionError
 
-__all__ = ["import_all"]
+__all__ = ["import_all", "whole_names"]
 
 
-def import_all(names: tuple[str, ...], folder: str, who: str) -> None:
+def whole_names(names: Iterable[str], folder: str) -> tuple[str, ...]:
+    """Return names of modules as they are, and paths, which end in ``.py``, whole.
+
+    Parameters
+    ----------
+    names : iterable of str
+    folder : str
+        Where relative paths begin.
+    """
+    return tuple(
+        resolved(folder, name) if name.endswith(".py") else name for name in names
+    )
+
+
+def import_all(names: Iterable[str], who: str) -> None:
     """Import files and modules, in order.
 
     Parameters
     ----------
-    names : tuple of str
-        Paths that end in ``.py``, else modules that are installed.
-    folder : str
-        Where relative paths begin.
+    names : iterable of str
+        Whole paths that end in ``.py``, else modules that are installed.
     who : str
         The option, for messages.
 
@@ -29,13 +42,13 @@ def import_all(names: tuple[str, ...], folder: str, who: str) -> None:
         If one cannot be imported.
     """
     for name in names:
-        _import(name, folder, who)
+        _import(name, who)
 
 
-def _import(name: str, folder: str, who: str) -> None:
+def _import(name: str, who: str) -> None:
     try:
         if name.endswith(".py"):
-            _import_file(resolved(folder, name), who)
+            _import_file(name, who)
         else:
             importlib.import_module(name)
     except DaskdlError:

@@ -8,13 +8,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from daskdl.cli.imports import import_all
+from daskdl.cli.imports import import_all, whole_names
 from daskdl.cli.job import Job
+from daskdl.cli.job_values import texts
 from daskdl.cli.overrides import apply_overrides
 from daskdl.cli.resolved import resolved
 from daskdl.data.files import open_input
 from daskdl.errors import OptionError
-from daskdl.nn.conf.errors import got, option_error
+from daskdl.nn.conf.errors import PathError, got, option_error
 from daskdl.nn.conf.yaml import dump_yaml, load_yaml
 
 __all__ = ["job_text", "load_job"]
@@ -60,10 +61,9 @@ def load_job(
     if scheduler is not None:
         values["cluster"] = _on_scheduler(values.get("cluster"), scheduler)
     # In front of the network, which may be made of what they register.
-    imports = _imports(values.pop("imports", None), path)
-    if imports:
-        import_all(imports, _home(path), f"{path}: imports")
-        values["imports"] = imports
+    if values.get("imports"):
+        values["imports"] = _imports(values["imports"], path)
+        import_all(values["imports"], f"{path}: imports")
     try:
         job = Job.model_validate(values)
     except ValidationError as error:
@@ -87,20 +87,15 @@ def _with_whole_paths(job: Job, path: str, output: str | None) -> Job:
     else:
         whole = resolved(folder, job.output or _default_output(path))
     model = None if job.model is None else resolved(folder, job.model)
-    imports = [
-        resolved(folder, name) if name.endswith(".py") else name
-        for name in job.imports or ()
-    ]
-    return job.replaced(data=data, model=model, output=whole, imports=imports or None)
+    return job.replaced(data=data, model=model, output=whole)
 
 
 def _imports(given: Any, path: str) -> tuple[str, ...]:
-    listed = [given] if isinstance(given, str) else given or []
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
-        raise OptionError(
-            f"{path}: imports: must be Python files or modules, got {got(given)}."
-        )
-    return tuple(listed)
+    try:
+        names = texts(given)
+    except PathError as error:
+        raise OptionError(f"{path}: {error.below('imports')}") from None
+    return whole_names([names] if isinstance(names, str) else names, _home(path))
 
 
 def _home(path: str) -> str:

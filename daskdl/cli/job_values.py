@@ -12,7 +12,7 @@ from daskdl.nn.conf.errors import PathError, got
 __all__ = ["NamedTexts", "PreProcessors", "Texts", "TypeWithOptions"]
 
 
-def _texts(value: Any) -> Any:
+def texts(value: Any) -> Any:
     """Take one text or several: what pydantic's own unions refuse in three lines."""
     if value == "":
         raise PathError("must not be empty.")
@@ -26,13 +26,13 @@ def _texts(value: Any) -> Any:
 def _named_texts(value: Any) -> Any:
     """Take texts, or a mapping of inputs or outputs to texts."""
     if not isinstance(value, Mapping):
-        return _texts(value)
+        return texts(value)
     return {str(name): _texts_at(str(name), item) for name, item in value.items()}
 
 
 def _texts_at(name: str, value: Any) -> Any:
     try:
-        return _texts(value)
+        return texts(value)
     except PathError as error:
         raise error.below(name) from None
 
@@ -72,7 +72,7 @@ _NAMED = {
     ]
 }
 
-Texts = Annotated[Any, BeforeValidator(_texts), WithJsonSchema(_ONE_OR_MORE)]
+Texts = Annotated[Any, BeforeValidator(texts), WithJsonSchema(_ONE_OR_MORE)]
 NamedTexts = Annotated[Any, BeforeValidator(_named_texts), WithJsonSchema(_NAMED)]
 TypeWithOptions = Annotated[
     Any,

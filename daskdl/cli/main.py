@@ -59,6 +59,6 @@ def main(imports: tuple[str, ...]) -> None:
     if imports:
         import os
 
-        from daskdl.cli.imports import import_all
+        from daskdl.cli.imports import import_all, whole_names
 
-        import_all(imports, os.getcwd(), "--import")
+        import_all(whole_names(imports, os.getcwd()), "--import")

@@ -31,12 +31,15 @@ class Format:
         that training needs; the normalizer and the names of classes.
     save : function of (network, path_or_url, *, normalizer, overwrite)
         Writes a file.
+    dialect : str, optional
+        In which its readers compute; None is that of the network.
     """
 
     has_params: bool
     has_training: bool
     has_normalizer: bool
     save: Callable[..., None]
+    dialect: str | None = None
 
 
 def _text(style: Literal["json", "yaml"]) -> Callable[..., None]:
@@ -56,11 +59,11 @@ def _text(style: Literal["json", "yaml"]) -> Callable[..., None]:
 
 # By these names Network.save finds what is no module of its own.
 ONNX = Format(True, False, True, export_onnx)
-DL4J_JSON = Format(False, True, False, _text("json"))
-DL4J_YAML = Format(False, True, False, _text("yaml"))
+DL4J_JSON = Format(False, True, False, _text("json"), DL4J)
+DL4J_YAML = Format(False, True, False, _text("yaml"), DL4J)
 FORMATS = {
     "daskdl": Format(True, True, True, checkpoint.save),
-    "dl4j": Format(True, True, True, model_zip.save),
+    "dl4j": Format(True, True, True, model_zip.save, DL4J),
     "onnx": ONNX,
     "dl4j-json": DL4J_JSON,
     "dl4j-yaml": DL4J_YAML,
@@ -135,9 +138,8 @@ def computed_otherwise(network: Network[Any], to: str) -> list[str]:
     to : str
         One of :data:`FORMATS`.
     """
-    if not to.startswith("dl4j"):
-        return []
-    return [str(quirk) for quirk in differences(network.conf, DL4J)]
+    readers = FORMATS[to].dialect or network.conf.dialect
+    return [str(quirk) for quirk in differences(network.conf, readers)]
 
 
 def convert(

@@ -19,7 +19,7 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.pairs import Examples, as_examples
 from daskdl.nn.batches import Arrays, Port, as_arrays
-from daskdl.nn.conf.axes import fits, is_channels_first
+from daskdl.nn.conf.axes import feature_axis, fits
 from daskdl.nn.conf.input_type import InputType, with_features
 
 Bring = Callable[[Port, Any, Any], Any]
@@ -218,7 +218,7 @@ def counted(input_type: InputType, array: Any, mask: Any) -> Any:
         return None
     counts = np.asarray(mask) != 0
     if counts.ndim == array.ndim - 1:
-        counts = np.expand_dims(counts, _channel_axis(input_type))
+        counts = np.expand_dims(counts, feature_axis(input_type))
     elif counts.ndim < array.ndim:
         counts = counts.reshape(len(counts), *[1] * (array.ndim - 1))
     fits_array = counts.ndim == array.ndim and all(
@@ -231,7 +231,7 @@ def counted(input_type: InputType, array: Any, mask: Any) -> Any:
 
 def _brought(port: Port, array: Any, mask: Any = None) -> Any:
     """Return an array with the axes that were left out, if it is one of that kind."""
-    shape, axis = port.type.border_shape, _channel_axis(port.type)
+    shape, axis = port.type.border_shape, feature_axis(port.type)
     if fits(shape, array):
         return array
     if shape[axis if axis < 0 else axis - 1] == 1 and array.ndim == len(shape):
@@ -271,7 +271,7 @@ def _one_hot(port: Port, n_classes: int, numbers: Any, mask: Any, dtype: Any) ->
     counts = counted(port.type, numbers, mask)
     check_classes(f"{port.who}: labels", numbers, n_classes, counts=counts)
     shape = [1] * numbers.ndim
-    shape[_channel_axis(port.type)] = -1
+    shape[feature_axis(port.type)] = -1
     return (numbers == np.arange(n_classes).reshape(shape)).astype(dtype)
 
 
@@ -287,7 +287,3 @@ def _named(
 def _numbers_type(port: Port) -> InputType:
     """Return what labels are of which each is the number of a class."""
     return with_features(port.type, 1)
-
-
-def _channel_axis(input_type: InputType) -> int:
-    return 1 if is_channels_first(input_type) else -1

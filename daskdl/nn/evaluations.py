@@ -7,7 +7,7 @@ from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
 from daskdl.evaluation.regression import RegressionEvaluation
-from daskdl.nn.conf.axes import is_channels_first
+from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.conf.input_type import InputType
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def evaluation_for(
     """
     if axis is None:
         kind = network.outputs[0].type
-        axis = 1 if is_channels_first(kind) else len(kind.border_shape)
+        axis = feature_axis(kind) % (1 + len(kind.border_shape))
     if network.output_losses[0] in REGRESSION_LOSSES:
         return RegressionEvaluation(axis=axis)
     if is_independent(network):

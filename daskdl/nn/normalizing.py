@@ -9,7 +9,7 @@ from daskdl.data.normalizers.learned import LearnedNormalizer
 from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.errors import OptionError
 from daskdl.nn.batches import Port
-from daskdl.nn.conf.axes import is_channels_first
+from daskdl.nn.conf.axes import feature_axis
 
 __all__ = ["NormalizerChoice", "check_class_names", "check_normalizer", "chosen"]
 __all__ += ["changed_classes", "check_classes_kept", "settle_axis", "usable"]
@@ -182,7 +182,7 @@ def _axes(
 ) -> set[int]:
     """Return where the features lie of what is normalized; rows have one axis only."""
     return {
-        1 if is_channels_first(port.type) else -1
+        feature_axis(port.type)
         for index, port in enumerate(ports)
         if len(port.type.border_shape) > 1
         and normalizer.strategy(group, index) is not None

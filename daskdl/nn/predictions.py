@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskdl.arrays.namespace import to_host
-from daskdl.nn.conf.axes import is_channels_first
+from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.evaluations import INDEPENDENT_LOSSES, tells_classes
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def predicted(network: "NetworkStructure[Any]", outputs: list[Any]) -> list[Any]
     for index, (output, loss, port) in enumerate(each):
         host = to_host(output)
         if tells_classes(loss):
-            axis = 1 if is_channels_first(port.type) else host.ndim - 1
-            classes = host.argmax(axis=axis)
+            classes = host.argmax(axis=feature_axis(port.type))
             names = network.class_names if index == 0 else None
             found.append(np.asarray(names)[classes] if names else classes)
         elif loss in INDEPENDENT_LOSSES:

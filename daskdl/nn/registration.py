@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from daskdl.checks import check_type
 from daskdl.errors import OptionError
-from daskdl.nn.conf.activations import ACTIVATION_NAMES, ActivationDefinition
+from daskdl.nn.conf.activations import ActivationDefinition, is_ours
 from daskdl.nn.conf.kinds import ACTIVATION_KINDS, LAYER_KINDS, UPDATER_KINDS, Kinds
 from daskdl.nn.conf.spellings import normalised
 from daskdl.nn.conf.updaters import UpdaterDefinition
@@ -31,12 +31,12 @@ Key: TypeAlias = tuple[str, str]
 class _Family:
     kinds: Kinds
     base: type[Conf]
-    # Names of the package's own that are no kinds.
-    taken: frozenset[str] = frozenset()
+    # For names of the package's own that are no kinds.
+    is_taken: Callable[[str], bool] = lambda name: False
 
 
 _FAMILIES = {
-    "activation": _Family(ACTIVATION_KINDS, ActivationDefinition, ACTIVATION_NAMES),
+    "activation": _Family(ACTIVATION_KINDS, ActivationDefinition, is_ours),
     "layer": _Family(LAYER_KINDS, LayerDefinition),
     "updater": _Family(UPDATER_KINDS, UpdaterDefinition),
 }
@@ -151,7 +151,8 @@ def admit(kinds: Mapping[Key, type[Conf]]) -> None:
             meant = None  # the name of its class, which gives way to a name
         # A notebook runs a cell again, and a worker gets what it has.
         is_again = known is not None and _place(known) == _place(kind)
-        if name in _FAMILIES[family].taken or (meant is not None and not is_again):
+        is_taken = _FAMILIES[family].is_taken(name)
+        if is_taken or (meant is not None and not is_again):
             owner = f"{meant.__module__}.{meant.__qualname__}" if meant else "daskdl"
             raise OptionError(
                 f"{family} {name!r}: the name must not be taken, got that of {owner}."

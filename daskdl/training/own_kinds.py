@@ -16,7 +16,7 @@ from typing import Any
 import cloudpickle
 
 from daskdl.errors import OptionError
-from daskdl.nn.conf.values import Conf
+from daskdl.nn.conf.values import Conf, mappings_in
 from daskdl.nn.registration import Key, admit, registered
 
 
@@ -36,7 +36,7 @@ def packed_kinds(configuration: Mapping[str, Any]) -> bytes:
     kinds = registered()
     if not kinds:
         return b""
-    types = set(_types(configuration))
+    types = [part.get("type") for part in mappings_in(configuration)]
     used = tuple((key, kind) for key, kind in kinds.items() if key[1] in types)
     return _packed(used) if used else b""
 
@@ -50,9 +50,7 @@ def unpack_kinds(packed: bytes) -> None:
 @cache
 def _unpack(packed: bytes) -> None:
     # Once a process: the same class comes with every state.
-    known = registered()
-    found = dict(pickle.loads(packed))
-    admit({key: kind for key, kind in found.items() if known.get(key) is not kind})
+    admit(dict(pickle.loads(packed)))
 
 
 @cache
@@ -81,17 +79,6 @@ def _build(kind: type[Conf]) -> None:
         is_own = not base.__module__.startswith("daskdl.")
         if is_own and issubclass(base, Conf):
             base.model_rebuild(force=True)
-
-
-def _types(value: Any) -> Iterator[str]:
-    """Yield every `type` in plain values."""
-    if isinstance(value, Mapping):
-        if isinstance(value.get("type"), str):
-            yield value["type"]
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _types(item)
 
 
 def _is_installed(module: ModuleType) -> bool:

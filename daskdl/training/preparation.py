@@ -21,7 +21,7 @@ from daskdl.data.pre_processors.partition import keep_features
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
-from daskdl.nn.conf.axes import is_channels_first
+from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.evaluations import CLASS_LOSSES, check_class_outputs, tells_classes
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.network import Network
@@ -229,7 +229,7 @@ def _is_in_memory(data: Any) -> bool:
 def class_axes(network: Network[Any]) -> list[int | None]:
     """Return which axis of each output holds classes; None where there are none."""
     return [
-        (1 if is_channels_first(port.type) else -1) if tells_classes(loss) else None
+        feature_axis(port.type) if tells_classes(loss) else None
         for port, loss in zip(network.outputs, network.output_losses, strict=True)
     ]
 

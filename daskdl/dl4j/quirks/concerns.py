@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from daskdl.nn.conf.values import mappings_in
+
 Concerns: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
 _NOTHING: tuple[Any, ...] = (None, 0, False, [], {}, "", "none")
@@ -118,15 +120,8 @@ def either(*conditions: Concerns) -> Concerns:
     return lambda network: any(condition(network) for condition in conditions)
 
 
-def _having(option: str, value: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield every mapping that has an option, at any depth."""
-    if isinstance(value, Mapping):
-        if option in value:
-            yield value
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _having(option, item)
+def _having(option: str, network: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    return (part for part in mappings_in(network) if option in part)
 
 
 def _named(value: Any) -> Any:

@@ -14,7 +14,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.kinds import ACTIVATION_KINDS, AnyOf
 from daskdl.nn.conf.named import named
 from daskdl.nn.conf.names import ActivationLiteral
-from daskdl.nn.conf.spellings import Taking
+from daskdl.nn.conf.spellings import Taking, normalised
 from daskdl.nn.conf.values import Conf, Real
 
 
@@ -127,35 +127,34 @@ class ActivationDefinition(Conf):
         raise TypeError(f"{type(self).__name__}: must have a method derivative(x).")
 
 
-ActivationOptions: TypeAlias = (
-    Elu | Gelu | LeakyRelu | Relu | RRelu | ThresholdedRelu | ActivationDefinition
-)
-WITH_OPTIONS = (Elu, Gelu, LeakyRelu, Relu, RRelu, ThresholdedRelu)
+_Ours: TypeAlias = Elu | Gelu | LeakyRelu | Relu | RRelu | ThresholdedRelu
+ActivationOptions: TypeAlias = _Ours | ActivationDefinition
+WITH_OPTIONS = get_args(_Ours)
 _find_ours = named(ActivationLiteral, *WITH_OPTIONS)
+_NAMES = frozenset(map(normalised, get_args(ActivationLiteral)))
+
+
+def is_ours(name: str) -> bool:
+    """Return whether an activation of the package has this name, in any spelling."""
+    return normalised(name) in _NAMES
 
 
 def _find(value: Any) -> Any:
     name = value.get("type") if isinstance(value, Mapping) else value
-    is_theirs = isinstance(name, str) and ACTIVATION_KINDS.has(name)
-    if is_theirs or isinstance(value, ActivationDefinition):
-        return _THEIRS.validate(value)
-    return _find_ours(value)
+    is_theirs = isinstance(value, ActivationDefinition) or (
+        isinstance(name, str)
+        and not is_ours(name)
+        and ACTIVATION_KINDS.find(name) is not None
+    )
+    return _THEIRS.validate(value) if is_theirs else _find_ours(value)
 
 
 _THEIRS = AnyOf(ACTIVATION_KINDS)
 find_activation = Taking(_find, _find_ours.also)
 AnyActivation = Annotated[
-    ActivationLiteral
-    | Elu
-    | Gelu
-    | LeakyRelu
-    | Relu
-    | RRelu
-    | ThresholdedRelu
-    | Annotated[ActivationDefinition, _THEIRS],
+    ActivationLiteral | _Ours | Annotated[ActivationDefinition, _THEIRS],
     BeforeValidator(find_activation),
 ]
-ACTIVATION_NAMES = frozenset(get_args(ActivationLiteral))
 
 
 def draws_random_numbers(activation: ActivationLiteral | ActivationOptions) -> bool:

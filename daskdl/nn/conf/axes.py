@@ -44,6 +44,11 @@ def is_channels_first(input_type: InputType) -> bool:
     return data_format.startswith("NC")
 
 
+def feature_axis(input_type: InputType) -> int:
+    """Return which axis of arrays at the border has features, channels or classes."""
+    return 1 if is_channels_first(input_type) else -1
+
+
 def dl4j_axes(input_type: InputType) -> tuple[int, ...]:
     """Return how arrays of a type become DL4J's: ``array.transpose(axes)``.
 

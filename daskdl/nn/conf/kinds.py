@@ -7,7 +7,8 @@ be imported where it is merely held.
 
 import importlib
 from collections.abc import Iterable, Mapping
-from importlib.metadata import entry_points
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, get_args
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
@@ -56,25 +57,26 @@ class Kinds:
             for name in self.names(tag):
                 self._names.setdefault(normalised(name), tag)
 
-    def has(self, name: str) -> bool:
-        """Return whether there is a kind of this name, here or in a package."""
-        if self.tag(name) not in self.models:
-            self.find(name)
-        return self.tag(name) in self.models
-
     def names(self, tag: str) -> tuple[str, ...]:
         """Return the names that a kind has: its tag and its class name."""
         return tag, self._models[tag].__name__, tag + self._suffix
 
-    def find(self, name: str) -> None:
-        """Import the package that brings a kind of this name, if there is one."""
-        for entry in entry_points(group=self._group) if self._group else ():
-            if name in ("", entry.name):
-                entry.load()
+    def find(self, name: str) -> type[Conf] | None:
+        """Return the class of a name, of a package that brings it if need be."""
+        if self.tag(name) not in self.models and name in self._brought:
+            self._brought[name].load()
+        return self.models.get(self.tag(name))
 
     def find_all(self) -> None:
         """Import all packages that bring kinds."""
-        self.find("")
+        for entry in self._brought.values():
+            entry.load()
+
+    @cached_property
+    def _brought(self) -> Mapping[str, EntryPoint]:
+        # Looking through all that is installed takes longer than making a network.
+        found = entry_points(group=self._group) if self._group else ()
+        return {entry.name: entry for entry in found}
 
     @property
     def models(self) -> Mapping[str, type[Conf]]:
@@ -121,9 +123,8 @@ class AnyOf:
 
     def validate(self, value: Any) -> Conf:
         """Return the configuration that an object, mapping or bare name describes."""
-        models = self._models()
         if isinstance(value, Conf):
-            if type(value) in models.values():
+            if type(value) in self._models().values():
                 return value
             raise PathError(
                 f"must be one of the known kinds, got {type(value).__name__}."
@@ -132,15 +133,14 @@ class AnyOf:
             value = {"type": value}
         if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
             raise PathError(f"must be a mapping with a known `type`, got {got(value)}.")
-        tag = self._tag(value["type"])
-        if tag not in models:
-            models = self._found(tag)
-        if tag not in models:
-            raise PathError(one_of(sorted(models), value["type"]) + _OWN, "type")
+        model = self._find(value["type"])
+        if model is None:
+            known = sorted(self._models())
+            raise PathError(one_of(known, value["type"]) + _OWN, "type")
         try:
-            return models[tag].model_validate({**value, "type": tag})
+            return model.model_validate({**value, "type": tag_of(model)})
         except ValidationError as error:
-            raise NestedProblems(error, models[tag]) from None
+            raise NestedProblems(error, model) from None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -180,24 +180,15 @@ class AnyOf:
         ]
         return spelled(names) if names else {"not": {}}
 
-    def _found(self, tag: str) -> dict[str, type[Conf]]:
-        """Return the kinds with those of a package that brings one of this name."""
-        for kinds in self._kinds:
-            kinds.find(tag)
-        return self._models()
-
     def _models(self) -> dict[str, type[Conf]]:
         return {
             tag: model for kinds in self._kinds for tag, model in kinds.models.items()
         }
 
-    def _tag(self, name: str) -> str:
-        models = self._models()
+    def _find(self, name: str) -> type[Conf] | None:
         # A layer and a vertex of DL4J may share a name; each has a tag of its own.
-        if name in models:
-            return name
-        tags = [kinds.tag(name) for kinds in self._kinds]
-        return next((tag for tag in tags if tag in models), name)
+        tagged = self._models().get(name)
+        return tagged or next(filter(None, (k.find(name) for k in self._kinds)), None)
 
 
 def _as_definition(model: type[Conf]) -> CoreSchema:

@@ -5,6 +5,7 @@ Everything that cannot be is refused here, with the path of the key to change.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from daskdl.checks import did_you_mean, some
 from daskdl.nn.conf.defaults import NetworkConf
@@ -119,6 +120,7 @@ def sequence(
     """
     nodes: list[Node] = []
     names: set[str] = set()
+    defaults = network.defaults()
     current, previous = inside_type(input_type), "input"
     for index, layer in enumerate(layers):
         _check_in_sequence(layer, index, len(layers))
@@ -130,7 +132,7 @@ def sequence(
             )
         try:
             node = _layer_node(
-                network, layer, str(index), name, (previous,), (current,)
+                defaults, layer, str(index), name, (previous,), (current,)
             )
         except PathError as error:
             raise error.below("layers", index) from None
@@ -187,10 +189,11 @@ def graph(
     names = topological_order(inputs, reads)
     if order is not None:
         names = _checked_order(order, inputs, reads)
+    defaults = network.defaults()
     nodes = []
     for name in names:
         try:
-            node = _graph_node(network, vertices[name], name, types)
+            node = _graph_node(defaults, vertices[name], name, types)
         except PathError as error:
             raise error.below("vertices", name) from None
         nodes.append(node)
@@ -350,7 +353,7 @@ def _check_used(
 
 
 def _graph_node(
-    network: NetworkConf,
+    defaults: Mapping[str, Any],
     conf: LayerConf | VertexConf,
     name: str,
     types: Mapping[str, InputType],
@@ -358,38 +361,38 @@ def _graph_node(
     input_types = tuple(types[source] for source in conf.inputs)
     if isinstance(conf, VertexConf):
         output_type = conf.output_type(input_types)
-        filled = conf.filled(network.defaults(), input_types, name)
+        filled = conf.filled(defaults, input_types, name)
         return Node(name, name, filled, tuple(conf.inputs), input_types, output_type)
-    return _layer_node(network, conf, name, name, tuple(conf.inputs), input_types)
+    return _layer_node(defaults, conf, name, name, tuple(conf.inputs), input_types)
 
 
 def _layer_node(
-    network: NetworkConf,
+    defaults: Mapping[str, Any],
     layer: LayerConf,
     key: str,
     name: str,
     inputs: tuple[str, ...],
     input_types: tuple[InputType, ...],
 ) -> Node:
-    if layer.reads_whole_series and network.backprop_type != "standard":
+    backprop_type = defaults["backprop_type"]
+    if layer.reads_whole_series and backprop_type != "standard":
         raise PathError(
-            f"must not be in a network with backprop_type {network.backprop_type!r} "
+            f"must not be in a network with backprop_type {backprop_type!r} "
             "because it reads time series from both ends, got "
             f"{type(layer).__name__}. Use 'standard'."
         )
     entered = entering(layer, input_types[0])
     output_type = layer.output_type(entered)
-    conf = layer.filled(network.defaults(), entered, name)
-    _check_search(network, conf)
+    conf = layer.filled(defaults, entered, name)
+    _check_search(defaults["optimization_algo"], conf)
     if conf.is_output:
         # For what it refuses: weights of a loss, say, that are too few.
         conf.labels_type(entered)
     return Node(key, name, conf, inputs, input_types, output_type)
 
 
-def _check_search(network: NetworkConf, conf: LayerConf) -> None:
+def _check_search(algo: str, conf: LayerConf) -> None:
     """Refuse what searches along lines would not do."""
-    algo = network.optimization_algo
     if algo == "stochastic_gradient_descent":
         return
     kind = conf.trained and conf.trained.gradient_normalization

@@ -178,6 +178,17 @@ def with_quirks(value: V, quirks: Quirks) -> V:
     return copied  # type: ignore[no-any-return]
 
 
+def mappings_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every mapping in plain values, at any depth."""
+    if isinstance(value, Mapping):
+        yield value
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    for item in value:
+        yield from mappings_in(item)
+
+
 def validated(model: type[C], data: Any, who: str) -> C:
     """Return `data` as a `model`, or raise what is wrong with it as an OptionError."""
     try:

@@ -3,8 +3,7 @@
 import pytest
 
 import daskdl as dl
-from daskdl.dialects import dialect
-from daskdl.nn.conf.network import resolved
+from daskdl.nn.dialect_change import differences
 from tests.dialects import DL4J
 
 ALWAYS = {"masks_of_outputs_count_twice"}
@@ -15,7 +14,7 @@ def concerning(*layers, **options):
     conf = dl.MultiLayerConfiguration(
         input=dl.FeedForward(size=3), layers=layers, activation="tanh", **options
     )
-    told = dialect(DL4J).concerning(resolved(conf))
+    told = differences(conf, DL4J)
     return {quirk.name for quirk in told if quirk.family in FAMILIES} - ALWAYS
 
 
