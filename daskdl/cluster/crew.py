@@ -104,6 +104,7 @@ class Crew:
         self._members: dict[int, _Member] = {}
         self._installed: frozenset[str] = frozenset()
         self._addresses_ever: dict[int, str] = {}
+        self._shared: list[Future] = []
         self._reports = ReportQueue(client, self._spec.topic)
         # Whom we gave up or left out ourselves.
         self._own: deque[WorkerGone | LeftOut] = deque()
@@ -159,7 +160,8 @@ class Crew:
                 orders = dict.fromkeys(self.addresses.values(), stop)
                 self._deliver(orders, STOP_TIMEOUT_S)
             self._reports.__exit__(kind, error, traceback)
-            self._client.cancel([member.future for member in self._members.values()])
+            members = [member.future for member in self._members.values()]
+            self._client.cancel(members + self._shared)
             bus.uninstall(self._client, holder=self._spec.session)
         except (*GONE, RuntimeError):
             # The cluster or the client is closed, and the members give up by
@@ -221,6 +223,7 @@ class Crew:
         # Not on newcomers, who have shown the least so far.
         near = list(self.addresses.values()) or addresses
         shared = share_state(self._client, state, workers=near, priority=PRIORITY)
+        self._shared += shared.all
         for address in addresses:
             rank = len(self._addresses_ever)
             self._addresses_ever[rank] = address
@@ -229,7 +232,7 @@ class Crew:
                 self._spec,
                 rank,
                 address,
-                shared,
+                shared.future,
                 key=f"{self._spec.topic}-{rank}",
                 workers=[address],
                 allow_other_workers=False,

@@ -13,7 +13,7 @@ import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
 
-from daskdl.cluster.plain_tasks import run_tasks
+from daskdl.cluster.plain_tasks import give_up, run_tasks
 from daskdl.cluster.quiet_workers import reported_by_client
 from daskdl.cluster.shared_state import share_state
 from daskdl.data.dataset import DataSet
@@ -309,13 +309,16 @@ def _run(
     groups = [numbered[start::n_groups] for start in range(n_groups)]
     groups = [group for group in groups if group]
 
+    shared: list[Any] = []
+
     def submit(numbers: Sequence[int], workers: list[str]) -> list[Any]:
         # Each time anew: a worker that is stopped may be the one that has it.
         state = share_state(client, state_of(network), workers=workers)
+        shared.extend(state.all)
         return [
             client.submit(
                 function,
-                state,
+                state.future,
                 groups[number],
                 extra,
                 task,
@@ -325,4 +328,7 @@ def _run(
             for number in numbers
         ]
 
-    return run_tasks(client, source.name, len(groups), submit)
+    try:
+        return run_tasks(client, source.name, len(groups), submit)
+    finally:
+        give_up(client, shared)

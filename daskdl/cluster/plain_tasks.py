@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,8 @@ PAUSED_LIMIT_S = 30.0
 
 # Futures tell of their end in threads that stay, or to a gather; so they are asked.
 ASK_AGAIN_S = 0.02
+# Then no more newcomers are asked: it may be the task.
+MOST_FAILURES = 3
 # Until the scheduler knows that a worker is gone whose calls fail.
 GONE_WITHIN_S = 2.0
 # How long a worker may take to import daskdl for the first time.
@@ -62,6 +65,8 @@ class _Where:
     at_start: frozenset[str]
     allowed: list[str]
     left_out: set[str]
+    # How often a task failed where it ran, of those that came since the start.
+    failures: Counter[int] = field(default_factory=Counter)
     told_paused: set[str] = field(default_factory=set)
     told_gone: set[str] = field(default_factory=set)
     asking: "asyncio.Task[list[str]] | None" = None
@@ -88,7 +93,8 @@ def run_tasks(client: Client, who: str, n_tasks: int, submit: Submit) -> list[An
     ClusterError
         When no worker has the same daskdl.
     Exception
-        Whatever ended a task, unless on a worker that came since and others are left.
+        Whatever ended a task, unless on a worker that came since: then others do it,
+        and from the third time on those that were there from the start.
     """
     where = _start(client, who)
     given: list[Any] = []
@@ -96,7 +102,7 @@ def run_tasks(client: Client, who: str, n_tasks: int, submit: Submit) -> list[An
         return _run(client, who, n_tasks, submit, where, given)
     except BaseException:
         # The traceback holds the futures, and so the cluster would hold the tasks.
-        _give_up(client, given)
+        give_up(client, given)
         raise
 
 
@@ -116,6 +122,7 @@ def _run(
             results: list[Any] = client.sync(_gather, client, who, futures, where)
         except _TasksMustMoveError as must:
             moving = must.numbers or _without_result(client, futures, where)
+            workers = where.allowed
         except KilledWorker as error:
             raise WorkerLostError(
                 f"{who}: a task must not take its worker with it, one did again and "
@@ -124,18 +131,19 @@ def _run(
             ) from error
         except Exception as error:
             moving = _failed_on_newcomers(client, who, futures, where, error)
-            if not moving:
+            workers = _who_does_better(where, moving)
+            if not workers:
                 raise
         else:
             return results
-        again = submit(moving, where.allowed)
+        again = submit(moving, workers)
         given += again
         client.cancel([futures[number] for number in moving])
         for number, future in zip(moving, again, strict=True):
             futures[number] = future
 
 
-def _give_up(client: Client, futures: Sequence[Any]) -> None:
+def give_up(client: Client, futures: Sequence[Any]) -> None:
     """Cancel tasks, as far as there is somebody to tell."""
     left = [f for f in futures if isinstance(f, Future) and not f.cancelled()]
     if left and client.status == "running":
@@ -391,4 +399,15 @@ def _failed_on_newcomers(
         )
     where.left_out |= newcomers
     where.allowed = [a for a in where.allowed if a not in where.left_out]
-    return [keys[key] for key in culprits]
+    moving = [keys[key] for key in culprits]
+    where.failures.update(moving)
+    return moving
+
+
+def _who_does_better(where: _Where, moving: Sequence[int]) -> list[str]:
+    """Return who may do what failed on newcomers; nobody if it must fail everywhere."""
+    if not moving:
+        return []
+    if max(where.failures[number] for number in moving) < MOST_FAILURES:
+        return where.allowed
+    return [address for address in where.allowed if address in where.at_start]

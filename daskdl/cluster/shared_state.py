@@ -8,6 +8,7 @@ keeps: when it is lost it is made again on another worker, like every result in 
 import pickle
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client
@@ -18,14 +19,40 @@ from daskdl.training.state import NetworkState
 PIECE_BYTES = 8 << 20
 
 
+@dataclass(frozen=True)
+class SharedState:
+    """A network on a cluster.
+
+    Parameters
+    ----------
+    future : Future
+        Of a :class:`~daskdl.training.state.NetworkState`, to be an argument of tasks.
+    parts : tuple of Future
+        What it is made of.
+
+    Notes
+    -----
+    Keep it until the tasks have ended, and then cancel :attr:`all`: what is released at
+    once, old schedulers may hear of before they hear of the task, and keep it for ever.
+    """
+
+    future: Any
+    parts: tuple[Any, ...] = ()
+
+    @property
+    def all(self) -> list[Any]:
+        """All futures that hold something on the cluster."""
+        return [self.future, *self.parts]
+
+
 def share_state(
     client: Client,
     state: NetworkState,
     *,
     workers: Sequence[str] | None = None,
     priority: int = 0,
-) -> Any:
-    """Return a future of `state`, to be an argument of tasks.
+) -> SharedState:
+    """Bring a network onto a cluster.
 
     Parameters
     ----------
@@ -45,12 +72,13 @@ def share_state(
         # Nowhere else: who has no daskdl must not be sent anything of it.
         where.update(workers=list(workers), allow_other_workers=False)
     key = f"daskdl-network-{uuid.uuid4().hex}"
-    if len(pieces) > 1:
-        pieces = [
-            client.submit(bytes, piece, key=f"{key}-{number}", **where)
-            for number, piece in enumerate(pieces)
-        ]
-    return client.submit(_joined, pieces, key=key, **where)
+    if len(pieces) == 1:
+        return SharedState(client.submit(_joined, pieces, key=key, **where))
+    parts = [
+        client.submit(bytes, piece, key=f"{key}-{number}", **where)
+        for number, piece in enumerate(pieces)
+    ]
+    return SharedState(client.submit(_joined, parts, key=key, **where), tuple(parts))
 
 
 def _joined(pieces: Sequence[bytes]) -> NetworkState:

@@ -438,7 +438,7 @@ def test_a_fit_that_fails_stops_its_members(crew, client, monkeypatch):
 def test_leaving_cancels_every_task(crew, client, monkeypatch):
     monkeypatch.setattr(client, "unsubscribe_topic", lambda topic: None, raising=False)
     crew.__exit__(None, None, None)
-    assert client.cancelled == client.futures
+    assert client.cancelled == [*client.futures, "the network"]
 
 
 def test_there_is_no_result_before_a_member_returned_it(crew):

@@ -294,3 +294,17 @@ async def test_who_is_left_out_is_told_once_and_not_asked_again(
     finally:
         plain_tasks.probe_each = before
     assert asked == [{a.address, b.address}]
+
+
+@pytest.mark.parametrize(
+    ("failures", "workers"), [(1, ["a", "d"]), (2, ["a", "d"]), (3, ["a"])]
+)
+def test_what_fails_on_many_newcomers_is_left_to_who_was_there(failures, workers):
+    where = plain_tasks._Where(None, None, frozenset("ab"), ["a", "d"], {"b", "c"})
+    where.failures[7] = failures
+    assert plain_tasks._who_does_better(where, [5, 7]) == workers
+
+
+def test_what_fails_where_nobody_else_is_left_fails():
+    where = plain_tasks._Where(None, None, frozenset("a"), [], {"b"})
+    assert plain_tasks._who_does_better(where, [0]) == []
