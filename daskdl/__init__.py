@@ -304,6 +304,13 @@ _HOMES = {
     "daskdl.nn.transfer.front": ("transfer_learning",),
     "daskdl.nn.transfer.graph": ("GraphTransferLearning",),
     "daskdl.nn.transfer.multilayer": ("MultiLayerTransferLearning",),
+    "daskdl.nn.fitting.fit": ("Fit",),
+    "daskdl.nn.fitting.listener": ("Listener",),
+    "daskdl.nn.fitting.listeners": (
+        "CheckpointListener",
+        "EvaluativeListener",
+        "ScoreIterationListener",
+    ),
     "daskdl.training.local": ("fit",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -192,6 +192,13 @@ from daskdl.nn.conf.weight_inits import (
     VarScalingUniformFanOut,
 )
 from daskdl.nn.conf.weight_noise import DropConnect, WeightNoise
+from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.listeners import (
+    CheckpointListener,
+    EvaluativeListener,
+    ScoreIterationListener,
+)
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.layers.activation import Activation
 from daskdl.nn.layers.auto_encoder import AutoEncoder
@@ -321,6 +328,7 @@ __all__ = [
     "CapsuleStrength",
     "CenterLossOutput",
     "ChangedFileError",
+    "CheckpointListener",
     "ClusterError",
     "Cnn3DLoss",
     "Cnn3DToFeedForward",
@@ -375,6 +383,7 @@ __all__ = [
     "Evaluation",
     "EvaluationBinary",
     "EvaluationCalibration",
+    "EvaluativeListener",
     "ExponentialReconstructionDistribution",
     "ExponentialSchedule",
     "FMeasure",
@@ -383,6 +392,7 @@ __all__ = [
     "FeedForwardToCnn3D",
     "FeedForwardToRnn",
     "FileBatch",
+    "Fit",
     "FixedSchedule",
     "FixedThresholdAlgorithm",
     "FormatError",
@@ -412,6 +422,7 @@ __all__ = [
     "LayerDefinition",
     "LeakyRelu",
     "LearnedSelfAttention",
+    "Listener",
     "LocalResponseNormalization",
     "LocallyConnected1D",
     "LocallyConnected2D",
@@ -484,6 +495,7 @@ __all__ = [
     "Run",
     "ScaleVertex",
     "SchedulerUnreachableError",
+    "ScoreIterationListener",
     "SelfAttention",
     "SeparableConvolution2D",
     "Sgd",

@@ -28,6 +28,8 @@ from daskdl.cluster.frontend import front_end
 from daskdl.cluster.inference import Scored
 from daskdl.cluster.preflight import check_master
 from daskdl.data.sources.source import Source
+from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.network import Network
 
 __all__ = ["checked_cluster", "cluster_options", "run_job"]
@@ -128,11 +130,19 @@ def _train(
         batch_size=_batch_size(job, train),
         shuffle=job.training.shuffle,
         resources=job.cluster.resources,
-        on_event=view.on_event,
-        on_epoch=lambda network: directory.save(CHECKPOINT, network),
+        listeners=[view, _Checkpoints(directory)],
     )
     # Before anything else can fail: it is what hours of training gave.
     directory.save_model(front.network)
+
+
+class _Checkpoints(Listener):
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+
+    def on_epoch_end(self, fit: Fit) -> None:
+        """Keep the network in the run's directory."""
+        self._directory.save(CHECKPOINT, fit.network)
 
 
 def _evaluate(front: Any, test: Source | None, view: View) -> Scored | None:

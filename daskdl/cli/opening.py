@@ -8,9 +8,9 @@ from daskdl.cli.job_data import Data
 from daskdl.data.class_names import agreed_names
 from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.data.sources.unused import UnusedOptionError, without_options
+from daskdl.nn.fitting.class_names import check_class_names
+from daskdl.nn.fitting.preparation import options_for
 from daskdl.nn.network import Network
-from daskdl.training.class_names import check_class_names
-from daskdl.training.preparation import options_for
 
 __all__ = ["open_for", "open_job_data"]
 

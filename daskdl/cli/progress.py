@@ -4,27 +4,25 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from daskdl.cli.figures import in_words, size_in_words
-from daskdl.cluster.stats import events
+from daskdl.nn.fitting import events
+from daskdl.nn.fitting.listener import Listener
 
 __all__ = ["LiveView", "PlainView", "View", "open_view"]
 
 _PLAIN_LINE_EVERY_S = 5.0
 
 
-class View(Protocol):
+class View(Listener):
     """Something that shows events to a person."""
 
     def note(self, text: str) -> None:
         """Show a line that stays."""
-
-    def on_event(self, event: events.Event) -> None:
-        """Show an event of the fit."""
+        raise NotImplementedError
 
 
 @contextlib.contextmanager
@@ -56,7 +54,7 @@ class _Warnings(logging.Handler):
         self._view.note(f"warning: {record.getMessage()}")
 
 
-class PlainView:
+class PlainView(View):
     """Lines for a log: what happened, and every few seconds how far it is.
 
     Parameters
@@ -89,7 +87,7 @@ class PlainView:
             self.note(text)
 
 
-class LiveView:
+class LiveView(View):
     """A bar a epoch that moves, with what happened above it. A context manager."""
 
     def __init__(self, console: Console) -> None:

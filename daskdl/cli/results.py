@@ -9,7 +9,6 @@ from daskdl.cli.job import Job
 from daskdl.cli.job_file import job_text
 from daskdl.cli.versions import versions_here
 from daskdl.cluster.inference import Scored
-from daskdl.cluster.stats.events import FitReport
 from daskdl.cluster.stats.report import EvaluationSummary, render_report
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluable import Evaluable
@@ -20,6 +19,7 @@ from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_columns import ColumnRocs
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
 from daskdl.nn.evaluations import INDEPENDENT_LOSSES, evaluation_for, is_independent
+from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.network import Network
 
 __all__ = ["Results", "accuracy_of", "evaluations_for"]

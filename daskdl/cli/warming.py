@@ -12,8 +12,8 @@ from daskdl.errors import OptionError
 from daskdl.kernels.machine_code import cache_directory
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
+from daskdl.nn.fitting.compiling import compile_for
 from daskdl.nn.network import Network
-from daskdl.training.compiling import compile_for
 
 __all__ = ["Warmed", "warm"]
 

@@ -35,7 +35,7 @@ from daskdl.errors import (
     OptionError,
     StepTimeoutError,
 )
-from daskdl.training.preparation import PreparedData
+from daskdl.nn.fitting.preparation import PreparedData
 from daskdl.training.state import NetworkState
 
 logger = logging.getLogger(__name__)

@@ -22,30 +22,20 @@ from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.membership import Loss, PhaseLedger, deal_again
 from daskdl.cluster.orders import EndEpoch, Finish, TrainPhase
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
-from daskdl.cluster.stats.events import (
-    CheckpointFailed,
-    EpochFinished,
-    Event,
-    FitFinished,
-    FitReport,
-    FitStarted,
-    OnEvent,
-    WorkerLeftOut,
-    WorkerLost,
-)
 from daskdl.cluster.stats.progress import ProgressMeter
 from daskdl.data.plan import Minibatch
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
     DaskdlError,
-    OutputError,
     StepTimeoutError,
-    StorageError,
     WorkerLostError,
 )
+from daskdl.nn.fitting.events import FitReport, FitStarted, WorkerLeftOut, WorkerLost
+from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.preparation import PreparedData
 from daskdl.nn.network import Network
-from daskdl.training.preparation import PreparedData
 from daskdl.training.state import NetworkState, load_state, state_of
 
 logger = logging.getLogger(__name__)
@@ -54,8 +44,6 @@ logger = logging.getLogger(__name__)
 RETURN_WAIT_S = 2.0
 
 _BUSY = "Are they busy with other tasks?"
-
-OnEpoch = Callable[[Network[Any]], None]
 
 
 class Driver:
@@ -75,17 +63,15 @@ class Driver:
         Addresses, or how many; ``None`` takes all that the cluster has.
     resources : dict of str to float, optional
         What a worker must offer to take part.
-    on_event : callable, optional
-        Called with each event, in this thread.
-    on_epoch : callable, optional
-        Called with the network after each epoch.
+    listeners : sequence of Listener
+        Called in this thread.
+    evaluate : function of (data, **how), optional
+        Evaluates the network for listeners.
     threshold : float
         Where an earlier fit left the threshold of gradient sharing; NaN if none did.
 
     Attributes
     ----------
-    report : FitReport
-        What was done so far.
     threshold : float
         After the fit, where it left the threshold.
     """
@@ -99,23 +85,28 @@ class Driver:
         *,
         workers: Sequence[str] | int | None = None,
         resources: Mapping[str, float] | None = None,
-        on_event: OnEvent | None = None,
-        on_epoch: OnEpoch | None = None,
+        listeners: Sequence[Listener] = (),
+        evaluate: Callable[..., Any] | None = None,
         threshold: float = math.nan,
     ) -> None:
         self._network = network
         self.threshold = threshold
         self._master = master
         self._data = data
-        self._on_event = on_event
-        self._on_epoch = on_epoch
+        self._fit = Fit(listeners, 0, self._brought, evaluate)
+        # Whether the members have finished an epoch that is not in the network.
+        self._is_behind = False
         self._crew = Crew(client, master, data, workers, resources)
         self._epoch = 0  # of this fit, from 1
+        self._epoch_count = network.epoch_count
         self._phase = 0
-        self._start_s = time.monotonic()
         self._noticed: dict[int, float] = {}
-        self._meter = ProgressMeter(self._start_s)
-        self.report = FitReport()
+        self._meter = ProgressMeter(time.monotonic())
+
+    @property
+    def report(self) -> FitReport:
+        """What was done so far."""
+        return self._fit.report
 
     def __enter__(self) -> "Driver":
         self._crew.__enter__()
@@ -130,7 +121,7 @@ class Driver:
         self._crew.__exit__(kind, error, traceback)
 
     def fit(self, epochs: int, *, shuffle: bool) -> FitReport:
-        """Train for `epochs` passes over the data.
+        """Train for `epochs` passes over the data, unless a listener ends it.
 
         Raises
         ------
@@ -142,9 +133,10 @@ class Driver:
             Whatever ended a member's task.
         """
         network = self._network
+        self._fit.epochs = epochs
         self._crew.start(state_of(network, self.threshold))
         self._await_ready()
-        self._tell(
+        self._fit.begin(
             FitStarted(
                 workers=tuple(self._crew.addresses.values()),
                 examples=self._data.examples,
@@ -157,13 +149,16 @@ class Driver:
             if epoch > first:
                 self._let_join(epoch)
             self._fit_epoch(epoch, epoch - first + 1, shuffle=shuffle)
+            if self._fit.is_stopped:
+                break
         self._finish()
         return self._close_report()
 
     def _fit_epoch(self, epoch: int, number: int, *, shuffle: bool) -> None:
-        start_s = time.monotonic()
         self._epoch = number
+        self._epoch_count = epoch + 1  # of the network, when it has ended
         self._meter.begin_epoch(number)
+        self._fit.begin_epoch(number)
         ranks = sorted(self._crew.addresses)
         blocks = self._data.epoch(
             epoch, len(ranks), shuffled=shuffle, seed=self._network.conf.seed
@@ -176,36 +171,24 @@ class Driver:
             self._tell_losses(losses)
             shares = deal_again(losses, sorted(self._crew.addresses))
         self._crew.order_all(EndEpoch())
-        finished = EpochFinished(
-            time_s=time.monotonic() - self._start_s,
-            epoch=number,
-            examples=self._data.examples,
-            score=self._meter.epoch_score,
-            wall_s=time.monotonic() - start_s,
-            workers=len(self._crew.addresses),
+        minibatches = self._meter.minibatches
+        if minibatches > self._fit.iteration:
+            # Since it was last told how far it is.
+            score = self._meter.epoch_score
+            self._fit.count(minibatches, self._data.examples, score)
+        self._is_behind = True
+        self._fit.end_epoch(
+            self._data.examples, self._meter.epoch_score, len(self._crew.addresses)
         )
-        if self._on_epoch is not None:
-            load_state(self._network, self._crew.snapshot())
-            self._network.epoch_count = epoch + 1
-            self._keep(self._on_epoch)
-        # Last: whoever reads that the epoch is done may count on its checkpoint.
-        self._tell(finished)
+        self._is_behind = False
 
-    def _keep(self, on_epoch: OnEpoch) -> None:
-        """Let the network be saved; hours of training do not end over a checkpoint."""
-        try:
-            on_epoch(self._network)
-        except (OutputError, StorageError) as error:
-            logger.warning(
-                "epoch %d: no checkpoint, the training goes on: %s", self._epoch, error
-            )
-            self._tell(
-                CheckpointFailed(
-                    time_s=time.monotonic() - self._start_s,
-                    epoch=self._epoch,
-                    reason=str(error),
-                )
-            )
+    def _brought(self) -> Network[Any]:
+        """Return the network as the members have it at the end of an epoch."""
+        if self._is_behind:
+            self._is_behind = False
+            load_state(self._network, self._crew.snapshot())
+            self._network.epoch_count = self._epoch_count
+        return self._network
 
     def _run_phase(
         self, shares: Mapping[int, Sequence[Minibatch]], epoch: int
@@ -287,7 +270,8 @@ class Driver:
                 workers=len(self._crew.addresses),
             )
             if progress is not None:
-                self._tell(progress)
+                self._fit.tell(progress)
+                self._fit.count(progress.iteration, progress.examples, progress.score)
         elif report.what == "finished":
             positions = {int(peer): at for peer, at in values["positions"].items()}
             ledger.finished(rank, positions)
@@ -316,7 +300,7 @@ class Driver:
         rank = self._crew.lose(address)
         if rank is None:
             return
-        self._noticed[rank] = time.monotonic() - self._start_s
+        self._noticed[rank] = self._fit.time_s
         if ledger is not None:
             ledger.lost(rank)
         elif self._epoch and took_part:
@@ -339,7 +323,7 @@ class Driver:
 
     def _tell_losses(self, losses: Sequence[Loss]) -> None:
         for loss in losses:
-            self._tell(
+            self._fit.tell(
                 WorkerLost(
                     time_s=self._noticed[loss.rank],
                     epoch=self._epoch,
@@ -350,9 +334,9 @@ class Driver:
             )
 
     def _tell_left_out(self, event: LeftOut) -> None:
-        self._tell(
+        self._fit.tell(
             WorkerLeftOut(
-                time_s=time.monotonic() - self._start_s,
+                time_s=self._fit.time_s,
                 worker=event.address,
                 reason=event.reason,
             )
@@ -398,15 +382,8 @@ class Driver:
                 self._handle_next(None)
 
     def _close_report(self) -> FitReport:
-        wall_s = time.monotonic() - self._start_s
-        self._tell(FitFinished(time_s=wall_s))
-        self.report.wall_s = wall_s
         self.report.examples = self._meter.examples
-        self.report.examples_per_s = self._meter.examples / wall_s
+        self.report.examples_per_s = self._meter.examples / self._fit.time_s
         self.report.bytes_sent = self._meter.bytes_sent
+        self._fit.end()
         return self.report
-
-    def _tell(self, event: Event) -> None:
-        self.report.add(event)
-        if self._on_event is not None:
-            self._on_event(event)

@@ -1,7 +1,7 @@
 """The worker's exchange with its peers: the masters' pure rules, on a bus topic.
 
 Both exchanges follow one life: ``begin`` a phase, take part in every iteration through
-:class:`~daskdl.training.trainer.Exchange`, ``end`` the phase when every peer that is
+:class:`~daskdl.nn.fitting.exchange.Exchange`, ``end`` the phase when every peer that is
 alive has ended it, and ``finish`` the session.
 """
 

@@ -18,7 +18,7 @@ from daskdl.checks import check_count, check_type
 from daskdl.cluster.camel_case import answers_to_camel_case
 from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.crew import SESSION_ADVICE
-from daskdl.cluster.driver import Driver, OnEpoch
+from daskdl.cluster.driver import Driver
 from daskdl.cluster.inference import (
     InferenceTask,
     Predicted,
@@ -38,7 +38,6 @@ from daskdl.cluster.results import (
     labelled,
     pairs_of,
 )
-from daskdl.cluster.stats.events import Event, FitReport, OnEvent, Preparing
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import Sink, open_sink
 from daskdl.data.sources.paths import listed_paths
@@ -51,12 +50,15 @@ from daskdl.nn.conf.network import (
     MultiLayerConfiguration,
 )
 from daskdl.nn.evaluations import evaluation_for
+from daskdl.nn.fitting.class_names import check_class_names
+from daskdl.nn.fitting.events import FitReport, Preparing
+from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.preparation import given_options, options_for, prepare
+from daskdl.nn.fitting.progress import hearing_of
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen, usable
-from daskdl.training.class_names import check_class_names
-from daskdl.training.preparation import options_for, prepare
 
 AGAIN = "Start it, and try again."
 DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
@@ -141,12 +143,11 @@ class ClusterNetwork(Generic[N]):
         epochs: int = 1,
         batch_size: int | None = None,
         shuffle: bool = False,
+        normalizer: NormalizerChoice = "own",
+        listeners: Listener | Iterable[Listener] | None = None,
+        options: SourceOptions | None = None,
         workers: Sequence[str] | int | None = None,
         resources: Mapping[str, float] | None = None,
-        normalizer: NormalizerChoice = "own",
-        options: SourceOptions | None = None,
-        on_event: OnEvent | None = None,
-        on_epoch: OnEpoch | None = None,
         **source_options: Any,
     ) -> N:
         """Train on the cluster.
@@ -162,26 +163,22 @@ class ClusterNetwork(Generic[N]):
             their own unless this is given; all other data need it.
         shuffle : bool
             Whether each epoch visits the minibatches in another order.
+        normalizer : Normalizer, None or "own"
+            One that is given becomes the network's own, and is fitted first unless it
+            is already. None for data that are normalized already.
+        listeners : Listener or several, optional
+            What hears of the fit. At a prompt and in a notebook a line that shows how
+            far it is, if not given.
+        options, **source_options
+            How to read `data`: see :class:`SourceOptions`. Single options may be given
+            as keywords, such as ``features="features", label="label"``, and
+            ``pre_processor`` for what DL4J sets on iterators.
         workers : sequence of str or int, optional
             Addresses, or how many; all that the cluster has if not given.
         resources : dict of str to float, optional
             What a worker must offer to take part, in Dask's words: ``{"GPU": 1}`` takes
             those that were started with ``--resources GPU=1``. Each holds it until the
             fit ends.
-        normalizer : Normalizer, None or "own"
-            One that is given becomes the network's own, and is fitted first unless it
-            is already. None for data that are normalized already.
-        options, **source_options
-            How to read `data`: see :class:`SourceOptions`. Single options may be given
-            as keywords, such as ``features="features", label="label"``, and
-            ``pre_processor`` for what DL4J sets on iterators.
-        on_event : callable, optional
-            Called with every event of the fit, in this thread.
-        on_epoch : callable, optional
-            Called with the network after each epoch, for checkpoints; a save to one
-            path needs ``overwrite=True``. If it raises
-            what :meth:`Network.save` raises when a store does not take the file, the
-            fit goes on with a warning; any other exception ends it.
 
         Returns
         -------
@@ -197,24 +194,24 @@ class ClusterNetwork(Generic[N]):
         """
         who = type(self).__name__
         check_count(who, "epochs", epochs)
-        _check_callable(who, "on_event", on_event)
-        _check_callable(who, "on_epoch", on_epoch)
+        hearing = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
         used = chosen(who, self.normalizer, normalizer)
-        tell = on_event or _nobody
-        tell(Preparing(doing="checking the data, of which every example is read once"))
+        _tell_preparing(
+            hearing, "checking the data, of which every example is read once"
+        )
         with self._scheduler_must_answer(AGAIN):
             prepared = prepare(
                 self.network,
                 data,
-                _options(options, source_options),
+                given_options(options, source_options),
                 batch_size=batch_size,
                 normalizer=used,
                 scan=scan_on(self._client),
             )
         if used is not None:
             self.normalizer = used
-        tell(Preparing(doing="starting on the workers, which compile what is new"))
+        _tell_preparing(hearing, "starting on the workers, which compile what is new")
         with (
             self._scheduler_must_answer(SESSION_ADVICE),
             Driver(
@@ -224,8 +221,8 @@ class ClusterNetwork(Generic[N]):
                 prepared,
                 workers=workers,
                 resources=resources,
-                on_event=on_event,
-                on_epoch=on_epoch,
+                listeners=hearing,
+                evaluate=self.evaluate,
                 threshold=self._threshold,
             ) as driver,
         ):
@@ -324,7 +321,7 @@ class ClusterNetwork(Generic[N]):
         """Return loss and evaluations of one pass over the data."""
         check_count(type(self).__name__, "batch_size", batch_size)
         usable(type(self).__name__, self.normalizer, normalizer)
-        source = self._open(data, _options(options, source_options))
+        source = self._open(data, given_options(options, source_options))
         task = InferenceTask(batch_size, normalizer=normalizer)
         with self._scheduler_must_answer(AGAIN):
             scored = score_source(self._client, self.network, source, evaluations, task)
@@ -376,7 +373,7 @@ class ClusterNetwork(Generic[N]):
         check_count(type(self).__name__, "batch_size", batch_size)
         usable(type(self).__name__, self.normalizer, normalizer)
         given = dataset_of_pairs(data) if are_pairs(data) else data
-        wanted = replace(_options(options, source_options), require_labels=False)
+        wanted = replace(given_options(options, source_options), require_labels=False)
         wanted = replace(wanted, key=key if key is not None else wanted.key)
         source = self._open(given, wanted)
         if output is not None:
@@ -472,16 +469,6 @@ def front_end(
     )
 
 
-def _options(options: SourceOptions | None, changes: dict[str, Any]) -> SourceOptions:
-    try:
-        return replace(options if options is not None else SourceOptions(), **changes)
-    except TypeError as error:
-        raise OptionError(
-            f"fit: options must be those of SourceOptions, got {sorted(changes)} "
-            f"({error})."
-        ) from error
-
-
 def _check_keys(source: Source, options: SourceOptions) -> None:
     if options.key is not None:
         return
@@ -495,12 +482,6 @@ def _check_keys(source: Source, options: SourceOptions) -> None:
     )
 
 
-def _nobody(event: Event) -> None:
-    """Take an event that nobody wants to see."""
-
-
-def _check_callable(who: str, option: str, value: Any) -> None:
-    if value is not None and not callable(value):
-        raise OptionError(
-            f"{who}: {option} must be callable, got {type(value).__name__}."
-        )
+def _tell_preparing(listeners: Iterable[Listener], doing: str) -> None:
+    for listener in listeners:
+        listener.on_event(Preparing(doing=doing))

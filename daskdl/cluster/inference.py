@@ -23,11 +23,11 @@ from daskdl.data.sinks import Sink
 from daskdl.data.sources.source import Partition, Source
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluable import Evaluable
+from daskdl.nn.batches import Batch
+from daskdl.nn.fitting.preparation import Scan, class_axes
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
-from daskdl.training.preparation import Scan, class_axes
 from daskdl.training.state import NetworkState, network_from_state, state_of
-from daskdl.training.trainer import Minibatch as Batch
 
 # Enough to balance, few enough that building a network for each is cheap.
 GROUPS_PER_WORKER = 4

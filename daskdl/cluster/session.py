@@ -41,11 +41,10 @@ from daskdl.errors import (
     MissingExtraError,
     OptionError,
 )
+from daskdl.nn.batches import Batch
 from daskdl.nn.divergence import check_finite
 from daskdl.nn.network import Network
 from daskdl.training.state import NetworkState, network_from_state, state_of
-from daskdl.training.trainer import Minibatch as Batch
-from daskdl.training.trainer import Trainer
 
 REPORT_EVERY_S = 0.1
 
@@ -170,7 +169,6 @@ class Member:
         self._exchange = exchange
         self._mailbox = mailbox
         self._topic = topic
-        self._trainer = Trainer(network, exchange, rng_stream=rank)
         self._partitions: dict[int, Partition] = {}
         self._reader = MinibatchReader(self._partitions, cache_bytes=spec.cache_bytes)
         self._reported_s = 0.0
@@ -218,7 +216,9 @@ class Member:
 
     def _fit(self, batch: Batch) -> float:
         try:
-            return self._trainer.fit_minibatch(batch)
+            return self._network.fit_minibatch(
+                batch, rng_stream=self._rank, exchange=self._exchange
+            )
         except DivergedError as error:
             address = get_worker().address
             raise DivergedError(

@@ -6,6 +6,7 @@ All of it is pure: numbers of rows in, lists of minibatches out. Nothing is load
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from daskdl.checks import check_at_least, check_positive
 from daskdl.errors import OptionError
 
 __all__ = ["Minibatch", "Piece", "deal", "plan_given", "plan_minibatches", "shuffle"]
+
+M = TypeVar("M")
 
 
 @dataclass(frozen=True)
@@ -143,12 +146,12 @@ def deal(
     ]
 
 
-def shuffle(minibatches: Sequence[Minibatch], seed: int, epoch: int) -> list[Minibatch]:
+def shuffle(minibatches: Sequence[M], seed: int, epoch: int) -> list[M]:
     """Return the minibatches in a random order that seed and epoch alone decide.
 
     Parameters
     ----------
-    minibatches : sequence of Minibatch
+    minibatches : sequence
         Left as they are; rows stay with their minibatch.
     seed : int
         Of the run, at least 0.
@@ -157,8 +160,8 @@ def shuffle(minibatches: Sequence[Minibatch], seed: int, epoch: int) -> list[Min
 
     Returns
     -------
-    list of Minibatch
-        A new list, the same on every machine.
+    list
+        A new one, the same on every machine.
     """
     check_at_least("shuffle", "epoch", epoch, 0)
     order = stream(seed, "shuffle", epoch).permutation(len(minibatches))

@@ -168,7 +168,7 @@ def given_examples(who: str, data: Any) -> Iterable[Any]:
         return data
     hint = ""
     if isinstance(data, str | os.PathLike):
-        hint = " Paths are for daskdl.fit, DaskMultiLayer and DaskComputationGraph."
+        hint = " Paths are for fit, DaskMultiLayer and DaskComputationGraph."
     raise DataError(
         f"{who}: data must be a DataSet, a MultiDataSet, a pair (features, labels) of "
         f"arrays, or an iterable of them, got {type(data).__name__}.{hint}"

@@ -1,7 +1,7 @@
 """What a network does with data in one process: train, predict, evaluate, save."""
 
 import html
-from functools import partial
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from typing import Any, TypeVar, overload
 
@@ -9,33 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
-from daskdl.checks import check_count, check_one_of, check_type
-from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.checks import check_one_of, check_type
+from daskdl.data.sources.source import SourceOptions
 from daskdl.dialects import Quirk
-from daskdl.errors import MissingExtraError, OptionError, ShapeError
+from daskdl.errors import MissingExtraError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import (
     Arrays,
     Batch,
     Given,
-    as_arrays,
-    check_batch_size,
-    check_readable,
     minibatches,
 )
 from daskdl.nn.dialect_change import differences
-from daskdl.nn.divergence import check_finite, numbers_may_overflow
-from daskdl.nn.evaluations import check_class_outputs, evaluation_for
+from daskdl.nn.divergence import numbers_may_overflow
+from daskdl.nn.evaluations import evaluation_for
 from daskdl.nn.file_formats import settled_format
+from daskdl.nn.fitting.events import FitReport
+from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.local import fit
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.masks import masked
 from daskdl.nn.normalizing import (
     NormalizerChoice,
-    check_classes_kept,
     chosen,
-    settle_axis,
 )
-from daskdl.nn.passes import passes_over
 from daskdl.nn.predictions import predicted
 from daskdl.nn.pretraining import Pretraining
 from daskdl.nn.structure import Conf
@@ -58,35 +55,54 @@ class Network(Pretraining[Conf]):
     another normalizer takes the place of the network's own, for this call.
     """
 
+    last_fit: FitReport | None = None
+    """What the last :meth:`fit` did, epoch by epoch."""
+
     def fit(
         self: N,
-        data: Given,
+        data: Any,
         *,
         epochs: int = 1,
         batch_size: int | None = None,
+        shuffle: bool = False,
         normalizer: NormalizerChoice = "own",
+        listeners: Listener | Iterable[Listener] | None = None,
+        options: SourceOptions | None = None,
+        **source_options: Any,
     ) -> N:
         """Train on data in this process.
 
         Parameters
         ----------
-        data : DataSet, MultiDataSet, pair of arrays, or iterable of them
-            Each is one minibatch, unless `batch_size` is given; a pair (features,
-            labels) by itself needs one. Labels may be numbers of classes where the
-            loss is one of classes, and a single column may come as (batch,).
+        data
+            A pair of arrays (features, labels), a DataSet, a MultiDataSet, a list of
+            them or what yields them; a path or paths; a pandas data frame, an Arrow
+            table, a Dask or xarray collection. Labels may be numbers of classes where
+            the loss is one of classes, and a single column may come as (batch,).
         epochs : int
             Passes over the data; an iterator lasts for one only.
         batch_size : int, optional
-            Cut each object into minibatches of this size; the last may be short.
+            Examples of a minibatch; the last may be short. DataSets and minibatch
+            files keep their own unless this is given; all other data need it.
+        shuffle : bool
+            Whether each epoch visits the minibatches in another order, which the
+            network's seed decides.
         normalizer : Normalizer, None or "own"
             One that is given becomes the network's own, since from now on the network
             expects what it makes of data. One that has learnt nothing yet is fitted
             first. None for data that are normalized already.
+        listeners : Listener or several, optional
+            What hears of the fit. At a prompt and in a notebook a line that shows how
+            far it is, if not given.
+        options, **source_options
+            How to read data that have columns or files: see
+            :class:`~daskdl.data.sources.source.SourceOptions`. Single options may be
+            given as keywords, such as ``features=["x", "y"], label="class"``.
 
         Returns
         -------
         Network
-            Itself, trained.
+            Itself, trained. :attr:`last_fit` tells what was done.
 
         Raises
         ------
@@ -95,35 +111,24 @@ class Network(Pretraining[Conf]):
             fitting the normalizer is one; if `batch_size` is needed and missing; if the
             normalizer changes labels that tell classes; or if an output of classes has
             one number alone.
-        DataError
-            If there is no minibatch at all, or a number that is not finite. Data in
-            memory are looked through before anything is trained, all others in the
-            first pass.
+        DataError, ShapeError
+            If there is no minibatch at all, or an example does not fit or holds a
+            number that is not finite. Data in memory and in files are looked through
+            before anything is trained, all others in the first pass.
         DivergedError
             When a score, or a parameter at the end of an epoch, is no number.
         """
-        who = f"{type(self).__name__}.fit"
-        check_count(who, "epochs", epochs)
-        check_batch_size(who, data, batch_size)
-        used = chosen(who, self.normalizer, normalizer)
-        check_classes_kept(who, used, self.labels)
-        check_class_outputs(self)
-        is_unfitted = used is not None and not used.is_fitted
-        check_readable(who, data, epochs + is_unfitted)
-        look = partial(self._look_at, normalizer=used)
-        batches = passes_over(who, data, batch_size, look)
-        if used is not None:
-            settle_axis(who, used, self.inputs, self.outputs)
-            if is_unfitted:
-                form = self._border.admission.formed_examples
-                used.fit(form(who, batch) for batch in batches())
-            self.normalizer = used
-        for _ in range(epochs):
-            for batch in batches():
-                with self._border.using(used):
-                    self.fit_minibatch(batch)
-            self.epoch_count += 1
-            check_finite(who, self)
+        fit(
+            self,
+            data,
+            epochs=epochs,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            normalizer=normalizer,
+            listeners=listeners,
+            options=options,
+            source_options=source_options,
+        )
         return self
 
     def output(
@@ -458,21 +463,6 @@ class Network(Pretraining[Conf]):
             If it is no data set, or has no labels.
         """
         self._fitting(batch)
-
-    def _look_at(
-        self, who: str, batch: Batch, *, normalizer: Normalizer | None
-    ) -> None:
-        """Refuse data of which an example has the wrong shape, or a number is none."""
-        if not len(batch):
-            return  # no harm where it is cut into minibatches, else refused as one
-        looked_at = batch.slice(0, 1)
-        try:
-            self.check_batch(looked_at)
-        except ShapeError:
-            looked_at = batch
-        if looked_at is batch:
-            self.check_batch(batch)  # its message has the whole shape
-        self.admitting(normalizer).look_at(who, as_arrays(who, batch))
 
     def labels_to_count(self, batch: Batch) -> list[Any]:
         """Return the labels of a minibatch as evaluations take them, one an output.

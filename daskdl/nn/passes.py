@@ -36,8 +36,7 @@ def passes_over(
     DataError, OptionError
         As `look` and :func:`daskdl.nn.batches.minibatches` do.
     """
-    is_single = isinstance(data, DataSet | MultiDataSet) or is_pair(data)
-    if is_single or is_features(data):
+    if is_single(data):
         for batch in minibatches(who, data, None):
             look(who, batch)
         return partial(minibatches, who, data, batch_size)
@@ -52,6 +51,17 @@ def passes_over(
         return batches if next(numbers) else _looked_at(who, batches, look)
 
     return begin
+
+
+def is_single(data: Any) -> bool:
+    """Return whether data are one data set or arrays, and not several."""
+    is_set = isinstance(data, DataSet | MultiDataSet)
+    return is_set or is_pair(data) or is_features(data)
+
+
+def is_held(data: Any) -> bool:
+    """Return whether all minibatches are in memory."""
+    return is_single(data) or isinstance(data, list | tuple)
 
 
 def _looked_at(who: str, batches: Iterable[Batch], look: Look) -> Iterator[Batch]:

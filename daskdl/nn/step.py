@@ -14,6 +14,7 @@ from daskdl.arrays.random import IterationStream, stream
 from daskdl.nn.batches import Arrays, Batch, as_arrays
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.divergence import check_score, numbers_may_overflow
+from daskdl.nn.fitting.exchange import Exchange
 from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.search_plan import SearchPlan
 from daskdl.nn.solvers import LineSearchSolver
@@ -153,8 +154,21 @@ class StepNetwork(NetworkStructure[Conf]):
                 forget(forgetful)
                 yield segment
 
-    def fit_minibatch(self, batch: Batch, *, rng_stream: int = 0) -> float:
+    def fit_minibatch(
+        self, batch: Batch, *, rng_stream: int = 0, exchange: Exchange | None = None
+    ) -> float:
         """Train one minibatch: gradients, update, parameters, one more iteration.
+
+        With truncated backpropagation through time each segment is an iteration.
+
+        Parameters
+        ----------
+        batch : DataSet, MultiDataSet or pair of arrays
+        rng_stream : int
+            Number of the worker: each draws its own dropout.
+        exchange : Exchange, optional
+            Takes the updates into the parameters, where others train too. Of searches
+            along lines, which make none, it hears when they have ended.
 
         Returns
         -------
@@ -175,42 +189,36 @@ class StepNetwork(NetworkStructure[Conf]):
             for segment in segments:
                 if self._solver is not None:
                     score = self._solver.fit(self, segment, rng_stream=rng_stream)
-                    self.check_score(score, segment)
+                    self._check_score(score, segment)
                     continue
                 n_examples = self._sum_gradients(segment, rng_stream)
                 score = self.score
-                self.check_score(score, segment)
-                self._plan.step(
-                    self._gradients,
-                    self._params,
-                    self._updater_state,
-                    n_examples=n_examples,
-                    iteration=self.iteration_count,
-                    epoch=self.epoch_count,
-                    workspace=self._workspace,
-                )
+                self._check_score(score, segment)
+                if exchange is None:
+                    self._step(n_examples)
+                else:
+                    self._plan.average(self._gradients, n_examples)
+                    exchange.apply(self, self.compute_update())
                 self.finish_iteration()
+            if exchange is not None:
+                exchange.iteration_done(self, batch.num_examples)
         return score
 
-    def check_score(self, score: float, batch: Batch, who: str | None = None) -> None:
-        """Refuse a score that is no number, by its cause.
+    def _step(self, n_examples: int) -> None:
+        """Average, update and subtract in one pass over the parameters."""
+        self._plan.step(
+            self._gradients,
+            self._params,
+            self._updater_state,
+            n_examples=n_examples,
+            iteration=self.iteration_count,
+            epoch=self.epoch_count,
+            workspace=self._workspace,
+        )
 
-        Parameters
-        ----------
-        score : float
-        batch : DataSet, MultiDataSet or pair of arrays
-            What was trained.
-        who : str, optional
-            For messages; the kind of network if not given.
-
-        Raises
-        ------
-        DataError
-            If the minibatch holds what is not finite.
-        DivergedError
-            If not.
-        """
-        who = who or type(self).__name__
+    def _check_score(self, score: float, batch: Batch) -> None:
+        """Refuse a score that is no number, by its cause."""
+        who = type(self).__name__
         if not math.isfinite(score):
             # Only now: every number of every minibatch would be looked at.
             arrays = as_arrays(who, batch)

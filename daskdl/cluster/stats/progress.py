@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from daskdl.cluster.stats.events import Progress
+from daskdl.nn.fitting.events import Progress
 
 TELL_EVERY_S = 0.25
 
@@ -35,6 +35,11 @@ class ProgressMeter:
     def examples(self) -> int:
         """Examples trained in all phases that have ended."""
         return self._examples
+
+    @property
+    def minibatches(self) -> int:
+        """Minibatches trained in all phases that have ended."""
+        return self._minibatches
 
     @property
     def bytes_sent(self) -> int:

@@ -18,11 +18,11 @@ from daskdl.cluster.stats.evaluation_charts import (
     roc_figure,
     strength,
 )
-from daskdl.cluster.stats.events import FitReport
 from daskdl.cluster.stats.style import STYLE
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_columns import ColumnRocs
+from daskdl.nn.fitting.events import FitReport
 
 __all__ = ["EvaluationSummary", "render_report"]
 

@@ -8,13 +8,14 @@ from enum import Enum, auto
 import pytest
 
 from daskdl.cluster.frontend import DaskMultiLayer
-from daskdl.cluster.stats.events import EpochFinished
+from daskdl.nn.fitting.events import EpochFinished
 from tests.counting import (
     assert_counts,
     counting_master,
     counting_network,
     numbered_examples,
 )
+from tests.listening import Events
 
 EXAMPLES, BATCH, EPOCHS = 600, 4, 5
 
@@ -60,6 +61,9 @@ def test_every_example_is_applied_and_what_is_applied_twice_is_told(cluster_of, 
     front = DaskMultiLayer(client, network, counting_master())
     fate = Fate(client, fault)
     front.fit(
-        numbered_examples(EXAMPLES), epochs=EPOCHS, batch_size=BATCH, on_event=fate
+        numbered_examples(EXAMPLES),
+        epochs=EPOCHS,
+        batch_size=BATCH,
+        listeners=Events(fate),
     )
     assert_counts(network, front.last_fit, examples=EXAMPLES, epochs=EPOCHS)

@@ -17,8 +17,8 @@ from daskdl.cluster import crew, inference
 from daskdl.cluster.bus import installation
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.crew import Crew
-from daskdl.cluster.stats.events import FitStarted, Progress
 from daskdl.errors import WorkerLostError
+from daskdl.nn.fitting.events import FitStarted, Progress
 from tests.integration.cluster.disturbed import (
     MASTERS,
     OPERATIONS,
@@ -31,6 +31,7 @@ from tests.integration.cluster.disturbed import (
     predict,
     timed,
 )
+from tests.listening import Epochs, Events
 
 RUNS = 25  # of each operation
 # What the client calls at a moment of a fit, and which of the calls it is.
@@ -120,7 +121,9 @@ def test_newcomers_that_die_stop_or_lack_a_package_are_left_out(
                 newcomer.start()
 
     try:
-        front = fit(client, "averaging", epochs=3, on_epoch=come, on_event=begin)
+        front = fit(
+            client, "averaging", epochs=3, listeners=[Epochs(come), Events(begin)]
+        )
         assert bare.is_alive()
         assert plugins_on_scheduler(client) == set()
     finally:
@@ -151,7 +154,7 @@ def test_a_member_that_is_stopped_is_given_up(client, workers, monkeypatch, name
             os.kill(pid, signal.SIGSTOP)
 
     try:
-        front = fit(client, name, epochs=2, on_event=stop)
+        front = fit(client, name, epochs=2, listeners=Events(stop))
     finally:
         os.kill(pid, signal.SIGKILL)
     assert len(front.last_fit.lost) == 1
@@ -220,6 +223,6 @@ def test_a_newcomer_is_lost_at_any_moment(tmp_path, master, fate):
             workers.at_least(2)
             newcomer = Newcomer(workers, sends=fate, delay_s=rng.uniform(0, 2))
             sys.stdout.write(f"run {run}: {newcomer.delay_s:.2f} s after it came\n")
-            fit(workers.client, master, epochs=10, on_epoch=newcomer)
+            fit(workers.client, master, epochs=10, listeners=Epochs(newcomer))
             newcomer.end()
             assert_nothing_is_left(workers.client)

@@ -10,9 +10,10 @@ from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
-from daskdl.cluster.stats.events import EpochFinished, Progress
 from daskdl.errors import WorkerLostError
+from daskdl.nn.fitting.events import EpochFinished, Progress
 from daskdl.training.local import fit
+from tests.listening import Events
 
 MASTERS = {
     "shared": SharedTrainingMaster(),
@@ -41,7 +42,11 @@ def killed_fit(client, blobs, network, master):
     killer = Killer(client)
     front = DaskMultiLayer(client, network(), master)
     front.fit(
-        blobs(EXAMPLES), epochs=EPOCHS, batch_size=8, shuffle=True, on_event=killer
+        blobs(EXAMPLES),
+        epochs=EPOCHS,
+        batch_size=8,
+        shuffle=True,
+        listeners=Events(killer),
     )
     assert killer.killed, "the fit ended before the worker was killed"
     return front, killer.address
@@ -92,12 +97,14 @@ def test_the_last_worker_to_go_ends_the_fit_with_an_error(cluster_of, blobs, net
     killer = Killer(client, rank=0)
     front = DaskMultiLayer(client, network(), MASTERS["shared"])
     with pytest.raises(WorkerLostError, match="at least one worker must be left"):
-        front.fit(blobs(EXAMPLES), epochs=EPOCHS, batch_size=8, on_event=killer)
+        front.fit(
+            blobs(EXAMPLES), epochs=EPOCHS, batch_size=8, listeners=Events(killer)
+        )
 
 
 def test_an_epoch_is_told_for_each_pass(cluster_of, blobs, network):
     events = []
     front = DaskMultiLayer(cluster_of(2), network(), MASTERS["averaging"])
-    front.fit(blobs(400), epochs=3, batch_size=20, on_event=events.append)
+    front.fit(blobs(400), epochs=3, batch_size=20, listeners=Events(events.append))
     finished = [event.epoch for event in events if isinstance(event, EpochFinished)]
     assert finished == [1, 2, 3]

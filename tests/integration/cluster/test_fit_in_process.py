@@ -18,7 +18,6 @@ from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
-from daskdl.cluster.stats.events import EpochFinished, FitStarted, Progress
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.standardize import NormalizerStandardize
@@ -34,10 +33,12 @@ from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
+from daskdl.nn.fitting.events import EpochFinished, FitStarted, Progress
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.training import local
 from tests.devices import living_on
+from tests.listening import Epochs, Events
 
 MASTERS = {
     "averaging": ParameterAveragingTrainingMaster(start_timeout_s=20),
@@ -143,7 +144,7 @@ def test_workers_normalize_what_they_train_once(client, master):
         batch_size=10,
         epochs=2,
         workers=1,
-        on_epoch=lambda trained: kept.append(trained.normalizer.is_fitted),
+        listeners=Epochs(lambda trained: kept.append(trained.normalizer.is_fitted)),
     )
     np.testing.assert_array_equal(front.network.params, expected.params)
     assert front.evaluate(data).stats() == expected.evaluate(data).stats()
@@ -168,7 +169,7 @@ def test_an_interrupt_leaves_nothing_on_the_workers(client, master, moment):
 
     front = DaskMultiLayer(client, network(), master)
     with pytest.raises(KeyboardInterrupt):
-        front.fit(blobs(2000), batch_size=4, epochs=3, on_event=interrupt)
+        front.fit(blobs(2000), batch_size=4, epochs=3, listeners=Events(interrupt))
     assert_nothing_is_left(client)
 
 
@@ -190,7 +191,7 @@ def test_the_cluster_evaluates_between_two_epochs(client, master):
         blobs(100),
         batch_size=10,
         epochs=2,
-        on_epoch=lambda _: seen.append(front.evaluate(blobs(50)).accuracy()),
+        listeners=Epochs(lambda _: seen.append(front.evaluate(blobs(50)).accuracy())),
     )
     assert len(seen) == 2
 
@@ -228,7 +229,7 @@ def test_an_error_of_a_member_reaches_the_caller_as_it_is(client, master, tmp_pa
 
     front = DaskMultiLayer(client, network(), master)
     with pytest.raises(SourceNotFoundError, match=r"\.bin: the path must exist"):
-        front.fit(str(tmp_path), batch_size=10, on_event=take_away)
+        front.fit(str(tmp_path), batch_size=10, listeners=Events(take_away))
     assert_nothing_is_left(client)
 
 
@@ -303,7 +304,7 @@ def test_every_example_is_trained_when_a_worker_is_retired(client, cluster, mast
             client.retire_workers([extra], close_workers=True)
 
     front = DaskMultiLayer(client, network(), master)
-    front.fit(blobs(4000), batch_size=4, epochs=2, on_event=go)
+    front.fit(blobs(4000), batch_size=4, epochs=2, listeners=Events(go))
     report = front.last_fit
     assert report.examples - report.repeated_examples == 8000
     cluster.scale(2)

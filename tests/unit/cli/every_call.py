@@ -49,16 +49,16 @@ class PatientFront(FakeFront):
     saved = 0  # the last checkpoint that was written
     trained = 0  # what the fit returned
 
-    def fit(self, data, *, epochs, batch_size, shuffle, resources, on_event, on_epoch):
-        self._tell(on_event, started())
+    def fit(self, data, *, epochs, batch_size, shuffle, resources, listeners):
+        self._tell(listeners, started())
         for partition in data.partitions:
             partition.load()
         for epoch in range(1, epochs + 1):
             self.network.iteration_count = 10 * epochs + epoch
             with suppress(OutputError, StorageError):
-                on_epoch(self.network)
+                self._end_epoch(listeners)
                 PatientFront.saved = self.network.iteration_count
-            self._tell(on_event, finished(epoch))
+            self._tell(listeners, finished(epoch))
         PatientFront.trained = self.network.iteration_count
 
 

@@ -6,7 +6,7 @@ import logging
 from rich.console import Console
 
 from daskdl.cli.progress import LiveView, PlainView, open_view
-from daskdl.cluster.stats import events
+from daskdl.nn.fitting import events
 
 STARTED = events.FitStarted(
     workers=("tcp://a", "tcp://b"), examples=1437, minibatches=45, epochs=3

@@ -10,13 +10,14 @@ import pytest
 from daskdl.cli import job_run
 from daskdl.cli.main import main
 from daskdl.cluster.inference import Scored
-from daskdl.cluster.stats.events import (
+from daskdl.errors import SchedulerUnreachableError, WorkerLostError
+from daskdl.nn.fitting.events import (
     EpochFinished,
     FitReport,
     FitStarted,
     WorkerLost,
 )
-from daskdl.errors import SchedulerUnreachableError, WorkerLostError
+from daskdl.nn.fitting.fit import Fit
 
 
 class FakeFront:
@@ -30,13 +31,13 @@ class FakeFront:
         self.last_fit = FitReport(examples=80, wall_s=2.0, examples_per_s=40.0)
         self.last_fit.bytes_sent = 1234
 
-    def fit(self, data, *, epochs, batch_size, shuffle, resources, on_event, on_epoch):
-        self._tell(on_event, started())
+    def fit(self, data, *, epochs, batch_size, shuffle, resources, listeners):
+        self._tell(listeners, started())
         for epoch in range(1, epochs + 1):
             if epoch == 2:
-                self._tell(on_event, lost())
-            self._tell(on_event, finished(epoch))
-            on_epoch(self.network)
+                self._tell(listeners, lost())
+            self._tell(listeners, finished(epoch))
+            self._end_epoch(listeners)
             if self.error is not None:
                 raise self.error
 
@@ -47,9 +48,15 @@ class FakeFront:
             evaluation.eval(batch.labels, self.network.output(batch.features))
         return Scored(evaluations, 5.0, batch.num_examples)
 
-    def _tell(self, on_event, event):
+    def _tell(self, listeners, event):
         self.last_fit.add(event)
-        on_event(event)
+        for listener in listeners:
+            listener.on_event(event)
+
+    def _end_epoch(self, listeners):
+        fit = Fit(listeners, 1, lambda: self.network)
+        for listener in listeners:
+            listener.on_epoch_end(fit)
 
 
 def started():

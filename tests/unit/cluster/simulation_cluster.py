@@ -1,11 +1,11 @@
 """A stand-in for Dask: members, their mailboxes, what the driver hears, and faults.
 
-Everything above that is the real thing: Driver, PhaseLedger, Member, Trainer, both
+Everything above that is the real thing: Driver, PhaseLedger, Member, both
 exchanges and the rules of both masters.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +24,8 @@ from daskdl.data.plan import plan_minibatches
 from daskdl.data.scan import PartitionFacts
 from daskdl.data.sources.source import Partition, Source
 from daskdl.errors import MissingExtraError
-from daskdl.training.preparation import PreparedData
+from daskdl.nn.fitting import fit as fitting
+from daskdl.nn.fitting.preparation import PreparedData
 from daskdl.training.state import (
     NetworkState,
     load_state,
@@ -63,23 +64,20 @@ class TallyNetwork:
         epochs = self.params.size // self._examples
         return TallyNetwork(self._examples, epochs, self.params.dtype, self._put)
 
-    def compute_gradients(self, batch: DataSet, *, rng_stream: int) -> float:
-        self._batch = batch.features[:, 0].astype(int)
+    def fit_minibatch(self, batch: DataSet, *, rng_stream: int, exchange: Any) -> float:
+        exchange.apply(self, self._put(self.update_of(batch)))
+        self.iteration_count += 1
+        exchange.iteration_done(self, batch.num_examples)
         return 1.0
 
-    def compute_update(self) -> Any:
+    def update_of(self, batch: DataSet) -> Any:
         update = np.zeros(self.params.shape, self.params.dtype)
-        update[self.epoch_count * self._examples + self._batch] = -1
-        return self._put(update)
+        numbers = batch.features[:, 0].astype(int)
+        update[self.epoch_count * self._examples + numbers] = -1
+        return update
 
     def apply_update(self, update: Any) -> None:
         self.params -= update
-
-    def finish_iteration(self) -> None:
-        self.iteration_count += 1
-
-    def segments(self, batch: DataSet) -> Iterator[DataSet]:
-        yield batch
 
 
 def copied(network: Any) -> Any:
@@ -441,7 +439,7 @@ def simulate(
     if network is None:
         network = TallyNetwork(data.examples, epochs, dtype)
         cluster.blank = TallyNetwork(data.examples, epochs, dtype, put)
-    for module in (driver, exchange, session, progress):
+    for module in (driver, exchange, fitting, session, progress):
         monkeypatch.setattr(module, "time", world)
     monkeypatch.setattr(session, "get_worker", lambda: cluster)
     monkeypatch.setattr(session, "REPORT_EVERY_S", world.rng.choice([0.0, 0.1]))

@@ -75,7 +75,7 @@ STATE = NetworkState(
 @pytest.mark.parametrize("piece_bytes", [100, 1 << 20])
 def test_a_network_comes_out_of_its_pieces_as_it_was(monkeypatch, piece_bytes):
     monkeypatch.setattr(shared_state, "PIECE_BYTES", piece_bytes)
-    shared = share_state(InlineClient(), STATE)
+    shared = share_state(InlineClient(), STATE).future
     np.testing.assert_array_equal(shared.params, STATE.params)
     assert (shared.configuration, shared.score) == ({"seed": 1}, 0.5)
 
@@ -83,7 +83,8 @@ def test_a_network_comes_out_of_its_pieces_as_it_was(monkeypatch, piece_bytes):
 @gen_cluster(client=True, nthreads=[("", 1)] * 2)
 async def test_a_network_outlives_the_worker_that_has_it(client, scheduler, a, b):
     """What is scattered does not: tasks that need it are cancelled."""
-    shared = share_state(client, STATE, workers=[a.address, b.address])
+    state = share_state(client, STATE, workers=[a.address, b.address])
+    shared = state.future
     await shared
     (holder,) = (each for each in (a, b) if shared.key in each.data)
     await holder.close()

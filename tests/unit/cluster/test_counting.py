@@ -7,8 +7,8 @@ import pytest
 
 from daskdl.cluster.masters.options import ParameterAveragingTrainingMaster
 from daskdl.errors import DivergedError
+from daskdl.nn.fitting.preparation import prepare
 from daskdl.training.local import fit
-from daskdl.training.preparation import prepare
 from tests.counting import (
     assert_counts,
     counting_master,
@@ -79,8 +79,8 @@ class DivergingNetwork(TallyNetwork):
     def copy(self):
         return DivergingNetwork(EXAMPLES, 1)
 
-    def compute_update(self):
-        update = super().compute_update()
+    def update_of(self, batch):
+        update = super().update_of(batch)
         if self.iteration_count == 3:
             update[7] = np.inf
         return update

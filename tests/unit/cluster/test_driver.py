@@ -10,7 +10,6 @@ from daskdl.cluster.driver import Driver
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.orders import EndEpoch, Finish
 from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
-from daskdl.cluster.stats.events import EpochFinished, FitFinished, FitStarted
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
@@ -21,7 +20,9 @@ from daskdl.errors import (
     StorageError,
     WorkerLostError,
 )
+from daskdl.nn.fitting.events import EpochFinished, FitFinished, FitStarted
 from daskdl.training.state import state_of
+from tests.listening import Epochs, Events
 from tests.unit.cluster.simulation_cluster import TallyNetwork, numbered_data
 
 
@@ -114,7 +115,7 @@ def driver(monkeypatch):
 
 def events_of(driver):
     told = []
-    driver._on_event = told.append
+    driver._fit._listeners = [Events(told.append)]
     return told
 
 
@@ -223,7 +224,7 @@ def test_a_worker_that_goes_between_phases_is_told(driver):
     def lose_one(network):
         driver._crew.events.append(WorkerGone("b"))
 
-    driver._on_epoch = lose_one
+    driver._fit._listeners = [Epochs(lose_one)]
     driver._crew.result = iter([None, None, state_of(driver._network)]).__next__
     driver.fit(1, shuffle=False)
     assert [(lost.worker, lost.epoch) for lost in driver.report.lost] == [("b", 1)]
@@ -238,7 +239,7 @@ def test_a_checkpoint_that_cannot_be_written_never_ends_a_fit(driver, caplog, ki
         if len(calls) == 1:
             raise kind("hdfs://x/checkpoint: no answer.")
 
-    driver._on_epoch = save
+    driver._fit._listeners = [Epochs(save)]
     report = driver.fit(2, shuffle=False)
     assert len(calls) == 2
     assert [(e.epoch, e.reason) for e in report.failed_checkpoints] == [
@@ -254,7 +255,7 @@ def test_any_other_error_of_on_epoch_ends_the_fit(driver, error):
     def fail(network):
         raise error
 
-    driver._on_epoch = fail
+    driver._fit._listeners = [Epochs(fail)]
     with pytest.raises(type(error)):
         driver.fit(1, shuffle=False)
 

@@ -11,11 +11,11 @@ from daskdl.cluster.stats.evaluation_charts import (
     reliability_figure,
     roc_figure,
 )
-from daskdl.cluster.stats.events import FitReport
 from daskdl.cluster.stats.report import EvaluationSummary, render_report
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
+from daskdl.nn.fitting.events import FitReport
 
 
 def filled(evaluation, rng, n_classes=3, rows=200):

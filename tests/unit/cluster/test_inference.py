@@ -20,8 +20,8 @@ from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
 from daskdl.nn.conf.network import MultiLayerConfiguration
+from daskdl.nn.fitting.preparation import class_axes
 from daskdl.nn.multilayer import MultiLayerNetwork
-from daskdl.training.preparation import class_axes
 from tests.unit.cluster.inline_client import InlineClient
 from tests.unit.networks.small import rnn, sequence, two_in_two_out
 

@@ -8,8 +8,8 @@ import pytest
 import daskdl as dl
 from daskdl.cluster.frontend import front_end
 from daskdl.errors import OptionError, ShapeError
+from daskdl.nn.fitting.preparation import prepare
 from daskdl.training.local import fit
-from daskdl.training.preparation import prepare
 from daskdl.training.state import network_from_state, state_of
 from tests.unit.cluster.inline_client import InlineClient
 from tests.unit.networks.small import mlp, sequence

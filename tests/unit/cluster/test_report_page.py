@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 import pytest
 
 from daskdl.cluster.stats.charts import Chart, Marker, line_chart, nice_ticks
-from daskdl.cluster.stats.events import (
+from daskdl.cluster.stats.report import EvaluationSummary, render_report
+from daskdl.nn.fitting.events import (
     CheckpointFailed,
     EpochFinished,
     FitReport,
@@ -15,7 +16,6 @@ from daskdl.cluster.stats.events import (
     WorkerLeftOut,
     WorkerLost,
 )
-from daskdl.cluster.stats.report import EvaluationSummary, render_report
 
 VOID = {"meta", "br", "line", "circle", "polyline"}
 

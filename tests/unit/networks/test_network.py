@@ -221,7 +221,6 @@ def test_an_iterator_lasts_for_one_epoch_only(data):
     [
         ([], "fit: data must hold a minibatch, got none"),
         (3, "data must be a DataSet, a MultiDataSet, a pair .* of them, got int"),
-        ("data.csv", "got str. Paths are for daskdl.fit, DaskMultiLayer and"),
         (
             [np.zeros((2, 4))],
             "a minibatch must be a DataSet, .* arrays, got ndarray",

@@ -137,7 +137,6 @@ OF_BATCH = {
 }
 ELSEWHERE = {
     "admitting",
-    "check_score",
     "evaluate",
     "labels_to_count",
     "normalizing",

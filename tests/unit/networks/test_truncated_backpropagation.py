@@ -6,7 +6,6 @@ import pytest
 import daskdl as dl
 from daskdl.dialects import EXACT
 from daskdl.errors import DataError, OptionError, ShapeError
-from daskdl.training.trainer import LocalExchange, Trainer
 from tests.dialects import DL4J
 
 BATCH, STEPS, LENGTH = 3, 7, 3
@@ -94,7 +93,7 @@ def test_an_error_in_a_stretch_ends_the_carrying(data):
     broken.features[:, :, 4] = np.nan
     # In the second stretch of three steps.
     with pytest.raises(DataError, match=r"got nan in row 0 at \(0, 1\)"):
-        Trainer(net).fit_minibatch(broken)
+        net.fit_minibatch(broken)
     np.testing.assert_array_equal(net.output(data.features), before)
     assert net.iteration_count == 1
 
@@ -144,19 +143,19 @@ def test_series_of_another_length_are_still_refused(data):
         net.fit_minibatch(cut(data, 0, 5))
 
 
-def test_the_trainer_applies_an_update_for_each_stretch_and_ends_once(data):
-    class Counting(LocalExchange):
+def test_an_exchange_gets_an_update_for_each_stretch_and_ends_once(data):
+    class Counting:
         applied = done = 0
 
         def apply(self, network, update):
             self.applied += 1
-            super().apply(network, update)
+            network.apply_update(update)
 
         def iteration_done(self, network, examples):
             self.done += 1
 
     exchange, net, alone = Counting(), network(), network()
-    score = Trainer(net, exchange).fit_minibatch(data)
+    score = net.fit_minibatch(data, exchange=exchange)
     assert (exchange.applied, exchange.done) == (3, 1)
     assert score == alone.fit_minibatch(data)
     np.testing.assert_array_equal(net.params, alone.params)

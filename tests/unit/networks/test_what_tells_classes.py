@@ -8,7 +8,7 @@ import pytest
 
 import daskdl as dl
 from daskdl.errors import DataError, OptionError
-from daskdl.training.preparation import prepare
+from daskdl.nn.fitting.preparation import prepare
 from daskdl.training.state import network_from_state, state_of
 from tests.unit.networks.small import sequence, two_in_two_out
 

@@ -9,7 +9,7 @@ import pytest
 from daskdl.errors import OptionError
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
-from daskdl.training.compiling import compile_for, start_compiling
+from daskdl.nn.fitting.compiling import compile_for, start_compiling
 
 CLASSES = {"type": "output", "n_out": 3, "activation": "softmax", "loss": "mcxent"}
 DENSE = {
@@ -35,7 +35,7 @@ SCRIPT = """
 import time
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
-from daskdl.training.compiling import start_compiling
+from daskdl.nn.fitting.compiling import start_compiling
 start_compiling(build_network(configuration_from_dict({conf!r})), 8)
 time.sleep({seconds})
 """

@@ -7,7 +7,6 @@ from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.errors import DivergedError, OptionError
 from daskdl.training.local import fit
 from daskdl.training.state import network_from_state, state_of
-from daskdl.training.trainer import Trainer
 
 
 def test_fit_equals_the_networks_own_loop(network, examples):
@@ -87,17 +86,9 @@ def test_an_exchange_sees_every_iteration(network, examples):
 
     data = examples(25)
     data.labels = np.eye(3, dtype=np.float32)[data.labels]
-    Trainer(network, Listening()).fit_epoch(data.batches(10))
+    for batch in data.batches(10):
+        network.fit_minibatch(batch, exchange=Listening())
     assert seen == [(1, 10), (2, 10), (3, 5)]
-
-
-def test_an_epochs_score_is_weighted_by_examples(network, examples):
-    data = examples(25)
-    data.labels = np.eye(3, dtype=np.float32)[data.labels]
-    other = network.clone()
-    scores = [(other.fit_minibatch(b), b.num_examples) for b in data.batches(10)]
-    expected = sum(score * n for score, n in scores) / 25
-    assert Trainer(network).fit_epoch(data.batches(10)) == pytest.approx(expected)
 
 
 def _loss(network, data):

@@ -18,9 +18,9 @@ from daskdl.data.sources.source import Source, SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import MultiLayerConfiguration, configuration_from_dict
+from daskdl.nn.fitting.preparation import options_for, prepare
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
-from daskdl.training.preparation import options_for, prepare
 
 
 def test_class_labels_become_rows_of_the_networks_width(network, examples):

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,14 +12,16 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import OptionError
 from daskdl.nn.batches import Port
 from daskdl.nn.conf.input_type import Recurrent
-from daskdl.nn.network import Network
+
+if TYPE_CHECKING:
+    from daskdl.nn.network import Network
 
 _LOGGER = logging.getLogger(__name__)
 # Code is for any number of time steps; two run all of it.
 _TIME_STEPS = 2
 
 
-def compile_for(network: Network[Any], batch_size: int) -> None:
+def compile_for(network: "Network[Any]", batch_size: int) -> None:
     """Train one minibatch of zeros, which compiles all that training needs.
 
     Parameters
@@ -42,7 +44,7 @@ def compile_for(network: Network[Any], batch_size: int) -> None:
         network.fit_minibatch(MultiDataSet(features, labels))
 
 
-def start_compiling(network: Network[Any], batch_size: int) -> threading.Thread:
+def start_compiling(network: "Network[Any]", batch_size: int) -> threading.Thread:
     """Compile in the background what training `network` will need.
 
     Nothing of the network is touched: a copy of its configuration is trained.

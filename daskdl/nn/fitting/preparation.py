@@ -5,9 +5,9 @@ is loaded once, its rows are counted and checked, and the shapes are held agains
 network. The same pass collects what a normalizer needs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import feature_axis
+from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.evaluations import CLASS_LOSSES, check_class_outputs, tells_classes
-from daskdl.nn.graph import ComputationGraph
-from daskdl.nn.network import Network
+from daskdl.nn.fitting.class_names import take_class_names
 from daskdl.nn.normalizing import check_classes_kept, settle_axis
-from daskdl.training.class_names import take_class_names
+
+if TYPE_CHECKING:
+    from daskdl.nn.network import Network
 
 Scan = Callable[[Sequence[Partition], dict[str, Any]], list[PartitionFacts]]
 
@@ -95,7 +97,7 @@ def scan_here(
 
 
 def scan_options(
-    network: Network[Any],
+    network: "Network[Any]",
     normalizer: Normalizer | None,
 ) -> dict[str, Any]:
     """Return how to scan data for a network.
@@ -117,7 +119,7 @@ def scan_options(
 
 
 def prepare(
-    network: Network[Any],
+    network: "Network[Any]",
     data: Any,
     options: SourceOptions | None = None,
     *,
@@ -179,8 +181,27 @@ def prepare(
     return PreparedData(source, facts, tuple(minibatches), normalizer)
 
 
+def given_options(
+    options: SourceOptions | None, changes: Mapping[str, Any]
+) -> SourceOptions:
+    """Return options with those that were given by name.
+
+    Raises
+    ------
+    OptionError
+        If there is no such option.
+    """
+    try:
+        return replace(options if options is not None else SourceOptions(), **changes)
+    except TypeError as error:
+        raise OptionError(
+            f"fit: options must be those of SourceOptions, got {sorted(changes)} "
+            f"({error})."
+        ) from error
+
+
 def options_for(
-    network: Network[Any], options: SourceOptions | None, data: Any
+    network: "Network[Any]", options: SourceOptions | None, data: Any
 ) -> SourceOptions:
     """Return `options` with what the network knows filled in.
 
@@ -226,7 +247,7 @@ def _is_in_memory(data: Any) -> bool:
     return all(isinstance(item, DataSet) or is_pair(item) for item in items)
 
 
-def class_axes(network: Network[Any]) -> list[int | None]:
+def class_axes(network: "Network[Any]") -> list[int | None]:
     """Return which axis of each output holds classes; None where there are none."""
     return [
         feature_axis(port.type) if tells_classes(loss) else None
@@ -244,9 +265,9 @@ def _check_batch_size(source: Source, batch_size: int | None) -> None:
         )
 
 
-def _columns_in_order(network: Network[Any], options: SourceOptions) -> SourceOptions:
+def _columns_in_order(network: "Network[Any]", options: SourceOptions) -> SourceOptions:
     """Hold the names of inputs and outputs against the network's own."""
-    if not isinstance(network, ComputationGraph):
+    if not isinstance(network.conf, ComputationGraphConfiguration):
         for option, columns in (
             ("features", options.features),
             ("label", options.label),
@@ -298,7 +319,7 @@ def _in_order(option: str, columns: Any, names: list[str]) -> Any:
     return {name: columns[name] for name in names}
 
 
-def _n_classes(network: Network[Any]) -> int | tuple[int | None, ...] | None:
+def _n_classes(network: "Network[Any]") -> int | tuple[int | None, ...] | None:
     """Return the number of classes of each output, None where there are none."""
     check_class_outputs(network)
     outputs = zip(network.output_losses, network.output_layer_n_out, strict=True)
@@ -307,7 +328,7 @@ def _n_classes(network: Network[Any]) -> int | tuple[int | None, ...] | None:
 
 
 def _check_fits(
-    network: Network[Any],
+    network: "Network[Any]",
     source: Source,
     facts: PartitionFacts,
     normalizer: Normalizer | None,

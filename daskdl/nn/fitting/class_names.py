@@ -1,17 +1,19 @@
 """The names of classes that data and networks have, held against each other."""
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from daskdl.data.class_names import check_numbers_of_names
 from daskdl.data.sources.source import Source
 from daskdl.nn.evaluations import CLASS_LOSSES, tells_classes
-from daskdl.nn.network import Network
+
+if TYPE_CHECKING:
+    from daskdl.nn.network import Network
 
 logger = logging.getLogger(__name__)
 
 
-def check_class_names(network: Network[Any], source: Source) -> None:
+def check_class_names(network: "Network[Any]", source: Source) -> None:
     """Refuse data whose classes have other numbers than the network gives them.
 
     Raises
@@ -25,7 +27,7 @@ def check_class_names(network: Network[Any], source: Source) -> None:
         check_numbers_of_names(source.name, source.class_names, network.class_names)
 
 
-def take_class_names(network: Network[Any], source: Source) -> None:
+def take_class_names(network: "Network[Any]", source: Source) -> None:
     """Give a network without names of classes those that are stored with the labels.
 
     Raises

@@ -1,11 +1,11 @@
-"""What a fit on a cluster tells while it runs, and the report it leaves.
+"""What a fit tells while it runs, and the report it leaves.
 
-The driver makes these; the command line's live view, the run directory and the HTML
-page only read them. All times are seconds since the start of the fit, on the client's
-clock.
+Listeners, the command line's live view, the run directory and the HTML page only read
+these. All times are seconds since the start of the fit, on the caller's clock. A fit in
+one process has no workers, and counts no examples beforehand.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,10 +21,10 @@ class Preparing:
 class FitStarted:
     """The data were scanned and the minibatches are dealt."""
 
-    workers: tuple[str, ...]
-    examples: int
-    minibatches: int
     epochs: int
+    workers: tuple[str, ...] = ()
+    examples: int | None = None  # of an epoch, if that is known
+    minibatches: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +71,7 @@ class EpochFinished:
     score: float
     wall_s: float
     workers: int
+    values: Mapping[str, float] = field(default_factory=dict)  # that listeners reported
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +100,6 @@ Event = (
     | CheckpointFailed
     | FitFinished
 )
-OnEvent = Callable[[Event], None]
 
 
 @dataclass

@@ -1,0 +1,19 @@
+"""What happens to an update: the door through which a cluster enters training."""
+
+from typing import Any, Protocol
+
+from daskdl.arrays.namespace import FloatArray
+
+
+class Exchange(Protocol):
+    """What happens to an update, and between two iterations.
+
+    A network that trains alone has none: its updates are subtracted from its
+    parameters.
+    """
+
+    def apply(self, network: Any, update: FloatArray) -> None:
+        """Take an update of shape (n_params,) into the parameters, and share it."""
+
+    def iteration_done(self, network: Any, examples: int) -> None:
+        """Do what belongs between two minibatches, such as averaging."""

@@ -1,0 +1,184 @@
+"""Where a fit stands: what listeners are given, and what is told to them."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, SupportsFloat
+
+from daskdl.errors import OptionError, OutputError, StorageError
+from daskdl.nn.fitting.events import (
+    CheckpointFailed,
+    EpochFinished,
+    Event,
+    FitFinished,
+    FitReport,
+)
+from daskdl.nn.fitting.listener import Listener
+
+if TYPE_CHECKING:
+    from daskdl.nn.network import Network
+
+logger = logging.getLogger(__name__)
+
+
+class Fit:
+    """Where a fit stands.
+
+    Parameters
+    ----------
+    listeners : sequence of Listener
+    epochs : int
+        Passes over the data.
+    network : function
+        Returns the network that is trained.
+    evaluate : function of (data, **how), optional
+        Evaluates it, if that is not to be done in this process.
+
+    Attributes
+    ----------
+    epochs : int
+        How many there will be.
+    epoch : int
+        The one that runs, from 1.
+    iteration : int
+        Minibatches trained since the start of this fit.
+    examples : int
+        Examples trained in this epoch.
+    score : float
+        Of the last minibatch; at the end of an epoch the mean by examples. On a cluster
+        the mean since it was told last, and of the epoch.
+    values : dict of str to float
+        What listeners reported of this epoch.
+    report : FitReport
+        What was done so far.
+    """
+
+    def __init__(
+        self,
+        listeners: Sequence[Listener],
+        epochs: int,
+        network: "Callable[[], Network[Any]]",
+        evaluate: Callable[..., Any] | None = None,
+    ) -> None:
+        self.epochs = epochs
+        self.epoch = 0
+        self.iteration = 0
+        self.examples = 0
+        self.score = float("nan")
+        self.report = FitReport()
+        self.is_stopped = False
+        self._listeners = listeners
+        # Else nobody has to be called after every minibatch.
+        self._counting = [
+            one
+            for one in listeners
+            if type(one).iteration_done is not Listener.iteration_done
+        ]
+        self._network = network
+        self._evaluate = evaluate
+        self.values: dict[str, float] = {}
+        self._start_s = self._epoch_start_s = time.monotonic()
+
+    @property
+    def network(self) -> "Network[Any]":
+        """The network; on a cluster as it was at the end of the last epoch."""
+        return self._network()
+
+    def evaluate(self, data: Any, **how: Any) -> Any:
+        """Evaluate the network where it is trained.
+
+        Parameters
+        ----------
+        data, **how
+            As ``evaluate`` of what ``fit`` was called on takes them.
+        """
+        evaluate = self._evaluate or self.network.evaluate
+        return evaluate(data, **how)
+
+    def stop(self) -> None:
+        """End the fit: after this minibatch, on a cluster after this epoch."""
+        self.is_stopped = True
+
+    def report_values(self, **values: float) -> None:
+        """Add values to the report of this epoch.
+
+        Raises
+        ------
+        OptionError
+            If one is no number.
+        """
+        for name, value in values.items():
+            if not isinstance(value, SupportsFloat):
+                raise OptionError(
+                    f"Fit: {name} must be a number to be reported, got {value!r}."
+                )
+            self.values[name] = float(value)
+
+    @property
+    def time_s(self) -> float:
+        """Seconds since the start of the fit."""
+        return time.monotonic() - self._start_s
+
+    def tell(self, event: Event) -> None:
+        """Take an event into the report, and tell it to the listeners."""
+        self.report.add(event)
+        for listener in self._listeners:
+            listener.on_event(event)
+
+    def begin(self, started: Event) -> None:
+        """Tell that training begins."""
+        self.tell(started)
+        for listener in self._listeners:
+            listener.on_fit_start(self)
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Tell that an epoch begins."""
+        self.epoch, self.examples, self.values = epoch, 0, {}
+        self._epoch_start_s = time.monotonic()
+        for listener in self._listeners:
+            listener.on_epoch_start(self)
+
+    def count(self, iteration: int, examples: int, score: float) -> None:
+        """Tell how far it is."""
+        self.iteration, self.examples, self.score = iteration, examples, score
+        for listener in self._counting:
+            listener.iteration_done(self)
+
+    def end_epoch(self, examples: int, score: float, workers: int) -> None:
+        """Tell that an epoch has ended; what a store does not take is a warning."""
+        self.examples, self.score = examples, score
+        time_s = self.time_s
+        wall_s = time.monotonic() - self._epoch_start_s
+        for listener in self._listeners:
+            self._end_epoch_of(listener)
+        # Last: whoever reads that the epoch is done may count on its checkpoint.
+        self.tell(
+            EpochFinished(
+                time_s=time_s,
+                epoch=self.epoch,
+                examples=examples,
+                score=score,
+                wall_s=wall_s,
+                workers=workers,
+                values=self.values,
+            )
+        )
+
+    def end(self) -> None:
+        """Tell that the network is trained."""
+        self.report.wall_s = self.time_s
+        self.tell(FitFinished(time_s=self.report.wall_s))
+        for listener in self._listeners:
+            listener.on_fit_end(self)
+
+    def _end_epoch_of(self, listener: Listener) -> None:
+        try:
+            listener.on_epoch_end(self)
+        except (OutputError, StorageError) as error:
+            logger.warning(
+                "epoch %d: no checkpoint, the training goes on: %s", self.epoch, error
+            )
+            reason = str(error)
+            self.tell(
+                CheckpointFailed(time_s=self.time_s, epoch=self.epoch, reason=reason)
+            )

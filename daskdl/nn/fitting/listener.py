@@ -1,0 +1,76 @@
+"""What hears of a fit while it runs, in one process and on a cluster alike."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from daskdl.errors import OptionError
+from daskdl.nn.fitting.events import Event
+
+if TYPE_CHECKING:
+    from daskdl.nn.fitting.fit import Fit
+
+
+class Listener:
+    """Derive from it, and override what you want to hear of.
+
+    A listener may stop the fit, and report values of its own; see
+    :class:`~daskdl.nn.fitting.fit.Fit`. All is called in the thread that called
+    ``fit``. What a listener raises ends the fit, but for errors of a store at the end
+    of an epoch, which are warnings: training does not end over a checkpoint.
+
+    Examples
+    --------
+    >>> import daskdl
+    >>> class Patience(daskdl.Listener):
+    ...     def on_epoch_end(self, fit):
+    ...         if fit.score < 0.01:
+    ...             fit.stop()
+    """
+
+    def on_fit_start(self, fit: "Fit") -> None:
+        """Hear that the data are known to fit, and training begins."""
+
+    def on_epoch_start(self, fit: "Fit") -> None:
+        """Hear that ``fit.epoch`` begins."""
+
+    def iteration_done(self, fit: "Fit") -> None:
+        """Hear how far it is: after every minibatch.
+
+        On a cluster a few times a second, after the minibatches of all workers since.
+        """
+
+    def on_epoch_end(self, fit: "Fit") -> None:
+        """Hear that every example of the epoch was trained."""
+
+    def on_fit_end(self, fit: "Fit") -> None:
+        """Hear that the network is trained. Not called if an error ends the fit."""
+
+    def on_event(self, event: Event) -> None:
+        """Hear of all else, such as a worker that was lost.
+
+        See :mod:`daskdl.nn.fitting.events`.
+        """
+
+
+def listeners_of(who: str, given: Listener | Iterable[Listener]) -> list[Listener]:
+    """Return one listener or several as a list.
+
+    Raises
+    ------
+    OptionError
+        If one is none.
+    """
+    items: list[Any] = [given] if isinstance(given, Listener) else _items(given)
+    for item in items:
+        if not isinstance(item, Listener):
+            got = item.__name__ if isinstance(item, type) else type(item).__name__
+            hint = f" Make one: {got}()." if isinstance(item, type) else ""
+            raise OptionError(
+                f"{who}: listeners must be objects of classes that derive from "
+                f"daskdl.Listener, got {got}.{hint}"
+            )
+    return items
+
+
+def _items(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Iterable) else [given]

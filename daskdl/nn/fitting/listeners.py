@@ -1,0 +1,117 @@
+"""Listeners for everyday: scores in the log, checkpoints, evaluations."""
+
+import logging
+import os
+from typing import Any
+
+import numpy as np
+
+from daskdl.checks import check_count
+from daskdl.evaluation.regression import RegressionEvaluation
+from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.listener import Listener
+
+logger = logging.getLogger(__name__)
+
+
+class ScoreIterationListener(Listener):
+    """Log the score every so many minibatches.
+
+    Parameters
+    ----------
+    print_iterations : int
+        How many. On a cluster at the next moment that tells how far it is.
+
+    References
+    ----------
+    DL4J, ``ScoreIterationListener``.
+    """
+
+    def __init__(self, print_iterations: int = 10) -> None:
+        self._every = check_count(
+            "ScoreIterationListener", "print_iterations", print_iterations
+        )
+        self._next = self._every
+
+    def on_fit_start(self, fit: Fit) -> None:
+        """Begin to count."""
+        self._next = self._every
+
+    def iteration_done(self, fit: Fit) -> None:
+        """Log the score, if it is time."""
+        if fit.iteration >= self._next:
+            logger.info("iteration %d: score %.6g", fit.iteration, fit.score)
+            self._next = (fit.iteration // self._every + 1) * self._every
+
+
+class CheckpointListener(Listener):
+    """Save the network at the end of epochs.
+
+    Parameters
+    ----------
+    path_or_url : path or str
+        ``{epoch}`` in it is the number of the epoch, from 1; without it each
+        checkpoint takes the place of the last. The ending tells the format.
+    save_every_n_epochs : int
+        The last epoch is saved, too.
+
+    References
+    ----------
+    DL4J, ``CheckpointListener``.
+    """
+
+    def __init__(
+        self, path_or_url: str | os.PathLike[str], save_every_n_epochs: int = 1
+    ) -> None:
+        self._path = os.fspath(path_or_url)
+        self._every = check_count(
+            "CheckpointListener", "save_every_n_epochs", save_every_n_epochs
+        )
+
+    def on_epoch_end(self, fit: Fit) -> None:
+        """Save the network, if it is time."""
+        if fit.epoch % self._every and fit.epoch < fit.epochs:
+            return
+        path = self._path.replace("{epoch}", str(fit.epoch))
+        fit.network.save(path, overwrite=path == self._path or fit.epoch > 1)
+
+
+class EvaluativeListener(Listener):
+    """Evaluate the network at the end of epochs, and report the figures.
+
+    Parameters
+    ----------
+    data, **how
+        As ``evaluate`` takes them.
+    frequency : int
+        Every how many epochs.
+
+    Attributes
+    ----------
+    evaluation : Evaluation, EvaluationBinary, RegressionEvaluation or None
+        The last one.
+
+    References
+    ----------
+    DL4J, ``EvaluativeListener``.
+    """
+
+    def __init__(self, data: Any, frequency: int = 1, **how: Any) -> None:
+        self._data = data
+        self._how = how
+        self._every = check_count("EvaluativeListener", "frequency", frequency)
+        self.evaluation: Any = None
+
+    def on_epoch_end(self, fit: Fit) -> None:
+        """Evaluate, if it is time."""
+        if fit.epoch % self._every:
+            return
+        self.evaluation = fit.evaluate(self._data, **self._how)
+        fit.report_values(**_figures(self.evaluation))
+
+
+def _figures(evaluation: Any) -> dict[str, float]:
+    """Return the figure that says most of an evaluation, by its name."""
+    if isinstance(evaluation, RegressionEvaluation):
+        return {"mean_squared_error": float(evaluation.mean_squared_error().mean())}
+    return {"accuracy": float(np.mean(evaluation.accuracy()))}

@@ -1,0 +1,190 @@
+"""Training in this process, of whatever data there are."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from daskdl.checks import check_count
+from daskdl.data.plan import shuffle as shuffled
+from daskdl.data.reader import MinibatchReader
+from daskdl.data.sources.memory import MemorySources
+from daskdl.data.sources.source import Source, SourceOptions, opened_by
+from daskdl.errors import OptionError, ShapeError
+from daskdl.kernels.jit import numba_is_used
+from daskdl.nn.admission import Admitting
+from daskdl.nn.batches import Batch, as_arrays, check_batch_size, check_readable
+from daskdl.nn.divergence import check_finite
+from daskdl.nn.evaluations import check_class_outputs
+from daskdl.nn.fitting.compiling import start_compiling
+from daskdl.nn.fitting.events import FitStarted
+from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.fitting.preparation import given_options, prepare
+from daskdl.nn.fitting.progress import hearing_of
+from daskdl.nn.normalizing import (
+    NormalizerChoice,
+    check_classes_kept,
+    chosen,
+    settle_axis,
+)
+from daskdl.nn.passes import is_held, passes_over
+
+if TYPE_CHECKING:
+    from daskdl.nn.network import Network
+
+Pass = Callable[[int], Iterable[Batch]]
+"""Begins a pass over the minibatches, of the epoch of the network with this number."""
+
+
+def fit(
+    network: "Network[Any]",
+    data: Any,
+    *,
+    epochs: int,
+    batch_size: int | None,
+    shuffle: bool,
+    normalizer: NormalizerChoice,
+    listeners: Listener | Iterable[Listener] | None,
+    options: SourceOptions | None,
+    source_options: dict[str, Any],
+) -> None:
+    """Do what :meth:`daskdl.nn.network.Network.fit` says."""
+    who = f"{type(network).__name__}.fit"
+    check_count(who, "epochs", epochs)
+    hearing = hearing_of(who, listeners)
+    used = chosen(who, network.normalizer, normalizer)
+    if source_options:
+        options = given_options(options, source_options)
+    if options is None and not _is_stored(data):
+        begin = _passes_over_given(
+            who, network, data, epochs, batch_size, used, shuffle=shuffle
+        )
+    else:
+        if batch_size is not None and isinstance(data, str) and numba_is_used():
+            # They are read through first, and the disk leaves time to compile.
+            start_compiling(network, batch_size)
+        begin = _passes_over_source(
+            network, data, options, batch_size, used, shuffle=shuffle
+        )
+    if used is not None:
+        network.normalizer = used
+    told = Fit(hearing, epochs, lambda: network)
+    network.last_fit = told.report
+    _train(who, network, begin, told, used)
+
+
+def _train(
+    who: str,
+    network: "Network[Any]",
+    begin: Pass,
+    fit: Fit,
+    normalizer: Any,
+) -> None:
+    """Train all epochs: the one loop of a process."""
+    fit.begin(FitStarted(epochs=fit.epochs))
+    first = network.epoch_count
+    for epoch in range(first, first + fit.epochs):
+        fit.begin_epoch(epoch - first + 1)
+        total, examples = 0.0, 0
+        for batch in begin(epoch):
+            # Not around the loop: what makes minibatches may use the network.
+            with network.normalizing(normalizer):
+                score = network.fit_minibatch(batch)
+            total += score * len(batch)
+            examples += len(batch)
+            fit.count(fit.iteration + 1, examples, score)
+            if fit.is_stopped:
+                break
+        network.epoch_count += 1
+        check_finite(who, network)
+        fit.report.examples += examples
+        fit.end_epoch(examples, total / examples, 0)
+        if fit.is_stopped:
+            break
+    fit.end()
+
+
+def _passes_over_given(
+    who: str,
+    network: "Network[Any]",
+    data: Any,
+    epochs: int,
+    batch_size: int | None,
+    normalizer: Any,
+    *,
+    shuffle: bool,
+) -> Pass:
+    """Begin passes over arrays, DataSets, or what yields them."""
+    check_batch_size(who, data, batch_size)
+    check_classes_kept(who, normalizer, network.labels)
+    check_class_outputs(network)
+    is_unfitted = normalizer is not None and not normalizer.is_fitted
+    check_readable(who, data, epochs + is_unfitted)
+    if shuffle and not is_held(data):
+        raise OptionError(
+            f"{who}: shuffle must be False for what yields minibatches in an order of "
+            f"its own, got True with {type(data).__name__}. Give a list."
+        )
+    look = partial(_look_at, network, network.admitting(normalizer))
+    batches = passes_over(who, data, batch_size, look)
+    if normalizer is not None:
+        settle_axis(who, normalizer, network.inputs, network.outputs)
+    if is_unfitted:
+        form = network.admitting(normalizer).admission.formed_examples
+        normalizer.fit(form(who, batch) for batch in batches())
+    if shuffle:
+        held = list(batches())
+        return lambda epoch: shuffled(held, network.conf.seed, epoch)
+    return lambda epoch: batches()
+
+
+def _look_at(
+    network: "Network[Any]", admitting: Admitting, who: str, batch: Batch
+) -> None:
+    """Refuse data of which an example has the wrong shape, or a number is none."""
+    if not len(batch):
+        return  # no harm where it is cut into minibatches, else refused as one
+    looked_at = batch.slice(0, 1)
+    try:
+        network.check_batch(looked_at)
+    except ShapeError:
+        # Its message has the whole shape.
+        network.check_batch(batch)
+    admitting.look_at(who, as_arrays(who, batch))
+
+
+def _passes_over_source(
+    network: "Network[Any]",
+    data: Any,
+    options: SourceOptions | None,
+    batch_size: int | None,
+    normalizer: Any,
+    *,
+    shuffle: bool,
+) -> Pass:
+    """Begin passes over what is stored, or comes in chunks."""
+    prepared = prepare(
+        network, data, options, batch_size=batch_size, normalizer=normalizer
+    )
+    reader = MinibatchReader(dict(enumerate(prepared.source.partitions)))
+
+    def begin(epoch: int) -> Iterator[Batch]:
+        seed = network.conf.seed
+        (order,) = prepared.epoch(epoch, 1, shuffled=shuffle, seed=seed)
+        return (reader.read(minibatch, epoch) for minibatch in order)
+
+    return begin
+
+
+def _is_stored(data: Any) -> bool:
+    """Return whether data are opened by a source of columns, chunks or files."""
+    if isinstance(data, Source):
+        return True
+    # Asked first: looking for the others takes longer than a small fit.
+    if isinstance(data, Iterator) or MemorySources().accepts(data):
+        return False
+    try:
+        opened_by(data)
+    except OptionError:
+        return False
+    return True

@@ -1,0 +1,73 @@
+"""A line that shows how far a fit is, at a prompt and in a notebook."""
+
+import sys
+import time
+from collections.abc import Iterable
+
+from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.listener import Listener, listeners_of
+
+_EVERY_S = 0.2
+
+
+class ProgressLine(Listener):
+    """Write epoch, score and speed on one line of stdout that is written over."""
+
+    def __init__(self) -> None:
+        self._width = 0
+        self._next_s = self._start_s = 0.0
+
+    def on_epoch_start(self, fit: Fit) -> None:
+        """Begin to count."""
+        self._start_s = time.monotonic()
+        self._next_s = self._start_s + _EVERY_S
+
+    def iteration_done(self, fit: Fit) -> None:
+        """Write the line, unless it is fresh."""
+        now = time.monotonic()
+        if now >= self._next_s:
+            self._next_s = now + _EVERY_S
+            self._write(fit, now)
+
+    def on_epoch_end(self, fit: Fit) -> None:
+        """Write the figures of the epoch, with the values that others reported."""
+        self._write(fit, time.monotonic())
+
+    def on_fit_end(self, fit: Fit) -> None:
+        """Leave the line of the last epoch."""
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+
+    def _write(self, fit: Fit, now: float) -> None:
+        speed = fit.examples / max(now - self._start_s, 1e-9)
+        values = [f"{name} {value:.4g}" for name, value in fit.values.items()]
+        text = "  ".join(
+            [
+                f"epoch {fit.epoch}/{fit.epochs}",
+                f"{fit.examples:,} examples",
+                f"{speed:,.0f}/s",
+                f"score {fit.score:.4g}",
+                *values,
+            ]
+        )
+        sys.stdout.write("\r" + text.ljust(self._width))
+        sys.stdout.flush()
+        self._width = len(text)
+
+
+def hearing_of(who: str, given: Listener | Iterable[Listener] | None) -> list[Listener]:
+    """Return what hears of a fit; if nothing is said, a line where somebody looks on.
+
+    Raises
+    ------
+    OptionError
+        If what is given is no listener.
+    """
+    if given is not None:
+        return listeners_of(who, given)
+    return [ProgressLine()] if _is_interactive() else []
+
+
+def _is_interactive() -> bool:
+    # A prompt sets it; a notebook runs a kernel.
+    return hasattr(sys, "ps1") or "ipykernel" in sys.modules
