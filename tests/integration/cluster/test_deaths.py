@@ -87,8 +87,8 @@ def test_results_are_whole_when_the_worker_that_has_the_network_is_killed(
 
     def share_and_kill(*args, **options):
         shared = real(*args, **options)
-        shared.result()
-        (holder,) = client.who_has(shared)[shared.key]
+        shared.future.result()
+        (holder,) = client.who_has(shared.future)[shared.future.key]
         os.kill(workers.pids()[holder], signal.SIGKILL)
         return shared
 

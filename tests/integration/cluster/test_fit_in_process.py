@@ -237,7 +237,7 @@ def test_any_other_error_of_a_member_names_its_worker(client, master, monkeypatc
     def fail(self, batch, **options):
         raise MemoryError("too large")
 
-    monkeypatch.setattr(MultiLayerNetwork, "compute_gradients", fail)
+    monkeypatch.setattr(MultiLayerNetwork, "fit_minibatch", fail)
     front = DaskMultiLayer(client, network(), master)
     with pytest.raises(ClusterError, match=r"inproc://.* MemoryError\('too large'\)"):
         front.fit(blobs(40), batch_size=10)
