@@ -10,7 +10,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.pairs import Examples, is_pair
+from daskdl.data.pairs import Examples, as_examples, is_pair
 from daskdl.data.sources.source import Partition, Source, SourceOptions
 from daskdl.data.sources.unused import refuse_unused
 from daskdl.errors import DataError, OptionError
@@ -59,10 +59,9 @@ class MemoryPartition(Partition):
 
 
 class MemorySources:
-    """Opens a DataSet, a MultiDataSet, a list of them, an array, a pair of arrays.
+    """Opens a DataSet, a MultiDataSet, an array, a pair of arrays, or a list of them.
 
-    A list of data sets is a list of minibatches; everything else is examples that are
-    still to be cut.
+    A list is one of minibatches; everything else is examples that are still to be cut.
     """
 
     def accepts(self, data: Any) -> bool:
@@ -71,8 +70,8 @@ class MemorySources:
             return True
         if not isinstance(data, list | tuple):
             return False
-        return all(isinstance(item, DataSet | MultiDataSet) for item in data) or (
-            _is_pair(data)
+        return _is_pair(data) or all(
+            isinstance(item, DataSet | MultiDataSet) or _is_pair(item) for item in data
         )
 
     def open(self, data: Any, options: SourceOptions) -> Source:
@@ -92,7 +91,7 @@ class MemorySources:
         if isinstance(data, DataSet | MultiDataSet):
             name = type(data).__name__
             return _source(name, [(name, data)], options)
-        return _source_of_list(list(data), options)
+        return _source_of_list([as_examples("data", item) for item in data], options)
 
 
 def _is_pair(data: Any) -> bool:

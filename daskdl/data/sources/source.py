@@ -352,8 +352,8 @@ def opened_by(data: Any) -> SourceOpener:
         if opener.accepts(data):
             return opener
     raise OptionError(
-        "open_source: data must be a path, paths, DataSets, a pair of arrays, or a "
-        f"Dask or xarray collection, got {_described(data)}."
+        "open_source: data must be a path, paths, DataSets, pairs of arrays, a pandas "
+        f"or Arrow table, or a Dask or xarray collection, got {_described(data)}."
     )
 
 

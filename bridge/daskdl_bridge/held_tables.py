@@ -1,0 +1,91 @@
+"""Tables that the caller holds in memory: pandas, Arrow, and whatever speaks Arrow."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from daskdl.data.sources.source import Source, SourceOptions
+from daskdl.data.sources.unused import refuse_unused
+from daskdl.errors import ColumnError, OptionError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.examples import TablePartition, TableReader
+from daskdl_bridge.readers.footers import Footer, settled_columns
+
+__all__ = ["HeldTableSources"]
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldTable(TableReader):
+    """Gives columns of a table that travels with it.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    """
+
+    table: Any
+
+    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
+        """Return the columns; see `TableReader.read`."""
+        return self.table.select(columns)
+
+
+class HeldTableSources:
+    """Opens a pandas data frame, an Arrow table or record batch, or another's table.
+
+    What is in the columns is taken as from a Parquet file. A row index is left out.
+    """
+
+    def accepts(self, data: Any) -> bool:
+        """Say whether the data are a table in memory."""
+        return _is_pandas(data) or hasattr(type(data), "__arrow_c_stream__")
+
+    def open(self, data: Any, options: SourceOptions) -> Source:
+        """Wrap the table in a partition that carries it.
+
+        Raises
+        ------
+        OptionError
+            If an option is set that makes no sense for a table in memory.
+        ColumnError
+            If a column that the options name is not there, or no column can hold what
+            is in one of them.
+        """
+        name = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
+        if options.format is not None:
+            raise OptionError(
+                f"HeldTableSources: format must be None for tables in memory, got "
+                f"{options.format!r}."
+            )
+        refuse_unused("HeldTableSources", "tables in memory", options)
+        table = _as_table(data, name)
+        types = {field.name: field.type for field in table.schema}
+        part = Part(url=name)
+        columns = settled_columns([part], [Footer(rows=table.num_rows, types=types)], options)
+        partition = TablePartition(
+            name=name,
+            rows=table.num_rows,
+            part=part,
+            reader=_HeldTable(table.select(columns.all())),
+            columns=columns,
+            options=options,
+        )
+        return Source(name, (partition,), in_memory=True)
+
+
+def _as_table(data: Any, name: str) -> Any:
+    try:
+        if _is_pandas(data):
+            return pa.Table.from_pandas(data, preserve_index=False)
+        return pa.table(data)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise ColumnError(
+            f"{name}: columns must hold numbers, texts or lists of one type each, got "
+            f"what Arrow has no type for: {error}"
+        ) from error
+
+
+def _is_pandas(data: Any) -> bool:
+    kind = type(data)
+    return kind.__module__.startswith("pandas.") and kind.__name__ == "DataFrame"

@@ -1,0 +1,206 @@
+"""What hears of a fit: moments in order, stopping, values, checkpoints, progress."""
+
+import itertools
+import logging
+import sys
+
+import numpy as np
+import pytest
+
+import daskdl as dl
+from daskdl.errors import OptionError, OutputError
+from daskdl.nn.fitting.events import EpochFinished, FitFinished, FitStarted
+from tests.listening import Epochs, Events
+
+MOMENTS = (
+    "on_fit_start",
+    "on_epoch_start",
+    "iteration_done",
+    "on_epoch_end",
+    "on_fit_end",
+)
+
+
+class Noting(dl.Listener):
+    """Notes every moment, with epoch, iterations and examples."""
+
+    def __init__(self):
+        self.told = []
+        for moment in MOMENTS:
+            setattr(self, moment, self._noting(moment))
+
+    def iteration_done(self, fit):
+        """Hear of every minibatch: it is asked of the class whether anybody does."""
+
+    def _noting(self, moment):
+        return lambda fit: self.told.append(
+            (moment, fit.epoch, fit.iteration, fit.examples)
+        )
+
+
+class Stopping(dl.Listener):
+    """Ends the fit at a minibatch."""
+
+    def __init__(self, iteration):
+        self._iteration = iteration
+
+    def iteration_done(self, fit):
+        if fit.iteration == self._iteration:
+            fit.stop()
+
+
+@pytest.fixture
+def data(examples):
+    return examples(25)
+
+
+def test_every_moment_is_told_in_order(network, data):
+    noting = Noting()
+    network.fit(data, epochs=2, batch_size=10, listeners=noting)
+    assert noting.told == [
+        ("on_fit_start", 0, 0, 0),
+        ("on_epoch_start", 1, 0, 0),
+        ("iteration_done", 1, 1, 10),
+        ("iteration_done", 1, 2, 20),
+        ("iteration_done", 1, 3, 25),
+        ("on_epoch_end", 1, 3, 25),
+        ("on_epoch_start", 2, 3, 0),
+        ("iteration_done", 2, 4, 10),
+        ("iteration_done", 2, 5, 20),
+        ("iteration_done", 2, 6, 25),
+        ("on_epoch_end", 2, 6, 25),
+        ("on_fit_end", 2, 6, 25),
+    ]
+
+
+def test_the_score_of_an_epoch_is_weighted_by_examples(network, data):
+    alone = network.clone()
+    network.fit(data, batch_size=10)
+    scores = [(alone.fit_minibatch(b), len(b)) for b in data.batches(10)]
+    (epoch,) = network.last_fit.epochs
+    assert epoch.score == pytest.approx(sum(s * n for s, n in scores) / 25)
+    assert (epoch.examples, network.last_fit.examples) == (25, 25)
+
+
+def test_a_listener_ends_the_fit_behind_a_minibatch(network, data):
+    noting = Noting()
+    network.fit(data, epochs=3, batch_size=10, listeners=[Stopping(4), noting])
+    assert (network.iteration_count, network.epoch_count) == (4, 2)
+    assert [entry[0] for entry in noting.told[-2:]] == ["on_epoch_end", "on_fit_end"]
+
+
+def test_values_are_reported_of_their_epoch(network, data):
+    class Reporting(dl.Listener):
+        def on_epoch_end(self, fit):
+            fit.report_values(**{f"epoch{fit.epoch}": np.float32(0.5)})
+
+    network.fit(data, epochs=2, batch_size=10, listeners=Reporting())
+    values = [epoch.values for epoch in network.last_fit.epochs]
+    assert values == [{"epoch1": 0.5}, {"epoch2": 0.5}]
+
+
+def test_what_is_no_number_is_not_reported(network, data):
+    class Reporting(dl.Listener):
+        def on_epoch_end(self, fit):
+            fit.report_values(matrix=[[1]])
+
+    with pytest.raises(OptionError, match=r"matrix must be a number .* \[\[1\]\]"):
+        network.fit(data, batch_size=10, listeners=Reporting())
+
+
+def test_events_are_told(network, data):
+    told = []
+    network.fit(data, batch_size=10, listeners=Events(told.append))
+    assert [type(event) for event in told] == [FitStarted, EpochFinished, FitFinished]
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [(3, "int"), ([print], "builtin_function"), (dl.Listener, "Make one: Listener()")],
+)
+def test_what_is_no_listener_is_refused_before_anything_is_trained(
+    network, data, given, got
+):
+    with pytest.raises(OptionError, match="listeners must be objects of") as caught:
+        network.fit(data, batch_size=10, listeners=given)
+    assert got in str(caught.value)
+    assert network.iteration_count == 0
+
+
+def test_a_store_that_fails_costs_a_warning(network, data, caplog):
+    def fail(network):
+        raise OutputError("s3://x: full.")
+
+    network.fit(data, epochs=2, batch_size=10, listeners=Epochs(fail))
+    assert network.epoch_count == 2
+    assert [e.epoch for e in network.last_fit.failed_checkpoints] == [1, 2]
+    assert "no checkpoint, the training goes on: s3://x: full." in caplog.text
+
+
+def test_any_other_error_of_a_listener_ends_the_fit(network, data):
+    def fail(network):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        network.fit(data, epochs=2, batch_size=10, listeners=Epochs(fail))
+    assert network.epoch_count == 1
+
+
+def test_scores_are_logged(network, data, caplog):
+    caplog.set_level(logging.INFO, "daskdl")
+    listener = dl.ScoreIterationListener(2)
+    network.fit(data, epochs=2, batch_size=10, listeners=listener)
+    heads = [message.partition(":")[0] for message in caplog.messages]
+    assert heads == ["iteration 2", "iteration 4", "iteration 6"]
+
+
+def test_checkpoints_are_written(network, data, tmp_path):
+    listener = dl.CheckpointListener(tmp_path / "at{epoch}.safetensors", 2)
+    network.fit(data, epochs=5, batch_size=10, listeners=listener)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["at2.safetensors", "at4.safetensors", "at5.safetensors"]
+    last = dl.load(tmp_path / "at5.safetensors")
+    np.testing.assert_array_equal(last.params, network.params)
+
+
+def test_one_checkpoint_takes_the_place_of_the_last(network, data, tmp_path):
+    path = tmp_path / "last.safetensors"
+    network.fit(data, epochs=3, batch_size=10, listeners=dl.CheckpointListener(path))
+    assert dl.load(path).epoch_count == 3
+
+
+def test_evaluations_are_reported(network, data):
+    listener = dl.EvaluativeListener(data, 2)
+    network.fit(data, epochs=4, batch_size=10, listeners=listener)
+    kept = [epoch.values.keys() for epoch in network.last_fit.epochs]
+    assert kept == [set(), {"accuracy"}, set(), {"accuracy"}]
+    last = network.last_fit.epochs[-1].values["accuracy"]
+    assert last == listener.evaluation.accuracy() == network.evaluate(data).accuracy()
+
+
+def test_a_regression_reports_its_squared_error(rng):
+    net = dl.MultiLayerNetwork(
+        dl.MultiLayerConfiguration(
+            input=dl.FeedForward(3), layers=[dl.Output(2, loss="mse")]
+        )
+    )
+    data = dl.DataSet(rng.normal(size=(20, 3)), rng.normal(size=(20, 2)))
+    net.fit(data, listeners=dl.EvaluativeListener(data))
+    error = net.last_fit.epochs[0].values["mean_squared_error"]
+    assert error == pytest.approx(net.evaluate(data).mean_squared_error().mean())
+
+
+def test_a_prompt_sees_how_far_it_is(network, data, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    ticks = itertools.count()
+    monkeypatch.setattr("daskdl.nn.fitting.progress.time.monotonic", ticks.__next__)
+    network.fit(data, epochs=2, batch_size=10)
+    lines = capsys.readouterr().out.split("\r")
+    assert lines[1].startswith("epoch 1/2  10 examples  10/s  score ")
+    assert lines[-1].startswith("epoch 2/2  25 examples")
+    assert lines[-1].endswith("\n")
+
+
+def test_a_program_sees_nothing(network, data, capsys):
+    network.fit(data, batch_size=10)
+    assert capsys.readouterr().out == ""
