@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "daskdl.arrays.namespace": ("FloatArray",),
     "daskdl.cluster.frontend": ("DaskComputationGraph", "DaskMultiLayer"),
     "daskdl.cluster.masters.options": (
         "ParameterAveragingTrainingMaster",
@@ -181,7 +182,9 @@ _HOMES = {
         "Convolutional3D",
         "ConvolutionalFlat",
         "FeedForward",
+        "InputType",
         "Recurrent",
+        "features_of",
     ),
     "daskdl.nn.conf.parameters": ("Parameter",),
     "daskdl.nn.layers.activation": ("Activation",),
@@ -201,7 +204,7 @@ _HOMES = {
     "daskdl.nn.layers.cropping3d": ("Cropping3D",),
     "daskdl.nn.layers.deconvolution2d": ("Deconvolution2D",),
     "daskdl.nn.layers.deconvolution3d": ("Deconvolution3D",),
-    "daskdl.nn.layers.definition": ("LayerDefinition", "Run"),
+    "daskdl.nn.layers.definition": ("Backward", "LayerDefinition", "Run"),
     "daskdl.nn.layers.dense": ("Dense",),
     "daskdl.nn.layers.depthwise_convolution2d": ("DepthwiseConvolution2D",),
     "daskdl.nn.layers.dropout": ("Dropout",),

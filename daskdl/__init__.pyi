@@ -1,5 +1,6 @@
 # What `_HOMES` in __init__.py loads lazily, for type checkers and editors.
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
 from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
@@ -122,7 +123,9 @@ from daskdl.nn.conf.input_type import (
     Convolutional3D,
     ConvolutionalFlat,
     FeedForward,
+    InputType,
     Recurrent,
+    features_of,
 )
 from daskdl.nn.conf.losses import (
     AbsoluteError,
@@ -217,7 +220,7 @@ from daskdl.nn.layers.cropping2d import Cropping2D
 from daskdl.nn.layers.cropping3d import Cropping3D
 from daskdl.nn.layers.deconvolution2d import Deconvolution2D
 from daskdl.nn.layers.deconvolution3d import Deconvolution3D
-from daskdl.nn.layers.definition import LayerDefinition, Run
+from daskdl.nn.layers.definition import Backward, LayerDefinition, Run
 from daskdl.nn.layers.dense import Dense
 from daskdl.nn.layers.depthwise_convolution2d import DepthwiseConvolution2D
 from daskdl.nn.layers.dropout import Dropout
@@ -318,6 +321,7 @@ __all__ = [
     "AlphaDropout",
     "AttentionVertex",
     "AutoEncoder",
+    "Backward",
     "BatchNormalization",
     "BernoulliReconstructionDistribution",
     "Bidirectional",
@@ -395,6 +399,7 @@ __all__ = [
     "Fit",
     "FixedSchedule",
     "FixedThresholdAlgorithm",
+    "FloatArray",
     "FormatError",
     "Frozen",
     "FrozenVertex",
@@ -412,6 +417,7 @@ __all__ = [
     "ImageFlatteningDataSetPreProcessor",
     "ImageMultiPreProcessingScaler",
     "ImagePreProcessingScaler",
+    "InputType",
     "InverseSchedule",
     "KerasFlattenRnn",
     "L2NormalizeVertex",
@@ -558,6 +564,7 @@ __all__ = [
     "__version__",
     "activation",
     "export_onnx",
+    "features_of",
     "fit",
     "layer",
     "load",

@@ -62,7 +62,7 @@ def _blocks(path: Path) -> Iterator[Block]:
     lines = path.read_text(encoding="utf-8").splitlines()
     number = 0
     while number < len(lines):
-        fence = re.fullmatch(r"```(\S*)", lines[number])
+        fence = re.fullmatch(r"```(\S*)(?: .*)?", lines[number])
         begin = number + 1
         if fence:
             number = lines.index("```", begin)

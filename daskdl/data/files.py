@@ -106,6 +106,18 @@ def write_output(
         raise
 
 
+def check_free(path_or_url: _Path) -> None:
+    """Refuse a name that :func:`write_output` would refuse without `overwrite`.
+
+    Raises
+    ------
+    OutputExistsError
+        If there is a file or a directory.
+    """
+    fs, path = filesystem(path_or_url, None)
+    _check_replaceable(path_or_url, kind_of(fs, path), overwrite=False)
+
+
 def _check_replaceable(
     path_or_url: _Path, kind: str | None, *, overwrite: bool
 ) -> None:

@@ -116,7 +116,7 @@ class ActivationDefinition(Conf):
     fields.
     """
 
-    type: str
+    type: str = ""
 
     def forward(self, x: FloatArray) -> FloatArray:
         """Return the function of `x`, an array like it that is not `x` itself."""

@@ -189,7 +189,7 @@ class UpdaterDefinition(Conf):
 
     state: ClassVar[tuple[str, ...]] = ()
 
-    type: str
+    type: str = ""
     learning_rate: NonNegativeSchedule = Field(default=1e-3, kw_only=False)
 
     def update(

@@ -2,11 +2,13 @@
 
 import logging
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from daskdl.checks import check_count
+from daskdl.data.files import check_free
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
@@ -54,6 +56,8 @@ class CheckpointListener(Listener):
         checkpoint takes the place of the last. The ending tells the format.
     save_every_n_epochs : int
         The last epoch is saved, too.
+    overwrite : bool
+        Replace what is there when the fit starts, which is refused otherwise.
 
     References
     ----------
@@ -61,19 +65,35 @@ class CheckpointListener(Listener):
     """
 
     def __init__(
-        self, path_or_url: str | os.PathLike[str], save_every_n_epochs: int = 1
+        self,
+        path_or_url: str | os.PathLike[str],
+        save_every_n_epochs: int = 1,
+        *,
+        overwrite: bool = False,
     ) -> None:
+        self._overwrite = overwrite
         self._path = os.fspath(path_or_url)
         self._every = check_count(
             "CheckpointListener", "save_every_n_epochs", save_every_n_epochs
         )
 
+    def on_fit_start(self, fit: Fit) -> None:
+        """Refuse what is there already, before anything is trained."""
+        if not self._overwrite:
+            epochs = filter(partial(self._is_time, fit), range(1, fit.epochs + 1))
+            for path in {self._path_of(epoch) for epoch in epochs}:
+                check_free(path)
+
     def on_epoch_end(self, fit: Fit) -> None:
         """Save the network, if it is time."""
-        if fit.epoch % self._every and fit.epoch < fit.epochs:
-            return
-        path = self._path.replace("{epoch}", str(fit.epoch))
-        fit.network.save(path, overwrite=path == self._path or fit.epoch > 1)
+        if self._is_time(fit, fit.epoch):
+            fit.network.save(self._path_of(fit.epoch), overwrite=True)
+
+    def _is_time(self, fit: Fit, epoch: int) -> bool:
+        return epoch % self._every == 0 or epoch == fit.epochs
+
+    def _path_of(self, epoch: int) -> str:
+        return self._path.replace("{epoch}", str(epoch))
 
 
 class EvaluativeListener(Listener):

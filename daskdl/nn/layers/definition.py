@@ -97,6 +97,8 @@ class LayerDefinition(TrainedLayerConf):
     # Whether training needs random numbers beside those of dropout.
     draws: ClassVar[bool] = False
 
+    # That under which the class is registered.
+    type: str = ""
     weight_init: AnyWeightInit | None = None
     bias_init: Real | None = None
     gain_init: Real | None = None

@@ -1,6 +1,6 @@
 """The way into transfer learning, for either kind of network."""
 
-from typing import Any
+from typing import Any, overload
 
 from daskdl.errors import OptionError
 from daskdl.nn.graph import ComputationGraph
@@ -10,9 +10,20 @@ from daskdl.nn.transfer.graph import GraphTransferLearning
 from daskdl.nn.transfer.multilayer import MultiLayerTransferLearning
 
 
-def transfer_learning(
-    network: Network[Any],
-) -> MultiLayerTransferLearning | GraphTransferLearning:
+@overload
+def transfer_learning(network: MultiLayerNetwork) -> MultiLayerTransferLearning: ...
+
+
+@overload
+def transfer_learning(network: ComputationGraph) -> GraphTransferLearning: ...
+
+
+# Of what was loaded, nobody but the caller knows the kind.
+@overload
+def transfer_learning(network: Network[Any]) -> Any: ...
+
+
+def transfer_learning(network: Network[Any]) -> Any:
     """Return what changes a trained network of either kind.
 
     Parameters

@@ -14,6 +14,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 DIGITS = EXAMPLES / "digits"
+OLD_MODEL = "tests/data/dl4j_legacy/080_ModelSerializer_Regression_MLP_1.zip"
 
 
 @pytest.fixture
@@ -79,3 +80,35 @@ def test_graph_with_two_inputs(example: Callable[[str], ModuleType]) -> None:
 def test_forecast_is_labelled_by_day(example: Callable[[str], ModuleType]) -> None:
     forecast = example("xarray/forecast.py").main(days=120, epochs=2)
     assert forecast.sizes == {"day": 30}
+
+
+PROGRAMS = {
+    "arrays": "Accuracy:        0.9",
+    "cluster": "Accuracy:        0.9",
+    "listeners": "'accuracy': 0.9",
+    "own_layer": "e-",
+    "transfer": "dialect: dl4j-1.0.0-M2.1",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_of_the_guide_run_and_are_short(name: str, tmp_path: Path) -> None:
+    program = EXAMPLES / "programs" / f"{name}.py"
+    lines = program.read_text().partition('"""\n\n')[2].splitlines()
+    assert sum(map(bool, lines)) <= 15
+    (tmp_path / "examples").symlink_to(EXAMPLES)
+    model = EXAMPLES.parent / OLD_MODEL
+    done = subprocess.run(
+        [sys.executable, program, model],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert PROGRAMS[name] in done.stdout
+
+
+def test_every_program_is_tried() -> None:
+    files = {path.stem for path in (EXAMPLES / "programs").glob("*.py")}
+    assert files == set(PROGRAMS)

@@ -1,6 +1,5 @@
 """Whatever form the examples have, the same network comes out."""
 
-import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,10 +39,6 @@ FORMS = {
     "data sets": lambda data, _: (list(data.batches(10)), {}),
     "Arrow": lambda data, _: (table_of(data), COLUMNS),
     "record batch": lambda data, _: (table_of(data).to_batches()[0], COLUMNS),
-    "Dask": lambda data, _: (
-        (da.from_array(data.features, 20), da.from_array(data.labels, 20)),
-        {},
-    ),
     "path": lambda data, folder: (path_of(data, folder), COLUMNS),
     "pathlib": lambda data, folder: ([path_of(data, folder)], COLUMNS),
 }

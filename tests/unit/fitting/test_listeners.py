@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import daskdl as dl
-from daskdl.errors import OptionError, OutputError
+from daskdl.errors import OptionError, OutputError, OutputExistsError
 from daskdl.nn.fitting.events import EpochFinished, FitFinished, FitStarted
 from tests.listening import Epochs, Events
 
@@ -167,6 +167,17 @@ def test_one_checkpoint_takes_the_place_of_the_last(network, data, tmp_path):
     path = tmp_path / "last.safetensors"
     network.fit(data, epochs=3, batch_size=10, listeners=dl.CheckpointListener(path))
     assert dl.load(path).epoch_count == 3
+
+
+def test_what_is_there_is_no_checkpoint_of_this_fit(network, data, tmp_path):
+    path = tmp_path / "last.safetensors"
+    network.save(path)
+    with pytest.raises(OutputExistsError, match="must not exist yet"):
+        network.fit(data, batch_size=10, listeners=dl.CheckpointListener(path))
+    assert network.iteration_count == 0
+    listener = dl.CheckpointListener(path, overwrite=True)
+    network.fit(data, batch_size=10, listeners=listener)
+    assert dl.load(path).epoch_count == 1
 
 
 def test_evaluations_are_reported(network, data):

@@ -1,0 +1,157 @@
+"""A fit is the same in one process and on a cluster: data, listeners, what is told."""
+
+import dask.array as da
+import numpy as np
+import pyarrow as pa
+import pytest
+from distributed import Client, LocalCluster
+
+import daskdl as dl
+from daskdl.errors import OptionError
+from daskdl.nn.fitting.events import EpochFinished, FitFinished, FitStarted
+
+COLUMNS = {"features": [f"f{i}" for i in range(4)], "label": "label"}
+HOW = {"epochs": 2, "batch_size": 10}
+CONF = dl.MultiLayerConfiguration(
+    input=dl.FeedForward(4),
+    layers=[dl.Dense(8, activation="relu"), dl.Output(3)],
+    updater=dl.Adam(0.02),
+)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as opened,
+    ):
+        yield opened
+
+
+@pytest.fixture
+def front(client):
+    return dl.DaskMultiLayer(client, CONF)
+
+
+@pytest.fixture
+def data(rng):
+    features = rng.standard_normal((60, 4)).astype(np.float32)
+    return dl.DataSet(features, (features[:, 0] > features[:, 1]).astype(int))
+
+
+def table_of(data):
+    columns = dict(zip(COLUMNS["features"], data.features.T, strict=True))
+    return pa.table({**columns, "label": data.labels})
+
+
+def frame_of(data):
+    pytest.importorskip("pandas")
+    return table_of(data).to_pandas()
+
+
+def dask_frame_of(data):
+    frames = pytest.importorskip("dask.dataframe")
+    return frames.from_pandas(frame_of(data), npartitions=2)
+
+
+FORMS = {
+    "pair": lambda data: ((data.features, np.eye(3)[data.labels]), {}),
+    "numbers of classes": lambda data: ((data.features, data.labels), {}),
+    "pairs": lambda data: (
+        [(part.features, part.labels) for part in data.batches(10)],
+        {},
+    ),
+    "Arrow": lambda data: (table_of(data), COLUMNS),
+    "pandas": lambda data: (frame_of(data), COLUMNS),
+    "Dask frame": lambda data: (dask_frame_of(data), COLUMNS),
+    "Dask arrays": lambda data: (
+        (da.from_array(data.features, 20), da.from_array(data.labels, 20)),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_worker_gives_the_bits_of_one_process(front, data, form):
+    expected = dl.MultiLayerNetwork(CONF).fit(data, **HOW).params
+    given, options = FORMS[form](data)
+    alone = dl.MultiLayerNetwork(CONF).fit(given, **HOW, **options).params
+    np.testing.assert_array_equal(alone, expected)
+    shared = front.fit(given, **HOW, **options).params
+    np.testing.assert_array_equal(shared, expected)
+
+
+class Noting(dl.Listener):
+    """Notes what it hears, and that the network is the one of the moment."""
+
+    def __init__(self, data):
+        self.told, self.events = [], []
+        self._data = data
+
+    def on_fit_start(self, fit):
+        self.told.append(("start", fit.epochs))
+
+    def on_epoch_start(self, fit):
+        self.told.append(("epoch", fit.epoch))
+
+    def iteration_done(self, fit):
+        self.iterations = fit.iteration
+
+    def on_epoch_end(self, fit):
+        assert fit.network.epoch_count == fit.epoch
+        assert fit.evaluate(self._data).accuracy() == pytest.approx(
+            fit.network.evaluate(self._data).accuracy()
+        )
+        fit.report_values(norm=np.linalg.norm(fit.network.params))
+        self.told.append(("end", fit.epoch, fit.examples, fit.iteration))
+
+    def on_fit_end(self, fit):
+        self.told.append(("finished", fit.network.epoch_count))
+
+    def on_event(self, event):
+        self.events.append(type(event))
+
+
+def test_a_listener_hears_the_same(front, data):
+    alone, shared = Noting(data), Noting(data)
+    network = dl.MultiLayerNetwork(CONF).fit(data, **HOW, listeners=alone)
+    front.fit(data, **HOW, listeners=shared)
+    assert shared.told == alone.told
+    assert shared.told[0] == ("start", 2)
+    assert shared.told[-1] == ("finished", 2)
+    assert shared.iterations == alone.iterations == 12
+    values = [epoch.values for epoch in front.last_fit.epochs]
+    assert values == [epoch.values for epoch in network.last_fit.epochs]
+    scores = [epoch.score for epoch in network.last_fit.epochs]
+    assert [e.score for e in front.last_fit.epochs] == pytest.approx(scores)
+    moments = [FitStarted, EpochFinished, EpochFinished, FitFinished]
+    assert [kind for kind in shared.events if kind in moments] == moments
+
+
+def test_a_listener_ends_the_fit_of_a_cluster_behind_an_epoch(front, data):
+    class Once(dl.Listener):
+        def iteration_done(self, fit):
+            fit.stop()
+
+    front.fit(data, epochs=5, batch_size=10, listeners=Once())
+    assert front.network.epoch_count == 1
+    assert front.last_fit.examples == 60
+
+
+def test_what_is_no_listener_is_refused(front, data):
+    with pytest.raises(OptionError, match="DaskMultiLayer: listeners must be objects"):
+        front.fit(data, **HOW, listeners=print)
+
+
+def test_a_network_that_is_not_asked_for_is_not_brought(front, data, monkeypatch):
+    def never(self):
+        raise AssertionError("brought")
+
+    monkeypatch.setattr("daskdl.cluster.crew.Crew.snapshot", never)
+    front.fit(data, **HOW, listeners=dl.Listener())
+    assert front.network.epoch_count == 2
