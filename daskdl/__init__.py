@@ -15,7 +15,7 @@ _HOMES = {
         "SharedTrainingMaster",
     ),
     "daskdl.data.dataset": ("DataSet",),
-    "daskdl.data.file_batch": ("FileBatch",),
+    "daskdl.dl4j.datasets.file_batch": ("FileBatch",),
     "daskdl.data.multi_dataset": ("MultiDataSet",),
     "daskdl.data.normalizers.hybrid": ("MultiNormalizerHybrid",),
     "daskdl.data.normalizers.image": (

@@ -7,7 +7,6 @@ from daskdl.cluster.masters.options import (
     SharedTrainingMaster,
 )
 from daskdl.data.dataset import DataSet
-from daskdl.data.file_batch import FileBatch
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.normalizers.image import (
@@ -39,6 +38,7 @@ from daskdl.data.pre_processors.under_sampling import (
     UnderSamplingByMaskingPreProcessor,
 )
 from daskdl.data.sources.source import SourceOptions, open_source
+from daskdl.dl4j.datasets.file_batch import FileBatch
 from daskdl.encoding.algorithms import (
     AdaptiveThresholdAlgorithm,
     FixedThresholdAlgorithm,

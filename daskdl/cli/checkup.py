@@ -109,7 +109,7 @@ def _dependencies() -> Iterator[Finding]:
 
 def _plugins() -> Iterator[Finding]:
     """Load every plug-in, since a broken one shows only when it is needed."""
-    groups = ("sources", "sinks", "formats", "exports")
+    groups = ("sources", "sinks", "formats", "exports", "class_files")
     for group in (f"daskdl.{name}" for name in groups):
         entry_points = importlib.metadata.entry_points(group=group)
         errors = {entry.name: _error_on_loading(entry) for entry in entry_points}

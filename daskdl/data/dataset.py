@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from numpy.typing import NDArray
 
-from daskdl.data import dl4j_streams
+from daskdl.class_files import class_file
 from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
 from daskdl.data.example_metadata import (
     as_metadata,
@@ -16,6 +16,7 @@ from daskdl.data.example_metadata import (
 )
 from daskdl.data.example_set import ExampleSet
 from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
+from daskdl.data.stored_arrays import DataSetArrays, Layouts
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class DataSet(ExampleSet):
         self.example_metadata = as_metadata("DataSet", example_metadata, n_examples)
         self.label_names = as_names("DataSet", label_names)
         # How the arrays were stored, so that they can be stored like this again.
-        self._layouts: dl4j_streams.Layouts = {}
+        self._layouts: Layouts = {}
 
     @property
     def num_examples(self) -> int:
@@ -186,9 +187,9 @@ class DataSet(ExampleSet):
 
     def write_to(self, stream: BinaryIO) -> None:
         """Write what `save` writes to an open binary stream."""
-        dl4j_streams.write_dataset(
+        class_file("DataSet").write(
             stream,
-            dl4j_streams.DataSetArrays(
+            DataSetArrays(
                 self.features,
                 self.labels,
                 self.features_mask,
@@ -204,7 +205,7 @@ class DataSet(ExampleSet):
         cls, stream: BinaryIO, *, name: str, with_metadata: bool = True
     ) -> "DataSet":
         """Read what `load` reads from an open binary stream; `name` is for messages."""
-        arrays = dl4j_streams.read_dataset(
+        arrays: DataSetArrays = class_file("DataSet").read(
             stream, name=name, with_metadata=with_metadata
         )
         if arrays.features is None:

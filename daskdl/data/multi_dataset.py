@@ -5,12 +5,13 @@ from typing import Any, BinaryIO
 
 from numpy.typing import NDArray
 
-from daskdl.data import dl4j_streams
+from daskdl.class_files import class_file
 from daskdl.data.batch_arrays import as_batch_array, as_keys, check_same_length
 from daskdl.data.dataset import DataSet
 from daskdl.data.example_metadata import as_metadata, merge_metadata, take_metadata
 from daskdl.data.example_set import ExampleSet
 from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
+from daskdl.data.stored_arrays import Layouts, MultiDataSetArrays
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
 
 __all__ = ["MultiDataSet"]
@@ -74,7 +75,7 @@ class MultiDataSet(ExampleSet):
             "MultiDataSet", example_metadata, n_examples
         )
         # How the arrays were stored, so that they can be stored like this again.
-        self._layouts: dl4j_streams.Layouts = {}
+        self._layouts: Layouts = {}
 
     @classmethod
     def of(cls, examples: "DataSet | MultiDataSet") -> "MultiDataSet":
@@ -169,9 +170,9 @@ class MultiDataSet(ExampleSet):
 
     def write_to(self, stream: BinaryIO) -> None:
         """Write what `save` writes to an open binary stream."""
-        dl4j_streams.write_multi_dataset(
+        class_file("MultiDataSet").write(
             stream,
-            dl4j_streams.MultiDataSetArrays(
+            MultiDataSetArrays(
                 self.features,
                 self.labels,
                 self.features_masks,
@@ -190,7 +191,7 @@ class MultiDataSet(ExampleSet):
         With metadata, the data set must end where the stream ends: only the end says
         that there are none.
         """
-        arrays = dl4j_streams.read_multi_dataset(
+        arrays: MultiDataSetArrays = class_file("MultiDataSet").read(
             stream, name=name, with_metadata=with_metadata
         )
         if not arrays.features:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.data.nd4j import read_array
+from daskdl.dl4j.arrays.nd4j import read_array
 from daskdl.errors import DataError, FormatError
 
 # What Java's long holds; its counts cannot be larger.

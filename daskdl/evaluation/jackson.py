@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.data.nd4j import write_array
+from daskdl.dl4j.arrays.nd4j import write_array
 from daskdl.evaluation.java_numbers import java_number
 
 _JAVA_TYPES = {

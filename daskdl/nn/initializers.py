@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, to_device
+from daskdl.class_files import class_file
 from daskdl.data.files import open_input
-from daskdl.data.nd4j import read_array
 from daskdl.dialects import Quirks
 from daskdl.errors import CorruptFileError, OptionError
 from daskdl.nn.conf.weight_inits import (
@@ -230,7 +230,7 @@ def _read_vectors(path: str) -> Sample:
                 f"{path}: must be an array that NumPy saved, it is damaged: {error}"
             ) from error
     else:
-        array = read_array(io.BytesIO(content), name=path)
+        array = class_file("ndarray").read(io.BytesIO(content), name=path)
     return np.asarray(array, np.float64)
 
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.nd4j import read_array, write_array
+from daskdl.dl4j.arrays.nd4j import read_array, write_array
 
 _MARK = "answer "
 

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.dl4j_normalizers import write_normalizer
-from daskdl.data.file_batch import FileBatch
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.normalizers.image import ImagePreProcessingScaler
@@ -19,7 +17,9 @@ from daskdl.data.normalizers.standardize import (
     MultiNormalizerStandardize,
     NormalizerStandardize,
 )
+from daskdl.dl4j.datasets.file_batch import FileBatch
 from daskdl.dl4j.network import model_zip
+from daskdl.dl4j.normalizers import write_normalizer
 from tests.dl4j.real_dl4j import read
 from tests.dl4j.training_networks import TRAININGS
 from tests.dl4j.trials import built

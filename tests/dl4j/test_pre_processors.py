@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import daskdl as dl
-from daskdl.data.dl4j_normalizers import write_normalizer
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.dl4j.normalizers import write_normalizer
 from daskdl.errors import CorruptFileError, FormatError
 from tests.dl4j.real_dl4j import RefusedError, read
 from tests.unit.data.pre_processor_cases import DRAWN, EXACT, classes, last_channels

@@ -9,7 +9,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import to_device
 from daskdl.data.dataset import DataSet
-from daskdl.data.nd4j import read_array
+from daskdl.dl4j.arrays.nd4j import read_array
 from daskdl.dl4j.network.parameters import from_dl4j, to_dl4j
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.dialects import DL4J

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from daskdl.data.nd4j import read_array, read_stored, write_array
+from daskdl.dl4j.arrays.nd4j import read_array, read_stored, write_array
 from daskdl.errors import FormatError
 from tests.golden.case_names import case_names
 

@@ -8,14 +8,6 @@ import numpy as np
 import pytest
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.dl4j_normalizers import read_normalizer, write_normalizer
-from daskdl.data.dl4j_streams import (
-    read_dataset,
-    read_multi_dataset,
-    write_dataset,
-    write_multi_dataset,
-)
-from daskdl.data.file_batch import FileBatch
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.normalizers.image import (
@@ -31,6 +23,14 @@ from daskdl.data.normalizers.standardize import (
     MultiNormalizerStandardize,
     NormalizerStandardize,
 )
+from daskdl.dl4j.datasets.file_batch import FileBatch
+from daskdl.dl4j.datasets.streams import (
+    read_dataset,
+    read_multi_dataset,
+    write_dataset,
+    write_multi_dataset,
+)
+from daskdl.dl4j.normalizers import read_normalizer, write_normalizer
 from daskdl.errors import FormatError
 from tests.golden.case_names import case_names
 

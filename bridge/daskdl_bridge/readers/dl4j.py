@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.file_batch import dataset_of_bytes, entries_of_files
 from daskdl.data.fingerprint import Fingerprint
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import Partition, SourceOptions
-from daskdl.data.zip_files import ZipEntries
+from daskdl.dl4j.datasets.file_batch import dataset_of_bytes, entries_of_files
+from daskdl.dl4j.zip_files import ZipEntries
 from daskdl.errors import OptionError
 from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part

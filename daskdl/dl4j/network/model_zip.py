@@ -23,11 +23,9 @@ from numpy.typing import NDArray
 from daskdl.arrays.host_vector import HostVector
 from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.checks import some
-from daskdl.data.dl4j_normalizers import read_normalizer, write_normalizer
 from daskdl.data.files import open_input, write_output
-from daskdl.data.nd4j import read_array, write_array
-from daskdl.data.zip_files import ZipEntries
 from daskdl.dialects import DL4J
+from daskdl.dl4j.arrays.nd4j import read_array, write_array
 from daskdl.dl4j.network.bounds import MOST_BYTES
 from daskdl.dl4j.network.configuration import Counters
 from daskdl.dl4j.network.differences import warn_of_differences
@@ -37,6 +35,8 @@ from daskdl.dl4j.network.json_text import parse_json
 from daskdl.dl4j.network.limited import limited
 from daskdl.dl4j.network.parameters import from_dl4j, parameters_of, to_dl4j
 from daskdl.dl4j.network.read_back import refuse_misread
+from daskdl.dl4j.normalizers import read_normalizer, write_normalizer
+from daskdl.dl4j.zip_files import ZipEntries
 from daskdl.errors import FormatError, OptionError
 from daskdl.evaluation.jackson import dumps
 from daskdl.nn.build import build_network

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.file_batch import FileBatch
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.dl4j.datasets.file_batch import FileBatch
 from daskdl.errors import CorruptFileError, OptionError
 from tests.unit.bridge.table_files import load_one, open_path
 

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.file_batch import FileBatch
 from daskdl.data.fingerprint import Fingerprint
 from daskdl.data.plan import plan_minibatches
 from daskdl.data.reader import MinibatchReader
+from daskdl.dl4j.datasets.file_batch import FileBatch
 from daskdl.errors import ChangedFileError, CorruptFileError, SourceNotFoundError
 from tests.unit.bridge.table_files import open_path
 

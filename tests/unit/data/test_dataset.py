@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.dl4j_streams import read_dataset, write_dataset
+from daskdl.dl4j.datasets.streams import read_dataset, write_dataset
 from daskdl.errors import (
     CorruptFileError,
     DataError,
@@ -16,7 +16,7 @@ from daskdl.errors import (
     ShapeError,
     SourceNotFoundError,
 )
-from tests.unit.data.golden import dataset_bytes, dataset_names, expected_dataset
+from tests.unit.dl4j.golden import dataset_bytes, dataset_names, expected_dataset
 
 PARTS = ("features", "labels", "features_mask", "labels_mask")
 LOADABLE = [name for name in dataset_names("ds_") if name != "ds_empty"]

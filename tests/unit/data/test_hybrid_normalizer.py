@@ -8,7 +8,7 @@ from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.normalizers.stats import DistributionStats
 from daskdl.data.normalizers.strategies import MinMaxStrategy, StandardizeStrategy
 from daskdl.errors import DataError, FormatError, OptionError
-from tests.unit.data.golden import expected_normalized
+from tests.unit.dl4j.golden import expected_normalized
 
 PARTS = ("features", "labels", "features_mask", "labels_mask")
 

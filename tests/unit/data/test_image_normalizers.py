@@ -10,7 +10,7 @@ from daskdl.data.normalizers.image import (
     VGG16ImagePreProcessor,
 )
 from daskdl.errors import FormatError, OptionError, ShapeError
-from tests.unit.data.golden import expected_normalized
+from tests.unit.dl4j.golden import expected_normalized
 
 
 def golden(values):

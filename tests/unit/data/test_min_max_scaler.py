@@ -10,7 +10,7 @@ from daskdl.data.normalizers.min_max import (
     NormalizerMinMaxScaler,
 )
 from daskdl.errors import OptionError
-from tests.unit.data.golden import expected_normalized
+from tests.unit.dl4j.golden import expected_normalized
 
 PARTS = ("features", "labels", "features_mask", "labels_mask")
 

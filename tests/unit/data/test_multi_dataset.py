@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
-from tests.unit.data.golden import dataset_bytes, dataset_names, expected_dataset
+from tests.unit.dl4j.golden import dataset_bytes, dataset_names, expected_dataset
 
 GROUPS = {
     "features": "features",

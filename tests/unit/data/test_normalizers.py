@@ -13,7 +13,7 @@ from daskdl.data.normalizers.standardize import NormalizerStandardize
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError
-from tests.unit.data.golden import expected_dataset
+from tests.unit.dl4j.golden import expected_dataset
 
 GOLDEN = [
     "standardize_2d",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from daskdl import FeedForward, MultiLayerConfiguration, MultiLayerNetwork
-from daskdl.data.nd4j import read_array
+from daskdl.dl4j.arrays.nd4j import read_array
 from daskdl.dl4j.network import model_zip
 from daskdl.dl4j.network.export_network import export_configuration
 from daskdl.dl4j.network.layer_row import GROUP

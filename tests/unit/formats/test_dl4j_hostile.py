@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daskdl.data.nd4j import read_array, write_array
+from daskdl.dl4j.arrays.nd4j import read_array, write_array
 from daskdl.dl4j.network import model_zip
 from daskdl.dl4j.network.json_text import parse_json
 from daskdl.dl4j.network.layer_row import _written

@@ -17,8 +17,8 @@ import pytest
 
 import daskdl as dl
 from daskdl.data.dataset import DataSet
-from daskdl.data.file_batch import FileBatch
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.dl4j.datasets.file_batch import FileBatch
 from daskdl.errors import DaskdlError
 from daskdl.formats.conversion import convert
 from daskdl.formats.load import load
@@ -117,7 +117,7 @@ MODULES = {
     "daskdl/cli/inspection.py": "tests/unit/cli/test_every_call.py",
     "daskdl/cli/run_directory.py": "tests/unit/cli/test_every_call.py",
     "daskdl/data/example_set.py": __name__,
-    "daskdl/data/file_batch.py": __name__,
+    "daskdl/dl4j/datasets/file_batch.py": __name__,
     "daskdl/formats/checkpoint.py": __name__,
     "daskdl/formats/conversion.py": __name__,
     "daskdl/dl4j/network/model_zip.py": __name__,

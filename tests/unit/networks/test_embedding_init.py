@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import daskdl as dl
-from daskdl.data.nd4j import write_array
+from daskdl.dl4j.arrays.nd4j import write_array
 from daskdl.dl4j.network import model_zip
 from daskdl.errors import CorruptFileError, OptionError, SourceNotFoundError
 from daskdl.nn.conf.input_type import FeedForward

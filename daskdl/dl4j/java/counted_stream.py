@@ -3,7 +3,7 @@
 import struct
 from typing import Any, BinaryIO
 
-from daskdl.data.java_text import decode_modified_utf8
+from daskdl.dl4j.java.text import decode_modified_utf8
 from daskdl.errors import CorruptFileError
 
 __all__ = ["CountedStream"]

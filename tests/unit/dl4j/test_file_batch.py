@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.file_batch import FileBatch
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.dl4j.datasets.file_batch import FileBatch
 from daskdl.errors import (
     CorruptFileError,
     OptionError,
     OutputExistsError,
     SourceNotFoundError,
 )
-from tests.unit.data.golden import file_batch_bytes
+from tests.unit.dl4j.golden import file_batch_bytes
 
 GOLDEN = ("filebatch_csv", "filebatch_binary", "filebatch_datasets")
 

@@ -13,8 +13,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from daskdl.data.counted_stream import CountedStream
-from daskdl.data.java_objects import (
+from daskdl.dl4j.java.counted_stream import CountedStream
+from daskdl.dl4j.java.objects import (
     JavaArray,
     JavaClass,
     JavaClassConstant,

@@ -8,7 +8,7 @@ Java Object Serialization Specification, version 6.0, section 6.4 (the grammar).
 import struct
 from typing import Any, BinaryIO
 
-from daskdl.data.java_objects import (
+from daskdl.dl4j.java.objects import (
     JavaArray,
     JavaClass,
     JavaClassConstant,
@@ -19,8 +19,8 @@ from daskdl.data.java_objects import (
     JavaValue,
     Tag,
 )
-from daskdl.data.java_reader import NUMBERS, STREAM_HEAD
-from daskdl.data.java_text import encode_modified_utf8
+from daskdl.dl4j.java.reader import NUMBERS, STREAM_HEAD
+from daskdl.dl4j.java.text import encode_modified_utf8
 from daskdl.errors import DataError
 
 __all__ = ["write_java"]
@@ -36,7 +36,7 @@ def write_java(stream: BinaryIO, value: JavaValue) -> None:
     Parameters
     ----------
     stream : binary stream
-    value : None, str, or what :func:`daskdl.data.java_reader.read_java` returns
+    value : None, str, or what :func:`daskdl.dl4j.java.reader.read_java` returns
 
     Raises
     ------

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from daskdl.data.zip_files import ZipEntries
+from daskdl.dl4j.zip_files import ZipEntries
 from daskdl.errors import CorruptFileError, OptionError
 
 

@@ -18,25 +18,26 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.data.array_layout import (
-    ArrayLayout,
-    Order,
-    dense_strides,
-    is_dense,
-    permutation,
-)
-from daskdl.data.counted_stream import CountedStream
-from daskdl.data.nd4j_buffer import (
+from daskdl.class_files import ClassFile
+from daskdl.dl4j.arrays.buffer import (
     DTYPES,
     Elements,
     native_dtype,
     read_elements,
     write_elements,
 )
-from daskdl.data.nd4j_shape import ShapeInfo, read_shape_info, shape_buffer
+from daskdl.dl4j.arrays.layout import (
+    ArrayLayout,
+    Order,
+    dense_strides,
+    is_dense,
+    permutation,
+)
+from daskdl.dl4j.arrays.shape import ShapeInfo, read_shape_info, shape_buffer
+from daskdl.dl4j.java.counted_stream import CountedStream
 from daskdl.errors import DataError
 
-__all__ = ["StoredArray", "read_array", "read_stored", "write_array"]
+__all__ = ["ARRAY", "StoredArray", "read_array", "read_stored", "write_array"]
 
 _Array: TypeAlias = NDArray[Any]
 
@@ -211,3 +212,7 @@ def _arranged(counted: CountedStream, elements: _Array, info: ShapeInfo) -> _Arr
     view: _Array = np.lib.stride_tricks.as_strided(elements, info.shape, steps)
     copy: _Array = view.copy()
     return copy
+
+
+# By this initial weights find what reads their files.
+ARRAY = ClassFile(read_array, write_array)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.data.fuzz_targets import READERS, read_or_refuse, seeds, target
+from tests.unit.dl4j.fuzz_targets import READERS, read_or_refuse, seeds, target
 
 SEEDS = seeds()
 # Numbers that headers are damaged with: signs, sizes, marks, handles.

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from daskdl.data.dataset import DataSet
-from daskdl.data.dl4j_streams import holds_multi_dataset
 from daskdl.data.files import is_local, open_input, write_output
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.zip_files import MOST_BYTES, MOST_ENTRIES, ZipEntries
+from daskdl.dl4j.datasets.streams import holds_multi_dataset
+from daskdl.dl4j.zip_files import MOST_BYTES, MOST_ENTRIES, ZipEntries
 from daskdl.errors import CorruptFileError, OptionError
 
 __all__ = ["FileBatch", "dataset_of_bytes", "entries_of_files"]

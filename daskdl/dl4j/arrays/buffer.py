@@ -1,6 +1,6 @@
 """The buffers that ND4J arrays are made of: a head with a count and a type, elements.
 
-See :mod:`daskdl.data.nd4j` for the arrays.
+See :mod:`daskdl.dl4j.arrays.nd4j` for the arrays.
 """
 
 import io
@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.data.counted_stream import CountedStream
+from daskdl.dl4j.java.counted_stream import CountedStream
 
 __all__ = [
     "DTYPES",

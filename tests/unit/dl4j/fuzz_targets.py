@@ -1,20 +1,20 @@
 """What reads bytes of strangers, for Hypothesis, and for Atheris where it is installed.
 
-``python -m tests.unit.data.fuzz_targets [folder of seeds]`` fuzzes with Atheris. What
+``python -m tests.unit.dl4j.fuzz_targets [folder of seeds]`` fuzzes with Atheris. What
 it finds becomes a test of its own.
 """
 
 import io
 import sys
 
-from daskdl.data.counted_stream import CountedStream
-from daskdl.data.dl4j_normalizers import read_normalizer
-from daskdl.data.dl4j_streams import read_dataset, read_multi_dataset
-from daskdl.data.file_batch import FileBatch
-from daskdl.data.java_reader import read_java
-from daskdl.data.nd4j import read_array
+from daskdl.dl4j.arrays.nd4j import read_array
+from daskdl.dl4j.datasets.file_batch import FileBatch
+from daskdl.dl4j.datasets.streams import read_dataset, read_multi_dataset
+from daskdl.dl4j.java.counted_stream import CountedStream
+from daskdl.dl4j.java.reader import read_java
+from daskdl.dl4j.normalizers import read_normalizer
 from daskdl.errors import FormatError
-from tests.unit.data.golden import (
+from tests.unit.dl4j.golden import (
     array_bytes,
     dataset_bytes,
     file_batch_bytes,

@@ -6,11 +6,8 @@ import struct
 import numpy as np
 import pytest
 
-from daskdl.data.counted_stream import CountedStream
 from daskdl.data.dataset import DataSet
-from daskdl.data.dl4j_normalizers import read_normalizer, write_normalizer
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.nd4j import write_array
 from daskdl.data.normalizers import kinds
 from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.normalizers.image import (
@@ -22,8 +19,11 @@ from daskdl.data.normalizers.standardize import (
     MultiNormalizerStandardize,
     NormalizerStandardize,
 )
+from daskdl.dl4j.arrays.nd4j import write_array
+from daskdl.dl4j.java.counted_stream import CountedStream
+from daskdl.dl4j.normalizers import read_normalizer, write_normalizer
 from daskdl.errors import CorruptFileError, FormatError, OptionError
-from tests.unit.data.golden import normalizer_bytes, normalizer_names
+from tests.unit.dl4j.golden import normalizer_bytes, normalizer_names
 
 
 def read(raw):

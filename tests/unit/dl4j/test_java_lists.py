@@ -6,13 +6,13 @@ import struct
 
 import pytest
 
-from daskdl.data.counted_stream import CountedStream
-from daskdl.data.java_lists import read_java_list, write_java_list
-from daskdl.data.java_objects import JavaObject
-from daskdl.data.java_reader import read_java
-from daskdl.data.java_writer import write_java
+from daskdl.dl4j.java.counted_stream import CountedStream
+from daskdl.dl4j.java.lists import read_java_list, write_java_list
+from daskdl.dl4j.java.objects import JavaObject
+from daskdl.dl4j.java.reader import read_java
+from daskdl.dl4j.java.writer import write_java
 from daskdl.errors import CorruptFileError, DataError
-from tests.unit.data.golden import dataset_bytes, java_bytes, java_names
+from tests.unit.dl4j.golden import dataset_bytes, java_bytes, java_names
 
 LISTS = {
     "array_list": ("a", "bb", "ccc"),

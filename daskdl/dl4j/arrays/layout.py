@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.data.nd4j_buffer import native_dtype
+from daskdl.dl4j.arrays.buffer import native_dtype
 
 __all__ = ["ArrayLayout", "Order", "dense_strides", "is_dense", "permutation"]
 

@@ -1,8 +1,8 @@
 """Objects that Java serialised, as plain data: nothing of them is ever executed.
 
 DL4J appends lists of them to its data sets: example metadata and label names. What is
-here describes them; :mod:`daskdl.data.java_reader` and :mod:`daskdl.data.java_writer`
-turn bytes into them and back, :mod:`daskdl.data.java_lists` knows Java's lists.
+here describes them; :mod:`daskdl.dl4j.java.reader` and :mod:`daskdl.dl4j.java.writer`
+turn bytes into them and back, :mod:`daskdl.dl4j.java.lists` knows Java's lists.
 
 References
 ----------

@@ -1,7 +1,7 @@
 """Java's lists as tuples: example metadata and label names of DL4J's data sets.
 
 Entries that are text come as str. Others, such as ``RecordMetaDataLine`` of DataVec,
-stay :class:`~daskdl.data.java_objects.JavaObject`, whose fields can be read and which
+stay :class:`~daskdl.dl4j.java.objects.JavaObject`, whose fields can be read and which
 is written back as it was.
 """
 
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, BinaryIO, TypeAlias
 
-from daskdl.data.counted_stream import CountedStream
-from daskdl.data.java_objects import (
+from daskdl.dl4j.java.counted_stream import CountedStream
+from daskdl.dl4j.java.objects import (
     JavaArray,
     JavaClass,
     JavaField,
@@ -18,8 +18,8 @@ from daskdl.data.java_objects import (
     JavaObject,
     JavaValue,
 )
-from daskdl.data.java_reader import read_java
-from daskdl.data.java_writer import write_java
+from daskdl.dl4j.java.reader import read_java
+from daskdl.dl4j.java.writer import write_java
 from daskdl.errors import DataError
 
 __all__ = ["JavaList", "read_java_list", "write_java_list"]

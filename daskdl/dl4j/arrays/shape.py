@@ -1,6 +1,6 @@
 """The first buffer of an ND4J array: its shape, strides, type and order.
 
-See :mod:`daskdl.data.nd4j` for the arrays.
+See :mod:`daskdl.dl4j.arrays.nd4j` for the arrays.
 """
 
 import math
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daskdl.data.array_layout import Order, dense_strides
-from daskdl.data.counted_stream import CountedStream
-from daskdl.data.nd4j_buffer import DTYPES, buffer_head, read_head
+from daskdl.dl4j.arrays.buffer import DTYPES, buffer_head, read_head
+from daskdl.dl4j.arrays.layout import Order, dense_strides
+from daskdl.dl4j.java.counted_stream import CountedStream
 
 __all__ = ["ShapeInfo", "read_shape_info", "shape_buffer"]
 

@@ -3,7 +3,7 @@
 Read and written here is the stream; what the arrays mean is the business of
 :mod:`daskdl.data.dataset` and :mod:`daskdl.data.multi_dataset`. Both formats may end
 with lists that Java serialised: example metadata, label names. They are read as text
-and plain data, see :mod:`daskdl.data.java_lists`.
+and plain data, see :mod:`daskdl.dl4j.java.lists`.
 
 References
 ----------
@@ -12,23 +12,22 @@ checked against files that it wrote.
 """
 
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.data.array_layout import ArrayLayout
-from daskdl.data.counted_stream import CountedStream
-from daskdl.data.java_lists import read_java_list, write_java_list
-from daskdl.data.nd4j import read_stored, write_array
+from daskdl.class_files import ClassFile
+from daskdl.data.stored_arrays import DataSetArrays, MultiDataSetArrays, Tail
+from daskdl.dl4j.arrays.layout import ArrayLayout
+from daskdl.dl4j.arrays.nd4j import read_stored, write_array
+from daskdl.dl4j.java.counted_stream import CountedStream
+from daskdl.dl4j.java.lists import read_java_list, write_java_list
 
 __all__ = [
-    "DataSetArrays",
-    "Layouts",
-    "MultiDataSetArrays",
-    "Tail",
+    "DATASET",
+    "MULTI_DATASET",
     "holds_multi_dataset",
     "read_dataset",
     "read_multi_dataset",
@@ -49,35 +48,6 @@ _MOST_ARRAYS = 10_000
 _NO_MASK = np.array([-1], dtype=np.float32)
 
 _Array: TypeAlias = NDArray[Any]
-Layouts: TypeAlias = Mapping[str, ArrayLayout]
-"""How some of the arrays were stored, by name: ``features``, ``labels[1]``."""
-Tail: TypeAlias = Sequence[Any] | None
-"""A list at the end of the file; text, None and objects of Java."""
-
-
-@dataclass(frozen=True)
-class DataSetArrays:
-    """What a ``DataSet`` file holds; any part may be missing."""
-
-    features: _Array | None = None
-    labels: _Array | None = None
-    features_mask: _Array | None = None
-    labels_mask: _Array | None = None
-    layouts: Layouts = field(default_factory=dict)
-    example_metadata: Tail = None
-    label_names: Tail = None
-
-
-@dataclass(frozen=True)
-class MultiDataSetArrays:
-    """What a ``MultiDataSet`` file holds; masks are None where no array has one."""
-
-    features: list[_Array] = field(default_factory=list)
-    labels: list[_Array] = field(default_factory=list)
-    features_masks: list[_Array | None] | None = None
-    labels_masks: list[_Array | None] | None = None
-    layouts: Layouts = field(default_factory=dict)
-    example_metadata: Tail = None
 
 
 def holds_multi_dataset(first_byte: bytes) -> bool:
@@ -267,3 +237,8 @@ def _multi_metadata(counted: CountedStream) -> Tail:
 
 def _without_placeholder(mask: _Array) -> _Array | None:
     return None if mask.shape == (1,) and mask[0] == -1 else mask
+
+
+# By these DataSet and MultiDataSet find their files.
+DATASET = ClassFile(read_dataset, write_dataset)
+MULTI_DATASET = ClassFile(read_multi_dataset, write_multi_dataset)

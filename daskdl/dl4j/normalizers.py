@@ -13,9 +13,6 @@ from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 import numpy as np
 
-from daskdl.data.counted_stream import CountedStream
-from daskdl.data.java_text import encode_modified_utf8
-from daskdl.data.nd4j import read_array, write_array
 from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.normalizers.image import ImagePreProcessingScaler
 from daskdl.data.normalizers.kinds import GROUP, plugged_in
@@ -40,6 +37,9 @@ from daskdl.data.normalizers.strategies import (
     StandardizeStrategy,
 )
 from daskdl.data.normalizers.uniform import UniformNormalizer
+from daskdl.dl4j.arrays.nd4j import read_array, write_array
+from daskdl.dl4j.java.counted_stream import CountedStream
+from daskdl.dl4j.java.text import encode_modified_utf8
 from daskdl.errors import CorruptFileError, FormatError, OptionError
 
 __all__ = ["read_normalizer", "write_normalizer"]

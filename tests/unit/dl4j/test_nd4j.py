@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from daskdl.data.array_layout import ArrayLayout
-from daskdl.data.nd4j import read_array, read_stored, write_array
+from daskdl.dl4j.arrays.layout import ArrayLayout
+from daskdl.dl4j.arrays.nd4j import read_array, read_stored, write_array
 from daskdl.errors import CorruptFileError, DataError
-from tests.unit.data.golden import array_bytes, array_names, expected_arrays
+from tests.unit.dl4j.golden import array_bytes, array_names, expected_arrays
 
 UNREADABLE = ("utf8", "two_in_a_row")
 READABLE = [name for name in array_names() if name not in UNREADABLE]

@@ -1,0 +1,1 @@
+"""Arrays of ND4J, as bytes."""

@@ -1,0 +1,1 @@
+"""Objects that Java serialised, as plain data."""
