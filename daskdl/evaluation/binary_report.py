@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from daskdl.evaluation.java_numbers import java_fixed, java_number
+from daskdl.evaluation.number_texts import fixed_text, number_text
 from daskdl.evaluation.roc_columns import name_width
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ def binary_report(evaluation: "EvaluationBinary", digits: int) -> str:
     cells = zip(names, _rates(evaluation), _counts(evaluation), strict=True)
     for i, (name, rates, counts) in enumerate(cells):
         line = f"{name:{width}s}"
-        line += "".join(f"{java_fixed(rate, digits):12s}" for rate in rates)
+        line += "".join(f"{fixed_text(rate, digits):12s}" for rate in rates)
         line += f"{sum(counts):<8d}" + "".join(f"{count:<7d}" for count in counts)
         if roc is not None:
             area = roc.auc(i) if roc.rocs else float("nan")
-            line += f"{java_fixed(area, digits):12s}"
+            line += f"{fixed_text(area, digits):12s}"
         lines.append(line)
     if evaluation.decision_threshold is not None:
-        row = ", ".join(java_number(at) for at in evaluation.decision_threshold)
+        row = ", ".join(number_text(at) for at in evaluation.decision_threshold)
         lines.append(f"Per-output decision thresholds: [{row}]")
     return "\n".join(lines)
 

@@ -1,6 +1,7 @@
 """How well predicted probabilities agree with what happened."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,12 +9,13 @@ from numpy.typing import NDArray
 from daskdl.arrays.namespace import FloatArray
 from daskdl.checks import check_at_least, check_count, check_index
 from daskdl.errors import FormatError, OptionError, ShapeError
-from daskdl.evaluation import calibration_json
 from daskdl.evaluation.curves import Histogram, ReliabilityDiagram
 from daskdl.evaluation.evaluable import Evaluable
+from daskdl.evaluation.json_text import json_of, of_json
 from daskdl.evaluation.rows import as_probabilities, unmasked_rows
 
 Sums = NDArray[np.float64]
+C = TypeVar("C", bound="EvaluationCalibration")
 
 
 class EvaluationCalibration(Evaluable):
@@ -83,6 +85,11 @@ class EvaluationCalibration(Evaluable):
     def prediction_counts(self) -> NDArray[np.int64]:
         """Rows where each class is the most probable, of shape (n_classes,)."""
         return self._sums.get("prediction_counts", np.zeros(0, np.int64))
+
+    @property
+    def sums(self) -> Mapping[str, NDArray[Any]]:
+        """All that is counted, by name; nothing while there are no data."""
+        return self._sums
 
     def eval(self, labels: Any, predictions: Any, mask: Any = None) -> None:
         """Count a batch.
@@ -258,10 +265,10 @@ class EvaluationCalibration(Evaluable):
 
     def to_json(self) -> str:
         """Return DL4J's JSON."""
-        return calibration_json.write(self, self._sums)
+        return json_of("EvaluationCalibration", self)
 
     @classmethod
-    def from_json(cls, text: str) -> "EvaluationCalibration":
+    def from_json(cls: type[C], text: str) -> C:
         """Return the evaluation that :meth:`to_json` or DL4J wrote.
 
         Raises
@@ -269,7 +276,17 @@ class EvaluationCalibration(Evaluable):
         FormatError
             When the text is no such JSON or holds impossible values.
         """
-        options, sums = calibration_json.read(text)
+        return of_json("EvaluationCalibration", cls, text)
+
+    @classmethod
+    def of(cls: type[C], sums: Mapping[str, NDArray[Any]], **options: Any) -> C:
+        """Return the evaluation with sums that a file had; none for one without data.
+
+        Raises
+        ------
+        FormatError
+            When the sums and the options do not go together.
+        """
         evaluation = cls(**options)
         if not sums:
             return evaluation
@@ -280,7 +297,7 @@ class EvaluationCalibration(Evaluable):
                     f"EvaluationCalibration: {name} must have shape {shape} for these "
                     f"bins and classes, got {sums[name].shape}."
                 )
-        evaluation._sums = sums
+        evaluation._sums = dict(sums)
         return evaluation
 
     def _bins(self) -> tuple[int, int]:

@@ -199,6 +199,27 @@ class Histogram:
     counts: Counts
 
 
+@dataclass(frozen=True)
+class Curves:
+    """Both curves of an exact ROC."""
+
+    roc: RocCurve
+    precision_recall: PrecisionRecallCurve
+
+
+@dataclass(frozen=True)
+class StoredRoc:
+    """What a file says of a ROC: counts at thresholds, or curves if it is exact."""
+
+    threshold_steps: int
+    roc_remove_redundant_pts: bool
+    count_actual_positive: int
+    count_actual_negative: int
+    true_positives: Counts | None
+    false_positives: Counts | None
+    curves: Curves | None
+
+
 def trapezoid(x: Row, y: Row) -> float:
     """Return the area under the points, 0.0 for fewer than two.
 

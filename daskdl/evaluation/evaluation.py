@@ -1,20 +1,22 @@
 """Evaluation of classifiers, binary and multi-class."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.checks import check_at_least, check_one_of
-from daskdl.dialects import DL4J, EXACT, quirks_of
-from daskdl.errors import FormatError, OptionError, ShapeError
-from daskdl.evaluation import classification_json
+from daskdl.dialects import EXACT, quirks_of
+from daskdl.errors import OptionError, ShapeError
 from daskdl.evaluation.evaluable import Evaluable
+from daskdl.evaluation.json_text import json_of, of_json
 from daskdl.evaluation.rates import ConfusionRates
 from daskdl.evaluation.report import classification_report, named_confusion_table
 from daskdl.evaluation.rows import unmasked_rows
+
+E = TypeVar("E", bound="Evaluation")
 
 
 class Prediction(NamedTuple):
@@ -276,10 +278,10 @@ class Evaluation(ConfusionRates, Evaluable):
         The text is DL4J's byte for byte up to 16 classes. Beyond them the order of its
         hash tables depends on the order of the examples; here it ascends.
         """
-        return classification_json.write(self, compact=compact)
+        return json_of("Evaluation", self, compact=compact)
 
     @classmethod
-    def from_json(cls, text: str) -> "Evaluation":
+    def from_json(cls: type[E], text: str) -> E:
         """Return the evaluation that :meth:`to_json` or DL4J wrote.
 
         Raises
@@ -287,15 +289,7 @@ class Evaluation(ConfusionRates, Evaluable):
         FormatError
             When the text is no such JSON or holds impossible values.
         """
-        options, confusion, top_n_counts = classification_json.read(text)
-        try:
-            evaluation = cls(**options, dialect=DL4J)
-        except OptionError as error:
-            raise FormatError(f"The JSON is no evaluation: {error}") from error
-        if confusion.size:
-            evaluation.confusion_matrix = confusion
-        evaluation.top_n_correct_count, evaluation.top_n_total_count = top_n_counts
-        return evaluation
+        return of_json("Evaluation", cls, text)
 
     def _start_or_check(self, n_classes: int, names: list[str] | None) -> None:
         expected = self.n_classes or len(names or ()) or n_classes

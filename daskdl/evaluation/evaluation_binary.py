@@ -1,7 +1,8 @@
 """Evaluation of independent binary outputs, each for itself."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,12 +11,25 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.checks import check_at_least, check_count, check_index
 from daskdl.dialects import EXACT
 from daskdl.errors import OptionError, ShapeError
-from daskdl.evaluation import binary_json
 from daskdl.evaluation.binary_report import binary_report
 from daskdl.evaluation.counts import ClassCounts, Rates, mean_of_all
 from daskdl.evaluation.evaluable import Evaluable
+from daskdl.evaluation.json_text import json_of, of_json
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.rows import unmasked_rows
+
+B = TypeVar("B", bound="EvaluationBinary")
+
+
+@dataclass(frozen=True)
+class StoredBinary:
+    """What a file says of an evaluation of binary outputs."""
+
+    counts: NDArray[np.int64] | None
+    roc_binary: ROCBinary | None
+    labels: list[str] | None
+    decision_threshold: FloatArray | None
+    axis: int
 
 
 class EvaluationBinary(Evaluable):
@@ -257,10 +271,10 @@ class EvaluationBinary(Evaluable):
 
     def to_json(self) -> str:
         """Return DL4J's JSON, byte for byte."""
-        return binary_json.write(self)
+        return json_of("EvaluationBinary", self)
 
     @classmethod
-    def from_json(cls, text: str) -> "EvaluationBinary":
+    def from_json(cls: type[B], text: str) -> B:
         """Return the evaluation that :meth:`to_json` or DL4J wrote.
 
         Raises
@@ -268,7 +282,11 @@ class EvaluationBinary(Evaluable):
         FormatError
             When the text is no such JSON or holds impossible values.
         """
-        stored = binary_json.read(text)
+        return of_json("EvaluationBinary", cls, text)
+
+    @classmethod
+    def of(cls: type[B], stored: StoredBinary) -> B:
+        """Return the evaluation that a file tells of."""
         evaluation = cls(
             decision_threshold=stored.decision_threshold,
             labels=stored.labels,

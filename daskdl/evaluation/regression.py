@@ -1,7 +1,7 @@
 """Evaluation of regression, a column at a time."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,9 @@ from daskdl.checks import check_at_least
 from daskdl.errors import FormatError, OptionError, ShapeError
 from daskdl.evaluation.counts import mean_of_all
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.evaluation.fields import read_fields
-from daskdl.evaluation.jackson import array_to_json, dumps
-from daskdl.evaluation.java_numbers import java_scientific
+from daskdl.evaluation.json_text import json_of, of_json
 from daskdl.evaluation.moments import PairMoments
+from daskdl.evaluation.number_texts import scientific_text
 from daskdl.evaluation.regression_sums import (
     SUMS,
     Deviations,
@@ -21,20 +20,14 @@ from daskdl.evaluation.regression_sums import (
     added,
     deviations_of,
     moments_of,
-    row_of,
     sums_of,
 )
 from daskdl.evaluation.rows import unmasked_rows
 
-CLASS = "org.nd4j.evaluation.regression.RegressionEvaluation"
-# Before 1.0.0-beta3.
-OLD_CLASS = "org.deeplearning4j.eval.RegressionEvaluation"
+R = TypeVar("R", bound="RegressionEvaluation")
 
 # Below this a variance counts as zero; DL4J's Nd4j.EPS_THRESHOLD.
 _EPSILON = 1e-5
-
-# More than a double has in any base, and a table that still fits into memory.
-_MOST_DIGITS = 1000
 
 # Sums beyond what a double holds are infinite, and their differences NaN: no warning
 # could say more than the numbers do.
@@ -111,6 +104,11 @@ class RegressionEvaluation(Evaluable):
     def example_count(self) -> NDArray[np.float64]:
         """Rows counted in each column, of shape (n_columns,)."""
         return self._sum("count")
+
+    @property
+    def sums(self) -> Sums:
+        """The running sums by name, each (n_columns,); none while that is not known."""
+        return self._sums
 
     def eval(self, labels: Any, predictions: Any, mask: Any = None) -> None:
         """Count a batch.
@@ -228,30 +226,17 @@ class RegressionEvaluation(Evaluable):
         )
         lines = [
             name.ljust(name_width)
-            + "".join(java_scientific(v, self.precision).ljust(width) for v in values)
+            + "".join(scientific_text(v, self.precision).ljust(width) for v in values)
             for name, *values in columns
         ]
         return "\n".join([head, *lines]) + "\n"
 
     def to_json(self) -> str:
         """Return DL4J's JSON, in which the sum of the labels stands twice."""
-        sums = {
-            field: array_to_json(self._sums.get(name)) for name, field in SUMS.items()
-        }
-        return dumps(
-            {
-                "@class": CLASS,
-                "axis": self.axis,
-                "initialized": bool(self._sums),
-                "columnNames": self.column_names or None,
-                "precision": self.precision,
-                **sums,
-                "sumLabels": array_to_json(self._sums.get("labels")),
-            }
-        )
+        return json_of("RegressionEvaluation", self)
 
     @classmethod
-    def from_json(cls, text: str) -> "RegressionEvaluation":
+    def from_json(cls: type[R], text: str) -> R:
         """Return the evaluation that :meth:`to_json` or DL4J wrote.
 
         The sum of the labels is read from ``labelsSumPerColumn``: in the file of a
@@ -262,18 +247,20 @@ class RegressionEvaluation(Evaluable):
         FormatError
             When the text is no such JSON or holds arrays that do not go together.
         """
-        who = "RegressionEvaluation"
-        fields = read_fields(who, text, (CLASS, OLD_CLASS))
-        evaluation = cls(
-            column_names=fields.names("columnNames"),
-            precision=fields.whole("precision", default=5, most=_MOST_DIGITS),
-            axis=fields.whole("axis", default=1, least=1, most=4),
-        )
-        arrays = {name: fields.array(field) for name, field in SUMS.items()}
-        if arrays["count"] is not None:
-            evaluation._sums = {
-                name: row_of(who, name, array) for name, array in arrays.items()
-            }
+        return of_json("RegressionEvaluation", cls, text)
+
+    @classmethod
+    def of(cls: type[R], sums: Sums, **options: Any) -> R:
+        """Return the evaluation with sums that a file had; none for one without data.
+
+        Raises
+        ------
+        FormatError
+            When the sums have other sizes than there are columns.
+        """
+        evaluation = cls(**options)
+        if sums:
+            evaluation._sums = sums
             evaluation._moments = None
         sizes = {values.size for values in evaluation._sums.values()}
         if evaluation._sums and sizes != {len(evaluation.column_names)}:

@@ -1,30 +1,26 @@
-"""DL4J's running sums of a regression, which its JSON holds, and what they can tell."""
+"""Running sums of a regression, which its JSON holds, and what they can tell."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.errors import FormatError
 from daskdl.evaluation.moments import PairMoments
 
 Columns = NDArray[np.float64]
 Sums = dict[str, Columns]
 
-# The running sums, one row each, and their names in the file.
-SUMS = {
-    "count": "exampleCountPerColumn",
-    "labels": "labelsSumPerColumn",
-    "squared_errors": "sumSquaredErrorsPerColumn",
-    "abs_errors": "sumAbsErrorsPerColumn",
-    "mean_label": "currentMean",
-    "mean_prediction": "currentPredictionMean",
-    "products": "sumOfProducts",
-    "squared_labels": "sumSquaredLabels",
-    "squared_predictions": "sumSquaredPredicted",
-}
-_NEVER_NEGATIVE = frozenset(
-    {"count", "squared_errors", "abs_errors", "squared_labels", "squared_predictions"}
+# The running sums, one row each.
+SUMS = (
+    "count",
+    "labels",
+    "squared_errors",
+    "abs_errors",
+    "mean_label",
+    "mean_prediction",
+    "products",
+    "squared_labels",
+    "squared_predictions",
 )
 
 
@@ -120,27 +116,3 @@ def moments_of(sums: Sums) -> PairMoments:
     products = np.clip(found.products, -most, most)
     means = sums["mean_label"], sums["mean_prediction"]
     return PairMoments(sums["count"], *means, labels, predictions, products)
-
-
-def row_of(who: str, name: str, array: NDArray[Any] | None) -> Columns:
-    """Return a sum as a file has it, shape (n_columns,).
-
-    Raises
-    ------
-    FormatError
-        When it is missing, or holds what no such sum can be.
-    """
-    field = SUMS[name]
-    if array is None:
-        raise FormatError(
-            f"{who}: {field} must be an array like exampleCountPerColumn, got null."
-        )
-    row = array.astype(np.float64).ravel()
-    is_wrong = (name in _NEVER_NEGATIVE and (row < 0).any()) or (
-        name == "count" and not np.isfinite(row).all()
-    )
-    if is_wrong:
-        raise FormatError(
-            f"{who}: {field} must hold numbers >= 0, got {row[:5].tolist()}."
-        )
-    return row

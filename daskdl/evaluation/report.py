@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.evaluation.java_numbers import java_number
+from daskdl.evaluation.number_texts import number_text
 
 if TYPE_CHECKING:
     from daskdl.evaluation.evaluation import Evaluation
@@ -97,10 +97,10 @@ def _option_lines(evaluation: "Evaluation") -> list[str]:
             f'{positive} - "{evaluation.labels[positive]}") only'
         )
     if evaluation.binary_decision_threshold is not None:
-        threshold = java_number(evaluation.binary_decision_threshold)
+        threshold = number_text(evaluation.binary_decision_threshold)
         lines.append(f"Binary decision threshold: {threshold}")
     if evaluation.cost_array is not None:
-        costs = ", ".join(java_number(cost) for cost in evaluation.cost_array)
+        costs = ", ".join(number_text(cost) for cost in evaluation.cost_array)
         lines.append(f"Cost array: [{costs}]")
     return lines
 
@@ -146,4 +146,4 @@ def _confusion_part(evaluation: "Evaluation", confusion: bool | None) -> str:
 
 
 def _four_digits(value: float) -> str:
-    return f"{value:.4f}" if math.isfinite(value) else java_number(value)
+    return f"{value:.4f}" if math.isfinite(value) else number_text(value)

@@ -1,6 +1,6 @@
 """ROC and precision/recall of one binary output, exact or at fixed thresholds."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +9,17 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.checks import check_at_least
 from daskdl.dialects import DL4J, EXACT, quirks_of
 from daskdl.errors import OptionError, ShapeError
-from daskdl.evaluation import roc_json
-from daskdl.evaluation.curves import Counts, PrecisionRecallCurve, RocCurve, Row
+from daskdl.evaluation.curves import (
+    Counts,
+    Curves,
+    PrecisionRecallCurve,
+    RocCurve,
+    Row,
+    StoredRoc,
+)
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.evaluation.java_numbers import java_number
+from daskdl.evaluation.json_text import json_of, of_json
+from daskdl.evaluation.number_texts import number_text
 from daskdl.evaluation.roc_points import (
     exact_precision_recall,
     exact_roc,
@@ -21,6 +28,8 @@ from daskdl.evaluation.roc_points import (
     thresholded_roc,
 )
 from daskdl.evaluation.rows import as_probabilities, unmasked_rows
+
+R = TypeVar("R", bound="ROC")
 
 # More would be finer than a double tells probabilities near 1 apart.
 _MOST_STEPS = 2**31 - 1
@@ -83,7 +92,7 @@ class ROC(Evaluable):
         self.count_actual_negative = 0
         self._probabilities: list[FloatArray] = []
         self._positives: list[NDArray[np.bool_]] = []
-        self._curves_read: roc_json.Curves | None = None
+        self._curves_read: Curves | None = None
         n_thresholds = 0 if self.is_exact else steps + 1
         self._true_positives: Counts = np.zeros(n_thresholds, np.int64)
         self._false_positives: Counts = np.zeros(n_thresholds, np.int64)
@@ -258,17 +267,17 @@ class ROC(Evaluable):
     def stats(self) -> str:
         """Return the report that DL4J prints."""
         text = (
-            f"AUC (Area under ROC Curve):                {java_number(self.auc())}\n"
-            f"AUPRC (Area under Precision/Recall Curve): {java_number(self.auprc())}"
+            f"AUC (Area under ROC Curve):                {number_text(self.auc())}\n"
+            f"AUPRC (Area under Precision/Recall Curve): {number_text(self.auprc())}"
         )
         return text + thresholded_note(self.threshold_steps)
 
     def to_json(self) -> str:
         """Return DL4J's JSON, byte for byte."""
-        return roc_json.write(self)
+        return json_of("ROC", self)
 
     @classmethod
-    def from_json(cls, text: str) -> "ROC":
+    def from_json(cls: type[R], text: str) -> R:
         """Return the ROC that :meth:`to_json` or DL4J wrote.
 
         Raises
@@ -276,10 +285,10 @@ class ROC(Evaluable):
         FormatError
             When the text is no such JSON or holds impossible values.
         """
-        return cls.of(roc_json.read(text))
+        return of_json("ROC", cls, text)
 
     @classmethod
-    def of(cls, stored: roc_json.StoredRoc) -> "ROC":
+    def of(cls: type[R], stored: StoredRoc) -> R:
         """Return the ROC that a file tells of, with its examples if they are there."""
         roc = cls(
             stored.threshold_steps,

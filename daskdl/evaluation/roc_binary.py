@@ -1,17 +1,13 @@
 """ROC of independent binary outputs."""
 
-from typing import Any
+from typing import TypeVar
 
-from daskdl.evaluation import roc_json
-from daskdl.evaluation.fields import Fields, read_fields
-from daskdl.evaluation.jackson import dumps
-from daskdl.evaluation.java_numbers import java_fixed
+from daskdl.evaluation.json_text import json_of, of_json
+from daskdl.evaluation.number_texts import fixed_text
 from daskdl.evaluation.roc import thresholded_note
 from daskdl.evaluation.roc_columns import ColumnRocs, name_width
 
-CLASS = "org.nd4j.evaluation.classification.ROCBinary"
-# Before 1.0.0-beta3.
-OLD_CLASS = "org.deeplearning4j.eval.ROCBinary"
+R = TypeVar("R", bound="ROCBinary")
 
 
 class ROCBinary(ColumnRocs):
@@ -29,7 +25,7 @@ class ROCBinary(ColumnRocs):
             return f"{head}\n-- No Data --\n"
         lines = [
             f"{name:{width}s}"
-            f"{java_fixed(roc.auc(), 4):12s}{java_fixed(roc.auprc(), 4):12s}"
+            f"{fixed_text(roc.auc(), 4):12s}{fixed_text(roc.auprc(), 4):12s}"
             f"{roc.count_actual_positive:<10d}{roc.count_actual_negative:<10d}"
             for name, roc in zip(self._row_names(), self.rocs, strict=True)
         ]
@@ -37,10 +33,10 @@ class ROCBinary(ColumnRocs):
 
     def to_json(self) -> str:
         """Return DL4J's JSON, byte for byte."""
-        return dumps(to_fields(self))
+        return json_of("ROCBinary", self)
 
     @classmethod
-    def from_json(cls, text: str) -> "ROCBinary":
+    def from_json(cls: type[R], text: str) -> R:
         """Return the evaluation that :meth:`to_json` or DL4J wrote.
 
         Raises
@@ -48,25 +44,7 @@ class ROCBinary(ColumnRocs):
         FormatError
             When the text is no such JSON or holds impossible values.
         """
-        return cls._of_fields(read_fields("ROCBinary", text, (CLASS, OLD_CLASS)))
+        return of_json("ROCBinary", cls, text)
 
     def _check_output_mask(self, shape: tuple[int, ...]) -> None:
         """Take any mask: outputs are independent."""
-
-
-def to_fields(evaluation: ROCBinary) -> dict[str, Any]:
-    """Return the fields of a ROCBinary in DL4J's order."""
-    rocs = [roc_json.to_fields(roc) for roc in evaluation.rocs]
-    return {
-        "@class": CLASS,
-        "underlying": rocs or None,
-        "thresholdSteps": evaluation.threshold_steps,
-        "rocRemoveRedundantPts": evaluation.roc_remove_redundant_pts,
-        "labels": evaluation.labels,
-        "axis": evaluation.axis,
-    }
-
-
-def of_fields(fields: Fields) -> ROCBinary:
-    """Return the ROCBinary of its fields, for evaluations that hold one."""
-    return ROCBinary._of_fields(fields)

@@ -6,12 +6,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from daskdl.checks import check_at_least, check_index
-from daskdl.dialects import DL4J, EXACT
-from daskdl.errors import FormatError, ShapeError
-from daskdl.evaluation import roc_json
+from daskdl.dialects import EXACT
+from daskdl.errors import ShapeError
 from daskdl.evaluation.curves import PrecisionRecallCurve, RocCurve
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.evaluation.fields import Fields
 from daskdl.evaluation.roc import ROC, USE_EXACT
 from daskdl.evaluation.rows import as_probabilities, unmasked_rows
 
@@ -201,31 +199,6 @@ class ColumnRocs(Evaluable):
 
     def _row_names(self) -> list[str]:
         return self.labels or [str(i) for i in range(len(self.rocs))]
-
-    @classmethod
-    def _of_fields(cls: type[C], fields: Fields) -> C:
-        labels = fields.names("labels")
-        found = cls(
-            fields.whole("thresholdSteps", most=2**31 - 1),
-            roc_remove_redundant_pts=fields.flag("rocRemoveRedundantPts", default=True),
-            labels=labels,
-            axis=fields.whole("axis", default=1, least=1, most=4),
-            dialect=DL4J,
-        )
-        underlying = fields.children("underlying") or []
-        stored = [roc_json.of_fields(entry) for entry in underlying]
-        if any(entry.threshold_steps != found.threshold_steps for entry in stored):
-            raise FormatError(
-                f"{fields.who}: thresholdSteps must be {found.threshold_steps} in "
-                "every entry of underlying."
-            )
-        if stored and labels is not None and len(labels) != len(stored):
-            raise FormatError(
-                f"{fields.who}: labels must name {len(stored)} columns, "
-                f"got {len(labels)}."
-            )
-        found.rocs = [ROC.of(entry) for entry in stored]
-        return found
 
 
 def name_width(names: Sequence[str]) -> int:

@@ -1,15 +1,13 @@
 """ROC of each class against the rest."""
 
-from daskdl.evaluation import roc_json
-from daskdl.evaluation.fields import read_fields
-from daskdl.evaluation.jackson import dumps
-from daskdl.evaluation.java_numbers import java_fixed
+from typing import TypeVar
+
+from daskdl.evaluation.json_text import json_of, of_json
+from daskdl.evaluation.number_texts import fixed_text
 from daskdl.evaluation.roc import thresholded_note
 from daskdl.evaluation.roc_columns import ColumnRocs, name_width
 
-CLASS = "org.nd4j.evaluation.classification.ROCMultiClass"
-# Before 1.0.0-beta3.
-OLD_CLASS = "org.deeplearning4j.eval.ROCMultiClass"
+R = TypeVar("R", bound="ROCMultiClass")
 
 
 class ROCMultiClass(ColumnRocs):
@@ -37,31 +35,21 @@ class ROCMultiClass(ColumnRocs):
         if not self.rocs:
             return f"{head}\n-- No Data --\n"
         lines = [
-            f"{name:{width}s}{java_fixed(roc.auc(), 4):12s}"
+            f"{name:{width}s}{fixed_text(roc.auc(), 4):12s}"
             f"{roc.count_actual_positive:<10d}{roc.count_actual_negative:<10d}"
             for name, roc in zip(self._row_names(), self.rocs, strict=True)
         ]
         # DL4J has no line end before it.
-        average = f"Average AUC: {java_fixed(self.average_auc(), 4):12s}"
+        average = f"Average AUC: {fixed_text(self.average_auc(), 4):12s}"
         note = thresholded_note(self.threshold_steps)
         return "\n".join([head, *lines]) + average + note
 
     def to_json(self) -> str:
         """Return DL4J's JSON, byte for byte."""
-        rocs = [roc_json.to_fields(roc) for roc in self.rocs]
-        return dumps(
-            {
-                "@class": CLASS,
-                "thresholdSteps": self.threshold_steps,
-                "rocRemoveRedundantPts": self.roc_remove_redundant_pts,
-                "underlying": rocs or None,
-                "labels": self.labels,
-                "axis": self.axis,
-            }
-        )
+        return json_of("ROCMultiClass", self)
 
     @classmethod
-    def from_json(cls, text: str) -> "ROCMultiClass":
+    def from_json(cls: type[R], text: str) -> R:
         """Return the evaluation that :meth:`to_json` or DL4J wrote.
 
         Raises
@@ -69,4 +57,4 @@ class ROCMultiClass(ColumnRocs):
         FormatError
             When the text is no such JSON or holds impossible values.
         """
-        return cls._of_fields(read_fields("ROCMultiClass", text, (CLASS, OLD_CLASS)))
+        return of_json("ROCMultiClass", cls, text)

@@ -5,10 +5,10 @@ import zipfile
 
 import pytest
 
+from daskdl.dl4j.java.jackson import dumps
 from daskdl.dl4j.network.configuration import read_configuration, write_configuration
 from daskdl.dl4j.network.yaml_text import dump_dl4j_yaml, load_dl4j_yaml
 from daskdl.errors import FormatError
-from daskdl.evaluation.jackson import dumps
 from tests.golden.case_names import case_files, case_names
 
 # DL4J writes nothing of a ramp schedule but its name, and cannot read that either.

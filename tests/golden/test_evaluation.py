@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daskdl.evaluation.reader import from_json
+from daskdl.dl4j.evaluation.reader import from_json
 from tests.golden.evaluation_cases import CASES, metrics_of
 
 # After a merge DL4J's sum of the labels, and so its R², is wrong; its calibration

@@ -26,6 +26,7 @@ from daskdl.checks import some
 from daskdl.data.files import open_input, write_output
 from daskdl.dialects import DL4J
 from daskdl.dl4j.arrays.nd4j import read_array, write_array
+from daskdl.dl4j.java.jackson import dumps
 from daskdl.dl4j.network.bounds import MOST_BYTES
 from daskdl.dl4j.network.configuration import Counters
 from daskdl.dl4j.network.differences import warn_of_differences
@@ -38,7 +39,6 @@ from daskdl.dl4j.network.read_back import refuse_misread
 from daskdl.dl4j.normalizers import read_normalizer, write_normalizer
 from daskdl.dl4j.zip_files import ZipEntries
 from daskdl.errors import FormatError, OptionError
-from daskdl.evaluation.jackson import dumps
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.errors import got
 from daskdl.nn.network import Network

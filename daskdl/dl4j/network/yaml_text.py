@@ -20,7 +20,7 @@ from daskdl.dl4j.network.bounds import (
 )
 from daskdl.dl4j.network.java import Json
 from daskdl.errors import FormatError
-from daskdl.evaluation.java_numbers import java_number
+from daskdl.evaluation.number_texts import number_text
 
 _DISTRIBUTIONS = "org.deeplearning4j.nn.conf.distribution."
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_@.\-]+(?: [A-Za-z0-9_@.\-]+)*\Z")
@@ -196,7 +196,7 @@ def _key(key: str) -> str:
 
 def _scalar(value: Json) -> str:
     if isinstance(value, float | np.floating):
-        return java_number(value)
+        return number_text(value)
     if value in _NO_NUMBERS:
         return str(value)
     if isinstance(value, dict | list):

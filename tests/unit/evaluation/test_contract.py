@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from daskdl.dl4j.evaluation.reader import from_json
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
-from daskdl.evaluation.reader import from_json
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary

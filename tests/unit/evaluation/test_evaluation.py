@@ -6,9 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
+from daskdl.dl4j.evaluation.reader import from_json
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError
 from daskdl.evaluation.evaluation import Evaluation, Prediction
-from daskdl.evaluation.reader import from_json
 from daskdl.evaluation.regression import RegressionEvaluation
 
 LABELS = np.eye(3)[[0, 0, 1, 2]]

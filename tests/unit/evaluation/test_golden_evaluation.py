@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from daskdl.dl4j.evaluation.reader import from_json
 from daskdl.evaluation.evaluation import Evaluation
-from daskdl.evaluation.reader import from_json
 from tests.dialects import DL4J
 
 DATA = Path(__file__).parents[2] / "data" / "eval"

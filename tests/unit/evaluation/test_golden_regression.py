@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from daskdl.evaluation.reader import from_json
+from daskdl.dl4j.evaluation.reader import from_json
 from daskdl.evaluation.regression import RegressionEvaluation
 
 DATA = Path(__file__).parents[2] / "data" / "eval"

@@ -1,19 +1,26 @@
 """The JSON of ``org.nd4j.evaluation.classification.ROC``, alone and in lists."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from daskdl.class_files import ClassFile
+from daskdl.dl4j.evaluation.fields import Fields, read_fields
+from daskdl.dl4j.java.jackson import dumps
 from daskdl.errors import FormatError
-from daskdl.evaluation.curves import Counts, PrecisionRecallCurve, RocCurve, Row
-from daskdl.evaluation.fields import Fields, read_fields
-from daskdl.evaluation.jackson import dumps
-from daskdl.evaluation.java_numbers import java_number
+from daskdl.evaluation.curves import (
+    Counts,
+    Curves,
+    PrecisionRecallCurve,
+    RocCurve,
+    Row,
+    StoredRoc,
+)
+from daskdl.evaluation.number_texts import number_text
+from daskdl.evaluation.roc import ROC
 
-if TYPE_CHECKING:
-    from daskdl.evaluation.roc import ROC
+R = TypeVar("R", bound=ROC)
 
 CLASS = "org.nd4j.evaluation.classification.ROC"
 # Before 1.0.0-beta3.
@@ -23,44 +30,17 @@ _ROC_CURVE = "org.nd4j.evaluation.curves.RocCurve"
 _PR_CURVE = "org.nd4j.evaluation.curves.PrecisionRecallCurve"
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Both curves of an exact ROC."""
-
-    roc: RocCurve
-    precision_recall: PrecisionRecallCurve
-
-
-@dataclass(frozen=True)
-class StoredRoc:
-    """What a file says of a ROC: counts at thresholds, or curves if it is exact."""
-
-    threshold_steps: int
-    roc_remove_redundant_pts: bool
-    count_actual_positive: int
-    count_actual_negative: int
-    true_positives: Counts | None
-    false_positives: Counts | None
-    curves: Curves | None
-
-
-def write(roc: "ROC") -> str:
+def write(roc: ROC) -> str:
     """Return the text; see :meth:`ROC.to_json`."""
     return dumps(to_fields(roc))
 
 
-def read(text: str) -> StoredRoc:
-    """Return what a text says.
-
-    Raises
-    ------
-    FormatError
-        When the text is no JSON of a ROC, or its values do not go together.
-    """
-    return of_fields(read_fields(_WHO, text, (CLASS, OLD_CLASS)))
+def read(text: str, kind: type[R]) -> R:
+    """Return the ROC that a text tells of; see :meth:`ROC.from_json`."""
+    return kind.of(of_fields(read_fields(_WHO, text, (CLASS, OLD_CLASS))))
 
 
-def to_fields(roc: "ROC") -> dict[str, Any]:
+def to_fields(roc: ROC) -> dict[str, Any]:
     """Return the fields of a ROC in DL4J's order, for :func:`dumps`."""
     fields: dict[str, Any] = {
         "@class": CLASS,
@@ -84,7 +64,13 @@ def to_fields(roc: "ROC") -> dict[str, Any]:
 
 
 def of_fields(fields: Fields) -> StoredRoc:
-    """Return what the fields of a ROC say; see :func:`read`."""
+    """Return what the fields of a ROC say.
+
+    Raises
+    ------
+    FormatError
+        When its values do not go together.
+    """
     who = fields.who
     steps = fields.whole("thresholdSteps", most=2**31 - 1)
     n_positive = fields.whole("countActualPositive", most=2**62)
@@ -123,7 +109,7 @@ def of_fields(fields: Fields) -> StoredRoc:
 def _counts(threshold: Row, tp: Counts, fp: Counts) -> dict[str, Any]:
     rows = zip(threshold.tolist(), tp.tolist(), fp.tolist(), strict=True)
     return {
-        java_number(at): {
+        number_text(at): {
             "threshold": at,
             "countTruePositive": hits,
             "countFalsePositive": misses,
@@ -227,3 +213,7 @@ def _check_sizes(who: str, name: str, rows: Sequence[Row | Counts]) -> None:
 
 def _without_curve(who: str, name: str) -> FormatError:
     return FormatError(f"{who}: {name} of an exact ROC must be an object, got none.")
+
+
+# By this ROC finds its JSON.
+JSON = ClassFile(read, write)

@@ -1,16 +1,18 @@
 """The JSON of ``org.nd4j.evaluation.classification.EvaluationCalibration``."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daskdl.class_files import ClassFile
+from daskdl.dl4j.evaluation.array_json import array_to_base64, array_to_json
+from daskdl.dl4j.evaluation.fields import Fields, read_fields
+from daskdl.dl4j.java.jackson import dumps
 from daskdl.errors import FormatError
-from daskdl.evaluation.fields import Fields, read_fields
-from daskdl.evaluation.jackson import array_to_base64, array_to_json, dumps
+from daskdl.evaluation.calibration import EvaluationCalibration
 
-if TYPE_CHECKING:
-    from daskdl.evaluation.calibration import EvaluationCalibration
+C = TypeVar("C", bound=EvaluationCalibration)
 
 CLASS = "org.nd4j.evaluation.classification.EvaluationCalibration"
 # Before 1.0.0-beta3.
@@ -37,7 +39,7 @@ _ROWS = frozenset(
 _MOST_BINS = 2**20
 
 
-def write(evaluation: "EvaluationCalibration", sums: dict[str, NDArray[Any]]) -> str:
+def write(evaluation: EvaluationCalibration) -> str:
     """Return the text; see :meth:`EvaluationCalibration.to_json`."""
     fields: dict[str, Any] = {
         "@class": CLASS,
@@ -47,7 +49,7 @@ def write(evaluation: "EvaluationCalibration", sums: dict[str, NDArray[Any]]) ->
         "axis": evaluation.axis,
     }
     for name, field in _FIELDS.items():
-        array = sums.get(name)
+        array = evaluation.sums.get(name)
         if name in _ROWS:
             fields[field] = array_to_json(None if array is None else array[None])
         else:
@@ -55,14 +57,8 @@ def write(evaluation: "EvaluationCalibration", sums: dict[str, NDArray[Any]]) ->
     return dumps(fields)
 
 
-def read(text: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return constructor options and sums of a text; no sums if there are no data.
-
-    Raises
-    ------
-    FormatError
-        When the text is no JSON of such an evaluation, or lacks some of the sums.
-    """
+def read(text: str, kind: type[C]) -> C:
+    """Return the evaluation of a text; see :meth:`EvaluationCalibration.from_json`."""
     fields = read_fields(_WHO, text, (CLASS, OLD_CLASS))
     options = {
         "reliability_diag_num_bins": fields.whole(
@@ -83,7 +79,7 @@ def read(text: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             f"{missing[:5]}. DL4J forgets histograms when it merges into an empty "
             "evaluation."
         )
-    return options, sums
+    return kind.of(sums, **options)
 
 
 def _read(fields: Fields, name: str) -> NDArray[Any] | None:
@@ -98,3 +94,7 @@ def _read(fields: Fields, name: str) -> NDArray[Any] | None:
             f"{array.ravel()[:5].tolist()}."
         )
     return (array.ravel() if name in _ROWS else array).astype(dtype)
+
+
+# By this EvaluationCalibration finds its JSON.
+JSON = ClassFile(read, write)

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable, Mapping
 
-from daskdl.evaluation import (
+from daskdl.dl4j.evaluation import (
     binary_json,
     calibration_json,
     classification_json,
-    regression,
-    roc_binary,
+    columns_json,
+    regression_json,
     roc_json,
-    roc_multi_class,
 )
+from daskdl.dl4j.evaluation.fields import read_fields
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
-from daskdl.evaluation.fields import read_fields
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
@@ -28,14 +27,14 @@ _READERS: Mapping[str, Callable[[str], Evaluable]] = {
     binary_json.OLD_CLASS: EvaluationBinary.from_json,
     calibration_json.CLASS: EvaluationCalibration.from_json,
     calibration_json.OLD_CLASS: EvaluationCalibration.from_json,
-    regression.CLASS: RegressionEvaluation.from_json,
-    regression.OLD_CLASS: RegressionEvaluation.from_json,
+    regression_json.CLASS: RegressionEvaluation.from_json,
+    regression_json.OLD_CLASS: RegressionEvaluation.from_json,
     roc_json.CLASS: ROC.from_json,
     roc_json.OLD_CLASS: ROC.from_json,
-    roc_binary.CLASS: ROCBinary.from_json,
-    roc_binary.OLD_CLASS: ROCBinary.from_json,
-    roc_multi_class.CLASS: ROCMultiClass.from_json,
-    roc_multi_class.OLD_CLASS: ROCMultiClass.from_json,
+    columns_json.BINARY: ROCBinary.from_json,
+    columns_json.OLD_BINARY: ROCBinary.from_json,
+    columns_json.MULTI_CLASS: ROCMultiClass.from_json,
+    columns_json.OLD_MULTI_CLASS: ROCMultiClass.from_json,
 }
 
 

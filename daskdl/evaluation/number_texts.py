@@ -1,4 +1,4 @@
-"""Numbers as Java prints them: ``Double.toString`` and the formats of ``Formatter``."""
+"""Numbers as reports print them: as Java's ``Double.toString`` and ``Formatter`` do."""
 
 import math
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-def java_number(value: float | np.floating[Any]) -> str:
+def number_text(value: float | np.floating[Any]) -> str:
     """Return a float as ``Double.toString`` does, or ``Float.toString`` for a float32.
 
     Decimal from 1e-3 to 1e7, else with an exponent; at least one digit after the point.
@@ -22,7 +22,7 @@ def java_number(value: float | np.floating[Any]) -> str:
     return text.replace("e+", "E").replace("e", "E")
 
 
-def java_fixed(value: float, digits: int) -> str:
+def fixed_text(value: float, digits: int) -> str:
     """Return a float as ``%.<digits>f`` of Java does.
 
     Java rounds the shortest decimal half up, where Python rounds the binary value half
@@ -37,8 +37,8 @@ def java_fixed(value: float, digits: int) -> str:
     return f"{exact.quantize(step, context=context):f}"
 
 
-def java_scientific(value: float, digits: int) -> str:
-    """Return a float as ``%.<digits>e`` of Java does; see :func:`java_fixed`."""
+def scientific_text(value: float, digits: int) -> str:
+    """Return a float as ``%.<digits>e`` of Java does; see :func:`fixed_text`."""
     if not math.isfinite(value):
         return _word(value)
     context = Context(prec=digits + 1, rounding=ROUND_HALF_UP)

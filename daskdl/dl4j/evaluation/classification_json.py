@@ -3,17 +3,20 @@
 The four counters follow from the confusion matrix; they are written, but not read.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.errors import FormatError
-from daskdl.evaluation.fields import Fields, read_fields, shown, whole_row
-from daskdl.evaluation.jackson import array_to_json, dumps
+from daskdl.class_files import ClassFile
+from daskdl.dialects import DL4J
+from daskdl.dl4j.evaluation.array_json import array_to_json
+from daskdl.dl4j.evaluation.fields import Fields, read_fields, shown, whole_row
+from daskdl.dl4j.java.jackson import dumps
+from daskdl.errors import FormatError, OptionError
+from daskdl.evaluation.evaluation import Evaluation
 
-if TYPE_CHECKING:
-    from daskdl.evaluation.evaluation import Evaluation
+E = TypeVar("E", bound=Evaluation)
 
 CLASS = "org.nd4j.evaluation.classification.Evaluation"
 # Before 1.0.0-beta3.
@@ -23,7 +26,7 @@ _WHO = "Evaluation"
 _MOST_CLASSES = 2**14
 
 
-def write(evaluation: "Evaluation", *, compact: bool) -> str:
+def write(evaluation: Evaluation, *, compact: bool) -> str:
     """Return the text; see :meth:`Evaluation.to_json`."""
     counts = evaluation.counts
     return dumps(
@@ -48,14 +51,21 @@ def write(evaluation: "Evaluation", *, compact: bool) -> str:
     )
 
 
-def read(text: str) -> tuple[dict[str, Any], NDArray[np.int64], tuple[int, int]]:
-    """Return constructor options, confusion matrix and top-N counts of a text.
+def read(text: str, kind: type[E]) -> E:
+    """Return the evaluation that a text tells of; see :meth:`Evaluation.from_json`."""
+    options, confusion, top_n_counts = _parts(text)
+    try:
+        evaluation = kind(**options, dialect=DL4J)
+    except OptionError as error:
+        raise FormatError(f"The JSON is no evaluation: {error}") from error
+    if confusion.size:
+        evaluation.confusion_matrix = confusion
+    evaluation.top_n_correct_count, evaluation.top_n_total_count = top_n_counts
+    return evaluation
 
-    Raises
-    ------
-    FormatError
-        When the text is no JSON of an evaluation.
-    """
+
+def _parts(text: str) -> tuple[dict[str, Any], NDArray[np.int64], tuple[int, int]]:
+    """Return constructor options, confusion matrix and top-N counts of a text."""
     fields = read_fields(_WHO, text, (CLASS, OLD_CLASS))
     confusion = _read_confusion(fields.child("confusion", required=True))
     names, costs = fields.names("labelsList"), fields.array("costArray")
@@ -160,3 +170,7 @@ def _read_row(matrix: NDArray[np.int64], actual: str, row: Any) -> int:
         )
     np.add.at(matrix[index], predicted, counts)
     return sum(counts.tolist())
+
+
+# By this Evaluation finds its JSON.
+JSON = ClassFile(read, write)

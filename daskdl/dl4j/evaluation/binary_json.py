@@ -1,19 +1,21 @@
 """The JSON of ``org.nd4j.evaluation.classification.EvaluationBinary``."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.class_files import ClassFile
+from daskdl.dl4j.evaluation.array_json import array_to_json
+from daskdl.dl4j.evaluation.columns_json import column_fields, read_columns
+from daskdl.dl4j.evaluation.fields import Fields, read_fields
+from daskdl.dl4j.java.jackson import dumps
 from daskdl.errors import FormatError
-from daskdl.evaluation import roc_binary
-from daskdl.evaluation.fields import Fields, read_fields
-from daskdl.evaluation.jackson import array_to_json, dumps
+from daskdl.evaluation.evaluation_binary import EvaluationBinary, StoredBinary
+from daskdl.evaluation.roc_binary import ROCBinary
 
-if TYPE_CHECKING:
-    from daskdl.evaluation.evaluation_binary import EvaluationBinary
+B = TypeVar("B", bound=EvaluationBinary)
 
 CLASS = "org.nd4j.evaluation.classification.EvaluationBinary"
 # Before 1.0.0-beta3.
@@ -28,18 +30,7 @@ _COUNTS = (
 )
 
 
-@dataclass(frozen=True)
-class StoredBinary:
-    """What a file says of an evaluation of binary outputs."""
-
-    counts: NDArray[np.int64] | None
-    roc_binary: roc_binary.ROCBinary | None
-    labels: list[str] | None
-    decision_threshold: FloatArray | None
-    axis: int
-
-
-def write(evaluation: "EvaluationBinary") -> str:
+def write(evaluation: EvaluationBinary) -> str:
     """Return the text; see :meth:`EvaluationBinary.to_json`."""
     counts = evaluation.counts
     has_counts = evaluation.n_outputs > 0
@@ -51,27 +42,25 @@ def write(evaluation: "EvaluationBinary") -> str:
         "countFalsePositive": counts.false_positives.tolist() if has_counts else None,
         "countTrueNegative": counts.true_negatives.tolist() if has_counts else None,
         "countFalseNegative": counts.false_negatives.tolist() if has_counts else None,
-        "rocBinary": None if roc is None else roc_binary.to_fields(roc),
+        "rocBinary": None if roc is None else column_fields(roc),
         "labels": evaluation.labels,
         "decisionThreshold": array_to_json(evaluation.decision_threshold),
     }
     return dumps(fields)
 
 
-def read(text: str) -> StoredBinary:
-    """Return what a text says.
+def read(text: str, kind: type[B]) -> B:
+    """Return the evaluation of a text; see :meth:`EvaluationBinary.from_json`."""
+    return kind.of(_stored(text))
 
-    Raises
-    ------
-    FormatError
-        When the text is no JSON of such an evaluation, or its parts do not go together.
-    """
+
+def _stored(text: str) -> StoredBinary:
     fields = read_fields(_WHO, text, (CLASS, OLD_CLASS))
     counts = _read_counts(fields)
     roc = fields.child("rocBinary")
     stored = StoredBinary(
         counts,
-        None if roc is None else roc_binary.of_fields(roc),
+        None if roc is None else read_columns(roc, ROCBinary),
         fields.names("labels"),
         _read_thresholds(fields),
         fields.whole("axis", default=1, least=1, most=4),
@@ -117,3 +106,7 @@ def _read_thresholds(fields: Fields) -> FloatArray | None:
             f"got {row[:5].tolist()}."
         )
     return row if row.dtype.kind == "f" else row.astype(np.float32)
+
+
+# By this EvaluationBinary finds its JSON.
+JSON = ClassFile(read, write)

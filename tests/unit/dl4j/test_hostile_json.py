@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from daskdl.dl4j.evaluation.reader import from_json
 from daskdl.errors import FormatError
 from daskdl.evaluation.calibration import EvaluationCalibration
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
-from daskdl.evaluation.reader import from_json
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary

@@ -1,0 +1,1 @@
+"""Evaluations of DL4J, as JSON."""
