@@ -28,6 +28,8 @@ OLD_CLASS = "org.deeplearning4j.eval.ROC"
 _WHO = "ROC"
 _ROC_CURVE = "org.nd4j.evaluation.curves.RocCurve"
 _PR_CURVE = "org.nd4j.evaluation.curves.PrecisionRecallCurve"
+# DL4J writes rates that are a last digit above 1.
+_ROUNDING = 1e-6
 
 
 def write(roc: ROC) -> str:
@@ -168,6 +170,7 @@ def _read_roc_curve(curve: Fields | None, who: str) -> RocCurve:
         raise _without_curve(who, "rocCurve")
     rows = [curve.numbers(name) for name in ("threshold", "fpr", "tpr")]
     _check_sizes(who, "rocCurve", rows)
+    _check_rates(who, "rocCurve", rows[1:])
     return RocCurve(*rows)
 
 
@@ -188,6 +191,7 @@ def _read_precision_recall_curve(
     rates = (found.threshold, found.precision, found.recall)
     counts = (found.tp_count, found.fp_count, found.fn_count)
     _check_sizes(who, "prCurve", [*rates, *counts])
+    _check_rates(who, "prCurve", rates[1:])
     return found
 
 
@@ -209,6 +213,16 @@ def _check_sizes(who: str, name: str, rows: Sequence[Row | Counts]) -> None:
         raise FormatError(
             f"{who}: the lists of {name} must have one length, got {sorted(sizes)}."
         )
+
+
+def _check_rates(who: str, name: str, rows: Sequence[Row]) -> None:
+    for row in rows:
+        # NaN is the rate of nothing.
+        if ((row < -_ROUNDING) | (row > 1 + _ROUNDING)).any():
+            raise FormatError(
+                f"{who}: the rates of {name} must be from 0 to 1, got "
+                f"{row[:5].tolist()}."
+            )
 
 
 def _without_curve(who: str, name: str) -> FormatError:

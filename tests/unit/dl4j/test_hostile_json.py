@@ -187,6 +187,16 @@ def test_findings_of_fuzzing_stay_refused(kind, name, value):
         from_json(changed(kind, name, value))
 
 
+@pytest.mark.parametrize(
+    ("curve", "rate"), [("rocCurve", "fpr"), ("prCurve", "precision")]
+)
+def test_curves_of_what_are_no_rates_are_refused(curve, rate):
+    fields = json.loads(text_of(ROC()))
+    fields[curve][rate][-2:] = [math.inf, math.inf]
+    with pytest.raises(FormatError, match=f"the rates of {curve} must be from 0 to 1"):
+        from_json(json.dumps(fields))
+
+
 def test_sums_beyond_a_double_are_read_without_a_warning():
     huge = changed("RegressionEvaluation", "sumSquaredLabels", vector(1e308, 1e308))
     merged = from_json(huge)
