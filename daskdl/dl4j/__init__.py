@@ -1,5 +1,7 @@
-"""What is Deeplearning4j's: its files of networks, and how it computes.
+"""What is Deeplearning4j's: its files, and how it computes.
 
-The rest of the package knows of it that networks have a dialect, which is found by
-entry point, and so are the formats of its files.
+``java`` and ``arrays`` are what the files are made of, ``datasets``, ``normalizers``,
+``evaluation`` and ``network`` what is in them; ``quirks`` are what its numbers depend
+on. The rest of the package knows of it that networks have a dialect; dialects and
+formats of files are found by entry point.
 """
