@@ -24,7 +24,7 @@ from daskdl.nn.batches import (
     check_masks_of_outputs,
     of_any_length,
 )
-from daskdl.nn.conf.axes import dl4j_axes
+from daskdl.nn.conf.axes import border_axes
 from daskdl.nn.doors import to_border, to_inside
 from daskdl.nn.normalizing import NormalizerChoice, chosen
 
@@ -240,7 +240,7 @@ class Border:
         masks = self._given_masks("labels_mask", labels_mask, len(self._outputs))
         self.admission.check_masks(self._who, Arrays([], [], [], masks))
         seen = [
-            array.transpose(dl4j_axes(port.type))
+            array.transpose(border_axes(port.type))
             for array, port in zip(outputs, self._outputs, strict=True)
         ]
         check_masks_of_outputs(self._who, self._outputs, seen, masks)

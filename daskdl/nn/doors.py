@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.nn.conf.axes import dl4j_axes, is_channels_first
+from daskdl.nn.conf.axes import border_axes, is_channels_first
 from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.vertex import VertexConf
@@ -96,4 +96,4 @@ def to_border(array: FloatArray, output_type: InputType) -> FloatArray:
     -------
     ndarray of shape (batch, *output_type.border_shape), C-contiguous, same dtype
     """
-    return np.array(array.transpose(dl4j_axes(output_type)), order="C")
+    return np.array(array.transpose(border_axes(output_type)), order="C")

@@ -49,7 +49,7 @@ class ParamRole:
         Whether it changes only in layer-wise pretraining.
     axes : tuple of int, optional
         ``array.transpose(axes)`` has DL4J's axes; None where both are the same.
-    dl4j_shape : tuple of int, optional
+    file_shape : tuple of int, optional
         DL4J's shape where it has axes of length 1 besides.
     """
 
@@ -64,24 +64,24 @@ class ParamRole:
     is_updated: bool = True
     is_pretraining: bool = False
     axes: tuple[int, ...] | None = None
-    dl4j_shape: tuple[int, ...] | None = None
+    file_shape: tuple[int, ...] | None = None
 
     def part(self, vector: FloatArray) -> FloatArray:
         """Return the parameter's stretch of a flat vector, as a view."""
         return vector[self.slot.offset : self.slot.stop]
 
-    def dl4j_view(self, vector: FloatArray) -> FloatArray:
+    def file_view(self, vector: FloatArray) -> FloatArray:
         """Return the parameter with DL4J's axes, as a view of a flat vector."""
         view = self.part(vector).reshape(self.slot.shape)
         if self.axes is not None:
             view = view.transpose(self.axes)
         # Axes of length 1 can be added to any array without a copy.
-        return view if self.dl4j_shape is None else view.reshape(self.dl4j_shape)
+        return view if self.file_shape is None else view.reshape(self.file_shape)
 
     @property
     def n_axes(self) -> int:
         """Number of axes in DL4J's shape."""
-        return len(self.slot.shape if self.dl4j_shape is None else self.dl4j_shape)
+        return len(self.slot.shape if self.file_shape is None else self.file_shape)
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def _role(
         is_updated=treatment.updater is not None,
         is_pretraining=parameter.is_pretraining,
         axes=parameter.axes,
-        dl4j_shape=parameter.dl4j_shape,
+        file_shape=parameter.file_shape,
     )
     for constraint in role.constraints:
         check_dimensions(constraint, slot.name, role.n_axes)

@@ -213,7 +213,7 @@ class UpdatePlan:
             Changed in place.
         """
         for role, constraint in self._constrained:
-            apply_constraint(constraint, role.dl4j_view(params))
+            apply_constraint(constraint, role.file_view(params))
 
     def regularization_score(
         self, params: FloatArray, *, iteration: int = 0, epoch: int = 0
@@ -259,7 +259,7 @@ class UpdatePlan:
         ours = self.state_indices()
         order = [
             ours[part, positions[block.start : block.stop]]
-            for block in _join_blocks(self._dl4j_shares(slot_names))
+            for block in _join_blocks(self._file_shares(slot_names))
             for part in range(block.n_parts)
         ]
         return np.concatenate([np.empty(0, np.int64), *order])
@@ -279,7 +279,7 @@ class UpdatePlan:
             part[...] = state.reshape(block.n_parts, block.size)
         return indices
 
-    def _dl4j_shares(self, slot_names: Sequence[str]) -> list[Share]:
+    def _file_shares(self, slot_names: Sequence[str]) -> list[Share]:
         """Return where each updater works in DL4J's flat vector."""
         layers: dict[int, list[ParamRole]] = {}
         owners = {

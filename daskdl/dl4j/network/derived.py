@@ -34,7 +34,7 @@ def derived_of_vertex(
     """Return the properties that follow from the inputs of a vertex."""
     if not isinstance(conf, AttentionVertex):
         return {}
-    shapes = {p.name: list(p.shape_in_dl4j) for p in conf.parameters(input_types)}
+    shapes = {p.name: list(p.shape_in_file) for p in conf.parameters(input_types)}
     inputs = ["queries", "keys", "values"]
     return {
         "vertexParams": {"biasParams": {}, "inputs": inputs, "weightParams": shapes}
@@ -58,9 +58,9 @@ def _samediff(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     weights = {p.name: p for p in parameters if p.name not in biases}
     return {
         "layerParams": {
-            "biasParams": {name: list(p.shape_in_dl4j) for name, p in biases.items()},
+            "biasParams": {name: list(p.shape_in_file) for name, p in biases.items()},
             "weightParams": {
-                name: list(p.shape_in_dl4j) for name, p in weights.items()
+                name: list(p.shape_in_file) for name, p in weights.items()
             },
         }
     }

@@ -80,7 +80,7 @@ def parameters_of(network: StepNetwork[Any]) -> Iterator[tuple[Slot, Parameter]]
 def dl4j_order(node: Node) -> tuple[str, ...]:
     """Return the names of a node's parameters in the order of DL4J's vector."""
     if isinstance(node.conf, LayerConf):
-        return node.conf.dl4j_order(node.entering_type)
+        return node.conf.file_order(node.entering_type)
     return tuple(item.name for item in node.parameters)
 
 

@@ -49,12 +49,12 @@ def feature_axis(input_type: InputType) -> int:
     return 1 if is_channels_first(input_type) else -1
 
 
-def dl4j_axes(input_type: InputType) -> tuple[int, ...]:
+def border_axes(input_type: InputType) -> tuple[int, ...]:
     """Return how arrays of a type become DL4J's: ``array.transpose(axes)``.
 
     Examples
     --------
-    >>> dl4j_axes(Convolutional(channels=3))
+    >>> border_axes(Convolutional(channels=3))
     (0, 3, 1, 2)
     """
     last = len(input_type.shape)
@@ -72,7 +72,7 @@ def axis_inside(input_type: InputType, axis: int, option: str) -> int:
         If it is that of the examples, or arrays have fewer axes. `option` is where the
         number was given.
     """
-    axes = dl4j_axes(input_type)
+    axes = border_axes(input_type)
     if not 0 < axis < len(axes):
         raise PathError(
             f"must be from 1 to {len(axes) - 1}, the last axis of {input_type}, "

@@ -105,7 +105,7 @@ class LayerConf(Conf):
         """Return the shapes of the parameters by DL4J's names, in layout order."""
         return {item.name: item.shape for item in self.parameters(input_type)}
 
-    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+    def file_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the names of the parameters in the order of DL4J's flat vector."""
         return tuple(item.name for item in self.parameters(input_type))
 

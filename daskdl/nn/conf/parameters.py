@@ -91,7 +91,7 @@ class Parameter:
         ``"moved"`` is already what is subtracted; ``"frozen"`` ones never change.
     axes : tuple of int, optional
         ``array.transpose(axes)`` is what DL4J has; None where both have the same axes.
-    dl4j_shape : tuple of int, optional
+    file_shape : tuple of int, optional
         What DL4J calls the shape, where ones are added to it; None: follows from
         `shape` and `axes`.
     order : {"f", "c"}
@@ -107,7 +107,7 @@ class Parameter:
     shape: tuple[int, ...]
     role: ParameterRole = "weight"
     axes: tuple[int, ...] | None = None
-    dl4j_shape: tuple[int, ...] | None = None
+    file_shape: tuple[int, ...] | None = None
     order: Literal["f", "c"] = "f"
     is_pretraining: bool = False
     is_scored: bool = True
@@ -118,10 +118,10 @@ class Parameter:
         return TREATMENTS[self.role]
 
     @property
-    def shape_in_dl4j(self) -> tuple[int, ...]:
+    def shape_in_file(self) -> tuple[int, ...]:
         """The shape of DL4J's array."""
-        if self.dl4j_shape is not None:
-            return self.dl4j_shape
+        if self.file_shape is not None:
+            return self.file_shape
         axes = range(len(self.shape)) if self.axes is None else self.axes
         return tuple(self.shape[axis] for axis in axes)
 

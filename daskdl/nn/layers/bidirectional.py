@@ -59,9 +59,9 @@ class Bidirectional(WrapperConf):
             replace(item, name=prefix + item.name) for prefix in "fb" for item in once
         )
 
-    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+    def file_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the order of the wrapped layer, twice."""
-        once = super().dl4j_order(input_type)
+        once = super().file_order(input_type)
         return tuple(prefix + name for prefix in "fb" for name in once)
 
 

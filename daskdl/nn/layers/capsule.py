@@ -40,7 +40,7 @@ class Capsule(TrainedLayerConf):
 
     References
     ----------
-    DL4J's `CapsuleLayer`; Sabour, Frosst and Hinton, "Dynamic Routing Between
+    Sabour, Frosst and Hinton, "Dynamic Routing Between
     Capsules", NIPS 2017, procedure 1.
     """
 
@@ -73,7 +73,7 @@ class Capsule(TrainedLayerConf):
         weight = sd_parameter(
             "weight",
             (n_in, n_out, n_dimensions),
-            dl4j_shape=(1, n_in, n_out, n_dimensions, 1),
+            file_shape=(1, n_in, n_out, n_dimensions, 1),
         )
         if not self.has_bias:
             return (weight,)
@@ -82,7 +82,7 @@ class Capsule(TrainedLayerConf):
             "bias",
             shape,
             "bias",
-            dl4j_shape=(1, 1, *shape, 1),
+            file_shape=(1, 1, *shape, 1),
         )
         return (weight, bias)
 

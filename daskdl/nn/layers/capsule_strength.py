@@ -12,12 +12,7 @@ from daskdl.nn.layers.layer import Layer
 
 
 class CapsuleStrength(LayerConf):
-    """The length of each capsule: how sure it is that there is what it stands for.
-
-    References
-    ----------
-    DL4J's `CapsuleStrengthLayer`.
-    """
+    """The length of each capsule: how sure it is that there is what it stands for."""
 
     counts_gradient_twice: ClassVar[bool] = True
 

@@ -17,10 +17,6 @@ class Cnn3DLoss(PixelLossConf):
     activation : str or activation, optional
         Applied to the input; softmax is over channels. None means what belongs to the
         loss.
-
-    References
-    ----------
-    DL4J's `Cnn3DLossLayer`.
     """
 
     type: Literal["cnn3d_loss"] = "cnn3d_loss"

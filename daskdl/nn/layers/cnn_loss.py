@@ -17,10 +17,6 @@ class CnnLoss(PixelLossConf):
     activation : str or activation, optional
         Applied to the input; softmax is over channels. None means what belongs to the
         loss.
-
-    References
-    ----------
-    DL4J's `CnnLossLayer`.
     """
 
     type: Literal["cnn_loss"] = "cnn_loss"

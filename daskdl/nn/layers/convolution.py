@@ -37,10 +37,6 @@ class Convolution2D(ConvolvingConf):
         that the output has ``ceil(size / stride)``, or refuse.
     has_bias : bool
         Whether a bias is added.
-
-    References
-    ----------
-    DL4J's `ConvolutionLayer`.
     """
 
     type: Literal["convolution2d"] = "convolution2d"

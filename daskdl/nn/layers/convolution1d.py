@@ -51,7 +51,7 @@ class Convolution1D(ConvolvingConf):
         # DL4J reads the numbers of its (n_out, n_in, kernel, 1) as if they lay in the
         # order of (kernel, n_in, n_out): it reshapes where it should swap axes.
         shape = (self.n_out, n_in, kernel, 1)
-        weight = Parameter("W", (kernel, n_in, self.n_out), dl4j_shape=shape, order="c")
+        weight = Parameter("W", (kernel, n_in, self.n_out), file_shape=shape, order="c")
         return (weight, *self.bias_parameters())
 
 

@@ -74,7 +74,7 @@ class ConvolvingConf(WeightLayerConf):
         """Return b (n_out,), if there is one."""
         return (Parameter("b", (self.n_out,), "bias"),) if self.has_bias else ()
 
-    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+    def file_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the bias first, as DL4J keeps it."""
         return ("b", "W") if self.has_bias else ("W",)
 

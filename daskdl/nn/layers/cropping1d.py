@@ -15,10 +15,6 @@ class Cropping1D(CroppingConf):
     ----------
     cropping : (int, int) or int
         Time steps in front and behind; one number means both.
-
-    References
-    ----------
-    DL4J's `Cropping1D`.
     """
 
     type: Literal["cropping1d"] = "cropping1d"

@@ -14,10 +14,6 @@ class Cropping2D(CroppingConf):
     cropping : (int, int, int, int), (int, int) or int
         Pixels at top, bottom, left and right; two numbers mean height and
         width, one means all sides.
-
-    References
-    ----------
-    DL4J's `Cropping2D`.
     """
 
     type: Literal["cropping2d"] = "cropping2d"

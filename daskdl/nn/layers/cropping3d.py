@@ -14,10 +14,6 @@ class Cropping3D(CroppingConf):
     cropping : six or three int, or one
         Voxels in front of depth and behind it, the same of height, and of width;
         three numbers mean depth, height and width, one means all sides.
-
-    References
-    ----------
-    DL4J's `Cropping3D`.
     """
 
     type: Literal["cropping3d"] = "cropping3d"

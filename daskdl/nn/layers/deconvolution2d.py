@@ -22,10 +22,6 @@ class Deconvolution2D(DeconvolvingConf):
         cells.
     has_bias : bool
         Whether a bias is added.
-
-    References
-    ----------
-    DL4J's `Deconvolution2D`.
     """
 
     type: Literal["deconvolution2d"] = "deconvolution2d"

@@ -27,10 +27,6 @@ class DepthwiseConvolution2D(ConvolvingConf):
         Inferred: ``n_in * depth_multiplier``.
     kernel_size, stride, dilation, padding, convolution_mode, has_bias
         As for :class:`Convolution2D`.
-
-    References
-    ----------
-    DL4J's `DepthwiseConvolution2D`.
     """
 
     type: Literal["depthwise_convolution2d"] = "depthwise_convolution2d"

@@ -47,7 +47,7 @@ class ElementWiseMultiplication(WeightLayerConf):
         """Return W and b, each (n,)."""
         shape = (self.inferred_n_in(input_type),)
         return (
-            Parameter("W", shape, dl4j_shape=(1, *shape)),
+            Parameter("W", shape, file_shape=(1, *shape)),
             Parameter("b", shape, "bias"),
         )
 

@@ -45,10 +45,6 @@ class GlobalPooling(DroppedLayerConf):
     pooling_dimensions : tuple of int, optional
         The axes that are pooled, as DL4J counts them at the border: (2, 3) of images in
         NCHW. They can only be all, and None says the same.
-
-    References
-    ----------
-    DL4J's `GlobalPoolingLayer`.
     """
 
     type: Literal["global_pooling"] = "global_pooling"

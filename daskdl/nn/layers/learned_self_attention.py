@@ -45,7 +45,7 @@ class LearnedSelfAttention(AttentionConf):
             "Q",
             (self.n_queries, n_in),
             axes=(1, 0),
-            dl4j_shape=(1, n_in, self.n_queries),
+            file_shape=(1, n_in, self.n_queries),
         )
         return (queries, *self.projections(n_in, n_in, n_in))
 

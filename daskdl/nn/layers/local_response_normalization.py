@@ -27,7 +27,7 @@ class LocalResponseNormalization(DroppedLayerConf):
     References
     ----------
     Krizhevsky, Sutskever and Hinton, *ImageNet Classification with Deep Convolutional
-    Neural Networks*, 2012, section 3.3; DL4J's `LocalResponseNormalization`.
+    Neural Networks*, 2012, section 3.3.
     """
 
     type: Literal["local_response_normalization"] = "local_response_normalization"

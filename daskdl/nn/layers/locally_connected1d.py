@@ -32,10 +32,6 @@ class LocallyConnected1D(LocallyConnectingConf):
         By default tanh, whatever the network says.
     has_bias : bool
         Whether a bias is added, the same for all windows.
-
-    References
-    ----------
-    DL4J's `LocallyConnected1D`.
     """
 
     type: Literal["locally_connected1d"] = "locally_connected1d"

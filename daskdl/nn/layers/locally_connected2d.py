@@ -30,10 +30,6 @@ class LocallyConnected2D(LocallyConnectingConf):
         By default tanh, whatever the network says.
     has_bias : bool
         Whether a bias is added, the same for all windows.
-
-    References
-    ----------
-    DL4J's `LocallyConnected2D`.
     """
 
     type: Literal["locally_connected2d"] = "locally_connected2d"

@@ -52,7 +52,7 @@ class LocallyConnectingConf(ConvolvingConf):
         weight = sd_parameter(
             "W",
             (n_windows, n_in, *self.kernel_size, self.n_out),
-            dl4j_shape=(n_windows, n_in * n_cells, self.n_out),
+            file_shape=(n_windows, n_in * n_cells, self.n_out),
         )
         return (weight, *self.bias_parameters())
 
@@ -60,7 +60,7 @@ class LocallyConnectingConf(ConvolvingConf):
         """Return b (n_out,), if there is one."""
         return (sd_parameter("b", (self.n_out,), "bias"),) if self.has_bias else ()
 
-    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+    def file_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the weights first, unlike other convolutions."""
         return ("W", "b") if self.has_bias else ("W",)
 

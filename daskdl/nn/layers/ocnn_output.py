@@ -86,7 +86,7 @@ class OCNNOutput(WeightLayerConf):
         return (
             Parameter("w", (1, self.hidden_size)),
             Parameter("v", (self.inferred_n_in(input_type), self.hidden_size)),
-            Parameter("r", (1,), role, dl4j_shape=()),
+            Parameter("r", (1,), role, file_shape=()),
         )
 
 

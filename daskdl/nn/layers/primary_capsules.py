@@ -58,7 +58,7 @@ class PrimaryCapsules(TrainedLayerConf):
 
     References
     ----------
-    DL4J's `PrimaryCapsules`; Sabour, Frosst and Hinton, "Dynamic Routing Between
+    Sabour, Frosst and Hinton, "Dynamic Routing Between
     Capsules", NIPS 2017, section 4.
     """
 

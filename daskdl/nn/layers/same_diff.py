@@ -18,13 +18,13 @@ def sd_parameter(
     role: ParameterRole = "weight",
     *,
     axes: tuple[int, ...] | None = None,
-    dl4j_shape: tuple[int, ...] | None = None,
+    file_shape: tuple[int, ...] | None = None,
 ) -> Parameter:
     """Return a parameter that lies row by row in DL4J's files.
 
     Parameters
     ----------
-    name, shape, role, axes, dl4j_shape
+    name, shape, role, axes, file_shape
         As of :class:`Parameter`.
     """
     return Parameter(
@@ -32,7 +32,7 @@ def sd_parameter(
         shape,
         role,
         axes=axes,
-        dl4j_shape=dl4j_shape,
+        file_shape=file_shape,
         order="c",
         is_scored=False,
     )

@@ -26,10 +26,6 @@ class SeparableConvolution2D(ConvolvingConf):
     kernel_size, stride, dilation, padding, convolution_mode, has_bias
         As for :class:`Convolution2D`, for the first step. The bias is added after the
         second.
-
-    References
-    ----------
-    DL4J's `SeparableConvolution2D`.
     """
 
     type: Literal["separable_convolution2d"] = "separable_convolution2d"
@@ -61,7 +57,7 @@ class SeparableConvolution2D(ConvolvingConf):
             Parameter("pW", between, order="c"),
         )
 
-    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+    def file_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the order in which they lie here, too."""
         return tuple(item.name for item in self.parameters(input_type))
 

@@ -30,10 +30,6 @@ class SpaceToBatch(DroppedLayerConf):
     What follows sees ``blocks[0] * blocks[1]`` times as many examples, the whole
     minibatch for the first cell of a block, then for the second: labels and scores are
     as many.
-
-    References
-    ----------
-    DL4J's `SpaceToBatchLayer`.
     """
 
     type: Literal["space_to_batch"] = "space_to_batch"

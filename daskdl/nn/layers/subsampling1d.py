@@ -33,10 +33,6 @@ class Subsampling1D(SubsamplingConf):
     -----
     What a mask drops counts like padding, and windows that a series does not have come
     out as 0.
-
-    References
-    ----------
-    DL4J's `Subsampling1DLayer`.
     """
 
     type: Literal["subsampling1d"] = "subsampling1d"

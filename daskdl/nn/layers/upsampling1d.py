@@ -13,10 +13,6 @@ class Upsampling1D(UpsamplingConf):
     ----------
     size : int
         How often each step.
-
-    References
-    ----------
-    DL4J's `Upsampling1D`.
     """
 
     type: Literal["upsampling1d"] = "upsampling1d"

@@ -13,10 +13,6 @@ class Upsampling2D(UpsamplingConf):
     ----------
     size : (int, int) or int
         How often each pixel along height and width; one number means both.
-
-    References
-    ----------
-    DL4J's `Upsampling2D`.
     """
 
     type: Literal["upsampling2d"] = "upsampling2d"

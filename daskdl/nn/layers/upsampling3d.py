@@ -14,10 +14,6 @@ class Upsampling3D(UpsamplingConf):
     size : (int, int, int) or int
         How often each voxel along depth, height and width; one number means all
         three.
-
-    References
-    ----------
-    DL4J's `Upsampling3D`.
     """
 
     type: Literal["upsampling3d"] = "upsampling3d"

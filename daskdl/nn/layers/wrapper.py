@@ -64,9 +64,9 @@ class WrapperConf(LayerConf):
         """Return the parameters of the wrapped layer."""
         return self.layer.parameters(self._entering(input_type))
 
-    def dl4j_order(self, input_type: InputType) -> tuple[str, ...]:
+    def file_order(self, input_type: InputType) -> tuple[str, ...]:
         """Return the order of the wrapped layer."""
-        return self.layer.dl4j_order(self._entering(input_type))
+        return self.layer.file_order(self._entering(input_type))
 
     @property
     def table_order(self) -> tuple[str, ...]:

@@ -14,10 +14,6 @@ class ZeroPadding(PaddingConf):
     padding : (int, int, int, int), (int, int) or int
         Zeros at top, bottom, left and right; two numbers mean height and
         width, one means all sides.
-
-    References
-    ----------
-    DL4J's `ZeroPaddingLayer`.
     """
 
     type: Literal["zero_padding"] = "zero_padding"

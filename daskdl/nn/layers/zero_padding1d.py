@@ -19,10 +19,6 @@ class ZeroPadding1D(PaddingConf):
     ----------
     padding : (int, int) or int
         Zeros in front and behind; one number means both.
-
-    References
-    ----------
-    DL4J's `ZeroPadding1DLayer`.
     """
 
     type: Literal["zero_padding1d"] = "zero_padding1d"

@@ -14,10 +14,6 @@ class ZeroPadding3D(PaddingConf):
     padding : six or three int, or one
         Zeros in front of depth and behind it, the same of height, and of width;
         three numbers mean depth, height and width, one means all sides.
-
-    References
-    ----------
-    DL4J's `ZeroPadding3DLayer`.
     """
 
     type: Literal["zero_padding3d"] = "zero_padding3d"

@@ -10,7 +10,7 @@ from pydantic import field_validator
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.axes import dl4j_axes, known
+from daskdl.nn.conf.axes import border_axes, known
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -77,7 +77,7 @@ class ReshapeVertex(VertexConf):
         if n_axes == 2:
             return FeedForward(size=sizes[0])
         data_format = None
-        if dl4j_axes(came)[1] == 1 and not isinstance(came, FeedForward):
+        if border_axes(came)[1] == 1 and not isinstance(came, FeedForward):
             data_format = _CHANNELS_LAST[n_axes]
         features, *others = sizes if data_format is None else [sizes[-1], *sizes[:-1]]
         if features is None:
@@ -110,8 +110,8 @@ class Reshape(Vertex[ReshapeVertex]):
         workspace: Workspace,
     ) -> None:
         super().__init__(conf, input_types, name, workspace)
-        self._axes_in = dl4j_axes(self.input_types[0])
-        self._axes_out = dl4j_axes(self.output_type)
+        self._axes_in = border_axes(self.input_types[0])
+        self._axes_out = border_axes(self.output_type)
 
     def forward(
         self,

@@ -295,7 +295,7 @@ def test_attention_says_how_its_parameters_change():
 
 def test_the_parameters_of_attention_are_those_of_dl4j():
     vertex = AttentionVertex(n_out=5, n_heads=2, head_size=4, project_input=True)
-    shapes = {p.name: p.shape_in_dl4j for p in vertex.parameters([SERIES] * 3)}
+    shapes = {p.name: p.shape_in_file for p in vertex.parameters([SERIES] * 3)}
     assert shapes == {
         "Wq": (2, 4, 3),
         "Wk": (2, 4, 3),

@@ -92,7 +92,7 @@ def test_parameters_have_the_shapes_of_dl4j():
     layer = LearnedSelfAttention(
         n_out=5, n_queries=2, n_heads=2, head_size=4, project_input=True
     )
-    shapes = {item.name: item.shape_in_dl4j for item in layer.parameters(SERIES)}
+    shapes = {item.name: item.shape_in_file for item in layer.parameters(SERIES)}
     assert shapes == {
         "Q": (1, 3, 2),
         "Wq": (2, 4, 3),

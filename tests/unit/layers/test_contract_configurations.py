@@ -72,7 +72,7 @@ def test_the_layer_has_the_parameters_of_its_configuration(name):
 def test_dl4j_orders_the_same_parameters(name):
     layer = Alone(name).layer
     names = [item.name for item in layer.conf.parameters(layer.input_type)]
-    assert sorted(layer.conf.dl4j_order(layer.input_type)) == sorted(names)
+    assert sorted(layer.conf.file_order(layer.input_type)) == sorted(names)
 
 
 @every_layer
@@ -80,7 +80,7 @@ def test_an_array_of_dl4j_has_as_many_numbers(name):
     layer = Alone(name).layer
     for item in layer.conf.parameters(layer.input_type):
         assert sorted(item.axes or range(len(item.shape))) == [*range(len(item.shape))]
-        assert math.prod(item.dl4j_shape or item.shape) == math.prod(item.shape)
+        assert math.prod(item.file_shape or item.shape) == math.prod(item.shape)
 
 
 @every_layer

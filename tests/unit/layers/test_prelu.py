@@ -55,7 +55,7 @@ class TestShapes:
         assert parameter(input_type, **options).shape == inside
 
     def test_and_in_dl4j_that_of_its_format(self, input_type, options, inside, in_dl4j):
-        assert parameter(input_type, **options).shape_in_dl4j == in_dl4j
+        assert parameter(input_type, **options).shape_in_file == in_dl4j
 
 
 @pytest.mark.parametrize(

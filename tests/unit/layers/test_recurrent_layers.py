@@ -473,7 +473,7 @@ def test_in_a_graph_the_bare_name_is_that_of_the_vertex():
 
 def test_a_wrapper_has_the_order_of_its_layer_in_files_of_dl4j():
     conf = dl.Bidirectional(layer=dl.MaskZero(layer=dl.SimpleRnn(n_out=2)))
-    assert conf.dl4j_order(SERIES) == ("fW", "fRW", "fb", "bW", "bRW", "bb")
+    assert conf.file_order(SERIES) == ("fW", "fRW", "fb", "bW", "bRW", "bb")
 
 
 def test_a_wrapper_keeps_what_its_layer_says_of_training():

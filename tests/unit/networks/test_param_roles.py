@@ -135,7 +135,7 @@ def test_constraints_see_dl4js_axes():
 
 
 def test_constraints_see_dl4js_axes_of_length_one():
-    weight = Parameter("W", (3, 4, 5), axes=(2, 1, 0), dl4j_shape=(5, 4, 3, 1))
+    weight = Parameter("W", (3, 4, 5), axes=(2, 1, 0), file_shape=(5, 4, 3, 1))
     constraint = MaxNormConstraint(max_norm=1, dimensions=(1, 2, 3), epsilon=1e-12)
     _, plan = planned([weight], Options(constraints=(constraint,)))
     params = np.arange(1.0, 61.0)
