@@ -43,7 +43,7 @@ class Port:
         What an example is there.
     images : tuple of int, optional
         Channels, height and width of images that may come instead of the rows that
-        they are flattened to, as in DL4J.
+        they are flattened to.
     classes : int, optional
         Of labels that tell classes: how many there are.
     rule : LabelRule, optional

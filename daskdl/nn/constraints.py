@@ -28,7 +28,7 @@ def apply_constraint(constraint: Constraint, param: FloatArray) -> None:
     constraint : constraint configuration
         Which of the layer's parameters it is for is not looked at.
     param : ndarray
-        With DL4J's axes; changed in place, so usually a transposed view.
+        With the axes of files; changed in place, so usually a transposed view.
     """
     # Twice shows where a rate is below 1, and in the epsilon that norms are divided by.
     for _ in range(2 if "constraints_twice" in constraint.quirks else 1):
@@ -45,7 +45,7 @@ def check_dimensions(constraint: Constraint, who: str, n_axes: int) -> None:
     who : str
         What messages call the parameter.
     n_axes : int
-        Number of its axes in DL4J's shape.
+        Number of its axes in files.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def _min_max_norm(conf: MinMaxNormConstraint, param: FloatArray) -> None:
 
 def _unit_norm(conf: UnitNormConstraint, param: FloatArray) -> None:
     norm = _norm(param, conf.dimensions)
-    # Zeros stay zeros; DL4J makes them NaN.
+    # Zeros stay zeros.
     norm[norm == 0] = 1
     param /= norm
 

@@ -1,7 +1,6 @@
 """Numbers drawn from the distributions that configurations name.
 
-Drawn on the host in float64, so that every device gets the same. DL4J's own streams of
-random numbers are not reproduced, its distributions are.
+Drawn on the host in float64, so that every device gets the same.
 """
 
 import math

@@ -1,6 +1,6 @@
 """What happens at a network's door: the border's data format in, and out again.
 
-DL4J's input preprocessors between layers are not needed: inside, a layer takes the
+Preprocessors between layers are not needed: inside, a layer takes the
 shape that the one before gives, and flattens images itself.
 """
 
@@ -42,7 +42,7 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
         # What only vertices read may have any size; -1 says nothing of no examples.
         array = array.reshape(len(array), math.prod(array.shape[1:]))
     elif isinstance(input_type, ConvolutionalFlat):
-        # A flattened image is channel by channel, DL4J's order.
+        # A flattened image is channel by channel.
         shape = (input_type.channels, input_type.height, input_type.width)
         array = array.reshape(len(array), *shape)
         input_type = input_type.inside

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.names import GradientNormalizationLiteral
 
-# What DL4J divides by where a norm is zero.
+# What is divided by where a norm is zero.
 _INSTEAD_OF_ZERO = 1e-5
 
 

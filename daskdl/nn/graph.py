@@ -34,7 +34,7 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
     Parameters, attributes and errors are those of
     :class:`~daskdl.nn.network.Network`. Minibatches for several inputs or outputs are
     MultiDataSets, in the order of the configuration's `inputs` and `outputs`.
-    Parameters lie in topological order, as DL4J computes it, or in the `order` of the
+    Parameters lie in topological order, or in the `order` of the
     configuration.
     """
 

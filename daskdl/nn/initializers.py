@@ -1,7 +1,6 @@
 """Initial weights, drawn on the host in float64 so that every device starts alike.
 
-The numbers follow DL4J's distributions; its streams of random numbers are not
-reproduced.
+The same stream of random numbers gives the same weights.
 """
 
 import io
@@ -31,7 +30,7 @@ _Fans: TypeAlias = Callable[[float, float], float]
 # What a file of NumPy's begins with.
 _NUMPY = b"\x93NUMPY"
 
-# Standard deviation of a normal distribution, by the fans (DL4J's WeightInit* classes).
+# Standard deviation of a normal distribution, by the fans.
 _NORMAL: dict[str, _Fans] = {
     "xavier": lambda fan_in, fan_out: math.sqrt(2 / (fan_in + fan_out)),
     "xavier_fan_in": lambda fan_in, fan_out: math.sqrt(1 / fan_in),
@@ -91,12 +90,12 @@ def initialize(
     Parameters
     ----------
     scheme : str or weight initializer with options
-        A name of DL4J's WeightInit, lower case, or what has the options of one.
+        A name of a scheme, or what has the options of one.
     shape : tuple of int
         Of the weights; the last two axes are inputs and outputs.
     fan_in, fan_out : float
-        How many numbers go into, and come out of, one unit. For a convolution with
-        stride DL4J divides `fan_out` by the stride, so it may be a fraction.
+        How many numbers go into, and come out of, one unit. That of a convolution
+        is divided by its stride, so `fan_out` may be a fraction.
     rng : numpy.random.Generator
         The layer's own stream.
     quirks : frozenset of str

@@ -8,7 +8,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 
-# DL4J writes these in single precision and computes with them in double.
+# Rounded to single precision, and computed with in double.
 _SUFFICIENT_DECREASE = float(np.float32(1e-4))
 _RELATIVE_TOLERANCE = float(np.float32(1e-7))
 _SHORTEST_STEP_BACK = float(np.float32(0.1))

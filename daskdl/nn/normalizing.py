@@ -67,7 +67,7 @@ def changed_classes(normalizer: Normalizer | None, labels: Sequence[Port]) -> st
     """Return which labels a normalizer spoils, in words; empty if none.
 
     Classes and probabilities mean nothing once they are normalized. Only pixels that
-    are scaled to what ``xent`` takes, as DL4J does for images that are labels, do.
+    are scaled to what ``xent`` takes, as images that are labels, do.
 
     Parameters
     ----------

@@ -48,9 +48,9 @@ class ParamRole:
     is_pretraining : bool
         Whether it changes only in layer-wise pretraining.
     axes : tuple of int, optional
-        ``array.transpose(axes)`` has DL4J's axes; None where both are the same.
+        ``array.transpose(axes)`` has the axes of files; None where both are the same.
     file_shape : tuple of int, optional
-        DL4J's shape where it has axes of length 1 besides.
+        The shape in files where it has axes of length 1 besides.
     """
 
     name: str
@@ -71,7 +71,7 @@ class ParamRole:
         return vector[self.slot.offset : self.slot.stop]
 
     def file_view(self, vector: FloatArray) -> FloatArray:
-        """Return the parameter with DL4J's axes, as a view of a flat vector."""
+        """Return the parameter with the axes of files, as a view of a flat vector."""
         view = self.part(vector).reshape(self.slot.shape)
         if self.axes is not None:
             view = view.transpose(self.axes)
@@ -80,7 +80,7 @@ class ParamRole:
 
     @property
     def n_axes(self) -> int:
-        """Number of axes in DL4J's shape."""
+        """Number of axes in files."""
         return len(self.slot.shape if self.file_shape is None else self.file_shape)
 
 

@@ -26,7 +26,7 @@ class Pretraining(TimeSteps[Conf]):
 
     The layers in front of one work in inference mode and stay as they are. Updaters of
     pretraining have a state and a count of iterations of their own for each layer,
-    which are not saved with the network, as in DL4J.
+    which are not saved with the network.
     """
 
     def pretrain(

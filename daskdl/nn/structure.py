@@ -173,7 +173,7 @@ class NetworkStructure(ABC, Generic[Conf]):
         """Put back a normalizer that a network had before.
 
         Unlike one that is set anew, it may change labels that tell classes, since older
-        files and DL4J's hold such: the network predicts as ever. To train it goes on
+        and foreign files hold such: the network predicts as ever. To train it goes on
         being refused.
 
         Parameters

@@ -86,10 +86,6 @@ def time_segments(
     ------
     ShapeError
         If `only_series` and labels are none, or if series are of different lengths.
-
-    Notes
-    -----
-    DL4J trains nothing, and says so in its log only, where this raises.
     """
     if only_series:
         _check_series(labels)

@@ -236,19 +236,19 @@ class UpdatePlan:
     def state_order(
         self, slot_names: Sequence[str], positions: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return where each number of DL4J's updater state lies in ours.
+        """Return where each number of a file's updater state lies in ours.
 
         Parameters
         ----------
         slot_names : sequence of str
-            All parameters in the order of DL4J's flat vector, layer by layer.
+            All parameters in the order of the file's flat vector, layer by layer.
         positions : ndarray of shape (n_params,), int64
-            Where each number of DL4J's flat vector lies in the flat vector here.
+            Where each number of the file's flat vector lies in the one here.
 
         Returns
         -------
         order : ndarray of shape (n_state,), int64
-            ``updater_state[order]`` is DL4J's state, and ``updater_state[order] =
+            ``updater_state[order]`` is the file's state, and ``updater_state[order] =
             values`` takes it over.
 
         References
@@ -280,7 +280,7 @@ class UpdatePlan:
         return indices
 
     def _file_shares(self, slot_names: Sequence[str]) -> list[Share]:
-        """Return where each updater works in DL4J's flat vector."""
+        """Return where each updater works in the file's flat vector."""
         layers: dict[int, list[ParamRole]] = {}
         owners = {
             role.slot.name: (layer, role)

@@ -1,7 +1,6 @@
 """Activation functions as configurations give them: a name, or a name with options.
 
-Names, options and defaults are DL4J's; :mod:`daskdl.nn.activations` holds the
-arithmetic.
+Values only; :mod:`daskdl.nn.activations` holds the arithmetic.
 """
 
 from collections.abc import Mapping
@@ -58,7 +57,7 @@ class LeakyRelu(Conf):
 
 
 class Relu(Conf):
-    """``max(x, 0)`` with what DL4J can add to it; None leaves an option out.
+    """``max(x, 0)`` with what can be added to it; None leaves an option out.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ class RRelu(Conf):
     """
 
     type: Literal["rrelu"] = "rrelu"
-    l: Real = 1 / 8  # noqa: E741 - DL4J's name
+    l: Real = 1 / 8  # noqa: E741 - as in files
     u: Real = 1 / 3
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
-"""Where an axis lies in DL4J's arrays and where it lies here, and types by their axes.
+"""Where an axis lies at the border and where it lies inside, and types by their axes.
 
-Inside, features or channels are the last axis. DL4J has them second, unless the data
-format says otherwise.
+Inside, features or channels are the last axis. At the border they are second, unless
+the data format says otherwise.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,7 +50,7 @@ def feature_axis(input_type: InputType) -> int:
 
 
 def border_axes(input_type: InputType) -> tuple[int, ...]:
-    """Return how arrays of a type become DL4J's: ``array.transpose(axes)``.
+    """Return how arrays of a type leave: ``array.transpose(axes)``.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def border_axes(input_type: InputType) -> tuple[int, ...]:
 
 
 def axis_inside(input_type: InputType, axis: int, option: str) -> int:
-    """Return where DL4J's `axis` of an array of a type lies here.
+    """Return where the border's `axis` of an array of a type lies inside.
 
     Raises
     ------

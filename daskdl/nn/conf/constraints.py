@@ -1,6 +1,6 @@
 """What parameters must satisfy after every update. Values only.
 
-Names and options are DL4J's; :mod:`daskdl.nn.constraints` holds the arithmetic.
+:mod:`daskdl.nn.constraints` holds the arithmetic.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias, get_args
@@ -68,7 +68,7 @@ class _NormConstraint(_Constraint):
     Parameters
     ----------
     dimensions : tuple of int
-        Axes of the parameter, in DL4J's shape, that a norm runs over: 1 of dense
+        Axes of the parameter, in its shape in files, that a norm runs over: 1 of dense
         weights (n_in, n_out) is the norm of what leaves an input, 0 of what reaches an
         output; 1, 2, 3 of a convolution's (n_out, n_in, height, width) is the norm of a
         kernel.

@@ -62,15 +62,15 @@ class NetworkConf(Conf):
         them. What is in front of a cut counts, and learns nothing from what is behind
         it. None, and what is longer than a segment: back to its beginning.
     dl4j : mapping
-        Properties in DL4J's file that change nothing here, kept for the way back.
+        Properties in a file that change nothing here, kept for the way back.
     activation, weight_init, bias_init, gain_init, updater, bias_updater, l1, l2, \
 l1_bias, l2_bias, weight_decay, weight_decay_bias, constraints, keep_probability, \
 dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
         For every layer that does not say otherwise, as in
-        :class:`~daskdl.nn.conf.layer.WeightLayerConf`. The defaults are DL4J's.
-        `activation` does not reach LSTM and output layers, which have their own, and
-        `keep_probability` and `dropout` only layers that say
-        ``takes_network_dropout``: a layer's own dropout is another thing.
+        :class:`~daskdl.nn.conf.layer.WeightLayerConf`. `activation` does not reach
+        LSTM and output layers, which have their own, and `keep_probability` and
+        `dropout` only layers that say ``takes_network_dropout``: a layer's own dropout
+        is another thing.
     """
 
     dialect: DialectName = EXACT

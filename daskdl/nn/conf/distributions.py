@@ -1,6 +1,6 @@
 """Probability distributions, for initial weights and for weight noise. Values only.
 
-Names and options are DL4J's; :func:`daskdl.nn.distributions.sample` draws from them.
+:func:`daskdl.nn.distributions.sample` draws from them.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -26,7 +26,7 @@ class NormalDistribution(Conf):
 
 
 class GaussianDistribution(Conf):
-    """The normal distribution under its older name, which some files of DL4J keep.
+    """The normal distribution under its older name, which some files keep.
 
     Parameters
     ----------

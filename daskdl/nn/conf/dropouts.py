@@ -1,7 +1,7 @@
 """What happens to the input of a layer in training: dropout and its relatives.
 
 Values only; :mod:`daskdl.nn.layers.input_dropout` does it. Names and formulas are those
-of DL4J's ``org.deeplearning4j.nn.conf.dropout``; `keep_probability` is its ``p``, the
+of ``org.deeplearning4j.nn.conf.dropout``; `keep_probability` is its ``p``, the
 probability with which a number is *kept*.
 """
 

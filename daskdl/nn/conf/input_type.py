@@ -1,8 +1,8 @@
 """What shape of data flows between layers, and how it arrives at the network's door.
 
 Inside, arrays are ``(batch, features)``, ``(batch, time, features)`` or
-``(batch, height, width, channels)``. At the border `data_format` rules, which is DL4J's
-by default.
+``(batch, height, width, channels)``. At the border `data_format` rules, by default with
+channels first.
 """
 
 import math
@@ -65,7 +65,7 @@ class Recurrent(Conf):
     time_steps : int, optional
         Length of every series; None lets it differ from minibatch to minibatch.
     data_format : {"NCW", "NWC"}
-        Axes at the border: (batch, features, time), DL4J's default, or (batch, time,
+        Axes at the border: (batch, features, time), the default, or (batch, time,
         features).
     """
 
@@ -103,7 +103,7 @@ class Convolutional(Conf):
     channels : int
         Number of channels.
     data_format : {"NCHW", "NHWC"}
-        Axes at the border: (batch, channels, height, width), DL4J's default, or
+        Axes at the border: (batch, channels, height, width), the default, or
         (batch, height, width, channels).
     """
 
@@ -145,7 +145,7 @@ class Convolutional3D(Conf):
     channels : int
         Number of channels.
     data_format : {"NCDHW", "NDHWC"}
-        Axes at the border: (batch, channels, depth, height, width), DL4J's default,
+        Axes at the border: (batch, channels, depth, height, width), the default,
         or (batch, depth, height, width, channels).
     """
 
@@ -181,8 +181,7 @@ class Convolutional3D(Conf):
 class ConvolutionalFlat(Conf):
     """Images that arrive as rows, and become images at the door.
 
-    A row holds the image flattened as DL4J does it: channel by channel, each row by
-    row.
+    A row holds the image channel by channel, each row by row.
 
     Parameters
     ----------

@@ -186,7 +186,7 @@ class AnyOf:
         }
 
     def _find(self, name: str) -> type[Conf] | None:
-        # A layer and a vertex of DL4J may share a name; each has a tag of its own.
+        # A layer and a vertex may share a name; each has a tag of its own.
         tagged = self._models().get(name)
         return tagged or next(filter(None, (k.find(name) for k in self._kinds)), None)
 

@@ -67,7 +67,7 @@ class LayerConf(Conf):
         What happens to the input in training. That of the whole network reaches only
         layers that say so: nobody wants it a second time in front of a pooling.
     dl4j : mapping
-        Properties in DL4J's file that change nothing here, kept for the way back.
+        Properties in a file that change nothing here, kept for the way back.
     """
 
     # Whether the dropout of the whole network is this layer's, if it has none itself.
@@ -75,7 +75,7 @@ class LayerConf(Conf):
     # Whether nothing in front of the layer learns from what is behind it.
     stops_gradient: ClassVar[bool] = False
 
-    # DL4J takes the gradient of some layers twice, see nn.layers.same_diff.
+    # Some dialects take the gradient of some layers twice, see nn.layers.same_diff.
     counts_gradient_twice: ClassVar[bool] = False
 
     type: str
@@ -102,11 +102,11 @@ class LayerConf(Conf):
         return ()
 
     def parameter_shapes(self, input_type: InputType) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the parameters by DL4J's names, in layout order."""
+        """Return the shapes of the parameters by their names, in layout order."""
         return {item.name: item.shape for item in self.parameters(input_type)}
 
     def file_order(self, input_type: InputType) -> tuple[str, ...]:
-        """Return the names of the parameters in the order of DL4J's flat vector."""
+        """Return the names of the parameters in the order of a file's flat vector."""
         return tuple(item.name for item in self.parameters(input_type))
 
     @property
@@ -386,7 +386,7 @@ def dense_parameters(
     return (weight, Parameter("b", (layer.n_out,), "bias")) if has_bias else (weight,)
 
 
-# What DL4J's output layer takes if it is given neither activation nor loss is softmax
+# What an output layer takes if it is given neither activation nor loss is softmax
 # and mcxent; the others are the activations whose gradients these losses are made for.
 _ACTIVATION_OF_LOSS = {
     "mcxent": "softmax",

@@ -1,6 +1,6 @@
 """Losses as configurations give them: a name, or a name with options.
 
-Names, options and defaults are DL4J's; :mod:`daskdl.nn.losses` holds the arithmetic.
+Values only; :mod:`daskdl.nn.losses` holds the arithmetic.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -99,7 +99,7 @@ class CrossEntropy(SoftmaxCrossEntropy):
 
 
 class NegativeLogLikelihood(SoftmaxCrossEntropy):
-    """DL4J's other name of :class:`CrossEntropy`."""
+    """The other name of :class:`CrossEntropy`."""
 
     type: Literal["negativeloglikelihood"] = "negativeloglikelihood"
 

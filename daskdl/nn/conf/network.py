@@ -160,13 +160,13 @@ class ComputationGraphConfiguration(_Exchanged):
         In the order in which features are given.
     vertices : mapping of str to layer or vertex configuration
         Each with `inputs`, the names it reads. In front of a layer that reads several
-        a MergeVertex is put, named ``<layer>-merge`` as in DL4J.
+        a MergeVertex is put, named ``<layer>-merge``.
     outputs : tuple of str
         Output layers, in the order in which labels are given. Other vertices may read
         them too.
     order : tuple of str, optional
         Names of inputs and vertices in the order in which they are computed, and in
-        which parameters lie. None stands for the order that DL4J would compute.
+        which parameters lie. None stands for their topological order.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class Treatment:
 _WEIGHT = Treatment("weights", "weights", "weights", ("weights", "all"), "weights")
 _BIAS = Treatment("biases", "biases", "biases", ("biases", "all"), "biases")
 
-# What DL4J's ``ParamInitializer`` says of a parameter's key, and its layer's
+# What a ``ParamInitializer`` says of a parameter's key, and its layer's
 # ``getUpdaterByParam`` and ``getRegularizationByParam``; the layers' own exceptions are
 # roles too. Whatever treats parameters reads it here.
 TREATMENTS: dict[ParameterRole, Treatment] = {
@@ -77,12 +77,12 @@ TREATMENTS: dict[ParameterRole, Treatment] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One array that a layer learns, here and in DL4J's files.
+    """One array that a layer learns, here and in files that lay it otherwise.
 
     Parameters
     ----------
     name : str
-        DL4J's name.
+        As in files.
     shape : tuple of int
         As the layer uses it.
     role : str
@@ -90,12 +90,12 @@ class Parameter:
         subtracted as it is. The "gradient" of ``"running"`` statistics and of what is
         ``"moved"`` is already what is subtracted; ``"frozen"`` ones never change.
     axes : tuple of int, optional
-        ``array.transpose(axes)`` is what DL4J has; None where both have the same axes.
+        ``array.transpose(axes)`` is what files have; None where the axes are the same.
     file_shape : tuple of int, optional
-        What DL4J calls the shape, where ones are added to it; None: follows from
+        What files call the shape, where ones are added to it; None: follows from
         `shape` and `axes`.
     order : {"f", "c"}
-        How DL4J flattens its array.
+        How files flatten their array.
     is_pretraining : bool
         Whether it changes only in layer-wise pretraining (decoders).
     is_scored : bool
@@ -119,7 +119,7 @@ class Parameter:
 
     @property
     def shape_in_file(self) -> tuple[int, ...]:
-        """The shape of DL4J's array."""
+        """The shape of the array in files."""
         if self.file_shape is not None:
             return self.file_shape
         axes = range(len(self.shape)) if self.axes is None else self.axes

@@ -1,7 +1,7 @@
 """What a variational autoencoder takes its reconstruction for. Values only.
 
 The arithmetic is in :mod:`daskdl.nn.reconstructions`. Names and formulas are those of
-DL4J's ``org.deeplearning4j.nn.conf.layers.variational``.
+``org.deeplearning4j.nn.conf.layers.variational``.
 """
 
 from typing import Annotated, Literal, TypeAlias

@@ -66,8 +66,8 @@ def weight_decays(value: _Decay | tuple[_Decay, ...] | None) -> tuple[WeightDeca
     Parameters
     ----------
     value : float, schedule, WeightDecay, tuple of these, or None
-        A number or schedule is a coefficient with the learning rate. DL4J's builder for
-        whole networks enters a decay twice, so its files have lists.
+        A number or schedule is a coefficient with the learning rate. Some files
+        have a decay twice, so there are lists.
     """
     if value is None:
         return ()

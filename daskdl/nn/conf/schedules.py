@@ -1,7 +1,7 @@
 """Numbers that change from iteration to iteration or from epoch to epoch.
 
 Where an option may be a schedule, a number stays a number; anything else is one of the
-models here. Names and formulas are those of DL4J's ``ISchedule`` classes.
+models here, each with its formula.
 """
 
 import math
@@ -237,7 +237,7 @@ class CycleSchedule(_Counted):
     References
     ----------
     L. N. Smith, "A disciplined approach to neural network hyper-parameters",
-    https://arxiv.org/abs/1803.09820, as in DL4J's ``CycleSchedule``.
+    https://arxiv.org/abs/1803.09820.
     """
 
     type: Literal["cycle"] = "cycle"
@@ -321,11 +321,6 @@ class RampSchedule(Conf):
         What the ramp leads up to.
     num_iter : int
         Iterations until it is reached.
-
-    Notes
-    -----
-    DL4J trains with a RampSchedule and then cannot read the configuration it wrote:
-    its JSON has no properties. Here it is a value like the others.
     """
 
     type: Literal["ramp"] = "ramp"

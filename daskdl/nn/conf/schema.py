@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema
 from daskdl.nn.conf.docstrings import descriptions_of, summary_of
 from daskdl.nn.conf.spellings import Taking, spelled
 
-# What may end the name of a kind, as in DL4J's names of classes.
+# What may end the name of a kind, as in names of classes.
 _ENDINGS = (
     "layer",
     "vertex",

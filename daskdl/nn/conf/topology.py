@@ -78,7 +78,7 @@ def entering(conf: LayerConf | VertexConf, input_type: InputType) -> InputType:
     entered = inside_type(input_type)
     size = conf.dl4j.get("nin") if isinstance(conf, LayerConf) else None
     if isinstance(size, int) and isinstance(entered, FeedForward) and is_open(entered):
-        # Of the inputs of a graph that are merged first, DL4J's file says only what
+        # Of the inputs of a graph that are merged first, a file may say only what
         # reaches a layer behind.
         return with_features(entered, size)
     return entered
@@ -166,7 +166,7 @@ def graph(
     outputs: Sequence[str],
     order: Sequence[str] | None = None,
 ) -> list[Node]:
-    """Return the nodes of a graph in DL4J's topological order, or in `order`.
+    """Return the nodes of a graph in topological order, or in `order`.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Which rule turns gradients into updates, and its constants. Values only.
 
-The names and defaults are DL4J's; :mod:`daskdl.nn.updaters` holds the arithmetic. A
-learning rate is a number or a schedule.
+:mod:`daskdl.nn.updaters` holds the arithmetic. A learning rate is a number or a
+schedule.
 """
 
 from collections.abc import Mapping
@@ -85,7 +85,7 @@ class Nadam(_Moments):
 class AdaMax(_Moments):
     """Adam with the largest gradient in place of the second moment.
 
-    `epsilon` is kept for DL4J's files; the rule does not use it.
+    `epsilon` is kept for files; the rule does not use it.
     """
 
     type: Literal["adamax"] = "adamax"

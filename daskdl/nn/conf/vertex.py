@@ -20,10 +20,10 @@ class VertexConf(Conf):
     inputs : tuple of str
         The network inputs and vertices it reads, in this order.
     dl4j : mapping
-        Properties in DL4J's file that change nothing here, kept for the way back.
+        Properties in a file that change nothing here, kept for the way back.
     """
 
-    # DL4J takes the gradient of some vertices twice, see nn.layers.same_diff.
+    # Some dialects take the gradient of some vertices twice, see nn.layers.same_diff.
     counts_gradient_twice: ClassVar[bool] = False
 
     type: str

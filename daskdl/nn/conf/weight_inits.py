@@ -1,6 +1,6 @@
 """How initial weights are drawn: a name, or a mapping where it has options.
 
-The names are those of DL4J's ``WeightInit``; :mod:`daskdl.nn.initializers` draws.
+Values only; :mod:`daskdl.nn.initializers` draws.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -94,7 +94,7 @@ class EmbeddingInit(Conf):
 
     Notes
     -----
-    DL4J's files do not hold the vectors, but those of a network that was saved are in
+    Foreign files do not hold the vectors, but those of a network that was saved are in
     its parameters. Without both options, as such a file says, nothing can be drawn.
     """
 

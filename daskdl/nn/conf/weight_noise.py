@@ -1,7 +1,7 @@
 """What happens to the weights of a layer in training, for one forward and backward.
 
 Values only; :mod:`daskdl.nn.layers.noisy_params` does it. Names and formulas are those
-of DL4J's ``org.deeplearning4j.nn.conf.weightnoise``.
+of ``org.deeplearning4j.nn.conf.weightnoise``.
 """
 
 from typing import Annotated, Literal, TypeAlias

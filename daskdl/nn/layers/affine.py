@@ -20,7 +20,7 @@ class AffineLayer(RowLayer[A]):
 
     Rows are the examples, or the time steps of all of them. Images and volumes are
     flattened in the order of their data format, by default channel by channel: weights
-    of DL4J's files fit as they are.
+    of files fit as they are.
     """
 
     def initialize(self, rng: np.random.Generator) -> None:

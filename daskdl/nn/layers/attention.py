@@ -50,7 +50,7 @@ class AttentionConf(WeightLayerConf):
     @model_validator(mode="before")
     @classmethod
     def _take_inputs_for_outputs(cls, data: Any) -> Any:
-        """Take DL4J's 0 outputs of an unprojected layer for as many as inputs."""
+        """Take 0 outputs of an unprojected layer for as many as inputs, as files do."""
         if isinstance(data, Mapping) and data.get("n_out") == 0 and "n_in" in data:
             return {**data, "n_out": data["n_in"]}
         return data

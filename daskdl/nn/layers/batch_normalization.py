@@ -41,10 +41,10 @@ class BatchNormalization(TrainedLayerConf):
         Whether scale and shift stay as they are; there are no parameters for them
         then.
     use_log_std : bool
-        Whether the running variance is kept as ``log10`` of the standard deviation, as
-        DL4J does since 1.0.0-beta4: parameter ``log10stdev``, otherwise ``var``.
+        Whether the running variance is kept as ``log10`` of the standard
+        deviation: parameter ``log10stdev``, otherwise ``var``.
     minibatch : bool
-        For DL4J's files only: it changes nothing there either.
+        For files only: it changes nothing.
     """
 
     takes_network_dropout: ClassVar[bool] = False

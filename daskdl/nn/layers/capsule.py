@@ -20,7 +20,7 @@ from daskdl.nn.layers.same_diff import sd_defaults, sd_parameter
 class Capsule(TrainedLayerConf):
     """Capsules that get what the capsules in front send to those they agree with.
 
-    Capsules count as time series, as in DL4J: the capsules are the features, and the
+    Capsules count as time series: the capsules are the features, and the
     numbers of a capsule are the time steps.
 
     Parameters

@@ -86,10 +86,7 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the loss of each example; see :class:`OutputLayer`.
-
-        DL4J fails here unless a feature vector has one number.
-        """
+        """Compute the loss of each example; see :class:`OutputLayer`."""
         scores = super().score_examples(labels, mask)
         return scores + self._distances(labels, mask)
 

@@ -18,11 +18,6 @@ class Convolution3D(ConvolvingConf):
         Zeros on both sides; not used by mode ``same``.
     convolution_mode, has_bias
         As for :class:`Convolution2D`.
-
-    References
-    ----------
-    DL4J's `Convolution3D`. What it says of the size of its output is wrong in M2.1, so
-    that a dense layer behind it fails there; its output is as here.
     """
 
     type: Literal["convolution3d"] = "convolution3d"

@@ -75,7 +75,7 @@ class ConvolvingConf(WeightLayerConf):
         return (Parameter("b", (self.n_out,), "bias"),) if self.has_bias else ()
 
     def file_order(self, input_type: InputType) -> tuple[str, ...]:
-        """Return the bias first, as DL4J keeps it."""
+        """Return the bias first."""
         return ("b", "W") if self.has_bias else ("W",)
 
 
@@ -105,7 +105,7 @@ class ConvolvingLayer(Layer[K]):
         self._kept: FloatArray | None = None
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W with DL4J's fans; every bias is `bias_init`.
+        """Draw W by its fans; every bias is `bias_init`.
 
         The fans are n_in * kernel cells, and n_out * kernel cells / stride cells.
         """

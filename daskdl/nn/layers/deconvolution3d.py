@@ -19,11 +19,6 @@ class Deconvolution3D(DeconvolvingConf):
         Cells cut off the output on both sides; not used by mode ``same``.
     convolution_mode, has_bias
         As for :class:`Deconvolution2D`.
-
-    References
-    ----------
-    DL4J's `Deconvolution3D`. What it says of the size of its output is wrong in M2.1,
-    so that a dense layer behind it fails there; its output is as here.
     """
 
     type: Literal["deconvolution3d"] = "deconvolution3d"
@@ -33,7 +28,7 @@ class Deconvolution3D(DeconvolvingConf):
     dilation: CountTriple = (1, 1, 1)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return W ``(*kernel, n_out, n_in)``, as DL4J has it here, and b (n_out,)."""
+        """Return W ``(*kernel, n_out, n_in)``, outputs first, and b (n_out,)."""
         shape = (*self.kernel_size, self.n_out, self.inferred_n_in(input_type))
         return (Parameter("W", shape, order="c"), *self.bias_parameters())
 

@@ -81,7 +81,7 @@ class DeconvolvingLayer(ConvolvingLayer[D]):
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask of the cells that a kept one is sent to, if it is of cells.
 
-        DL4J would reduce it as for a convolution, to a size that fits nothing.
+        Reduced as for a convolution, it would have a size that fits nothing.
         """
         if mask is None or mask.ndim < self.conf.n_axes + 1:
             return mask

@@ -40,8 +40,8 @@ class DepthwiseConvolution2D(ConvolvingConf):
 
     @property
     def table_order(self) -> tuple[str, ...]:
-        """The order in which DL4J deals regularization and updaters."""
-        # DL4J lists the bias last and lays it first.
+        """The order in which some dialects deal regularization and updaters."""
+        # They list the bias last and lay it first.
         return ("W", "b") if self.has_bias else ()
 
     def filled(
@@ -76,7 +76,7 @@ class DepthwiseConvolution2D(ConvolvingConf):
         return with_shape(entered, (*sizes, self.inferred_n_out(entered)))
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return b (n_out,) and W ``(*kernel, n_in, depth_multiplier)``, as in DL4J."""
+        """Return b (n_out,) and W ``(*kernel, n_in, depth_multiplier)``."""
         shape = (
             *self.kernel_size,
             self.inferred_n_in(input_type),

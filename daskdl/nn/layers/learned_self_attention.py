@@ -26,8 +26,7 @@ class LearnedSelfAttention(AttentionConf):
 
     References
     ----------
-    DL4J, ``LearnedSelfAttentionLayer``, which describes the layer and, in 1.0.0-M2.1,
-    fails to compute it.
+    DL4J, ``LearnedSelfAttentionLayer``.
     """
 
     type: Literal["learned_self_attention"] = "learned_self_attention"

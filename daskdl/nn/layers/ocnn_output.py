@@ -36,7 +36,7 @@ class OCNNOutput(WeightLayerConf):
     Parameters
     ----------
     hidden_size : int
-        Units of the hidden layer; DL4J's hiddenLayerSize.
+        Units of the hidden layer.
     nu : float in (0, 1]
         About the share of the examples that are taken for anomalies.
     window_size : int

@@ -28,7 +28,7 @@ from daskdl.nn.layers.windows import window_of, window_sizes
 class PrimaryCapsules(TrainedLayerConf):
     """A convolution whose output is cut into capsules: short vectors, squashed.
 
-    What comes out counts as time series, as in DL4J: the capsules are the features, and
+    What comes out counts as time series: the capsules are the features, and
     the numbers of a capsule are the time steps.
 
     Parameters

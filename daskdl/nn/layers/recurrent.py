@@ -154,7 +154,7 @@ class GatedLayer(RecurrentLayer[G]):
     """A layer of one or two LSTMs."""
 
     def _initialize_lstm(self, rng: np.random.Generator, suffix: str = "") -> None:
-        """Draw W and RW with DL4J's fans n_out and n_in + n_out; set the biases.
+        """Draw W and RW with the fans n_out and n_in + n_out; set the biases.
 
         The forget gate's bias is `forget_gate_bias_init`, the others are 0.
         """

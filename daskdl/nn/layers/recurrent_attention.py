@@ -47,8 +47,7 @@ class RecurrentAttention(AttentionConf):
 
     References
     ----------
-    DL4J, ``RecurrentAttentionLayer``. There all minibatches must have one number of
-    steps, here they need not.
+    DL4J, ``RecurrentAttentionLayer``.
     """
 
     unused_options: ClassVar[tuple[str, ...]] = ()

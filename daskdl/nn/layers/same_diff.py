@@ -20,7 +20,7 @@ def sd_parameter(
     axes: tuple[int, ...] | None = None,
     file_shape: tuple[int, ...] | None = None,
 ) -> Parameter:
-    """Return a parameter that lies row by row in DL4J's files.
+    """Return a parameter that lies row by row in files.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def as_counted(
     Parameters
     ----------
     conf : LayerConf or VertexConf
-        Says whether DL4J counts the gradient twice.
+        Says whether a dialect may count the gradient twice.
     grad_out : ndarray
         Gradient of the loss in the output. Not changed.
     name : str

@@ -38,12 +38,12 @@ class SeparableConvolution2D(ConvolvingConf):
 
     @property
     def table_order(self) -> tuple[str, ...]:
-        """The order in which DL4J deals regularization and updaters."""
-        # DL4J lists the bias last and lays it first.
+        """The order in which some dialects deal regularization and updaters."""
+        # They list the bias last and lay it first.
         return ("W", "pW", "b") if self.has_bias else ()
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
-        """Return b, W and pW as DL4J has them.
+        """Return b, W and pW as they lie in files.
 
         b (n_out,), W (depth_multiplier, n_in, *kernel) of the first step and pW
         (n_out, n_in * depth_multiplier, 1, 1) of the second.
@@ -66,7 +66,7 @@ class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
     """``activation((channels convolved by themselves with W) @ pW + b)``."""
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W and pW with DL4J's fans; every bias is `bias_init`.
+        """Draw W and pW by their fans; every bias is `bias_init`.
 
         The fans of W are n_in * kernel cells, and depth_multiplier * kernel cells /
         stride cells; both of pW are n_in * depth_multiplier.
@@ -136,7 +136,7 @@ class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
     def _weights(self) -> tuple[FloatArray, FloatArray]:
         """Return copies of W as (*kernel, n_in, multiplier), pW as (1, 1, n_in, n_out).
 
-        The vector holds them as DL4J does, because DL4J deals regularization along it.
+        The vector holds them as files do: some dialects deal regularization along it.
         """
         return self._copied("W"), self._copied("pW")
 

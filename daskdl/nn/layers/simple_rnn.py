@@ -34,8 +34,7 @@ class SimpleRnn(RecurrentConf):
 
     References
     ----------
-    Ba, Kiros and Hinton, *Layer Normalization*, 2016, with two gains and one bias. DL4J
-    1.0.0-M2.1 describes the normalization and fails to compute it.
+    Ba, Kiros and Hinton, *Layer Normalization*, 2016, with two gains and one bias.
     """
 
     type: Literal["simple_rnn"] = "simple_rnn"

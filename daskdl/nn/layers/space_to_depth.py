@@ -23,9 +23,9 @@ class SpaceToDepth(DroppedLayerConf):
     block_size : int
         Height and width of a block; must divide those of the images.
 
-    References
-    ----------
-    DL4J's `SpaceToDepthLayer`. Pixels go row by row, the channels of each together,
+    Notes
+    -----
+    Pixels go row by row, the channels of each together,
     whatever the data format at the border.
     """
 

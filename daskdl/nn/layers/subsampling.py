@@ -30,10 +30,6 @@ class Subsampling(SubsamplingConf):
     include_padding : bool
         Whether ``avg`` divides by the window's size also where it hangs over the
         border, instead of by the cells inside.
-
-    References
-    ----------
-    DL4J's `SubsamplingLayer`, whose ``SUM`` throws.
     """
 
     type: Literal["subsampling"] = "subsampling"

@@ -19,10 +19,6 @@ class Subsampling3D(PoolingConf):
         Depth, height and width; one number means all three.
     convolution_mode : {"same", "truncate", "strict"}
         As for :class:`Convolution2D`; volumes are padded unless it says otherwise.
-
-    References
-    ----------
-    DL4J's `Subsampling3DLayer`, which knows these two kinds.
     """
 
     type: Literal["subsampling3d"] = "subsampling3d"

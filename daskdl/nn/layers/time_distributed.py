@@ -41,8 +41,7 @@ class TimeDistributed(WrapperConf):
 class TimeDistributedLayer(WrapperLayer[TimeDistributed]):
     """A layer for rows, which are the time steps of all examples.
 
-    DL4J 1.0.0-M2.1 puts the mask in another order than the rows, so that it drops steps
-    of other examples; here it drops those that it names.
+    A mask lies in the order of the rows: it drops the steps that it names.
     """
 
     def forward(

@@ -81,7 +81,7 @@ class VariationalAutoencoder(WeightLayerConf):
         )
 
     def parts(self, input_type: InputType) -> Iterator[tuple[str, int, int]]:
-        """Yield name, inputs and outputs of each dense part, in DL4J's order."""
+        """Yield name, inputs and outputs of each dense part, in the order of files."""
         n_in = self.inferred_n_in(input_type)
         for i, n_out in enumerate(self.encoder_layer_sizes):
             yield f"e{i}", n_in, n_out

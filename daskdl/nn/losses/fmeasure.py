@@ -59,7 +59,6 @@ class FMeasureLoss(LossFunction):
         activation: ActivationFunction,
         factor: FloatArray | None,
     ) -> FloatArray:
-        # DL4J refuses them, too.
         raise OptionError(
             f"Loss {self.name!r}: scores must be asked for whole minibatches, got a "
             "request for those of single examples, which have no F measure."

@@ -1,6 +1,6 @@
 """How steps and pixels lie in rows: what several preprocessors share.
 
-DL4J's rows of time steps are those of the first step of all examples, then those of the
+Rows of time steps are those of the first step of all examples, then those of the
 second, and so on.
 """
 
@@ -37,7 +37,7 @@ def check_kind(input_type: InputType, kind: type[Any], needs: str) -> Any:
 def check_format(
     input_type: Recurrent | Convolutional | Convolutional3D, data_format: str
 ) -> None:
-    """Refuse a data format that is not that of the input: DL4J would mix up the axes.
+    """Refuse a data format that is not that of the input: it would mix up the axes.
 
     Raises
     ------

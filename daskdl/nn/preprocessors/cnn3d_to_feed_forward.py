@@ -30,9 +30,9 @@ class Cnn3DToFeedForward(PreprocessorConf):
     depth, height, width, channels : int, optional
         Of the volumes; inferred.
     data_format : {"NCDHW", "NDHWC"}
-        What DL4J's files say of the volumes. The order of a row, channel by channel or
-        cell by cell, is that of the volumes that come, as in DL4J, whose own files
-        contradict themselves here.
+        What files say of the volumes. The order of a row, channel by channel or
+        cell by cell, is that of the volumes that come; files contradict
+        themselves here.
     """
 
     type: Literal["cnn3d_to_feed_forward"] = "cnn3d_to_feed_forward"

@@ -10,7 +10,7 @@ from daskdl.nn.conf.input_type import Convolutional, InputType, Recurrent, descr
 from daskdl.nn.conf.layer import PreprocessorConf
 from daskdl.nn.preprocessors.preprocessor import Preprocessor
 
-# What DL4J says comes out holds for an exchange of the two axes that are no channels,
+# The type that comes out holds for an exchange of the two axes that are no channels,
 # and of the two of series.
 _SERIES, _IMAGES = (2, 1), {"NCHW": (1, 3, 2), "NHWC": (2, 1, 3)}
 
@@ -18,13 +18,13 @@ _SERIES, _IMAGES = (2, 1), {"NCHW": (1, 3, 2), "NHWC": (2, 1, 3)}
 class Permute(PreprocessorConf):
     """Exchange features and time of series, or height and width of images.
 
-    Only in models that DL4J imported from Keras. Other exchanges fail in DL4J.
+    Only in models that DL4J imported from Keras.
 
     Parameters
     ----------
     permutation_indices : tuple of int
-        Axes of DL4J's array, counted from 1, or from 0 with the examples in front:
-        (2, 1) of NCW series, (1, 3, 2) of NCHW images, (2, 1, 3) of NHWC images.
+        Axes of the array at the border, counted from 1, or from 0 with the examples in
+        front: (2, 1) of NCW series, (1, 3, 2) of NCHW images, (2, 1, 3) of NHWC images.
     """
 
     type: Literal["permute"] = "permute"

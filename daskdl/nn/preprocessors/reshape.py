@@ -24,7 +24,7 @@ _Format = Literal["NCW", "NWC", "NCHW", "NHWC", "NCDHW", "NDHWC"]
 
 
 class Reshape(PreprocessorConf):
-    """Read each example in another shape, row by row of DL4J's array.
+    """Read each example in another shape, row by row of the array at the border.
 
     Only in models that DL4J imported from Keras.
 

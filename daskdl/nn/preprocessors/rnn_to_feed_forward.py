@@ -30,7 +30,7 @@ class RnnToFeedForward(PreprocessorConf):
     data_format: SeriesFormat = "NCW"
 
     def output_type(self, input_type: InputType) -> FeedForward:
-        """Return rows of the features of a step; rows stay as they are, as in DL4J."""
+        """Return rows of the features of a step; rows stay as they are."""
         if isinstance(input_type, FeedForward):
             return input_type
         series: Recurrent = check_kind(input_type, Recurrent, "time series")

@@ -26,7 +26,7 @@ Part: TypeAlias = LayerConf | VertexConf
 
 # What says how large the input is.
 _SIZES_OF_INPUTS = ("n_in", "n_in_queries", "n_in_keys", "n_in_values", "input_shape")
-# Sizes that DL4J's files have of layers which infer theirs here.
+# Sizes that files have of layers which infer theirs here.
 _SIZES_IN_FILES = frozenset({"nin", "nout"})
 _TAKES_CHANNELS = (
     CnnToFeedForward,

@@ -61,7 +61,7 @@ class TransferLearning(ABC, Generic[N]):
     def fine_tune(self: T, **options: Any) -> T:
         """Set options of the whole network; its layers take them over.
 
-        DL4J's FineTuneConfiguration: an option that is given here wins over what the
+        Fine-tuning: an option that is given here wins over what the
         layers say of it. Frozen layers keep theirs, and so do layers that are added.
 
         Parameters

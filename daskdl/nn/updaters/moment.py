@@ -23,7 +23,7 @@ class Moment:
 
     Notes
     -----
-    DL4J computes an updater's scalars in the type of the arrays. In single precision
+    An updater's scalars are computed in the type of the arrays. In single precision
     ``1 - 0.999`` is 1e-5 off, so their type shows in the fifth digit of the updates.
     """
 

@@ -40,7 +40,7 @@ class Kind:
     rule : function
         Makes the rule for an iteration of a configuration.
     parts : tuple of str
-        What the state vectors are called, in the order of DL4J's files; each has as
+        What the state vectors are called, in the order of files; each has as
         many numbers as there are parameters.
     """
 
@@ -71,7 +71,7 @@ def rule_of(updater: Updater, moment: Moment) -> Rule:
 
 
 def state_parts(updater: Updater) -> tuple[str, ...]:
-    """Return the names of the updater's state vectors, in the order of DL4J's files."""
+    """Return the names of the updater's state vectors, in the order of files."""
     if isinstance(updater, UpdaterDefinition):
         return updater.state
     return KINDS[type(updater)].parts

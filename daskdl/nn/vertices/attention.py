@@ -55,7 +55,7 @@ class AttentionVertex(TrainingOptions, VertexConf):
     gradient_normalization, gradient_normalization_threshold : optional
         Likewise.
     bias_updater, l1_bias, l2_bias, weight_decay_bias : optional
-        For DL4J's files: there are no biases.
+        For files: there are no biases.
 
     References
     ----------

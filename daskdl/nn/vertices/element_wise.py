@@ -60,7 +60,7 @@ class ElementWiseVertex(VertexConf):
 class ElementWise(Vertex[ElementWiseVertex]):
     """Sum, difference, product, average or maximum of arrays.
 
-    In a tie of the maximum the first input gets the gradient, as in DL4J. Where masks
+    In a tie of the maximum the first input gets the gradient. Where masks
     of series differ, steps that are dropped count 0.
     """
 

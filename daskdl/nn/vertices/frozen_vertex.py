@@ -21,7 +21,7 @@ from daskdl.nn.vertices.vertex import Vertex
 class FrozenVertex(VertexConf):
     """Hold a vertex whose parameters never change.
 
-    What is in front of it learns all the same, where DL4J fails.
+    What is in front of it learns all the same.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class Merge(Vertex[MergeVertex]):
         """Return the masks joined.
 
         Where features are joined, a step stays that any input keeps. Series that are
-        joined in time keep their own steps, where DL4J would mix them up.
+        joined in time keep their own steps.
         """
         if isinstance(self.output_type, Recurrent) and self._axis == 1:
             return masks_in_a_row(masks, self._lengths)

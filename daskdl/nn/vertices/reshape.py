@@ -100,7 +100,7 @@ class ReshapeVertex(VertexConf):
 
 
 class Reshape(Vertex[ReshapeVertex]):
-    """The numbers of an array in another shape, by DL4J's axes."""
+    """The numbers of an array in another shape, by the axes at the border."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class Reshape(Vertex[ReshapeVertex]):
     def _copied(
         self, what: str, theirs: FloatArray, axes: tuple[int, ...]
     ) -> FloatArray:
-        """Return an array with DL4J's axes as one with ours, in a buffer."""
+        """Return an array with the border's axes as one with ours, in a buffer."""
         ours = theirs.transpose(np.argsort(axes))
         copy: FloatArray = self._buffer(what, ours.shape, ours.dtype)
         copy[...] = ours

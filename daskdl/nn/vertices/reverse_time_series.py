@@ -44,7 +44,7 @@ class ReverseTimeSeries(Vertex[ReverseTimeSeriesVertex]):
     """Each series backwards.
 
     With a mask, the steps that it keeps are turned around in the places that they have,
-    and the others come out as 0, as in DL4J. The mask goes on as it is.
+    and the others come out as 0. The mask goes on as it is.
     """
 
     def __init__(
