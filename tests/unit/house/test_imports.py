@@ -79,7 +79,7 @@ def test_module_of_a_user_named_bridge_takes_no_place(tmp_path: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "from importlib.metadata import entry_points\n"
-        "for group in ('sources', 'sinks', 'filesystems', 'formats'):\n"
+        "for group in ('sources', 'sinks', 'filesystems', 'formats', 'class_files'):\n"
         "    for point in entry_points(group=f'daskdl.{group}'):\n"
         "        point.load()"
     )
