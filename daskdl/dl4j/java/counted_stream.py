@@ -10,6 +10,8 @@ __all__ = ["CountedStream"]
 
 # Read in pieces of this size, so that a lie in a header costs no more memory.
 _PIECE_BYTES = 1 << 24
+# Characters that go into a message: damaged lengths make names of thousands.
+_SHOWN = 300
 
 
 class CountedStream:
@@ -115,6 +117,6 @@ class CountedStream:
         """Return the error that says what must hold at an offset, and what came."""
         where = self.offset if offset is None else offset
         return CorruptFileError(
-            f"{self.name}: {must}, got {got} at offset {where}. "
+            f"{self.name}: {must[:_SHOWN]}, got {got[:_SHOWN]} at offset {where}. "
             "The file is damaged, or something else."
         )

@@ -269,6 +269,14 @@ def test_an_impossible_header_is_refused_before_allocating(case):
         read_array(stream, name="part.bin")
 
 
+def test_a_name_of_thousands_of_characters_is_shown_in_part():
+    """Found by fuzzing: a length that is damaged makes a name of all that follows."""
+    stream = io.BytesIO(buffer([1.0], "x" * 60_000, ">f4"))
+    with pytest.raises(CorruptFileError, match="LONG or INT, got 'xxx") as caught:
+        read_array(stream, name="part.bin")
+    assert len(str(caught.value)) < 1000
+
+
 def compressed(algorithm, raw, *, n_elements, n_original, ordinal=1):
     head = buffer([1, 3, 1, 8192, 1, 99], "LONG", ">i8") + text("MIXED_DATA_TYPES")
     head += struct.pack(">q", len(raw)) + text("COMPRESSED") + text(algorithm)
