@@ -15,14 +15,14 @@ from daskdl.dl4j.network.parameters import to_dl4j
 from daskdl.dl4j.network.text import configuration_from_text
 from daskdl.errors import FormatError
 from daskdl.nn.conf.input_type import Recurrent
-from tests.unit.formats.old_configurations import (
+from tests.unit.dl4j.network.old_configurations import (
     configuration,
     dense,
     imported,
     output,
 )
 
-FILES = Path(__file__).parents[2] / "data" / "dl4j_legacy"
+FILES = Path(__file__).parents[3] / "data" / "dl4j_legacy"
 LAYERS = "org.deeplearning4j.nn.conf.layers."
 REGRESSION = "_ModelSerializer_Regression_"
 OLD = sorted(path.name for path in FILES.glob("0*.zip"))

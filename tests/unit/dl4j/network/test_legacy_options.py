@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from daskdl.errors import FormatError
-from tests.unit.formats.old_configurations import dense, first, imported, output
+from tests.unit.dl4j.network.old_configurations import dense, first, imported, output
 
 ACTIVATIONS = {
     "Cube": "cube",

@@ -17,10 +17,10 @@ from daskdl.errors import FormatError
 from daskdl.nn.conf.kinds import LAYER_KINDS
 from daskdl.nn.layers.output import Output
 from daskdl.nn.layers.table import LAYERS
-from tests.unit.formats.two_halves import PACKAGE, TwoHalves, TwoHalvesLayer
+from tests.unit.dl4j.network.two_halves import PACKAGE, TwoHalves, TwoHalvesLayer
 
-FILES = Path(__file__).parents[2] / "data" / "dl4j_legacy"
-VALUE = "tests.unit.formats.two_halves:ROW"
+FILES = Path(__file__).parents[3] / "data" / "dl4j_legacy"
+VALUE = "tests.unit.dl4j.network.two_halves:ROW"
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What reads models and configurations of strangers, for Hypothesis and for Atheris.
 
-``python -m tests.unit.formats.dl4j_fuzz_targets [folder of seeds]`` fuzzes with
+``python -m tests.unit.dl4j.network.fuzz_targets [folder of seeds]`` fuzzes with
 Atheris. What it finds becomes a test of its own.
 """
 
@@ -20,7 +20,7 @@ from daskdl.errors import FormatError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 
 URL = "memory://f"
-OLD = Path(__file__).parents[2] / "data" / "dl4j_legacy"
+OLD = Path(__file__).parents[3] / "data" / "dl4j_legacy"
 
 
 def perceptron():

@@ -19,7 +19,7 @@ from daskdl.dl4j.network.json_text import parse_json
 from daskdl.dl4j.network.layer_row import _written
 from daskdl.errors import CorruptFileError, FormatError
 from daskdl.formats.load import load
-from tests.unit.formats.dl4j_fuzz_targets import (
+from tests.unit.dl4j.network.fuzz_targets import (
     URL,
     entries,
     read_or_refuse,

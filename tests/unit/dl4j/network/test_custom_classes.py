@@ -10,7 +10,7 @@ from daskdl.dl4j.network.training import UPDATER
 from daskdl.dl4j.network.vertices import read_vertex
 from daskdl.errors import FormatError
 
-MODULE = "tests.unit.formats.test_dl4j_custom_classes"
+MODULE = "tests.unit.dl4j.network.test_custom_classes"
 
 
 def read_activation(mapping, where):
