@@ -12,7 +12,13 @@ from daskdl.data.sources.source import Source, SourceOptions, opened_by
 from daskdl.errors import OptionError, ShapeError
 from daskdl.kernels.jit import numba_is_used
 from daskdl.nn.admission import Admitting
-from daskdl.nn.batches import Batch, as_arrays, check_batch_size, check_readable
+from daskdl.nn.batches import (
+    Batch,
+    as_arrays,
+    check_batch_size,
+    check_readable,
+    minibatches,
+)
 from daskdl.nn.divergence import check_finite
 from daskdl.nn.evaluations import check_class_outputs
 from daskdl.nn.fitting.compiling import start_compiling
@@ -131,7 +137,9 @@ def _passes_over_given(
         settle_axis(who, normalizer, network.inputs, network.outputs)
     if is_unfitted:
         form = network.admitting(normalizer).admission.formed_examples
-        normalizer.fit(form(who, batch) for batch in batches())
+        # Uncut, as a cluster adds them up: sums of other parts are rounded otherwise.
+        whole = minibatches(who, data, None) if is_held(data) else batches()
+        normalizer.fit(form(who, batch) for batch in whole)
     if shuffle:
         held = list(batches())
         return lambda epoch: shuffled(held, network.conf.seed, epoch)

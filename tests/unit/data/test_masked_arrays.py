@@ -82,4 +82,4 @@ def test_what_xarray_makes_of_masks_is_refused():
     ds = xr.Dataset({"x": (("n", "f"), MASKED), "y": ("n", LABELS)})
     options = SourceOptions(features="x", label="y")
     with pytest.raises(DataError, match=r"'x' must hold finite numbers, got nan"):
-        daskdl.fit(network(), ds, options, batch_size=2)
+        daskdl.fit(network(), ds, options=options, batch_size=2)
