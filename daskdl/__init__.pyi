@@ -215,12 +215,10 @@ from daskdl.nn.layers.cnn_loss import CnnLoss
 from daskdl.nn.layers.convolution import Convolution2D
 from daskdl.nn.layers.convolution1d import Convolution1D
 from daskdl.nn.layers.convolution3d import Convolution3D
-from daskdl.nn.layers.cropping1d import Cropping1D
-from daskdl.nn.layers.cropping2d import Cropping2D
-from daskdl.nn.layers.cropping3d import Cropping3D
+from daskdl.nn.layers.cropping import Cropping1D, Cropping2D, Cropping3D
 from daskdl.nn.layers.deconvolution2d import Deconvolution2D
 from daskdl.nn.layers.deconvolution3d import Deconvolution3D
-from daskdl.nn.layers.definition import Backward, LayerDefinition, Run
+from daskdl.nn.layers.definition import LayerDefinition
 from daskdl.nn.layers.dense import Dense
 from daskdl.nn.layers.depthwise_convolution2d import DepthwiseConvolution2D
 from daskdl.nn.layers.dropout import Dropout
@@ -258,14 +256,10 @@ from daskdl.nn.layers.subsampling import Subsampling
 from daskdl.nn.layers.subsampling1d import Subsampling1D
 from daskdl.nn.layers.subsampling3d import Subsampling3D
 from daskdl.nn.layers.time_distributed import TimeDistributed
-from daskdl.nn.layers.upsampling1d import Upsampling1D
-from daskdl.nn.layers.upsampling2d import Upsampling2D
-from daskdl.nn.layers.upsampling3d import Upsampling3D
+from daskdl.nn.layers.upsampling import Upsampling1D, Upsampling2D, Upsampling3D
 from daskdl.nn.layers.variational_autoencoder import VariationalAutoencoder
 from daskdl.nn.layers.yolo2_output import Yolo2Output
-from daskdl.nn.layers.zero_padding import ZeroPadding
-from daskdl.nn.layers.zero_padding1d import ZeroPadding1D
-from daskdl.nn.layers.zero_padding3d import ZeroPadding3D
+from daskdl.nn.layers.zero_padding import ZeroPadding, ZeroPadding1D, ZeroPadding3D
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.preprocessors.cnn3d_to_feed_forward import Cnn3DToFeedForward
 from daskdl.nn.preprocessors.cnn_to_feed_forward import CnnToFeedForward
@@ -283,6 +277,7 @@ from daskdl.nn.preprocessors.tensor_flow_cnn_to_feed_forward import (
     TensorFlowCnnToFeedForward,
 )
 from daskdl.nn.registration import activation, layer, updater
+from daskdl.nn.run import Backward, Run
 from daskdl.nn.transfer.front import transfer_learning
 from daskdl.nn.transfer.graph import GraphTransferLearning
 from daskdl.nn.transfer.multilayer import MultiLayerTransferLearning

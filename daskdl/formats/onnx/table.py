@@ -76,9 +76,7 @@ from daskdl.nn.layers.cnn_loss import CnnLoss
 from daskdl.nn.layers.convolution import Convolution2D
 from daskdl.nn.layers.convolution1d import Convolution1D
 from daskdl.nn.layers.convolution3d import Convolution3D
-from daskdl.nn.layers.cropping1d import Cropping1D
-from daskdl.nn.layers.cropping2d import Cropping2D
-from daskdl.nn.layers.cropping3d import Cropping3D
+from daskdl.nn.layers.cropping import Cropping1D, Cropping2D, Cropping3D
 from daskdl.nn.layers.deconvolution2d import Deconvolution2D
 from daskdl.nn.layers.deconvolution3d import Deconvolution3D
 from daskdl.nn.layers.dense import Dense
@@ -110,12 +108,8 @@ from daskdl.nn.layers.subsampling import Subsampling
 from daskdl.nn.layers.subsampling1d import Subsampling1D
 from daskdl.nn.layers.subsampling3d import Subsampling3D
 from daskdl.nn.layers.time_distributed import TimeDistributed
-from daskdl.nn.layers.upsampling1d import Upsampling1D
-from daskdl.nn.layers.upsampling2d import Upsampling2D
-from daskdl.nn.layers.upsampling3d import Upsampling3D
-from daskdl.nn.layers.zero_padding import ZeroPadding
-from daskdl.nn.layers.zero_padding1d import ZeroPadding1D
-from daskdl.nn.layers.zero_padding3d import ZeroPadding3D
+from daskdl.nn.layers.upsampling import Upsampling1D, Upsampling2D, Upsampling3D
+from daskdl.nn.layers.zero_padding import ZeroPadding, ZeroPadding1D, ZeroPadding3D
 from daskdl.nn.preprocessors.cnn3d_to_feed_forward import Cnn3DToFeedForward
 from daskdl.nn.preprocessors.cnn_to_feed_forward import CnnToFeedForward
 from daskdl.nn.preprocessors.cnn_to_rnn import CnnToRnn

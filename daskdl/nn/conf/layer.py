@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.constraints import Constraints
 from daskdl.nn.conf.dropouts import AnyDropout, Dropouts, PlainDropout, SpatialDropout
@@ -27,6 +29,7 @@ from daskdl.nn.conf.updaters import AnyUpdater
 from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real, Several
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
+from daskdl.nn.run import Backward, Run
 
 
 def _names(value: object) -> object:
@@ -88,6 +91,43 @@ class LayerConf(Conf):
     def output_type(self, input_type: InputType) -> InputType:
         """Return what comes out for `input_type`; refuse what cannot go in."""
         raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Return the output, and the function that takes its gradient back.
+
+        Parameters
+        ----------
+        run : Run
+            Parameters, gradients, mask, random numbers, buffers.
+        x : ndarray of shape (batch, *input_type.shape), dtype of the parameters
+            Not to be changed.
+
+        Returns
+        -------
+        output : ndarray of shape (batch, *output_type.shape), same dtype
+        backward : function of (gradient in the output)
+            Writes the gradients of the parameters and returns that in `x`, for a loss
+            that is summed over the examples.
+        """
+        raise TypeError(f"{type(self).__name__}: must have a method forward(run, x).")
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask that goes on with the output: the same, unless overridden.
+
+        Parameters
+        ----------
+        run : Run
+        mask : ndarray of shape (batch, time), (batch, 1), or None
+            1 keeps, 0 drops. Not to be changed.
+        """
+        return mask
+
+    def initialize(self, run: Run, rng: np.random.Generator) -> None:
+        """Change initial values; by now they are what the roles of parameters say.
+
+        Weights are drawn with the fans of their first axes and of their last, gains are
+        `gain_init`, biases `bias_init`, all else is 0.
+        """
 
     def labels_type(self, input_type: InputType) -> InputType:
         """Return what the labels of an output layer are for `input_type`."""

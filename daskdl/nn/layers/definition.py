@@ -5,68 +5,20 @@ with is the argument `run`. `forward` returns the output and the function that t
 gradient back, and that closes over what it needs.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.dialects import Quirks
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.layer import Layer
-
-Backward: TypeAlias = Callable[[FloatArray], FloatArray]
-
-
-@dataclass
-class Run:
-    """What a layer works with in one forward and backward pass.
-
-    Attributes
-    ----------
-    params, gradients : dict of str to ndarray
-        By the names of :meth:`LayerDefinition.parameters`; views of the network's flat
-        vectors. Write gradients into them: ``run.gradients["W"][...] = ...``, summed
-        over the examples.
-    training : bool
-        Whether random numbers and statistics of the minibatch are on.
-    mask : ndarray of shape (batch, time), (batch, 1), or None
-        1 keeps, 0 drops.
-    rng : numpy.random.Generator or None
-        In training, for layers that say `draws`.
-    quirks : frozenset of str
-        Of the network's dialect; empty in ``exact``.
-    """
-
-    params: dict[str, FloatArray]
-    gradients: dict[str, FloatArray]
-    training: bool = False
-    mask: FloatArray | None = None
-    rng: np.random.Generator | None = None
-    quirks: Quirks = frozenset()
-    _name: str = ""
-    _workspace: Workspace = field(default_factory=Workspace)
-
-    def buffer(self, what: str, shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
-        """Return an array that every iteration uses again, with what was in it.
-
-        Parameters
-        ----------
-        what : str
-            Its name within the layer.
-        shape : tuple of int
-        dtype : dtype
-        """
-        array: FloatArray = self._workspace.take((self._name, what), shape, dtype)
-        return array
+from daskdl.nn.run import Backward, Run
 
 
 class LayerDefinition(TrainedLayerConf):
@@ -107,39 +59,13 @@ class LayerDefinition(TrainedLayerConf):
         """Return what comes out for `input_type`: the same, unless overridden."""
         return input_type
 
-    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
-        """Return the output, and the function that takes its gradient back.
-
-        Parameters
-        ----------
-        run : Run
-            Parameters, gradients, mask, random numbers, buffers.
-        x : ndarray of shape (batch, *input_type.shape), dtype of the parameters
-            Not to be changed.
-
-        Returns
-        -------
-        output : ndarray of shape (batch, *output_type.shape), same dtype
-        backward : function of (gradient in the output)
-            Writes the gradients of the parameters and returns that in `x`, for a loss
-            that is summed over the examples.
-        """
-        raise TypeError(f"{type(self).__name__}: must have a method forward(run, x).")
-
-    def initialize(self, run: Run, rng: np.random.Generator) -> None:
-        """Change initial values; by now they are what the roles of parameters say.
-
-        Weights are drawn with the fans of their first axes and of their last, gains are
-        `gain_init`, biases `bias_init`, all else is 0.
-        """
-
     @property
     def draws_random_numbers(self) -> bool:
         """True if training needs random numbers."""
         return self.draws or super().draws_random_numbers
 
 
-D = TypeVar("D", bound=LayerDefinition)
+D = TypeVar("D", bound=LayerConf)
 
 
 class DefinedLayer(Layer[D]):
@@ -147,7 +73,7 @@ class DefinedLayer(Layer[D]):
 
     Parameters
     ----------
-    conf : LayerDefinition
+    conf : LayerConf
     input_type, name, workspace
         As of :class:`~daskdl.nn.layers.layer.Layer`.
     """
@@ -156,7 +82,14 @@ class DefinedLayer(Layer[D]):
         self, conf: D, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._run = Run({}, {}, quirks=conf.quirks, _name=name, _workspace=workspace)
+        self._run = Run(
+            {},
+            {},
+            quirks=conf.quirks,
+            who=self.who,
+            name=name,
+            workspace=workspace,
+        )
         self._backward: Backward | None = None
 
     def bind(
@@ -168,7 +101,10 @@ class DefinedLayer(Layer[D]):
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Fill the parameters as their roles say, and then as the definition does."""
-        begin = {"gain": self.conf.gain_init, "bias": self.conf.bias_init}
+        begin = {
+            "gain": getattr(self.conf, "gain_init", None),
+            "bias": getattr(self.conf, "bias_init", None),
+        }
         for item in self.conf.parameters(self.input_type):
             values = self.params[item.name]
             if item.role == "weight":
@@ -190,15 +126,41 @@ class DefinedLayer(Layer[D]):
         self._check_input(x)
         run = self._run
         run.training, run.mask, run.rng = training, mask, rng if training else None
+        output: FloatArray
         output, self._backward = self.conf.forward(run, x)
-        self._check_made("forward", "output", output, self.output_type, x)
         return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
         if self._backward is None:
             raise ShapeError(f"{self.who}: backward must follow forward.")
-        grad_x = self._backward(grad_out)
+        return self._backward(grad_out)
+
+    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask that goes on with the output."""
+        out: FloatArray | None = self.conf.feed_forward_mask(self._run, mask)
+        return out
+
+
+class OwnLayer(DefinedLayer[LayerDefinition]):
+    """A definition that somebody else wrote: what it returns is looked at."""
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Compute the output; see :meth:`Layer.forward`."""
+        output = super().forward(x, training=training, mask=mask, rng=rng)
+        self._check_made("forward", "output", output, self.output_type, x)
+        return output
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients; see :meth:`Layer.backward`."""
+        grad_x = super().backward(grad_out)
         self._check_made("backward", "gradient", grad_x, self.input_type, grad_out)
         return grad_x
 

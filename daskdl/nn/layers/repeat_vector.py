@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
@@ -10,7 +9,7 @@ from daskdl.nn.conf.input_type import InputType, Recurrent, SeriesFormat
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.entering import rows_in
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.run import Backward, Run
 
 
 class RepeatVector(DroppedLayerConf):
@@ -35,32 +34,18 @@ class RepeatVector(DroppedLayerConf):
             size=rows.n_features, time_steps=self.n, data_format=self.data_format
         )
 
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Repeat rows `x` of shape (batch, features)."""
 
-class RepeatVectorLayer(Layer[RepeatVector]):
-    """Each row at every time step."""
+        def backward(grad_out: FloatArray) -> FloatArray:
+            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            array_namespace(grad_out).sum(grad_out, axis=1, out=grad_x)
+            return grad_x
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        shape = (len(x), self.conf.n, x.shape[1])
-        output: FloatArray = self._buffer("output", shape, x.dtype)
+        output = run.buffer("output", (len(x), self.n, x.shape[1]), x.dtype)
         output[...] = x[:, None, :]
-        return output
+        return output, backward
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Sum the gradient over the time steps; see :meth:`Layer.backward`."""
-        shape = (grad_out.shape[0], grad_out.shape[2])
-        grad_x: FloatArray = self._buffer("grad_x", shape, grad_out.dtype)
-        array_namespace(grad_out).sum(grad_out, axis=1, out=grad_x)
-        return grad_x
-
-    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
         """Return no mask: that of the rows is none of the steps."""
         return None

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.blocks import space_to_batch_backward, space_to_batch_forward
 from daskdl.kernels.window import Window, WindowAxis
@@ -12,7 +10,7 @@ from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import CountPair, IndexPair
 from daskdl.nn.layers.entering import images_in
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.run import Backward, Run
 
 
 class SpaceToBatch(DroppedLayerConf):
@@ -65,38 +63,24 @@ class SpaceToBatch(DroppedLayerConf):
             )
         return WindowAxis(size, block, block, 1, before, padded // block)
 
-
-class SpaceToBatchLayer(Layer[SpaceToBatch]):
-    """Cells of blocks as images. A mask of examples is repeated for all of them."""
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._x_shape = x.shape
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Turn cells of `x`, (batch, height, width, channels), into images."""
         sizes = enumerate(x.shape[1:3])
-        self._window = Window(*(self.conf.along(axis, size) for axis, size in sizes))
-        batch = x.shape[0] * self._window.n_cells
-        out = self._buffer("output", (batch, *self._window.out, x.shape[3]), x.dtype)
-        return space_to_batch_forward(x, self._window, out=out)
+        window = Window(*(self.along(axis, size) for axis, size in sizes))
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient; see :meth:`Layer.backward`."""
-        grad_x = self._buffer("grad_x", self._x_shape, grad_out.dtype)
-        return space_to_batch_backward(grad_out, self._window, grad_x=grad_x)
+        def backward(grad_out: FloatArray) -> FloatArray:
+            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            return space_to_batch_backward(grad_out, window, grad_x=grad_x)
 
-    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return a mask of examples for all images that came of them."""
+        shape = (x.shape[0] * window.n_cells, *window.out, x.shape[3])
+        out = run.buffer("output", shape, x.dtype)
+        return space_to_batch_forward(x, window, out=out), backward
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return a mask of examples, (batch, 1), for all images that came of them."""
         if mask is None:
             return None
-        n_cells = self.conf.blocks[0] * self.conf.blocks[1]
-        shape = (n_cells * mask.shape[0], *mask.shape[1:])
-        out: FloatArray = self._buffer("mask", shape, mask.dtype)
+        n_cells = self.blocks[0] * self.blocks[1]
+        out = run.buffer("mask", (n_cells * len(mask), *mask.shape[1:]), mask.dtype)
         out.reshape(n_cells, *mask.shape)[...] = mask
         return out

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.blocks import space_to_depth_backward, space_to_depth_forward
 from daskdl.kernels.window import Window, WindowAxis, window_axis
@@ -12,7 +10,7 @@ from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.entering import images_in
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.run import Backward, Run
 
 
 class SpaceToDepth(DroppedLayerConf):
@@ -60,33 +58,19 @@ class SpaceToDepth(DroppedLayerConf):
             )
         return size // self.block_size
 
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Turn blocks of `x`, (batch, height, width, channels), into channels."""
+        window = Window(*(self._axis(size) for size in x.shape[1:3]))
 
-class SpaceToDepthLayer(Layer[SpaceToDepth]):
-    """Blocks of pixels as channels. Masks only pass by."""
+        def backward(grad_out: FloatArray) -> FloatArray:
+            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            return space_to_depth_backward(grad_out, window, grad_x=grad_x)
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._x_shape = x.shape
-        self._window = Window(*(self._axis(size) for size in x.shape[1:3]))
-        channels = x.shape[3] * self._window.n_cells
-        shape = (x.shape[0], *self._window.out, channels)
-        out = self._buffer("output", shape, x.dtype)
-        return space_to_depth_forward(x, self._window, out=out)
-
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient; see :meth:`Layer.backward`."""
-        grad_x = self._buffer("grad_x", self._x_shape, grad_out.dtype)
-        return space_to_depth_backward(grad_out, self._window, grad_x=grad_x)
+        shape = (x.shape[0], *window.out, x.shape[3] * window.n_cells)
+        out = run.buffer("output", shape, x.dtype)
+        return space_to_depth_forward(x, window, out=out), backward
 
     def _axis(self, size: int) -> WindowAxis:
-        self.conf.blocks_along(size)
-        block = self.conf.block_size
+        self.blocks_along(size)
+        block = self.block_size
         return window_axis(size, block, block, 0, 1, "truncate")

@@ -21,12 +21,10 @@ from daskdl.nn.layers.cnn_loss import CnnLoss, CnnLossLayer
 from daskdl.nn.layers.convolution import Convolution2D, ConvolutionLayer
 from daskdl.nn.layers.convolution1d import Convolution1D, Convolution1DLayer
 from daskdl.nn.layers.convolution3d import Convolution3D, Convolution3DLayer
-from daskdl.nn.layers.cropping1d import Cropping1D, Cropping1DLayer
-from daskdl.nn.layers.cropping2d import Cropping2D, Cropping2DLayer
-from daskdl.nn.layers.cropping3d import Cropping3D, Cropping3DLayer
+from daskdl.nn.layers.cropping import Cropping1D, Cropping2D, Cropping3D
 from daskdl.nn.layers.deconvolution2d import Deconvolution2D, Deconvolution2DLayer
 from daskdl.nn.layers.deconvolution3d import Deconvolution3D, Deconvolution3DLayer
-from daskdl.nn.layers.definition import DefinedLayer, LayerDefinition
+from daskdl.nn.layers.definition import DefinedLayer, LayerDefinition, OwnLayer
 from daskdl.nn.layers.dense import Dense, DenseLayer
 from daskdl.nn.layers.depthwise_convolution2d import (
     DepthwiseConvolution2D,
@@ -83,7 +81,7 @@ from daskdl.nn.layers.recurrent_attention import (
     RecurrentAttention,
     RecurrentAttentionLayer,
 )
-from daskdl.nn.layers.repeat_vector import RepeatVector, RepeatVectorLayer
+from daskdl.nn.layers.repeat_vector import RepeatVector
 from daskdl.nn.layers.rnn_loss import RnnLoss, RnnLossLayer
 from daskdl.nn.layers.rnn_output import RnnOutput, RnnOutputLayer
 from daskdl.nn.layers.self_attention import SelfAttention, SelfAttentionLayer
@@ -92,23 +90,19 @@ from daskdl.nn.layers.separable_convolution2d import (
     SeparableConvolution2DLayer,
 )
 from daskdl.nn.layers.simple_rnn import SimpleRnn, SimpleRnnLayer
-from daskdl.nn.layers.space_to_batch import SpaceToBatch, SpaceToBatchLayer
-from daskdl.nn.layers.space_to_depth import SpaceToDepth, SpaceToDepthLayer
+from daskdl.nn.layers.space_to_batch import SpaceToBatch
+from daskdl.nn.layers.space_to_depth import SpaceToDepth
 from daskdl.nn.layers.subsampling import Subsampling, SubsamplingLayer
 from daskdl.nn.layers.subsampling1d import Subsampling1D, Subsampling1DLayer
 from daskdl.nn.layers.subsampling3d import Subsampling3D, Subsampling3DLayer
 from daskdl.nn.layers.time_distributed import TimeDistributed, TimeDistributedLayer
-from daskdl.nn.layers.upsampling1d import Upsampling1D, Upsampling1DLayer
-from daskdl.nn.layers.upsampling2d import Upsampling2D, Upsampling2DLayer
-from daskdl.nn.layers.upsampling3d import Upsampling3D, Upsampling3DLayer
+from daskdl.nn.layers.upsampling import Upsampling1D, Upsampling2D, Upsampling3D
 from daskdl.nn.layers.variational_autoencoder import (
     VariationalAutoencoder,
     VariationalAutoencoderLayer,
 )
 from daskdl.nn.layers.yolo2_output import Yolo2Output, Yolo2OutputLayer
-from daskdl.nn.layers.zero_padding import ZeroPadding, ZeroPaddingLayer
-from daskdl.nn.layers.zero_padding1d import ZeroPadding1D, ZeroPadding1DLayer
-from daskdl.nn.layers.zero_padding3d import ZeroPadding3D, ZeroPadding3DLayer
+from daskdl.nn.layers.zero_padding import ZeroPadding, ZeroPadding1D, ZeroPadding3D
 
 LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Activation: ActivationLayer,
@@ -123,9 +117,9 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Convolution1D: Convolution1DLayer,
     Convolution2D: ConvolutionLayer,
     Convolution3D: Convolution3DLayer,
-    Cropping1D: Cropping1DLayer,
-    Cropping2D: Cropping2DLayer,
-    Cropping3D: Cropping3DLayer,
+    Cropping1D: DefinedLayer,
+    Cropping2D: DefinedLayer,
+    Cropping3D: DefinedLayer,
     Deconvolution2D: Deconvolution2DLayer,
     Deconvolution3D: Deconvolution3DLayer,
     Dense: DenseLayer,
@@ -153,26 +147,26 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     PReLU: PReLULayer,
     PrimaryCapsules: PrimaryCapsulesLayer,
     RecurrentAttention: RecurrentAttentionLayer,
-    RepeatVector: RepeatVectorLayer,
+    RepeatVector: DefinedLayer,
     RnnLoss: RnnLossLayer,
     RnnOutput: RnnOutputLayer,
     SelfAttention: SelfAttentionLayer,
     SeparableConvolution2D: SeparableConvolution2DLayer,
     SimpleRnn: SimpleRnnLayer,
-    SpaceToBatch: SpaceToBatchLayer,
-    SpaceToDepth: SpaceToDepthLayer,
+    SpaceToBatch: DefinedLayer,
+    SpaceToDepth: DefinedLayer,
     Subsampling: SubsamplingLayer,
     Subsampling1D: Subsampling1DLayer,
     Subsampling3D: Subsampling3DLayer,
     TimeDistributed: TimeDistributedLayer,
-    Upsampling1D: Upsampling1DLayer,
-    Upsampling2D: Upsampling2DLayer,
-    Upsampling3D: Upsampling3DLayer,
+    Upsampling1D: DefinedLayer,
+    Upsampling2D: DefinedLayer,
+    Upsampling3D: DefinedLayer,
     VariationalAutoencoder: VariationalAutoencoderLayer,
     Yolo2Output: Yolo2OutputLayer,
-    ZeroPadding: ZeroPaddingLayer,
-    ZeroPadding1D: ZeroPadding1DLayer,
-    ZeroPadding3D: ZeroPadding3DLayer,
+    ZeroPadding: DefinedLayer,
+    ZeroPadding1D: DefinedLayer,
+    ZeroPadding3D: DefinedLayer,
 }
 
 
@@ -199,7 +193,7 @@ def build_layer(
     """
     kind = LAYERS.get(type(layer_conf))
     if kind is None and isinstance(layer_conf, LayerDefinition):
-        kind = DefinedLayer
+        kind = OwnLayer
     if kind is None:
         raise OptionError(
             f"build_layer: the configuration of {name!r} must be of a known layer, "

@@ -1,0 +1,108 @@
+"""The layers that cut off the borders of series, images and volumes."""
+
+from typing import ClassVar, Literal
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.resize import Side, crop_backward, crop_forward
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.values import Sides, SidesPair, SidesTriple
+from daskdl.nn.layers.resizing import Passed, ResizingConf, sides_of
+from daskdl.nn.masks import lengths_of
+from daskdl.nn.run import Run
+
+
+class CroppingConf(ResizingConf):
+    """Cuts off cells at the borders; see its kinds for the options."""
+
+    takes_network_dropout: ClassVar[bool] = False
+
+    cropping: tuple[int, ...]
+
+    @property
+    def n_axes(self) -> int:
+        """1 for series, 2 for images, 3 for volumes."""
+        return len(self.cropping) // 2
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Cells in front and behind, axis by axis."""
+        return sides_of(self.cropping)
+
+    def resized(self, axis: int, size: int) -> int:
+        """Return how long an axis becomes; refuse to leave nothing of it."""
+        left = size - sum(self.sides[axis])
+        if left < 1:
+            raise PathError(
+                f"must leave something of {size} cells, got {self.sides[axis]} of "
+                f"{self.cropping}.",
+                "cropping",
+            )
+        return left
+
+    def forward(self, run: Run, x: FloatArray) -> Passed:
+        """Cut off the borders of `x`, of shape (batch, *axes, channels)."""
+
+        def backward(grad_out: FloatArray) -> FloatArray:
+            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            return crop_backward(grad_out, self.sides, grad_x=grad_x)
+
+        return crop_forward(
+            x, self.sides, out=self.buffer_for(run, "output", x)
+        ), backward
+
+
+class Cropping1D(CroppingConf):
+    """Cut off the borders of series, which end with the last step that is kept.
+
+    Parameters
+    ----------
+    cropping : (int, int) or int
+        Time steps in front and behind; one number means both.
+    """
+
+    type: Literal["cropping1d"] = "cropping1d"
+    cropping: Sides
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask, of shape (batch, time), of what is left of the series.
+
+        A series ends with the last step that its mask keeps.
+        """
+        if mask is None:
+            return None
+        cells = mask[:, :, None]
+        out = self.buffer_for(run, "mask", cells)
+        cropped = crop_forward(cells, self.sides, out=out)[:, :, 0]
+        if "resizing_ignores_masks" not in self.quirks:
+            left = lengths_of(mask) - sum(self.cropping)
+            steps = array_namespace(mask).arange(cropped.shape[1])
+            cropped *= steps < left[:, None]
+        return cropped
+
+
+class Cropping2D(CroppingConf):
+    """Cut off the borders of images.
+
+    Parameters
+    ----------
+    cropping : (int, int, int, int), (int, int) or int
+        Pixels at top, bottom, left and right; two numbers mean height and
+        width, one means all sides.
+    """
+
+    type: Literal["cropping2d"] = "cropping2d"
+    cropping: SidesPair
+
+
+class Cropping3D(CroppingConf):
+    """Cut off the borders of volumes.
+
+    Parameters
+    ----------
+    cropping : six or three int, or one
+        Voxels in front of depth and behind it, the same of height, and of width;
+        three numbers mean depth, height and width, one means all sides.
+    """
+
+    type: Literal["cropping3d"] = "cropping3d"
+    cropping: SidesTriple
