@@ -35,7 +35,7 @@ def array_namespace(x: Any) -> ModuleType:
 
 
 def to_host(x: Any) -> FloatArray:
-    """Return `x` as a NumPy array, without a copy if it is one already."""
+    """Return `x`, of any shape, as a NumPy array; no copy if it is one already."""
     if array_namespace(x) is np:
         return np.asarray(x)
     host: FloatArray = x.get()
@@ -43,7 +43,7 @@ def to_host(x: Any) -> FloatArray:
 
 
 def to_device(x: Any, like: Any) -> FloatArray:
-    """Return `x` as an array of the library that `like` belongs to.
+    """Return `x`, of any shape, as an array of the library that `like` belongs to.
 
     A copy is made only if `x` lies somewhere else.
     """
@@ -51,7 +51,7 @@ def to_device(x: Any, like: Any) -> FloatArray:
 
 
 def to_namespace(x: Any, namespace: ModuleType) -> FloatArray:
-    """Return `x` as an array of a library, ``numpy`` or ``cupy``.
+    """Return `x`, of any shape, as an array of a library, ``numpy`` or ``cupy``.
 
     A copy is made only if `x` lies somewhere else.
     """

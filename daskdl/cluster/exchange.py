@@ -61,7 +61,11 @@ class ClusterExchange(ABC):
 
     @abstractmethod
     def apply(self, network: Network[Any], update: FloatArray) -> None:
-        """Take the own update in, and share it if the master says so."""
+        """Take the own update in, and share it if the master says so.
+
+        It is of shape (n_params,), what is subtracted from the parameters; may be
+        changed.
+        """
 
     @abstractmethod
     def iteration_done(self, network: Network[Any], examples: int) -> None:
@@ -183,7 +187,7 @@ class GradientSharingExchange(ClusterExchange):
             super().begin(network, phase, members, to_train)
 
     def apply(self, network: Network[Any], update: FloatArray) -> None:
-        """Share the update, and take in what the peers sent meanwhile."""
+        """Share an update (n_params,), and take in what the peers sent meanwhile."""
         took_s = time.monotonic() - self._settled_s
         with self._params.lent():
             self._drain()
@@ -300,7 +304,7 @@ class ParameterAveragingExchange(ClusterExchange):
         return dict(self._positions)
 
     def apply(self, network: Network[Any], update: FloatArray) -> None:
-        """Subtract the update."""
+        """Subtract the update; see :meth:`ClusterExchange.apply`."""
         network.apply_update(update)
 
     def iteration_done(self, network: Network[Any], examples: int) -> None:

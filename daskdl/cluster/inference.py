@@ -190,7 +190,7 @@ def prediction_columns(
     ----------
     key : str
         Name of the column of keys.
-    keys, outputs
+    keys, outputs : ndarray of shape (n,), and sequence of ndarray of shape (n, ...)
         Of the same examples.
     axes : sequence of (int or None)
         Which axis of each output holds the classes; None of a regression.
@@ -288,7 +288,7 @@ def _predict(
 
 
 def outputs_of(network: Network[Any], batch: Batch) -> list[NDArray[Any]]:
-    """Return every output of the network for a minibatch, in inference mode."""
+    """Return every output, (batch, ...), of the network in inference mode."""
     if isinstance(batch, DataSet):
         outputs = network.output(batch.features, features_mask=batch.features_mask)
     else:

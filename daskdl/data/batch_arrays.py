@@ -84,7 +84,7 @@ def check_same_length(
     ----------
     who : str
         For messages.
-    arrays : sequence of (name, array or None)
+    arrays : sequence of (name, ndarray of shape (n, ...) or None)
         The first must not be None.
 
     Raises

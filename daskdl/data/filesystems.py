@@ -64,5 +64,5 @@ def filesystem(
 # Looking through what is installed takes some 30 ms, and every file comes along here.
 @functools.cache
 def plugged_in(scheme: str) -> tuple[importlib.metadata.EntryPoint, ...]:
-    """Return what is installed for URLs of a scheme."""
+    """Return the entry points that are installed for URLs of a scheme."""
     return tuple(importlib.metadata.entry_points(group=GROUP, name=scheme))

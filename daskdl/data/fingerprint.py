@@ -79,7 +79,7 @@ class Fingerprint:
 
 
 def fingerprint_of(fs: Any, entry: Mapping[str, Any]) -> Fingerprint:
-    """Return what an entry of a listing tells."""
+    """Return the fingerprint of an entry of a listing."""
     tag = entry.get("ETag", entry.get("etag"))
     return Fingerprint(
         size=int(entry["size"]),

@@ -20,7 +20,7 @@ def are_finite(values: NDArray[Any], dtype: DTypeLike | None = None) -> bool:
 
     Parameters
     ----------
-    values : ndarray of bool, int or float
+    values : ndarray of any shape, bool, int or float
     dtype : dtype, optional
         What they will be cast to: one that is too large for it counts as infinite.
     """
@@ -88,7 +88,10 @@ def first_not_finite(
 
 
 def first_place(flags: NDArray[np.bool_]) -> tuple[int, ...] | None:
-    """Return the index of the first flag that is set; None if none is."""
+    """Return the index of the first flag that is set; None if none is.
+
+    `flags` may be of any shape; the index has one number an axis.
+    """
     if not flags.any():
         return None
     return tuple(map(int, np.unravel_index(int(flags.argmax()), flags.shape)))

@@ -111,7 +111,7 @@ def check_classes(
     *,
     counts: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Refuse what is no number of a class.
+    """Refuse labels that are no numbers of classes: 0 to `n_classes` - 1, whole.
 
     Parameters
     ----------
@@ -161,6 +161,8 @@ def check_labels_finite(
     values: NDArray[Any], *, name: str, column: str, first_row: int = 0
 ) -> None:
     """Refuse labels that are missing, no numbers, or not finite.
+
+    `values` is of shape (rows, ...).
 
     Raises
     ------

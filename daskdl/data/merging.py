@@ -100,7 +100,7 @@ def merge_masks(
 
 
 def merge_keys(who: str, keys: _Arrays) -> NDArray[Any] | None:
-    """Join the keys of the examples; None if no data set has any.
+    """Join the keys of the examples, (n,) each; None if no data set has any.
 
     Raises
     ------

@@ -122,7 +122,7 @@ class FeatureStatistics:
 
     @property
     def std(self) -> _Vector:
-        """Population standard deviation; 0 where nothing was seen."""
+        """Population standard deviation, (n_features,); 0 where nothing was seen."""
         deviation: _Vector = np.sqrt(self.squares / max(1, self.count))
         return deviation
 

@@ -52,7 +52,7 @@ def renames_directories(fs: Any) -> bool:
 
 
 def info_of(fs: Any, path: str) -> dict[str, Any] | None:
-    """Return what a store knows of a path; None if there is nothing.
+    """Return a store's entry for a path; None if there is nothing.
 
     fsspec's ``exists`` takes it for nothing when a store does not answer, and whoever
     trusts that may write over what is there.
@@ -68,7 +68,7 @@ def info_of(fs: Any, path: str) -> dict[str, Any] | None:
 
 
 def kind_of(fs: Any, path: str) -> Literal["file", "directory"] | None:
-    """Return what is at a path; None if there is nothing."""
+    """Return whether a path is a file or a directory; None if there is nothing."""
     info = info_of(fs, path)
     if info is None:
         return None

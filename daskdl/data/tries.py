@@ -67,7 +67,7 @@ def is_full(error: BaseException) -> bool:
 
 
 def in_words(error: BaseException) -> str:
-    """Return what a store said, without the temporary name that it said it of."""
+    """Return a store's message, without the temporary name in it."""
     said = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return str(said).rstrip(".")
 

@@ -74,7 +74,7 @@ def sealed(packed: Packed, envelope: Envelope) -> Packed:
 
 
 def checked_envelope(packed: Packed, size: int | None) -> Envelope:
-    """Return what an envelope says; refuse what cannot be a message.
+    """Return the fields of an envelope; refuse what cannot be a message.
 
     Parameters
     ----------

@@ -130,7 +130,15 @@ class EncodingHandler:
         self._state = state
 
     def threshold_for(self, update: FloatArray, *, sampled: bool = False) -> float:
-        """Return the threshold that an update asks for; NaN where it is all zeros."""
+        """Return the threshold that an update asks for; NaN where it is all zeros.
+
+        Parameters
+        ----------
+        update : ndarray of shape (size,)
+            Not changed.
+        sampled : bool
+            Whether a sample of its numbers is looked at.
+        """
         share = self._algorithm.first_share
         if share is None:
             return math.nan
@@ -270,7 +278,7 @@ def _risen(known: float, asked: float) -> float:
 
 
 def decode_add(message: NDArray[Any], target: FloatArray) -> None:
-    """Add what a message carries to a vector.
+    """Decode a message, and add it to a vector.
 
     Parameters
     ----------

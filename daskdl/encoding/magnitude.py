@@ -9,7 +9,7 @@ _SAMPLE = 4096
 
 
 def magnitude(update: FloatArray, share: float, *, sampled: bool = False) -> float:
-    """Return what a share of an update's elements reaches or exceeds.
+    """Return the magnitude that a share of the elements not 0 reaches: a quantile.
 
     Parameters
     ----------

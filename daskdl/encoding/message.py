@@ -82,7 +82,7 @@ def check_message(
 
 
 def check_dense(update: NDArray[np.floating[Any]], size: int) -> None:
-    """Refuse a dense update of another length or with a number that is not finite.
+    """Refuse an update not of shape (size,), or with a number that is not finite.
 
     Raises
     ------

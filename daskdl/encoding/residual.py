@@ -49,7 +49,7 @@ class ResidualClippingPostProcessor(ResidualPostProcessor):
         check_at_least(who, "frequency", self.frequency, 1)
 
     def process(self, residual: FloatArray, *, iteration: int, tau: float) -> None:
-        """Clip if it is time."""
+        """Clip if it is time; see :meth:`ResidualPostProcessor.process`."""
         if iteration <= 0 or iteration % self.frequency:
             return
         bound = residual.dtype.type(self.threshold_multiple * tau)
@@ -61,4 +61,4 @@ class NoOpResidualPostProcessor(ResidualPostProcessor):
     """Leave the residual as it is."""
 
     def process(self, residual: FloatArray, *, iteration: int, tau: float) -> None:
-        """Do nothing."""
+        """Do nothing; see :meth:`ResidualPostProcessor.process`."""

@@ -36,11 +36,11 @@ class MessageTotal:
         self._is_dense = False
 
     def add(self, message: NDArray[Any]) -> None:
-        """Add what a message carries.
+        """Decode a message and add it to the sum.
 
         Parameters
         ----------
-        message : ndarray
+        message : ndarray of shape (length,)
             Packed (uint8), an int32 message or a dense float update. Not changed, but
             kept until the sum is subtracted.
 
@@ -74,11 +74,11 @@ class MessageTotal:
 
 
 def fold(messages: Sequence[NDArray[Any]], size: int) -> NDArray[Any]:
-    """Return one message that carries what several do.
+    """Return one message that is the sum of several.
 
     Parameters
     ----------
-    messages : sequence of ndarray
+    messages : sequence of ndarray of shape (length,)
         Packed, int32 or dense, at least one, in the order in which they were sent.
     size : int
         Length of the vector.

@@ -26,7 +26,10 @@ class ClassCounts:
 
     @classmethod
     def of(cls, confusion: NDArray[np.int64]) -> "ClassCounts":
-        """Return the counts of a confusion matrix, rows actual, columns predicted."""
+        """Return the counts of a confusion matrix, actual classes by predicted ones.
+
+        The matrix is of shape (n_classes, n_classes).
+        """
         hits = np.diagonal(confusion).copy()
         false_positives = confusion.sum(axis=0) - hits
         false_negatives = confusion.sum(axis=1) - hits
@@ -43,34 +46,40 @@ class ClassCounts:
         )
 
     def precision(self) -> Rates:
-        """Return TP / (TP + FP) per class, NaN for 0 / 0."""
+        """Return TP / (TP + FP) per class, NaN for 0 / 0, shape (n_classes,)."""
         return _ratio(self.true_positives, self.true_positives + self.false_positives)
 
     def recall(self) -> Rates:
-        """Return TP / (TP + FN) per class, NaN for 0 / 0."""
+        """Return TP / (TP + FN) per class, NaN for 0 / 0, shape (n_classes,)."""
         return _ratio(self.true_positives, self.true_positives + self.false_negatives)
 
     def false_positive_rate(self) -> Rates:
-        """Return FP / (FP + TN) per class, NaN for 0 / 0."""
+        """Return FP / (FP + TN) per class, NaN for 0 / 0, shape (n_classes,)."""
         return _ratio(self.false_positives, self.false_positives + self.true_negatives)
 
     def false_negative_rate(self) -> Rates:
-        """Return FN / (FN + TP) per class, NaN for 0 / 0."""
+        """Return FN / (FN + TP) per class, NaN for 0 / 0, shape (n_classes,)."""
         return _ratio(self.false_negatives, self.false_negatives + self.true_positives)
 
     def f_beta(self, beta: float) -> Rates:
-        """Return (1 + b²) P R / (b² P + R) per class; NaN where P or R is 0 / 0."""
+        """Return (1 + b²) P R / (b² P + R) per class; NaN where P or R is 0 / 0.
+
+        Of shape (n_classes,).
+        """
         precision, recall = self.precision(), self.recall()
         both = (1 + beta * beta) * precision * recall
         score = _ratio(both, beta * beta * precision + recall)
         return np.where((precision == 0) | (recall == 0), both, score)
 
     def g_measure(self) -> Rates:
-        """Return sqrt(P R) per class, a rate of 0 / 0 counting as 0."""
+        """Return sqrt(P R) per class, (n_classes,), a rate of 0 / 0 counting as 0."""
         return np.sqrt(np.nan_to_num(self.precision()) * np.nan_to_num(self.recall()))
 
     def matthews_correlation(self) -> Rates:
-        """Return (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)) per class."""
+        """Return (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)) per class.
+
+        Of shape (n_classes,); NaN for 0 / 0.
+        """
         tp, fp, fn, tn = (
             counts.astype(np.float64)
             for counts in (
@@ -85,14 +94,14 @@ class ClassCounts:
 
 
 def mean_of_known(rates: Rates) -> float:
-    """Return the mean over classes without 0 / 0; NaN if that is all of them."""
+    """Return the mean over classes, (n_classes,), without 0 / 0; NaN if all are."""
     known = rates[~np.isnan(rates)]
     # Summed in class order: DL4J's own sum, to the last bit.
     return sum(known.tolist()) / known.size if known.size else math.nan
 
 
 def mean_of_all(rates: Rates) -> float:
-    """Return the mean over all classes; NaN if any is."""
+    """Return the mean over all classes, (n_classes,); NaN if any is."""
     return sum(rates.tolist()) / rates.size if rates.size else math.nan
 
 

@@ -223,8 +223,8 @@ class StoredRoc:
 def trapezoid(x: Row, y: Row) -> float:
     """Return the area under the points, 0.0 for fewer than two.
 
-    The terms are added one after the other, as in DL4J: NumPy's own sum differs from
-    it in the last digit.
+    `x` and `y` are of shape (points,). The terms are added one after the other, as in
+    DL4J: NumPy's own sum differs from it in the last digit.
     """
     terms = np.abs(np.diff(x)) * ((y[1:] + y[:-1]) / 2.0)
     return float(np.cumsum(terms)[-1]) if terms.size else 0.0

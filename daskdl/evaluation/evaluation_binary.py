@@ -190,7 +190,7 @@ class EvaluationBinary(Evaluable):
         return new
 
     def accuracy(self) -> Rates:
-        """Return (TP + TN) / total per output."""
+        """Return (TP + TN) / total per output, shape (n_outputs,)."""
         counts = self.counts
         hits = counts.true_positives + counts.true_negatives
         rates = np.full(hits.shape, np.nan)
@@ -198,41 +198,47 @@ class EvaluationBinary(Evaluable):
         return rates
 
     def precision(self) -> Rates:
-        """Return TP / (TP + FP) per output."""
+        """Return TP / (TP + FP) per output, shape (n_outputs,)."""
         return self.counts.precision()
 
     def recall(self) -> Rates:
-        """Return TP / (TP + FN) per output."""
+        """Return TP / (TP + FN) per output, shape (n_outputs,)."""
         return self.counts.recall()
 
     def f1(self) -> Rates:
-        """Return the harmonic mean of precision and recall per output."""
+        """Return the harmonic mean of precision and recall, shape (n_outputs,)."""
         return self.f_beta(1.0)
 
     def f_beta(self, beta: float) -> Rates:
-        """Return (1 + beta²) P R / (beta² P + R) per output; 0.0 if P or R is."""
+        """Return (1 + beta²) P R / (beta² P + R) per output; 0.0 if P or R is.
+
+        Of shape (n_outputs,).
+        """
         precision, recall = self.precision(), self.recall()
         is_zero = (precision == 0) | (recall == 0)
         return np.where(is_zero, 0.0, self.counts.f_beta(beta))
 
     def g_measure(self) -> Rates:
-        """Return sqrt(precision recall) per output."""
+        """Return sqrt(precision recall) per output, shape (n_outputs,)."""
         return np.sqrt(self.precision() * self.recall())
 
     def matthews_correlation(self) -> Rates:
-        """Return the Matthews correlation per output; NaN without one of its sums."""
+        """Return the Matthews correlation per output, shape (n_outputs,).
+
+        NaN where an output has no positive or no negative, of the labels or predicted.
+        """
         return self.counts.matthews_correlation()
 
     def false_positive_rate(self) -> Rates:
-        """Return FP / (FP + TN) per output."""
+        """Return FP / (FP + TN) per output, 0 for 0 / 0, shape (n_outputs,)."""
         return np.nan_to_num(self.counts.false_positive_rate())
 
     def false_negative_rate(self) -> Rates:
-        """Return FN / (FN + TP) per output."""
+        """Return FN / (FN + TP) per output, 0 for 0 / 0, shape (n_outputs,)."""
         return np.nan_to_num(self.counts.false_negative_rate())
 
     def false_alarm_rate(self) -> Rates:
-        """Return the mean of false positive and false negative rate per output."""
+        """Return the mean of false positive and negative rate, shape (n_outputs,)."""
         return (self.false_positive_rate() + self.false_negative_rate()) / 2
 
     def score_for_metric(self, metric: str, output: int | None = None) -> float:

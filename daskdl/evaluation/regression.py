@@ -161,27 +161,33 @@ class RegressionEvaluation(Evaluable):
         )
 
     def mean_squared_error(self) -> NDArray[np.float64]:
-        """Return Σ(p - l)² / N per column."""
+        """Return Σ(p - l)² / N per column, shape (n_columns,)."""
         return _divide(self._sum("squared_errors"), self._sum("count"))
 
     def mean_absolute_error(self) -> NDArray[np.float64]:
-        """Return Σ|p - l| / N per column."""
+        """Return Σ|p - l| / N per column, shape (n_columns,)."""
         return _divide(self._sum("abs_errors"), self._sum("count"))
 
     def root_mean_squared_error(self) -> NDArray[np.float64]:
-        """Return the square root of the mean squared error per column."""
+        """Return the root of the mean squared error per column, shape (n_columns,)."""
         return np.sqrt(self.mean_squared_error())
 
     @_quietly
     def relative_squared_error(self) -> NDArray[np.float64]:
-        """Return Σ(p - l)² / Σ(l - mean l)² per column, inf for constant labels."""
+        """Return Σ(p - l)² / Σ(l - mean l)² per column, shape (n_columns,).
+
+        Infinite for constant labels.
+        """
         found = self._deviations()
         varies = np.abs(found.labels) > _EPSILON
         return np.where(varies, _divide(found.errors, found.labels), np.inf)
 
     @_quietly
     def pearson_correlation(self) -> NDArray[np.float64]:
-        """Return the correlation of predictions with labels; NaN for constant ones."""
+        """Return the correlation of predictions with labels, shape (n_columns,).
+
+        NaN for constant ones.
+        """
         found = self._deviations()
         # Sums of a file may leave a little below zero for a constant column.
         scale = np.sqrt(np.maximum(found.labels, 0))
@@ -190,7 +196,7 @@ class RegressionEvaluation(Evaluable):
 
     @_quietly
     def r_squared(self) -> NDArray[np.float64]:
-        """Return 1 - SSres / SStot per column, the coefficient of determination."""
+        """Return 1 - SSres / SStot, the coefficient of determination: (n_columns,)."""
         total = self._deviations().total
         return _divide(total - self._sum("squared_errors"), total)
 

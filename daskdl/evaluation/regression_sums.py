@@ -91,7 +91,7 @@ def added(ours: Sums, more: Sums) -> Sums:
 
 
 def deviations_of(sums: Sums) -> Deviations:
-    """Return what DL4J computes from its sums, and as it does.
+    """Return the deviations of DL4J's sums, computed as DL4J does.
 
     Where a mean is large against the spread, hardly a digit of it is right.
     """

@@ -32,7 +32,10 @@ def classification_report(
 
 
 def confusion_table(confusion: NDArray[np.int64], labels: Sequence[str]) -> str:
-    """Return the confusion matrix as text, a line an actual class."""
+    """Return a confusion matrix as text, a line an actual class.
+
+    The matrix is of shape (n_classes, n_classes), actual classes first.
+    """
     n_classes = confusion.shape[0]
     if n_classes == 0:
         return "Confusion matrix: <no data>"
@@ -53,7 +56,10 @@ def confusion_table(confusion: NDArray[np.int64], labels: Sequence[str]) -> str:
 
 
 def named_confusion_table(confusion: NDArray[np.int64], labels: Sequence[str]) -> str:
-    """Return the confusion matrix as text with the names before the rows."""
+    """Return a confusion matrix as text with the names before the rows.
+
+    The matrix is of shape (n_classes, n_classes), actual classes first.
+    """
     width = max([10, *(len(name) + 5 for name in labels)])
     head = f"   {'Predicted:':{width}s}   " + "".join(
         f"{i:7d}" for i in range(confusion.shape[0])

@@ -82,7 +82,7 @@ def exact_precision_recall(
 def thresholded_roc(
     threshold: Row, tp: Counts, fp: Counts, *, n_positive: int, n_negative: int
 ) -> RocCurve:
-    """Return a point a threshold from what was predicted positive there.
+    """Return the ROC curve of counts at some thresholds.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def write_tensors(
     ----------
     stream : binary stream
         Written forward.
-    tensors : mapping of str to ndarray, float32 or float64
+    tensors : mapping of str to ndarray of any shape, float32 or float64
         C-contiguous, on the host.
     texts : mapping of str to str
         Written beside them.
@@ -102,7 +102,7 @@ def write_tensors(
 
 
 def checksum(array: FloatArray) -> int:
-    """Return the CRC-32 of an array's numbers as they are written."""
+    """Return the CRC-32 of an array's numbers, of any shape, as they are written."""
     crc = 0
     for piece in _pieces(array):
         crc = zlib.crc32(piece, crc)

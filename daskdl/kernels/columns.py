@@ -62,7 +62,22 @@ def gathered(
 
 
 def padded(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
-    """Return what the windows see of `x`: itself, or a copy with zeros around it."""
+    """Return `x` with the zeros of the padding: a copy, or itself without padding.
+
+    Parameters
+    ----------
+    x : ndarray of shape (batch, *window.sizes, channels)
+        Not changed.
+    window : Window
+        Says how much padding there is, and what of `x` no window reaches.
+    workspace : Workspace
+        Lends the copy.
+
+    Returns
+    -------
+    ndarray of shape (batch, *spans, channels), same dtype
+        Each span is that of an axis of the window, its padding included.
+    """
     if not window.is_padded:
         return x
     source = _zeros(x, window, workspace)
@@ -98,7 +113,7 @@ def windows_of(source: FloatArray, window: Window) -> FloatArray:
 def scattered(
     x: FloatArray, window: Window, workspace: Workspace
 ) -> Iterator[tuple[tuple[slice, slice], FloatArray]]:
-    """Overwrite `x` with rows added up at the cells of their windows, block by block.
+    """Overwrite `x` with the sums of overlapping windows, block by block (col2im).
 
     Parameters
     ----------
@@ -133,7 +148,7 @@ def scattered(
 def add_windows(
     cells: FloatArray, window: Window, workspace: Workspace, *, out: FloatArray
 ) -> FloatArray:
-    """Add up what belongs to the cells of all windows, all at once.
+    """Sum overlapping windows into the places that their cells lie on (col2im).
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ def is_compiled_for(first: FloatArray, *others: FloatArray) -> bool:
 
     Parameters
     ----------
-    first, *others : ndarray
+    first, *others : ndarray of any shape
         The floating-point arrays of one call.
 
     Returns
@@ -27,7 +27,10 @@ def is_compiled_for(first: FloatArray, *others: FloatArray) -> bool:
 
 
 def are_plain(*arrays: FloatArray) -> bool:
-    """Return whether all are C-contiguous, NumPy's, and float32 or all float64."""
+    """Return whether all are C-contiguous, NumPy's, and float32 or all float64.
+
+    Arrays may be of any shape.
+    """
     dtype = arrays[0].dtype
     return dtype in _COMPILED_TYPES and all(
         type(array) is np.ndarray and array.dtype == dtype and array.flags.c_contiguous

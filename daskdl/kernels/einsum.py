@@ -12,7 +12,7 @@ def einsum_into(out: FloatArray, *operands: Any) -> FloatArray:
 
     Parameters
     ----------
-    out : ndarray
+    out : ndarray of the shape that the subscripts give
         Overwritten.
     *operands : ndarray, str or list of int
         As for :func:`numpy.einsum`, without optional arguments.

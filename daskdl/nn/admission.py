@@ -196,9 +196,9 @@ def one_hot_labels(port: Port, labels: Any, mask: Any, dtype: Any) -> Any:
     ----------
     port : Port
         Of the labels.
-    labels : ndarray
+    labels : ndarray of shape (batch, *port.type.border_shape), or of class numbers
         As a layer wants them, in the data format.
-    mask : ndarray or None
+    mask : ndarray of shape (batch, time), (batch, 1), or None
     dtype : dtype
         Of the rows.
 
@@ -213,7 +213,12 @@ def one_hot_labels(port: Port, labels: Any, mask: Any, dtype: Any) -> Any:
 
 
 def counted(input_type: InputType, array: Any, mask: Any) -> Any:
-    """Return where a mask lets an array count: bool, and broadcasts to it; or None."""
+    """Return where a mask lets an array count, as bool.
+
+    The mask may lack the axis of features, or be of examples alone; what is returned
+    broadcasts to the array, (batch, ...). None without a mask, and with one that does
+    not fit, which is refused elsewhere.
+    """
     if mask is None:
         return None
     counts = np.asarray(mask) != 0
@@ -285,5 +290,5 @@ def _named(
 
 
 def _numbers_type(port: Port) -> InputType:
-    """Return what labels are of which each is the number of a class."""
+    """Return the type of labels of which each is the number of a class."""
     return with_features(port.type, 1)

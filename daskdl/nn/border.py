@@ -141,7 +141,7 @@ class Border:
 
         Parameters
         ----------
-        features, features_mask : ndarray, or list of them
+        features, features_mask : ndarray of shape (batch, ...), or list of them
             One for each input; a mask may be None.
         any_length, numbers : bool
             As for :meth:`checked`.
@@ -183,7 +183,20 @@ class Border:
         self.admission.check_labels(self._who, arrays)
 
     def features(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
-        """Return features and their masks as the first layers want them."""
+        """Return features and their masks as the first layers want them, normalized.
+
+        Parameters
+        ----------
+        arrays : Arrays
+            In the data formats of the caller.
+
+        Returns
+        -------
+        features : list of ndarray of shape (batch, *port.type.shape)
+            One for each input, channels last, in the network's dtype.
+        masks : list of (ndarray of shape (batch, time) or (batch, 1), or None)
+            One for each input; those of pixels have the axes of their images.
+        """
         features, masks = arrays.features, arrays.features_masks
         if self.normalizer is not None:
             features = self.normalizer.transform_features(features, masks)
@@ -191,7 +204,11 @@ class Border:
         return entered, self._masks(masks, self._inputs)
 
     def labels(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
-        """Return labels and their masks as the output layers want them."""
+        """Return labels and their masks as the output layers want them, normalized.
+
+        As :meth:`features` does, of shape (batch, *port.type.shape) for each port of
+        labels.
+        """
         labels, masks = arrays.labels, arrays.labels_masks
         if self.normalizer is not None:
             labels = self.normalizer.transform_labels(labels, masks)
@@ -206,14 +223,19 @@ class Border:
         return [one_hot_labels(*one, self._dtype) for one in each]
 
     def rows_to_count(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
-        """Return the same inside, where features or classes are last, and the masks."""
+        """Return labels to evaluate with, and their masks, as they are inside.
+
+        Labels are those of :meth:`labels_to_count`, of shape (batch, *port.type.shape)
+        for each output: features or classes are last.
+        """
         entered = self._enter(self.labels_to_count(arrays), self._outputs)
         return entered, self._masks(arrays.labels_masks, self._labels)
 
     def in_units_of_data(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return outputs, which are inside still, as before labels were normalized.
+        """Return outputs as before labels were normalized.
 
-        They are the same arrays unless the normalizer changes labels.
+        Outputs, and what is returned, are of shape (batch, *port.type.shape), channels
+        last. They are the same arrays unless the normalizer changes labels.
         """
         if self.normalizer is None or not self.normalizer.is_fit_label:
             return list(outputs)
@@ -225,7 +247,7 @@ class Border:
 
         Parameters
         ----------
-        outputs : sequence of ndarray
+        outputs : sequence of ndarray of shape (batch, *port.type.shape)
             As the layers gave them.
         labels_mask : ndarray, or list of (ndarray or None)
             One for each output.
@@ -247,7 +269,11 @@ class Border:
         return self._masks(masks, self._outputs)
 
     def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return outputs as new arrays in the data format of the caller."""
+        """Return outputs as new arrays of NumPy in the data format of the caller.
+
+        Each is of shape (batch, *port.type.shape), channels last, and becomes (batch,
+        *port.type.border_shape).
+        """
         return [
             to_border(to_host(array), port.type)
             for array, port in zip(outputs, self._outputs, strict=True)
@@ -282,7 +308,7 @@ class Border:
 
 
 def given_features(features: Any, inputs: Sequence[Port]) -> list[Any]:
-    """Return what was given for each input; see :func:`as_list`."""
+    """Return the array, (batch, ...), for each input; see :func:`as_list`."""
     return as_list(features, len(inputs), len(inputs[0].type.border_shape) + 1)
 
 

@@ -27,8 +27,9 @@ def apply_constraint(constraint: Constraint, param: FloatArray) -> None:
     ----------
     constraint : constraint configuration
         Which of the layer's parameters it is for is not looked at.
-    param : ndarray
-        With the axes of files; changed in place, so usually a transposed view.
+    param : ndarray of the shape of the parameter, with the axes of files
+        Such as (n_in, n_out), or (n_out, n_in, height, width); changed in place, so
+        usually a transposed view.
     """
     # Twice shows where a rate is below 1, and in the epsilon that norms are divided by.
     for _ in range(2 if "constraints_twice" in constraint.quirks else 1):
@@ -95,7 +96,7 @@ def _non_negative(conf: NonNegativeConstraint, param: FloatArray) -> None:
 def _factor(
     conf: MaxNormConstraint | MinMaxNormConstraint, norm: Any, wanted: Any
 ) -> Any:
-    """Return what brings norms to those that are wanted."""
+    """Return the factor that brings norms to the wanted ones."""
     factor = wanted / (norm + conf.epsilon)
     if "constraints_shrink" not in conf.quirks:
         # By epsilon it would shrink again and again.

@@ -67,7 +67,21 @@ def sample(
 def truncated_normal(
     mean: float, std: float, shape: _Shape, rng: np.random.Generator
 ) -> Sample:
-    """Return normal numbers, those over two standard deviations away drawn again."""
+    """Return normal numbers; those over two standard deviations away are drawn again.
+
+    Parameters
+    ----------
+    mean, std : float
+        Of the numbers before any is drawn again.
+    shape : tuple of int
+        Of the result.
+    rng : numpy.random.Generator
+        The stream to draw from.
+
+    Returns
+    -------
+    ndarray of `shape`, float64
+    """
     values = rng.standard_normal(shape)
     outside = np.abs(values) > _TRUNCATION
     while outside.any():

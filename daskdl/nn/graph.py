@@ -167,7 +167,7 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
 def _through_vertex(
     vertex: Vertex[Any], names: Sequence[str], flows: Mapping[str, _Flow]
 ) -> _Flow:
-    """Return what comes out of a vertex that reads `names`."""
+    """Return the output, and its mask, of a vertex that reads `names`."""
     came = [flows[name] for name in names]
     reference = vertex.conf.reads_network_input
     named = None if reference is None else flows[reference]

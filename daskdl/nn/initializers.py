@@ -68,8 +68,8 @@ def draw_weights(
     ----------
     scheme, fan_in, fan_out, rng
         As for :func:`initialize`.
-    out : ndarray
-        Overwritten; its shape is that of the weights.
+    out : ndarray of the shape of the weights
+        Overwritten; the last two axes are inputs and outputs.
     quirks : frozenset of str
         Of the layer.
     """

@@ -113,7 +113,8 @@ def check_pixels(mask: FloatArray, pixels: tuple[int, ...], what: str) -> None:
 def either_mask(masks: Sequence[FloatArray | None]) -> FloatArray | None:
     """Return the mask of several inputs joined: a step stays that any of them keeps.
 
-    An input without a mask keeps everything, so that there is none for the whole.
+    All are of one shape, such as (batch, time). An input without a mask keeps
+    everything, so that there is none for the whole.
     """
     joined = masks[0]
     for mask in masks[1:]:
@@ -124,7 +125,10 @@ def either_mask(masks: Sequence[FloatArray | None]) -> FloatArray | None:
 
 
 def differ(masks: Sequence[FloatArray | None]) -> bool:
-    """Return whether inputs have several masks: by identity, not by numbers."""
+    """Return whether inputs have several masks: by identity, not by numbers.
+
+    Masks may be of any shape.
+    """
     return any(mask is not masks[0] for mask in masks)
 
 

@@ -67,11 +67,11 @@ class ParamRole:
     file_shape: tuple[int, ...] | None = None
 
     def part(self, vector: FloatArray) -> FloatArray:
-        """Return the parameter's stretch of a flat vector, as a view."""
+        """Return the parameter's stretch (size,) of a vector (n_params,), as a view."""
         return vector[self.slot.offset : self.slot.stop]
 
     def file_view(self, vector: FloatArray) -> FloatArray:
-        """Return the parameter with the axes of files, as a view of a flat vector."""
+        """Return the parameter with the axes of files, a view of (n_params,)."""
         view = self.part(vector).reshape(self.slot.shape)
         if self.axes is not None:
             view = view.transpose(self.axes)
@@ -254,7 +254,7 @@ def _penalty(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
 
 
 def _scored(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
-    """Return what is in the score: weight decay is no derivative of anything there."""
+    """Return the penalty of the score, whose derivative weight decay is not."""
     penalty = _penalty(conf, kind)
     if "weight_decay_in_score" in conf.quirks:
         return penalty
@@ -276,7 +276,7 @@ def _constraints(
 
 
 def constrained(constraint: Constraint) -> tuple[str, ...]:
-    """Return what a constraint is for: the names of parameters, or that of a group."""
+    """Return the names of parameters, or of their group, that a constraint is for."""
     apply_to = constraint.apply_to
     return (apply_to,) if isinstance(apply_to, str) else apply_to
 

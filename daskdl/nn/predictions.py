@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def predicted(network: "NetworkStructure[Any]", outputs: list[Any]) -> list[Any]:
-    """Return what each output means.
+    """Return the predictions that outputs stand for: classes, 0 and 1, or values.
 
     Parameters
     ----------

@@ -44,7 +44,11 @@ class Reconstruction(ABC):
 
     @abstractmethod
     def gradient(self, x: FloatArray, preout: FloatArray) -> FloatArray:
-        """Compute the gradient of the summed scores in `preout`, newly allocated."""
+        """Compute the gradient of the summed scores in `preout`, newly allocated.
+
+        Arrays are those of :meth:`score_rows`; what is returned is an array like
+        `preout`.
+        """
 
 
 class _Activated(Reconstruction):

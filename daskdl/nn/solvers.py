@@ -31,7 +31,7 @@ class Searchable(Protocol):
         """Compute the gradients of a minibatch, and return the score."""
 
     def slope(self) -> FloatArray:
-        """Return the derivative of the score behind the last gradients, as a copy."""
+        """Return the derivative of the last score, shape (n_params,), as a copy."""
 
     def settle(self) -> None:
         """Do to the parameters what no search does, behind the last gradients."""

@@ -213,7 +213,7 @@ class NetworkStructure(ABC, Generic[Conf]):
         self._class_names = names
 
     def admitting(self, normalizer: Normalizer | None) -> Admitting:
-        """Return what brings data to the form that layers know, or refuses them.
+        """Return the function that forms data as layers know them, or refuses them.
 
         Parameters
         ----------
@@ -322,7 +322,10 @@ class NetworkStructure(ABC, Generic[Conf]):
         return [getattr(activation, "type", activation) for activation in found]
 
     def param_table(self) -> dict[str, FloatArray]:
-        """Return all parameters by name, as views."""
+        """Return all parameters by name, as views of the flat vector.
+
+        Each has the shape of its slot in the layout, such as (n_in, n_out).
+        """
         return self.layout.views(self._params)
 
     def init(self: S) -> S:

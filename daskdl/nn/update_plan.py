@@ -90,12 +90,15 @@ class UpdatePlan:
         return self._layout.size
 
     def initialize_state(self, updater_state: FloatArray) -> None:
-        """Write the state that the updaters begin with."""
+        """Write the state, shape (n_state,), that the updaters begin with."""
         for block in self.blocks:
             initialize_state(block, updater_state)
 
     def average(self, gradients: FloatArray, n_examples: int) -> None:
-        """Divide sums over examples by their number; running statistics stay."""
+        """Divide sums over examples, (n_params,), by their number, in place.
+
+        Running statistics stay as they are.
+        """
         if n_examples == 1:
             return
         for stretch in self._averaged:
@@ -218,7 +221,7 @@ class UpdatePlan:
     def regularization_score(
         self, params: FloatArray, *, iteration: int = 0, epoch: int = 0
     ) -> float:
-        """Return what L1, L2 and weight decay add to the score.
+        """Return the sum of the penalties, L1, L2 and weight decay, in the score.
 
         Parameters
         ----------
@@ -365,7 +368,11 @@ def penalize(
     *,
     is_decay: bool,
 ) -> None:
-    """Add to the gradient or, if `is_decay`, to the update; piece by piece."""
+    """Add L1 and L2 to the gradient or, if `is_decay`, weight decay to the update.
+
+    `gradients` and `params` are of shape (n_params,), the former is changed in place;
+    `now` is iteration and epoch, for schedules.
+    """
     penalty = share.role.penalty
     iteration, epoch = now
     rate = learning_rate(share.role.updater, iteration, epoch)

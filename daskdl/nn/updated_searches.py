@@ -32,7 +32,7 @@ class Updatable(Protocol):
         """Leave the mean gradient in `gradients`, and return the score."""
 
     def compute_update(self) -> FloatArray:
-        """Turn `gradients`, in place, into what the updater makes of them."""
+        """Turn `gradients`, (n_params,), in place into the update, and return it."""
 
     def finish_iteration(self) -> None:
         """Count the iteration, and hold the parameters to their constraints."""

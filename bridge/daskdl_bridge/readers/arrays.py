@@ -147,7 +147,7 @@ def _refuse_null_elements(column: Any, shape: list[int], place: Place) -> None:
 
 
 def cast_numbers(values: NDArray[Any], dtype: DTypeLike) -> FloatArray:
-    """Cast to a float dtype, without a copy if it is that already."""
+    """Cast to a float dtype, any shape; without a copy if it is that already."""
     # What overflows becomes infinite and is refused where infinite numbers are.
     with np.errstate(over="ignore"):
         return np.asarray(values).astype(dtype, copy=False)

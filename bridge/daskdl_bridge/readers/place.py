@@ -47,7 +47,7 @@ class Place:
         return f"row {self.first_row + index}"
 
     def refuse_nulls(self, is_null: NDArray[np.bool_]) -> None:
-        """Refuse the column if one of its rows holds nothing."""
+        """Refuse the column if one of its rows, shape (rows,), holds nothing."""
         if is_null.any():
             raise DataError(
                 f"{self} must hold a value in every row, "
@@ -56,7 +56,7 @@ class Place:
 
 
 def first_true(flags: NDArray[np.bool_]) -> int:
-    """Return the index of the first true flag; there must be one."""
+    """Return the index of the first true flag of (n,); there must be one."""
     return int(np.argmax(flags))
 
 

@@ -179,8 +179,9 @@ class GradientSharingPeer:
     def propose(self, update: FloatArray) -> SharedUpdate | None:
         """Return what the peers are to be told before the first update is shared.
 
-        None if nothing is to be agreed on: alone, or with a threshold that was given or
-        comes from an earlier fit.
+        `update`, our first one, is of shape (n_params,). None if nothing is to be
+        agreed on: alone, or with a threshold that was given or comes from an earlier
+        fit.
         """
         if self.is_alone or self._has_agreed or not self._handler.reads_first_threshold:
             return None
@@ -212,7 +213,7 @@ class GradientSharingPeer:
     def share(
         self, update: FloatArray, *, iteration: int, epoch: int, position: int
     ) -> SharedUpdate | None:
-        """Take the worker's own update in; return what its peers are to be told.
+        """Take the worker's own update in; return the message for its peers, if any.
 
         Parameters
         ----------
@@ -306,8 +307,8 @@ class GradientSharingPeer:
     def finish(self, updater_state: FloatArray, iteration_count: int) -> SharedUpdate:
         """Return the last message of the session.
 
-        What is in the residual stays there: it was no part of the network that was
-        scored (see design 0012).
+        `updater_state` is of shape (n_state,), and goes along. What is in the residual
+        stays there: it was no part of the network that was scored (see design 0012).
         """
         self._is_last_phase = True
         return SharedUpdate(
@@ -338,6 +339,13 @@ class GradientSharingPeer:
 
     def average_states_into(self, rank: int, updater_state: FloatArray) -> None:
         """Overwrite our updater state with the mean of all that came and our own.
+
+        Parameters
+        ----------
+        rank : int
+            Ours.
+        updater_state : ndarray of shape (n_state,)
+            Overwritten.
 
         Notes
         -----

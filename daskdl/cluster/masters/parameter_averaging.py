@@ -106,6 +106,11 @@ class AveragingRound:
     def average_into(self, params: FloatArray, updater_state: FloatArray) -> None:
         """Overwrite both vectors with the means of all snapshots.
 
+        Parameters
+        ----------
+        params, updater_state : ndarray of shape (n_params,), (n_state,)
+            Overwritten.
+
         Notes
         -----
         Weighted by examples and summed in rank order, so that every member computes

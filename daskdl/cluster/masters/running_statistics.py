@@ -38,19 +38,30 @@ class RunningStatistics:
         self._received.clear()
 
     def take(self, update: FloatArray) -> None:
-        """Subtract the statistics' part of an own update, and set it to 0 there."""
+        """Subtract the statistics' part of an update, (n,), and set it to 0 there."""
         for span in self._spans:
             self._params[span] -= update[span]
             update[span] = 0
 
     def values(self) -> Statistics | None:
-        """Return a copy of all statistics, one behind the other; None if none."""
+        """Return a copy of all statistics, one behind the other, (n_statistics,).
+
+        None if there are none.
+        """
         if not self._spans:
             return None
         return np.concatenate([to_host(self._params[span]) for span in self._spans])
 
     def receive(self, rank: int, weight: int, values: Statistics) -> None:
-        """Keep what a peer brought to the end of the phase."""
+        """Keep what a peer brought to the end of the phase.
+
+        Parameters
+        ----------
+        rank, weight : int
+            Of the peer, and how many minibatches it trained.
+        values : ndarray of shape (n_statistics,)
+            Its :meth:`values`.
+        """
         self._received[rank] = (weight, values)
 
     def average(self, weight: int) -> None:

@@ -67,37 +67,37 @@ class NormalizerMinMaxScaler(UniformNormalizer):
 
     @property
     def maxs(self) -> tuple[Vector, ...]:
-        """Upper bounds likewise."""
+        """Upper bounds, (n_features,) for each input; empty before `fit`."""
         return self._vectors("features", 1)
 
     @property
     def label_mins(self) -> tuple[Vector, ...]:
-        """Lower bounds of the labels of each output; empty if not fitted."""
+        """Lower bounds, (n_labels,) for each output; empty if not fitted."""
         return self._vectors("labels", 0)
 
     @property
     def label_maxs(self) -> tuple[Vector, ...]:
-        """Upper bounds likewise."""
+        """Upper bounds, (n_labels,) for each output; empty if not fitted."""
         return self._vectors("labels", 1)
 
     @property
     def min(self) -> Vector:
-        """Lower bound of each feature of the (first) input."""
+        """Lower bounds of the (first) input, shape (n_features,)."""
         return self._vector("features", 0)
 
     @property
     def max(self) -> Vector:
-        """Upper bound of each feature of the (first) input."""
+        """Upper bounds of the (first) input, shape (n_features,)."""
         return self._vector("features", 1)
 
     @property
     def label_min(self) -> Vector:
-        """Lower bound of each label of the (first) output."""
+        """Lower bounds of the labels of the (first) output, shape (n_labels,)."""
         return self._vector("labels", 0)
 
     @property
     def label_max(self) -> Vector:
-        """Upper bound of each label of the (first) output."""
+        """Upper bounds of the labels of the (first) output, shape (n_labels,)."""
         return self._vector("labels", 1)
 
     def _one_strategy(self) -> MinMaxStrategy:

@@ -109,7 +109,7 @@ class Normalizer(ABC):
 
     @abstractmethod
     def _scalers(self, who: str, group: Group, n_arrays: int) -> list[Scaler | None]:
-        """Return what changes each of the arrays; None leaves one alone."""
+        """Return the scaler of each array; None leaves an array alone."""
 
     def transform(self, examples: E) -> E:
         """Return the examples, normalized.
@@ -155,10 +155,15 @@ class Normalizer(ABC):
 
         Parameters
         ----------
-        features : ndarray or sequence of ndarray
+        features : ndarray of shape (batch, ...), or sequence of them
             Of the only input, or of every input.
-        masks : ndarray, or sequence of (ndarray or None), optional
+        masks : ndarray of shape (batch, time), or sequence of (that or None), optional
             Likewise.
+
+        Returns
+        -------
+        ndarray, or list of ndarray
+            Of the same shapes.
         """
         return self._each("transform", "features", features, masks)
 
@@ -167,8 +172,8 @@ class Normalizer(ABC):
     ) -> Any:
         """Return labels, one array or a list, normalized.
 
-        They are the same arrays if labels are not normalized. Parameters are those of
-        `transform_features`.
+        They are the same arrays if labels are not normalized. For parameters and shapes
+        see :meth:`transform_features`.
         """
         return self._each("transform", "labels", labels, masks)
 
@@ -177,7 +182,7 @@ class Normalizer(ABC):
     ) -> Any:
         """Return features, one array or a list, as before `transform`.
 
-        Parameters are those of `transform_features`.
+        For parameters and shapes see :meth:`transform_features`.
         """
         return self._each("revert", "features", features, masks)
 
@@ -186,8 +191,8 @@ class Normalizer(ABC):
     ) -> Any:
         """Return labels, or what a network predicts for them, as before `transform`.
 
-        They are the same arrays if labels are not normalized. Parameters are those of
-        `transform_features`.
+        They are the same arrays if labels are not normalized. For parameters and shapes
+        see :meth:`transform_features`.
         """
         return self._each("revert", "labels", labels, masks)
 

@@ -26,7 +26,18 @@ class Scaler(Protocol):
     def scale(
         self, who: str, direction: Direction, values: _Array, mask: _Array | None
     ) -> _Array:
-        """Return a new array of the same dtype if that is float, else float32."""
+        """Return a new array of the same shape, and of the same dtype if that is float.
+
+        Parameters
+        ----------
+        who : str
+            For messages.
+        direction : {"transform", "revert"}
+        values : ndarray of shape (batch, ...)
+            Not changed. What is no float becomes float32.
+        mask : ndarray of shape (batch, time), or None
+            For series: steps with 0 come out as 0.
+        """
 
     def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
         """Return what :meth:`scale` does, mask aside.
@@ -63,7 +74,7 @@ class FeatureScaler:
     ) -> _Array:
         """Return the scaled values; time steps that the mask drops are 0.
 
-        One number an example is a column.
+        For the shapes see :meth:`Scaler.scale`. One number an example is a column.
 
         Raises
         ------
@@ -94,13 +105,13 @@ class FeatureScaler:
 
 
 def as_work(values: _Array) -> _Array:
-    """Return the values as float64 if they are that, else as float32."""
+    """Return values, of any shape, as float64 if they are that, else as float32."""
     dtype = np.float64 if values.dtype == np.float64 else np.float32
     return values.astype(dtype, copy=False)
 
 
 def float_like(values: _Array, work: _Array) -> _Array:
-    """Return `work` in the dtype of `values` if that is float."""
+    """Return `work` in the dtype of `values`, of the same shape, if that is float."""
     is_float = values.dtype.kind == "f"
     return work.astype(values.dtype, copy=False) if is_float else work
 

@@ -40,37 +40,37 @@ class NormalizerStandardize(UniformNormalizer):
 
     @property
     def stds(self) -> tuple[Vector, ...]:
-        """Standard deviations likewise."""
+        """Standard deviations, (n_features,) for each input; empty before `fit`."""
         return self._vectors("features", 1)
 
     @property
     def label_means(self) -> tuple[Vector, ...]:
-        """Means of the labels of each output; empty where they are not fitted."""
+        """Means of labels, (n_labels,) for each output; empty if not fitted."""
         return self._vectors("labels", 0)
 
     @property
     def label_stds(self) -> tuple[Vector, ...]:
-        """Standard deviations likewise."""
+        """Deviations of labels, (n_labels,) for each output; empty if not fitted."""
         return self._vectors("labels", 1)
 
     @property
     def mean(self) -> Vector:
-        """Mean of each feature of the (first) input."""
+        """Means of the features of the (first) input, shape (n_features,)."""
         return self._vector("features", 0)
 
     @property
     def std(self) -> Vector:
-        """Standard deviation of each feature of the (first) input."""
+        """Standard deviations of the (first) input, shape (n_features,)."""
         return self._vector("features", 1)
 
     @property
     def label_mean(self) -> Vector:
-        """Mean of each label of the (first) output."""
+        """Means of the labels of the (first) output, shape (n_labels,)."""
         return self._vector("labels", 0)
 
     @property
     def label_std(self) -> Vector:
-        """Standard deviation of each label of the (first) output."""
+        """Standard deviations of labels of the (first) output, shape (n_labels,)."""
         return self._vector("labels", 1)
 
     def _one_strategy(self) -> StandardizeStrategy:

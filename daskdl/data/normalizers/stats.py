@@ -50,7 +50,7 @@ class DistributionStats:
 
     @property
     def pair(self) -> tuple[Vector, Vector]:
-        """Both vectors, in the order in which DL4J stores them."""
+        """Both vectors, (n_features,), in the order in which DL4J stores them."""
         return self.mean, self.std
 
 
@@ -74,7 +74,7 @@ class MinMaxStats:
 
     @property
     def pair(self) -> tuple[Vector, Vector]:
-        """Both vectors, in the order in which DL4J stores them."""
+        """Both vectors, (n_features,), in the order in which DL4J stores them."""
         return self.lower, self.upper
 
 

@@ -55,20 +55,19 @@ class NormalizerStrategy(ABC):
 
     @abstractmethod
     def learn(self, found: FeatureStatistics) -> NormalizerStats:
-        """Return what is needed of what was seen."""
+        """Return the statistics that this strategy scales by."""
 
     @abstractmethod
     def steps(
         self, direction: Direction, first: _Values, second: _Values
     ) -> list[Step]:
-        """Return what is done to values, one operation after the other.
+        """Return the operations on values, one after the other.
 
         Parameters
         ----------
         direction : {"transform", "revert"}
-        first, second : ndarray
-            What was learnt, in the dtype of the values and in a shape that goes with
-            theirs.
+        first, second : ndarray of shape (1, ..., n_features, ..., 1)
+            What was learnt, in the dtype of the values and with as many axes.
         """
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,7 +97,10 @@ class StandardizeStrategy(NormalizerStrategy):
     def steps(
         self, direction: Direction, first: _Values, second: _Values
     ) -> list[Step]:
-        """Return ``(values - mean) / std``, or ``values * std + mean``."""
+        """Return ``(values - mean) / std``, or ``values * std + mean``.
+
+        See :meth:`NormalizerStrategy.steps`.
+        """
         if direction == "transform":
             return [("subtract", first), ("divide", _usable(second))]
         return [("multiply", _usable(second)), ("add", first)]
@@ -152,7 +154,10 @@ class MinMaxStrategy(NormalizerStrategy):
     def steps(
         self, direction: Direction, first: _Values, second: _Values
     ) -> list[Step]:
-        """Return what brings values into the range, or between the bounds."""
+        """Return the operations that bring values into the range, or back.
+
+        See :meth:`NormalizerStrategy.steps`.
+        """
         outside = (first, _between(first, second))
         inside = (self.min_range, self.width)
         came, wanted = (
@@ -175,7 +180,7 @@ class MinMaxStrategy(NormalizerStrategy):
 
 
 def stepped(values: _Values, steps: list[Step]) -> _Values:
-    """Return new values that went through the steps."""
+    """Return new values, an array like `values`, that went through the steps."""
     for operation, operand in steps:
         values = getattr(np, operation)(values, operand)
     return values

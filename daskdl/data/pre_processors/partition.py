@@ -52,7 +52,7 @@ class PreProcessedPartition(Partition):
         return self.stored.rows
 
     def load(self) -> DataSet | MultiDataSet:
-        """Return what becomes of the examples; see `Partition.load`."""
+        """Return the examples, preprocessed; see `Partition.load`."""
         examples = self.stored.load()
         # No examples may have no shape that a preprocessor could do with.
         if not examples.num_examples:

@@ -65,7 +65,7 @@ class DataSetPreProcessor(Normalizer):
     def revert_features(
         self, features: Sequence[_Array] | _Array, masks: Any = None
     ) -> Any:
-        """Refuse, as :meth:`revert` does."""
+        """Refuse, as :meth:`revert` does, arrays of any shape."""
         raise self._irreversible()
 
     def _changed(self, direction: Direction, examples: E) -> E:
@@ -75,7 +75,7 @@ class DataSetPreProcessor(Normalizer):
 
     @abstractmethod
     def _pre_processed(self, examples: E) -> E:
-        """Return what becomes of a minibatch."""
+        """Return a minibatch, changed."""
 
     def _irreversible(self) -> OptionError:
         return OptionError(
@@ -103,4 +103,4 @@ class FeaturesPreProcessor(DataSetPreProcessor):
 
     @abstractmethod
     def _new_features(self, who: str, features: _Array) -> _Array:
-        """Return what becomes of the features."""
+        """Return the features, changed."""

@@ -46,7 +46,7 @@ class ArrayLayout:
     is_null: bool = False
 
     def fits(self, array: NDArray[Any]) -> bool:
-        """Say whether the array can be stored like this and read back unchanged."""
+        """Say whether an array, any shape, can be stored so and read back unchanged."""
         if native_dtype(self.type_name) != array.dtype.newbyteorder("="):
             return False
         if self.type_name == "BFLOAT16" and not _is_bfloat16(array):

@@ -60,7 +60,7 @@ def from_dl4j(
 
 
 def to_dl4j(network: StepNetwork[Any], vector: NDArray[N]) -> NDArray[N]:
-    """Return a vector in the layout of `network` in that of DL4J's files."""
+    """Return a vector, (n_params,), laid out as in `network`, in DL4J's layout."""
     host: NDArray[Any] = to_host(vector)
     pieces = [
         to_file(parameter, host[slot.offset : slot.stop])
@@ -85,7 +85,7 @@ def dl4j_order(node: Node) -> tuple[str, ...]:
 
 
 def from_file(parameter: Parameter, values: FloatArray) -> FloatArray:
-    """Return what DL4J's file has of a parameter as the array that the layer uses."""
+    """Return a parameter, (size,) in DL4J's file, as the array that the layer uses."""
     array: FloatArray = values.reshape(_permuted(parameter), order=_order(parameter))
     if parameter.axes is None:
         return array

@@ -243,7 +243,7 @@ def _heads(x: FloatArray, weight: FloatArray | None, out: FloatArray) -> FloatAr
 def _leave_heads(
     context: FloatArray, way_out: FloatArray | None, out: FloatArray
 ) -> None:
-    """Write what the heads answer, projected or as it is, as rows."""
+    """Write the output of the heads, projected or as it is, as rows."""
     _back(_rows(context), way_out, out)
 
 

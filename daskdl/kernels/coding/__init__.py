@@ -61,7 +61,7 @@ class RicePlan:
 
 
 def ascends(positions: Positions) -> bool:
-    """Return whether no position is less than the one before it."""
+    """Return whether no position, shape (count,), is less than the one before it."""
     return int(_kernels().smallest_gap(positions)) >= 0
 
 
@@ -229,7 +229,7 @@ def write_bitmap(
 
 
 def count_codes(words: NDArray[np.uint32]) -> int:
-    """Return how many codes of a bitmap are not zero."""
+    """Return how many codes of a bitmap, words of shape (n_words,), are not zero."""
     return int(_kernels().count_codes(words))
 
 

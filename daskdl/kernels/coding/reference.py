@@ -9,14 +9,27 @@ _BLOCK = 128
 
 
 def smallest_gap(positions: NDArray[np.int32]) -> int:
-    """Return the least gap between a position and the one before it, at most 1."""
+    """Return the least gap between a position and the one before it, at most 1.
+
+    Positions have shape (count,).
+    """
     return int(np.diff(positions).min(initial=1))
 
 
 def choose_low_bits(
     positions: NDArray[np.int32], least_gap: int, low_bits: NDArray[np.uint8]
 ) -> int:
-    """Write k of each block; return the bits that the rests of all gaps take."""
+    """Write k of each block; return the bits that the rests of all gaps take.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (count,), int32
+        Ascending.
+    least_gap : int
+        From :func:`smallest_gap`.
+    low_bits : ndarray of shape (blocks,), uint8
+        Overwritten with k.
+    """
     gaps = _gaps(positions, least_gap)
     n_bits = positions.size
     for block, span in _spans(positions.size):
@@ -39,7 +52,19 @@ def rice_encode(
     fields: NDArray[np.uint64],
     rests: NDArray[np.uint64],
 ) -> None:
-    """Write low bits and symbols into `fields`, the rests of the gaps into `rests`."""
+    """Write low bits and symbols into `fields`, the rests of the gaps into `rests`.
+
+    Parameters
+    ----------
+    positions, symbols : ndarray of shape (count,), int32 and uint8
+        What is coded.
+    symbol_bits, least_gap : int
+        Bits of a symbol, and what is taken off each gap.
+    low_bits : ndarray of shape (blocks,), uint8
+        k of each block.
+    fields, rests : ndarray of shape (n_fields,), (n_rests,), uint64
+        The words of the code, in this order. Overwritten.
+    """
     gaps = _gaps(positions, least_gap)
     word = 0
     for block, span in _spans(positions.size):
@@ -67,7 +92,23 @@ def rice_decode(
     positions: NDArray[np.int32],
     symbols: NDArray[np.uint8],
 ) -> bool:
-    """Read positions and symbols; return whether all is as it must be."""
+    """Read positions and symbols; return whether all is as it must be.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_words,), uint64
+        The code.
+    first_rest : int
+        Where the rests of the gaps begin in it.
+    symbol_bits, least_gap : int
+        As for :func:`rice_encode`.
+    low_bits : ndarray of shape (blocks,), uint8
+        k of each block.
+    size : int
+        The largest position that there may be.
+    positions, symbols : ndarray of shape (count,), int32 and uint8
+        Overwritten.
+    """
     ones = np.flatnonzero(_unpacked(words[first_rest:]))
     if ones.size != positions.size or not words[-1]:
         return False
@@ -93,7 +134,7 @@ def rice_decode(
 
 
 def count_codes(words: NDArray[np.uint32]) -> int:
-    """Return how many codes of a bitmap are not zero."""
+    """See :func:`daskdl.kernels.coding.count_codes`."""
     either = (words | (words >> np.uint32(16))) & np.uint32(0xFFFF)
     return int(np.bitwise_count(either).sum(dtype=np.int64))
 
@@ -101,7 +142,15 @@ def count_codes(words: NDArray[np.uint32]) -> int:
 def bitmap_codes(
     words: NDArray[np.uint32], positions: NDArray[np.int32], codes: NDArray[np.uint8]
 ) -> None:
-    """Write the positions, from 1, and the codes that are not zero."""
+    """Write the positions, from 1, and the codes that are not zero.
+
+    Parameters
+    ----------
+    words : ndarray of shape (n_words,), uint32
+        16 codes each.
+    positions, codes : ndarray of shape (count,), int32 and uint8
+        Overwritten; as many as :func:`count_codes` counts.
+    """
     both = words[:, None] >> np.arange(16, dtype=np.uint32)
     every = ((both & 1) | (both >> np.uint32(15) & 2)).ravel()
     found = np.flatnonzero(every)
@@ -112,7 +161,15 @@ def bitmap_codes(
 def write_bitmap(
     positions: NDArray[np.int32], codes: NDArray[np.uint8], words: NDArray[np.uint32]
 ) -> None:
-    """Set the codes at the positions."""
+    """Set the codes at the positions, in words that are 0 there.
+
+    Parameters
+    ----------
+    positions, codes : ndarray of shape (count,), int32 and uint8
+        Positions are counted from 1.
+    words : ndarray of shape (n_words,), uint32
+        16 codes each.
+    """
     where = positions - 1
     code = codes.astype(np.uint32)
     bits = (code & np.uint32(1)) | (code >> np.uint32(1)) << np.uint32(16)

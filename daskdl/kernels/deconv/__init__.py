@@ -15,7 +15,7 @@ def deconvolution_forward(
     *,
     out: FloatArray,
 ) -> FloatArray:
-    """Add up what every cell of the input sends to its window of the output.
+    """Compute a transposed convolution: cells times weights, summed where they lie.
 
     Parameters
     ----------

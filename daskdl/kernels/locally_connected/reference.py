@@ -19,7 +19,7 @@ def locally_connected_forward(
     out: FloatArray,
     by_column: bool,
 ) -> FloatArray:
-    """Compute what the function of this name in the package says."""
+    """See :func:`daskdl.kernels.locally_connected.locally_connected_forward`."""
     xp = array_namespace(x)
     rows = gathered(x, window, workspace, by_column)
     n_windows, n_out = weight.shape[0], weight.shape[-1]
@@ -44,7 +44,7 @@ def locally_connected_backward(
     grad_x: FloatArray | None,
     by_column: bool,
 ) -> FloatArray | None:
-    """Compute what the function of this name in the package says."""
+    """See :func:`daskdl.kernels.locally_connected.locally_connected_backward`."""
     xp = array_namespace(x)
     n_windows, n_out = weight.shape[0], weight.shape[-1]
     shape = (n_windows, x.shape[0], n_out)

@@ -20,7 +20,7 @@ from daskdl.kernels.window import Window
 def gathered(
     x: FloatArray, window: Window, workspace: Workspace, by_column: bool
 ) -> FloatArray:
-    """Return all windows.
+    """Return the windows of all examples as rows (im2col).
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def add_rows(
     *,
     out: FloatArray,
 ) -> FloatArray:
-    """Add up what rows hold for each place.
+    """Sum overlapping windows, one a row, into the places that they lie on (col2im).
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ def _join_strips(flat, sums, squares, mean, variance):
 
 @jit
 def _between(sum_of_some, some, sum_of_others, others):
-    """Return what squares about one mean have more than those about two."""
+    """Return the excess of the squares about one joint mean over those about two."""
     difference = sum_of_some * (1 / max(some, 1.0)) - sum_of_others / others
     return difference * difference * (some * others / (some + others))
 
@@ -113,7 +113,10 @@ def shift_and_scale(
     least: Any,
     out: FloatArray,
 ) -> None:
-    """Write ``(x - mean) * scale + shift`` of each column, or `least` if it is more."""
+    """Write ``(x - mean) * scale + shift`` of each column, or `least` if it is more.
+
+    `x` and `out` are of shape (rows, features), all others (features,).
+    """
     _shift_and_scale(
         x.reshape(-1), *_tiled(x, mean, scale, shift), least, out.reshape(-1)
     )
@@ -140,6 +143,9 @@ def gradient_sums(
     total: FloatArray,
 ) -> None:
     """Write the sums of ``grad_out * (x - mean)`` and of `grad_out` in each column.
+
+    `grad_out` and `x` are of shape (rows, features), all others (features,). `along` is
+    overwritten with the first sums, `total` with the second ones.
 
     With a `shift` the gradient is that behind a rectifier, see :func:`combine`; with
     None there is none.
@@ -188,6 +194,8 @@ def combine(
     out: FloatArray,
 ) -> None:
     """Write ``grad_out * of_grad + (x - mean) * of_x + constant`` of each column.
+
+    `grad_out`, `x` and `out` are of shape (rows, features), all others (features,).
 
     With a `shift` the gradient is that behind a rectifier, and counts only where
     ``(x - mean) * of_grad + shift`` was above 0. To compute that again, as

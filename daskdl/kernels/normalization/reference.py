@@ -81,7 +81,7 @@ def batch_norm_inference_backward(
     grad_beta: FloatArray,
     grad_x: FloatArray,
 ) -> FloatArray:
-    """Compute what ``normalization.batch_norm_inference_backward`` says."""
+    """See :func:`daskdl.kernels.normalization.batch_norm_inference_backward`."""
     xp = array_namespace(grad_out)
     deviation = xp.sqrt(variance + eps)
     _sum_gradients(grad_out, x, mean, deviation, grad_gamma, grad_beta, grad_x)

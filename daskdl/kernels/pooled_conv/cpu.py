@@ -21,7 +21,10 @@ from daskdl.kernels.window_products.programs import turned_room, turns_kernel
 
 
 def takes(x: FloatArray, weight: FloatArray, *others: FloatArray) -> bool:
-    """Return whether the functions here work on these arrays."""
+    """Return whether the functions here work on these arrays, of any shape.
+
+    They must be as :func:`.tiles_take` wants them, and the weights stay in a cache.
+    """
     return tiles_take(x, weight, *others) and weight.nbytes <= NEAR_BYTES
 
 
@@ -34,7 +37,7 @@ def forward(
     out: FloatArray,
     winner: FloatArray,
 ) -> None:
-    """Compute what ``pooled_conv.pooled_convolution_forward`` says."""
+    """See :func:`daskdl.kernels.pooled_conv.pooled_convolution_forward`."""
     pooled = _pooled(weight, windows)
     geometry = pooled.geometry
     places = zeroed_room(workspace, geometry.places_size, x, "places")
@@ -58,7 +61,7 @@ def backward(
     grad_bias: FloatArray | None,
     grad_x: FloatArray | None,
 ) -> None:
-    """Compute what ``pooled_conv.pooled_convolution_backward`` says."""
+    """See :func:`daskdl.kernels.pooled_conv.pooled_convolution_backward`."""
     pooled = _pooled(weight, windows)
     geometry = pooled.geometry
     program = programs.backward(

@@ -17,7 +17,7 @@ def forward(
     out: FloatArray,
     winner: FloatArray,
 ) -> None:
-    """Compute what ``pooled_conv.pooled_convolution_forward`` says."""
+    """See :func:`daskdl.kernels.pooled_conv.pooled_convolution_forward`."""
     xp = array_namespace(x)
     places = _places(x, weight, windows.window, workspace)
     convolution_forward(x, weight, bias, windows.window, workspace, out=places)
@@ -40,7 +40,7 @@ def backward(
     grad_bias: FloatArray | None,
     grad_x: FloatArray | None,
 ) -> None:
-    """Compute what ``pooled_conv.pooled_convolution_backward`` says."""
+    """See :func:`daskdl.kernels.pooled_conv.pooled_convolution_backward`."""
     xp = array_namespace(x)
     grad = workspace.take("pooled_conv.grad", output.shape, output.dtype)
     xp.copyto(grad, grad_out)

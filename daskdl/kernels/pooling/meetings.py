@@ -55,7 +55,7 @@ def meetings(window: Window) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=256)
 def divisors(window: Window, kind: Divided, dtype: np.dtype[Any]) -> FloatArray:
-    """Return by what the sum of each window is divided.
+    """Return the divisors that make the sum of each window a mean.
 
     Parameters
     ----------

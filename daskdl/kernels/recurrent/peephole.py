@@ -20,7 +20,23 @@ def open_forget_and_entry(
     gate_activation: ActivationPair,
     scratch: FloatArray,
 ) -> None:
-    """Write the forget and the input gate; None is a cell of zeros."""
+    """Write the forget and the input gate of a step.
+
+    Parameters
+    ----------
+    preout : ndarray of shape (batch, 4 n)
+        Weighted sums; what the peepholes send is added to both gates' blocks.
+    gates : ndarray of shape (batch, 4 n)
+        Both gates' blocks are overwritten.
+    cell_before : ndarray of shape (batch, n), or None
+        None is a cell of zeros.
+    peepholes : ndarray of shape (n, 3)
+        One column a gate.
+    gate_activation : activation function
+        Of the gates.
+    scratch : ndarray of shape (batch, n)
+        Overwritten.
+    """
     for gate in (_FORGET, _ENTRY):
         _open(preout, gates, cell_before, peepholes, gate, gate_activation, scratch)
 
@@ -33,7 +49,10 @@ def open_output(
     gate_activation: ActivationPair,
     scratch: FloatArray,
 ) -> None:
-    """Write the output gate."""
+    """Write the output gate; shapes are those of :func:`open_forget_and_entry`.
+
+    The gate sees `cell`, the one after the step, of shape (batch, n).
+    """
     _open(preout, gates, cell, peepholes, _OUTPUT, gate_activation, scratch)
 
 
@@ -45,7 +64,21 @@ def close_output(
     peepholes: FloatArray,
     gate_activation: ActivationPair,
 ) -> None:
-    """Turn the output gate's gradient into its weighted sum's, and add the cell's."""
+    """Turn the output gate's gradient into its weighted sum's, and add the cell's.
+
+    Parameters
+    ----------
+    grad_cell : ndarray of shape (batch, n)
+        What flows through the peephole is added to it.
+    grad_preout : ndarray of shape (batch, 4 n)
+        The gate's block holds the gradient in the gate, and is overwritten.
+    preout, gates : ndarray of shape (batch, 4 n)
+        Of the forward pass. Not changed.
+    peepholes : ndarray of shape (n, 3)
+        Not changed.
+    gate_activation : activation function
+        Of the gates.
+    """
     _close(grad_preout, preout, gates, _OUTPUT, gate_activation)
     grad_cell += _block(grad_preout, _OUTPUT) * peepholes[:, _OUTPUT[1]]
 
@@ -56,7 +89,11 @@ def close_forget_and_entry(
     gates: FloatArray,
     gate_activation: ActivationPair,
 ) -> None:
-    """Turn the gradients of forget and input gate into their weighted sums'."""
+    """Turn the gradients of forget and input gate into their weighted sums'.
+
+    All arrays are of shape (batch, 4 n); the blocks of both gates in `grad_preout` are
+    overwritten.
+    """
     for gate in (_FORGET, _ENTRY):
         _close(grad_preout, preout, gates, gate, gate_activation)
 
@@ -64,7 +101,10 @@ def close_forget_and_entry(
 def look_back(
     grad_cell: FloatArray, grad_preout: FloatArray, peepholes: FloatArray
 ) -> None:
-    """Add what forget and input gate send to the cell before the step."""
+    """Add what forget and input gate send to the cell before the step.
+
+    `grad_cell` is of shape (batch, n), `grad_preout` (batch, 4 n), `peepholes` (n, 3).
+    """
     for gate in (_FORGET, _ENTRY):
         grad_cell += _block(grad_preout, gate) * peepholes[:, gate[1]]
 

@@ -20,7 +20,7 @@ class ActivationPair(Protocol):
     def forward(
         self, preout: FloatArray, *, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return the function of `preout`."""
+        """Return the function of `preout`, an array like it; `out` if it is given."""
 
     def backward(
         self,
@@ -30,7 +30,10 @@ class ActivationPair(Protocol):
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
-        """Return the gradient in `preout`; `out` may be `grad_output`."""
+        """Return the gradient in `preout`, an array like it.
+
+        `grad_output` and `output` have the same shape; `out` may be `grad_output`.
+        """
 
 
 @dataclass(frozen=True)

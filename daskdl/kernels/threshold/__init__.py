@@ -44,7 +44,15 @@ class Scratch:
 
     @classmethod
     def for_messages_from(cls, residual: FloatArray, boundary: int | None) -> "Scratch":
-        """Return what messages of at most `boundary` entries need."""
+        """Allocate for messages of at most `boundary` entries.
+
+        Parameters
+        ----------
+        residual : ndarray of shape (n,)
+            What they are taken off; says where the arrays lie, and the type.
+        boundary : int or None
+            None is n.
+        """
         most = _most_entries(residual, boundary)
         namespace = array_namespace(residual)
         return cls(
@@ -208,7 +216,7 @@ def subtract_and_clear(
 
 
 def double(message: NDArray[np.int32], residual: FloatArray) -> None:
-    """Take what a message carries off a second time, and double its threshold.
+    """Take a message off the residual a second time, and double its threshold.
 
     Parameters
     ----------
@@ -230,7 +238,7 @@ def double(message: NDArray[np.int32], residual: FloatArray) -> None:
 
 
 def header_tau(message: NDArray[np.int32]) -> np.float32:
-    """Return the threshold of a message."""
+    """Return the threshold in the header of a message of shape (4 + payload,)."""
     tau: np.float32 = np.int32(int(message[2])).view(np.float32)
     return tau
 

@@ -36,7 +36,10 @@ _LOW_HALF = np.uint32(0xFFFF)
 
 
 def no_changes(residual: FloatArray) -> FloatArray:
-    """Return changes that change no number, not even the sign of a zero."""
+    """Return changes that change no number, not even the sign of a zero.
+
+    An array of shape (BLOCK,): the kernels here read it again for each block.
+    """
     # One block, which kernels read again and again.
     return np.full(BLOCK, -0.0, residual.dtype)
 

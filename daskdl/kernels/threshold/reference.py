@@ -12,7 +12,10 @@ _WORD = 16
 
 
 def no_changes(residual: FloatArray) -> FloatArray:
-    """Return changes that change no number, not even the sign of a zero."""
+    """Return changes that change no number, not even the sign of a zero: shape ().
+
+    It is broadcast to the residual's shape (n,).
+    """
     namespace = array_namespace(residual)
     nothing: FloatArray = namespace.asarray(-0.0, dtype=residual.dtype)
     return nothing
@@ -28,9 +31,10 @@ def take_quanta(
 ) -> int:
     """Add the changes, write the first signed positions that reach tau; count all.
 
-    A quantum is taken off where a position was written, unless there are fewer than two
-    or, without truncation, more than `entries` holds. What the compiled kernel needs
-    `held` for, to put back what it took off, is not needed here.
+    `residual` is of shape (n,), `changes` likewise or of no axis, `entries` and `held`
+    are of shape (most,). A quantum is taken off where a position was written, unless
+    there are fewer than two or, without truncation, more than `entries` holds. What the
+    compiled kernel needs `held` for, to put back what it took off, is not needed here.
     """
     namespace = array_namespace(residual)
     residual += changes
@@ -45,7 +49,10 @@ def take_quanta(
 def add_quanta(
     entries: NDArray[np.int32], tau: np.floating[Any], target: FloatArray
 ) -> None:
-    """Add ``tau`` with the sign of each entry at the entry's position."""
+    """Add ``tau`` with the sign of each entry at the entry's position.
+
+    `entries` is of shape (count,) and counts positions from 1, `target` of shape (n,).
+    """
     namespace = array_namespace(target)
     steps = namespace.where(entries < 0, -tau, tau).astype(target.dtype)
     # Unlike target[i] += step this counts a position that comes twice.
@@ -55,7 +62,10 @@ def add_quanta(
 def subtract_entries_and_clear(
     entries: NDArray[np.int32], total: FloatArray, target: FloatArray
 ) -> None:
-    """Move what stands in the total at the entries' positions into the target."""
+    """Subtract `total` from `target` at the entries' positions, and set it to 0 there.
+
+    `entries` is of shape (count,) and counts positions from 1; the others are (n,).
+    """
     positions = array_namespace(target).abs(entries) - 1
     # A position that comes twice is moved once, as its total is one number.
     target[positions] -= total[positions]
@@ -63,7 +73,7 @@ def subtract_entries_and_clear(
 
 
 def subtract_and_clear(total: FloatArray, target: FloatArray) -> None:
-    """Move the total into the target."""
+    """Subtract `total`, shape (n,), from `target`, the same, and set it to 0."""
     target -= total
     total.fill(0)
 
@@ -75,7 +85,11 @@ def bitmap_encode(
     half: np.floating[Any],
     words: NDArray[np.int32],
 ) -> int:
-    """Add the changes, write two-bit codes, take what they carry off; count codes."""
+    """Add the changes, write two-bit codes, take what they carry off; count codes.
+
+    `residual` is of shape (n,), `changes` likewise or of no axis. `words` are of shape
+    (n_words,), overwritten with 16 codes each.
+    """
     namespace = array_namespace(residual)
     residual += changes
     plus = residual >= tau
@@ -92,7 +106,10 @@ def bitmap_decode_add(
     half: np.floating[Any],
     target: FloatArray,
 ) -> None:
-    """Add what the two-bit codes stand for."""
+    """Add what the two-bit codes stand for.
+
+    `words` is of shape (n_words,) with 16 codes each, `target` of shape (n,).
+    """
     namespace = array_namespace(target)
     shifts = namespace.arange(_WORD, dtype=np.uint32)
     codes = words.view(np.uint32)[:, None]

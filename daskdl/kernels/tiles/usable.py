@@ -9,7 +9,7 @@ from daskdl.kernels.jit import compiled_is_wanted
 
 
 def tiles_take(*arrays: FloatArray) -> bool:
-    """Return whether arrays can be worked on by address.
+    """Return whether arrays, of any shape, can be worked on by address.
 
     They must be NumPy's, C-contiguous, not empty, of one type, float32 or float64; and
     ``DASKDL_BACKEND_PRIORITY_CPU`` must not ask for NumPy's kernels.
@@ -23,7 +23,7 @@ def tiles_take(*arrays: FloatArray) -> bool:
 
 
 def addresses_of(*arrays: FloatArray | None) -> list[int]:
-    """Return where arrays begin in memory; 0 for those that are not there."""
+    """Return the memory addresses of arrays of any shape; 0 for None."""
     return [0 if array is None else array.ctypes.data for array in arrays]
 
 

@@ -13,18 +13,18 @@ Number: TypeAlias = np.floating[Any]
 
 
 def noop(g: FloatArray, scratch: FloatArray) -> None:
-    """Leave the gradient as it is."""
+    """Leave the gradient `g`, shape (n,), as it is."""
 
 
 def sgd(g: FloatArray, rate: Number, scratch: FloatArray) -> None:
-    """Compute what :func:`daskdl.nn.updaters.descent.sgd` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.descent.sgd` says."""
     g *= rate
 
 
 def nesterovs(
     g: FloatArray, v: FloatArray, rate: Number, mu: Number, scratch: FloatArray
 ) -> None:
-    """Compute what :func:`daskdl.nn.updaters.descent.nesterovs` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.descent.nesterovs` says."""
     xp = array_namespace(g)
     v *= mu
     scratch[...] = v
@@ -44,7 +44,7 @@ def adam(
     epsilon: Number,
     scratch: FloatArray,
 ) -> None:
-    """Compute what :func:`daskdl.nn.updaters.adam.adam` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.adam.adam` says."""
     _follow(g, m, beta1, scratch)
     _follow_squares(g, v, beta2)
     _step(g, m, v, rate, epsilon, scratch)
@@ -61,7 +61,7 @@ def amsgrad(
     epsilon: Number,
     scratch: FloatArray,
 ) -> None:
-    """Compute what :func:`daskdl.nn.updaters.adam.amsgrad` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.adam.amsgrad` says."""
     _follow(g, m, beta1, scratch)
     _follow_squares(g, v, beta2)
     array_namespace(g).maximum(largest, v, out=largest)
@@ -79,7 +79,7 @@ def nadam(
     epsilon: Number,
     scratch: FloatArray,
 ) -> None:
-    """Compute what :func:`daskdl.nn.updaters.adam.nadam` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.adam.nadam` says."""
     xp = array_namespace(g)
     _follow(g, m, beta1, scratch)
     _follow_squares(g, v, beta2)
@@ -103,7 +103,7 @@ def adamax(
     floor: Number,
     scratch: FloatArray,
 ) -> None:
-    """Compute what :func:`daskdl.nn.updaters.adam.adamax` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.adam.adamax` says."""
     xp = array_namespace(g)
     _follow(g, m, beta1, scratch)
     s *= beta2
@@ -124,7 +124,7 @@ def adabelief(
     epsilon: Number,
     scratch: FloatArray,
 ) -> None:
-    """Compute what :func:`daskdl.nn.updaters.adam.adabelief` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.adam.adabelief` says."""
     _follow(g, m, beta1, scratch)
     g -= m
     _follow_squares(g, s, beta2)
@@ -135,7 +135,7 @@ def adabelief(
 def adagrad(
     g: FloatArray, h: FloatArray, rate: Number, epsilon: Number, scratch: FloatArray
 ) -> None:
-    """Compute what :func:`daskdl.nn.updaters.squares.adagrad` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.squares.adagrad` says."""
     array_namespace(g).multiply(g, g, out=scratch)
     h += scratch
     _divide_by_root(g, h, rate, epsilon, scratch)
@@ -149,7 +149,7 @@ def rmsprop(
     epsilon: Number,
     scratch: FloatArray,
 ) -> None:
-    """Compute what :func:`daskdl.nn.updaters.squares.rmsprop` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.squares.rmsprop` says."""
     _follow_squares_of(g, s, decay, scratch)
     _divide_by_root(g, s, rate, epsilon, scratch)
 
@@ -162,7 +162,7 @@ def adadelta(
     epsilon: Number,
     scratch: FloatArray,
 ) -> None:
-    """Compute what :func:`daskdl.nn.updaters.squares.adadelta` says."""
+    """Overwrite `g`, (n,), as :func:`daskdl.nn.updaters.squares.adadelta` says."""
     xp = array_namespace(g)
     _follow_squares_of(g, s, rho, scratch)
     xp.add(s, epsilon, out=scratch)

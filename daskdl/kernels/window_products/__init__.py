@@ -62,7 +62,7 @@ def places_to_windows(
     *,
     out: FloatArray,
 ) -> FloatArray:
-    """Add up what every place sends to its window.
+    """Multiply places by weights, and sum the windows: a transposed convolution.
 
     Parameters
     ----------

@@ -31,8 +31,18 @@ def geometry_of(window: Window, matrix: FloatArray) -> Geometry:
 def packing_order(geometry: Geometry, matrix: FloatArray) -> FloatArray:
     """Return a view of the weights in the order in which places go to windows.
 
-    That is (turned kernel cells, n_place, n_under) where the kernel is turned, else
-    (kernel lines, n_place, cells of a line, n_under).
+    Parameters
+    ----------
+    geometry : Geometry
+        Of the products.
+    matrix : ndarray of shape (window.n_cells * n_under, n_place)
+        The weights.
+
+    Returns
+    -------
+    ndarray of shape (*kernel, n_place, n_under) or (*lines, n_place, cells, n_under)
+        The former with the kernel turned where that is the way, and as it is where the
+        last axis is dilated; else `lines` are its axes without the last, `cells`.
     """
     cells = matrix.reshape(*geometry.window.kernel, geometry.n_under, geometry.n_place)
     if turns_kernel(geometry):
@@ -44,7 +54,7 @@ def packing_order(geometry: Geometry, matrix: FloatArray) -> FloatArray:
 
 
 def contiguous(source: FloatArray, workspace: Workspace) -> FloatArray:
-    """Return a contiguous copy, which is good until the next one."""
+    """Return a C-contiguous copy of an array of any shape, good until the next one."""
     packed: FloatArray = workspace.take("windows.packed", source.shape, source.dtype)
     np.copyto(packed, source)
     return packed
@@ -53,7 +63,7 @@ def contiguous(source: FloatArray, workspace: Workspace) -> FloatArray:
 def zeroed_room(
     workspace: Workspace, size: int, like: FloatArray, name: str = "under"
 ) -> FloatArray | None:
-    """Return zeroed scratch of one image; None where `size` is 0."""
+    """Return zeroed scratch of one image, shape (size,); None where `size` is 0."""
     if not size:
         return None
     room: FloatArray = workspace.take(("windows.room", name), (size,), like.dtype)
@@ -66,7 +76,8 @@ def rooms_for_places(
 ) -> tuple[FloatArray | None, FloatArray | None]:
     """Return planes and results for the channels of places that are made apart.
 
-    None and None where no channel is.
+    They are of shape (planes_size,) and (channels * length,), see :mod:`.apart`. None
+    and None where no channel is.
     """
     rest = channels_apart(geometry)
     if not rest:
@@ -81,7 +92,10 @@ def rooms_for_places(
 def room_for_weights(
     geometry: Geometry, workspace: Workspace, like: FloatArray
 ) -> FloatArray | None:
-    """Return zeros for the columns of the weights that are made apart, if any."""
+    """Return zeros for the columns of the weights that are made apart.
+
+    An array of shape (columns, window.n_cells * n_under), or None where no column is.
+    """
     rest = columns_apart(geometry)
     n_rows = math.prod(geometry.window.kernel) * geometry.n_under
     if not rest:
@@ -97,6 +111,10 @@ def _results(workspace: Workspace, size: int, like: FloatArray) -> FloatArray:
 
 
 def join_columns(matrix: FloatArray, columns: FloatArray | None) -> None:
-    """Write the columns that :func:`room_for_weights` lent behind the others."""
+    """Write the columns that :func:`room_for_weights` lent behind the others.
+
+    They become the last columns of `matrix`, which is of shape (window.n_cells *
+    n_under, n_place). None writes nothing.
+    """
     if columns is not None:
         np.copyto(matrix[:, -len(columns) :], columns.T)

@@ -73,7 +73,10 @@ def overlap_backward(
 
 
 def exponent_limit(x: FloatArray) -> float:
-    """Return up to where sigmoids take the exponential, which more overflows."""
+    """Return the largest x whose exponential does not overflow in the dtype of `x`.
+
+    `x` may be of any shape. Sigmoids take no exponential of more.
+    """
     # The sigmoid is 0 to all digits there.
     return 88.0 if x.dtype.itemsize == 4 else 709.0
 

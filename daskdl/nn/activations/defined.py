@@ -9,7 +9,7 @@ from daskdl.nn.conf.activations import ActivationDefinition
 
 
 def defined(conf: ActivationDefinition) -> ActivationFunction:
-    """Return what a definition computes."""
+    """Return the activation function of a definition."""
 
     def forward(preout: FloatArray, out: FloatArray) -> None:
         made = conf.forward(preout)

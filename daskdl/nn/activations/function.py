@@ -106,6 +106,9 @@ def as_float32(constant: float) -> float:
 
 
 def either(condition: Any, yes: Any, no: Any, like: FloatArray) -> Any:
-    """Return ``where``, in the dtype of `like` also for two plain numbers."""
+    """Return `yes` where the condition holds, else `no`, as an array like `condition`.
+
+    Its dtype is that of `like`, also for two plain numbers.
+    """
     xp = array_namespace(like)
     return xp.where(condition, xp.asarray(yes, like.dtype), xp.asarray(no, like.dtype))

@@ -8,7 +8,10 @@ _HARD_SLOPE = 0.2
 
 
 def stable_sigmoid(x: FloatArray, out: FloatArray) -> FloatArray:
-    """Write 1 / (1 + exp(-x)) to `out`, without overflow and exact far from 0."""
+    """Write 1 / (1 + exp(-x)) to `out`, an array like `x`, and return it.
+
+    No number overflows, and the result is exact far from 0.
+    """
     xp = array_namespace(x)
     # exp of more than this overflows; the result is 0 to all digits there.
     limit = 88.0 if x.dtype.itemsize == 4 else 709.0

@@ -89,7 +89,7 @@ class LayerConf(Conf):
     dl4j: dict[str, Any] = Field(default_factory=dict)
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what comes out for `input_type`; refuse what cannot go in."""
+        """Return the type of the output for `input_type`; refuse what cannot go in."""
         raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
@@ -130,7 +130,7 @@ class LayerConf(Conf):
         """
 
     def labels_type(self, input_type: InputType) -> InputType:
-        """Return what the labels of an output layer are for `input_type`."""
+        """Return the type of the labels of an output layer for `input_type`."""
         output = self.output_type(input_type)
         loss = getattr(self, "loss", None)
         if loss is None or None in output.shape[-1:]:

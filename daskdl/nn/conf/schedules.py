@@ -365,7 +365,7 @@ ProbabilitySchedule: TypeAlias = Annotated[
 
 
 def value_at(schedule: float | Schedule, iteration: int, epoch: int) -> float:
-    """Return what a number or schedule is worth at a moment of training.
+    """Return the value of a number or schedule at a moment of training.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ class Node:
 
 
 def entering(conf: LayerConf | VertexConf, input_type: InputType) -> InputType:
-    """Return what a layer or vertex gets of an input, behind its preprocessor."""
+    """Return the type of an input of a layer or vertex, behind its preprocessor."""
     if isinstance(conf, LayerConf) and conf.preprocessor is not None:
         return inside_type(conf.preprocessor.output_type(inside_type(input_type)))
     entered = inside_type(input_type)

@@ -195,7 +195,7 @@ class UpdaterDefinition(Conf):
     def update(
         self, gradient: FloatArray, state: Mapping[str, FloatArray], step: UpdateStep
     ) -> FloatArray:
-        """Return what is subtracted from the parameters.
+        """Return the update, the vector that is subtracted from the parameters.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ class VertexConf(Conf):
     dl4j: dict[str, Any] = Field(default_factory=dict)
 
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return what comes out for `input_types`; refuse what cannot go in."""
+        """Return the type of the output for `input_types`; refuse what cannot go in."""
         raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
 
     def parameters(self, input_types: Sequence[InputType]) -> tuple[Parameter, ...]:

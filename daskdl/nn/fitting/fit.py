@@ -31,7 +31,7 @@ class Fit:
         Passes over the data.
     network : function
         Returns the network that is trained.
-    evaluate : function of (data, **how), optional
+    evaluate : function of (data, ``**how``), optional
         Evaluates it, if that is not to be done in this process.
 
     Attributes

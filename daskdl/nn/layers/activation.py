@@ -36,7 +36,7 @@ class Activation(LayerConf):
         return super().draws_random_numbers
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what came in."""
+        """Return `input_type`: nothing changes its shape."""
         return input_type
 
 
@@ -72,7 +72,7 @@ class ActivationLayer(Layer[Activation]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output, an array like `x`; see :meth:`Layer.forward`."""
         self._check_input(x)
         if self._is_done_before:
             return x

@@ -114,7 +114,10 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        """Compute the output, (batch, n_out).
+
+        See :meth:`Layer.forward`. Masks only pass by.
+        """
         self._preout = self._affine_forward(x)
         self._output = self._activated(self._preout, rng if training else None)
         return self._output
@@ -127,7 +130,7 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
         return self._affine_backward(grad_preout)
 
     def pretrain(self, x: FloatArray, *, rng: np.random.Generator) -> float:
-        """Compute the gradients of the reconstruction; see :class:`PretrainedLayer`."""
+        """Compute the gradients of one step; see :meth:`PretrainedLayer.pretrain`."""
         self._check_input(x)
         rows = self._as_rows(x)
         corrupted = self._corrupted(rows, rng)
@@ -172,7 +175,7 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
     def _ascent(
         self, rows: FloatArray, hidden: FloatArray, restored: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return what misses in the reconstruction, and what that is of the encoder.
+        """Return the error of the reconstruction, and its gradient in the encoder.
 
         The negative gradients of a cross entropy behind a sigmoid, whatever loss and
         activation are; `sparsity` takes the place of a slope.

@@ -35,11 +35,11 @@ class BareLossConf(LayerConf):
         return super().draws_random_numbers
 
     def entering(self, input_type: InputType) -> InputType:
-        """Return what comes in; refuse what the layer cannot take."""
+        """Return the type of the input; refuse types that the layer cannot take."""
         raise TypeError(f"{type(self).__name__} does not say what goes into it.")
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what came in; refuse what the layer or its loss cannot take."""
+        """Return the type of the input; refuse those that layer or loss cannot take."""
         entered = self.entering(input_type)
         n_out = entered.shape[-1]
         if n_out is not None:
@@ -72,7 +72,7 @@ class BareLossLayer(RowLoss[L]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output, an array like `x`; see :meth:`Layer.forward`."""
         self._check_input(x)
         self._leading, self._features_mask = x.shape[:-1], mask
         self._preout = x.reshape(-1, x.shape[-1])
@@ -90,12 +90,15 @@ class BareLossLayer(RowLoss[L]):
         return masked.reshape(x.shape)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient of the output, the loss left out."""
+        """Compute the gradient of the output, not of the loss.
+
+        See :meth:`Layer.backward`.
+        """
         return self._activation_gradient(grad_out).reshape(grad_out.shape)
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the gradient of the loss; see :class:`OutputLayer`."""
+        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
         grad = self._loss_gradient(labels, mask)
         return grad.reshape(*self._leading, grad.shape[-1])

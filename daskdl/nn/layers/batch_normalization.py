@@ -59,7 +59,7 @@ class BatchNormalization(TrainedLayerConf):
     minibatch: bool = True
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what came in."""
+        """Return `input_type`: nothing changes its shape."""
         return input_type
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
@@ -103,7 +103,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         return self._rectifies
 
     def scaling(self) -> Scaling:
-        """Return what the layer does in inference, with its statistics of now."""
+        """Return the factors and shifts of inference, from the present statistics."""
         gamma, beta = self._scale_and_shift()
         scale = gamma / np.sqrt(self._running_variance() + self.conf.eps)
         shift = beta - self.params["mean"] * scale
@@ -130,7 +130,10 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        """Compute the output, an array like `x`.
+
+        See :meth:`Layer.forward`. Masks only pass by.
+        """
         self._check_input(x)
         if self._is_scaled_before and not training:
             return x
@@ -169,8 +172,9 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of the last forward pass.
 
-        After one in training the views of running statistics are overwritten with
-        their updates, after one in inference with 0.
+        See :meth:`Layer.backward` for the shapes. After one in training the views of
+        running statistics are overwritten with their updates, after one in inference
+        with 0.
         """
         grad_x = self._like("grad_x", grad_out)
         if self._training:

@@ -101,7 +101,7 @@ class BidirectionalLayer(WrapperLayer[Bidirectional]):
     def bind(
         self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
     ) -> None:
-        """Hand each of the two the views of its parameters."""
+        """Hand each of the two the views of its parameters; see :meth:`Layer.bind`."""
         super().bind(params, gradients)
         self.inner.bind(_of("f", params), _of("f", gradients))
         self.inner_backwards.bind(_of("b", params), _of("b", gradients))

@@ -118,7 +118,10 @@ class CapsuleLayer(Layer[Capsule]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        """Compute the output, (batch, dimensions, capsules).
+
+        See :meth:`Layer.forward`. Masks only pass by.
+        """
         self._check_input(x)
         batch, n_dimensions, n_in = x.shape
         self._x = self._buffer("x", (n_in, batch, n_dimensions), x.dtype)

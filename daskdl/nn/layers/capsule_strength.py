@@ -36,7 +36,10 @@ class CapsuleStrengthLayer(Layer[CapsuleStrength]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        """Compute the output, (batch, capsules).
+
+        See :meth:`Layer.forward`. Masks only pass by.
+        """
         self._check_input(x)
         self._x = x
         self._output = self._buffer("output", (x.shape[0], x.shape[2]), x.dtype)

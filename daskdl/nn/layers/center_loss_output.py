@@ -86,19 +86,19 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the loss of each example; see :class:`OutputLayer`."""
+        """Compute the losses; see :meth:`OutputLayer.score_examples`."""
         scores = super().score_examples(labels, mask)
         return scores + self._distances(labels, mask)
 
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
-        """Return the loss of the minibatch; see :class:`OutputLayer`."""
+        """Return the summed loss; see :meth:`OutputLayer.score`."""
         distances = self._distances(labels, mask)
         return super().score(labels, mask) + float(distances.sum())
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray | None:
-        """Compute the gradients of the loss; see :class:`OutputLayer`."""
+        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
         xp = array_namespace(labels)
         grad_preout = self._loss_gradient(labels, mask)
         away = self._away_from_centers(labels)
@@ -122,7 +122,10 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
         return self._from_rows(grad_rows)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of the output, the loss left out."""
+        """Compute the gradients of the output, not the loss.
+
+        See :meth:`Layer.backward`.
+        """
         self.gradients["cL"].fill(0)
         return super().backward(grad_out)
 

@@ -85,7 +85,7 @@ class Convolution1DLayer(ConvolvingLayer[Convolution1D]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output, (batch, windows, n_out); see :meth:`Layer.forward`."""
         output = super().forward(x, training=training, mask=mask, rng=rng)
         if mask is None or not self._uses_mask:
             return output

@@ -121,7 +121,7 @@ class ConvolvingLayer(Layer[K]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`.
+        """Compute the output, (batch, *output_type.shape); see :meth:`Layer.forward`.
 
         What a mask drops of series counts as 0, and windows that a series does not
         have come out as 0. Masks of images and volumes only pass by.
@@ -162,7 +162,18 @@ class ConvolvingLayer(Layer[K]):
         return self._series.leave(grad_x)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask of the windows, if it is one of single cells."""
+        """Return the mask of the windows, if it is one of single cells.
+
+        Parameters
+        ----------
+        mask : ndarray of shape (batch, *axes) or (batch, *axes, 1), or None
+            Masks of examples, of shape (batch, 1), go on as they are.
+
+        Returns
+        -------
+        ndarray of shape (batch, *window.out), with the last axis of `mask`, or None
+            1 where a window sees a kept cell.
+        """
         if mask is None or mask.ndim < self.conf.n_axes + 1:
             return mask
         if self._series is not None:

@@ -81,7 +81,9 @@ class DeconvolvingLayer(ConvolvingLayer[D]):
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask of the cells that a kept one is sent to, if it is of cells.
 
-        Reduced as for a convolution, it would have a size that fits nothing.
+        Masks of cells are of shape (batch, *axes) or (batch, *axes, 1), those of
+        examples, (batch, 1), go on as they are. Reduced as for a convolution, it would
+        have a size that fits nothing.
         """
         if mask is None or mask.ndim < self.conf.n_axes + 1:
             return mask

@@ -72,7 +72,7 @@ class DenseLayer(AffineLayer[Dense]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output, (batch, ..., n_out); see :meth:`Layer.forward`."""
         preout = self._affine_forward(x, bias=not self.conf.has_layer_norm)
         if self.conf.has_layer_norm:
             self._normalize(preout)

@@ -20,7 +20,7 @@ class Dropout(DroppedLayerConf):
     type: Literal["dropout"] = "dropout"
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what came in."""
+        """Return `input_type`: nothing changes its shape."""
         return input_type
 
 

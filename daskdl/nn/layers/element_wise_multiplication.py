@@ -31,7 +31,7 @@ class ElementWiseMultiplication(WeightLayerConf):
     n_out: Count | None = None  # type: ignore[assignment]
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what came in; refuse all but rows and time series."""
+        """Return `input_type`; refuse all but rows and time series."""
         if not isinstance(input_type, FeedForward | Recurrent):
             raise refuse_input(self, "rows or time series", input_type)
         n_in = self.inferred_n_in(input_type)
@@ -79,7 +79,7 @@ class ElementWiseMultiplicationLayer(RowLayer[ElementWiseMultiplication]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output, an array like `x`; see :meth:`Layer.forward`."""
         self._check_input(x)
         self._rows = x.reshape(-1, x.shape[-1])
         preout = self._like("preout", self._rows)

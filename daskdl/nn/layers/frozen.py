@@ -61,7 +61,7 @@ class FrozenLayer(WrapperLayer[Frozen]):
         return self._inner_forward(x, training=False, mask=mask, rng=None)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Set all gradients to 0, that in the input too."""
+        """Set all gradients to 0, that in the input too; see :meth:`Layer.backward`."""
         for gradient in self.gradients.values():
             gradient.fill(0)
         if not self.needs_grad_x:

@@ -144,7 +144,10 @@ class GlobalPoolingLayer(Layer[GlobalPooling]):
         return grad_x
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return what is not used up: a mask of whole images or volumes."""
+        """Return what is not used up: a mask (batch, 1) of whole images or volumes.
+
+        None for masks of time steps, (batch, time), and of pixels, with 4 axes.
+        """
         if isinstance(self.input_type, Recurrent):
             return None
         return None if mask is not None and mask.ndim == 4 else mask

@@ -77,7 +77,7 @@ class GravesBidirectionalLstmLayer(GatedLayer[GravesBidirectionalLSTM]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output of each step; see :meth:`Layer.forward`."""
+        """Compute the output, (batch, time, n_out); see :meth:`Layer.forward`."""
         self._check_input(x)
         refuse_carrying(self.who, self.carries_state)
         check_step_mask(mask, x, self.who)

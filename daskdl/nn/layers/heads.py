@@ -50,7 +50,7 @@ class Heads:
         *,
         asked: FloatArray | None = None,
     ) -> FloatArray:
-        """Return what each query gets, shape (batch, n_queries, n_out).
+        """Return the attention of each query, shape (batch, n_queries, n_out).
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Heads:
 
         Parameters
         ----------
-        grad_out : ndarray like what came out
+        grad_out : ndarray of shape (batch, n_queries, n_out)
             Not changed.
         needs_grads : bool
             Whether anybody reads what is returned; empty if not.

@@ -59,7 +59,7 @@ class InputDropout:
 
         Parameters
         ----------
-        x : ndarray
+        x : ndarray of shape (batch, ...)
             Not changed.
         training : bool
             Nothing changes in inference.
@@ -94,7 +94,13 @@ class InputDropout:
         return out
 
     def backward(self, grad_x: FloatArray) -> FloatArray:
-        """Return the gradient in `x` of one in the dropped input, which stays."""
+        """Return the gradient in `x` of :meth:`forward`, an array like `grad_x`.
+
+        Parameters
+        ----------
+        grad_x : ndarray of the same shape as `x`
+            Gradient in what came out. Not changed, and returned if nothing was dropped.
+        """
         if self._factor is None:
             return grad_x
         out = self._buffer("grad_x", grad_x)

@@ -61,7 +61,7 @@ class KeptSteps:
         return scatter_steps(gathered, self._mask, out=out)
 
     def gathered_mask(self) -> FloatArray | None:
-        """Return the mask (batch, time) of what is gathered: its ones are in front."""
+        """Return the mask (batch, time) of gathered series: its ones are in front."""
         if self._mask is None:
             return None
         return self.gathered("mask", self._mask[:, :, None])[:, :, 0]

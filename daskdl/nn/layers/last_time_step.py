@@ -61,7 +61,7 @@ class LastTimeStepLayer(WrapperLayer[LastTimeStep]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the outputs and keep the last ones; see :meth:`Layer.forward`."""
+        """Compute the last outputs, (batch, n_out); see :meth:`Layer.forward`."""
         self._check_input(x)
         series = self._inner_forward(x, training=training, mask=mask, rng=rng)
         mask = self.inner.step_mask(mask)
@@ -82,5 +82,8 @@ class LastTimeStepLayer(WrapperLayer[LastTimeStep]):
         return self._inner_backward(grad)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> None:
-        """Return None: there is no time left to mask."""
+        """Return None: there is no time left to mask.
+
+        See :meth:`Layer.feed_forward_mask`.
+        """
         return

@@ -91,7 +91,8 @@ class Layer(ABC, Generic[C]):
         Parameters
         ----------
         params, gradients : dict of str to ndarray
-            By the names and shapes of ``conf.parameters``.
+            By the names and with the shapes of ``conf.parameters``: (n_in, n_out) for
+            the weights of a dense layer.
         """
         self.params = params
         self.gradients = gradients
@@ -143,18 +144,29 @@ class Layer(ABC, Generic[C]):
 
         Parameters
         ----------
-        grad_out : ndarray like the output
+        grad_out : ndarray of shape (batch, *output_type.shape), same dtype
             Gradient of the loss in the output. Not changed.
 
         Returns
         -------
-        grad_x : ndarray like x, or None
+        grad_x : ndarray of shape (batch, *input_type.shape), same dtype, or None
             A buffer of this layer, or `grad_out` itself; valid until the next backward
             pass. None if a layer with parameters has `needs_grad_x` False.
         """
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask that goes on with the output."""
+        """Return the mask that goes on with the output.
+
+        Parameters
+        ----------
+        mask : ndarray of shape (batch, time), (batch, 1) or one of cells, or None
+            That of the input.
+
+        Returns
+        -------
+        ndarray of the same shape, unless the layer changes the number of steps or cells
+            None masks nothing.
+        """
         return mask
 
     def walk(self) -> "Iterator[Layer[Any]]":
@@ -165,7 +177,10 @@ class Layer(ABC, Generic[C]):
         """Use a mask that layers of this kind by themselves only pass on."""
 
     def step_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask that the steps of the last output obey: `mask` arrived."""
+        """Return the mask that the steps of the last output obey: `mask` arrived.
+
+        By itself what :meth:`feed_forward_mask` returns, which says the shapes.
+        """
         return self.feed_forward_mask(mask)
 
     def rectify(self) -> bool:
@@ -320,8 +335,8 @@ class OutputLayer(Layer[C]):
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
         """Return the summed loss of the last forward pass.
 
-        Not always the sum of :meth:`score_examples`: some losses are of a whole
-        minibatch.
+        Labels and mask are those of :meth:`score_examples`. Not always the sum of what
+        that returns: some losses are of a whole minibatch.
         """
 
     @abstractmethod
@@ -337,7 +352,7 @@ class OutputLayer(Layer[C]):
 
         Returns
         -------
-        grad_x : ndarray like x, or None
+        grad_x : ndarray of shape (batch, *input_type.shape), same dtype, or None
             As for :meth:`backward`.
 
         Raises

@@ -79,7 +79,7 @@ class LearnedSelfAttentionLayer(Layer[LearnedSelfAttention]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the answer to each query; see :meth:`Layer.forward`."""
+        """Compute the answers, (batch, n_queries, n_out); see :meth:`Layer.forward`."""
         self._check_input(x)
         check_step_mask(mask, x, self.who)
         learned = self.params["Q"]
@@ -98,5 +98,8 @@ class LearnedSelfAttentionLayer(Layer[LearnedSelfAttention]):
         return grad_x
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return None: the answers have taken the mask into account."""
+        """Return None: the answers have taken the mask into account.
+
+        See :meth:`Layer.feed_forward_mask`.
+        """
         return None

@@ -39,7 +39,7 @@ class LocalResponseNormalization(DroppedLayerConf):
     beta: Real = 0.75
 
     def output_type(self, input_type: InputType) -> Convolutional:
-        """Return what came in; refuse what is no image."""
+        """Return the type of the input; refuse what is no image."""
         return images_in(self, input_type)
 
 
@@ -54,7 +54,7 @@ class LocalResponseNormalizationLayer(Layer[LocalResponseNormalization]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output, an array like `x`; see :meth:`Layer.forward`."""
         self._check_input(x)
         self._x = x
         self._unit = self._like("unit", x)

@@ -115,7 +115,7 @@ class LookupLayer(RowLayer[L]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`.
+        """Compute the output, (batch, ..., n_out); see :meth:`Layer.forward`.
 
         Raises
         ------
@@ -137,7 +137,10 @@ class LookupLayer(RowLayer[L]):
         return rows.reshape(*self._leading(x), n_out)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; that in the features, which are numbers, is 0."""
+        """Compute the gradients; the features, which are numbers, get 0.
+
+        See :meth:`Layer.backward`.
+        """
         xp = array_namespace(grad_out)
         grad_preout = self._preout_gradient_or_view(grad_out)
         grad_rows = self._dropout.backward(grad_preout)

@@ -72,7 +72,7 @@ class OneWayLstmLayer(GatedLayer[L]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output of each step; see :meth:`Layer.forward`."""
+        """Compute the output, (batch, time, n_out); see :meth:`Layer.forward`."""
         self._check_input(x)
         self._x = x
         self._mask = mask if self._uses_mask else None

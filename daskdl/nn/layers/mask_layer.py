@@ -17,7 +17,7 @@ class Mask(LayerConf):
     type: Literal["mask"] = "mask"
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what goes in."""
+        """Return `input_type`: nothing changes its shape."""
         return input_type
 
 

@@ -64,11 +64,14 @@ class MaskZeroLayer(WrapperLayer[MaskZero]):
         return self._inner_forward(x, training=training, mask=self._implied, rng=rng)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask that goes on behind the layer inside."""
+        """Return the mask behind the layer inside.
+
+        See :meth:`Layer.feed_forward_mask`.
+        """
         return None if self._masks_inside_only else self._mask_behind
 
     def step_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask that the layer inside has used."""
+        """Return the mask (batch, time) that the layer inside has used."""
         return self._implied
 
     def _mask_of(self, x: FloatArray) -> FloatArray:

@@ -46,7 +46,7 @@ class MaskedSeries:
     def enter(
         self, x: FloatArray, mask: FloatArray, window: Window, *, fill: float = 0.0
     ) -> tuple[FloatArray, Window]:
-        """Return the series as they lie under the windows.
+        """Return the kept steps of series, placed where windows slide over them.
 
         Parameters
         ----------
@@ -74,11 +74,12 @@ class MaskedSeries:
         return series, placed
 
     def leave(self, grad_series: FloatArray) -> FloatArray:
-        """Return the gradient in what entered, 0 where the mask drops it.
+        """Return the gradient in the `x` of :meth:`enter`, 0 where the mask drops it.
 
         Parameters
         ----------
-        grad_series : ndarray like the series that :meth:`enter` returned
+        grad_series : ndarray of shape (batch, steps, n)
+            Gradient in the series that :meth:`enter` returned.
 
         Returns
         -------

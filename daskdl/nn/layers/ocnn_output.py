@@ -137,7 +137,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the scores; see :meth:`Layer.forward`."""
+        """Compute the scores, (batch, 1); see :meth:`Layer.forward`."""
         self._check_input(x)
         self._x_shape, self._features_mask = x.shape, mask
         self._rows = self._as_rows(x)
@@ -152,7 +152,10 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
         return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of the scores, the loss left out."""
+        """Compute the gradients of the scores, not of the loss.
+
+        See :meth:`Layer.backward`.
+        """
         xp = array_namespace(grad_out)
         self.gradients["r"].fill(0)
         xp.matmul(grad_out.T, self._hidden, out=self.gradients["w"])
@@ -173,14 +176,15 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     ) -> FloatArray:
         """Return how far each example is below `r`: more than 0 for anomalies.
 
-        Not the loss of single examples, which has the weights in it.
+        See :meth:`OutputLayer.score_examples` for the shapes. Not the loss of single
+        examples, which has the weights in it.
         """
         self._check_labels(labels)
         below: FloatArray = (self.params["r"] - self._output)[:, 0]
         return below
 
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
-        """Return the loss of the minibatch; see :class:`OutputLayer`."""
+        """Return the summed loss; see :meth:`OutputLayer.score`."""
         self._check_labels(labels)
         w, v, r = (self.params[name] for name in ("w", "v", "r"))
         if self._counts_means:
@@ -195,7 +199,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray | None:
-        """Compute the gradients of the loss; see :class:`OutputLayer`."""
+        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
         self._check_labels(labels)
         if self._counts_means:
             return self._backward_means(labels)

@@ -171,7 +171,7 @@ class ScoreWindow:
 
 
 def percentile(values: FloatArray, share: float, *, floors: bool = False) -> float:
-    """Return what a share of the values lies below.
+    """Return a percentile: the value that a share of the values lies below.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output, (batch, ..., n_out); see :meth:`Layer.forward`."""
         self._preout = self._affine_forward(x)
         self._output = self._activated(self._preout, rng if training else None)
         self._leading = self._x_shape[: len(self.output_type.shape)]
@@ -92,13 +92,16 @@ class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
         return self._seen(mask).reshape(*self._leading, self.conf.n_out)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of the output, the loss left out."""
+        """Compute the gradients of the output, not of the loss.
+
+        See :meth:`Layer.backward`.
+        """
         return self._affine_backward(self._activation_gradient(grad_out))
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray | None:
-        """Compute the gradients of the loss; see :class:`OutputLayer`."""
+        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
         return self._affine_backward(self._loss_gradient(labels, mask))
 
     def _seen(self, mask: FloatArray | None) -> FloatArray:

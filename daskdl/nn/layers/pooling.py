@@ -96,12 +96,15 @@ class PoolingLayer(Layer[P]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        """Compute the output, (batch, *window.out, channels).
+
+        See :meth:`Layer.forward`. Masks only pass by.
+        """
         self._check_input(x)
         return self._pool(x, window_of(self.conf, x.shape[1:-1]), self.conf.pooling)
 
     def _pool(self, x: FloatArray, window: Window, pooling: Pooling) -> FloatArray:
-        """Return what the windows on `x` become, and keep what the gradient needs."""
+        """Pool the windows on `x`, and keep what the gradient needs."""
         self._x, self._window, self._pooling = x, window, pooling
         shape = (x.shape[0], *window.out, x.shape[-1])
         out = self._output = self._buffer("output", shape, x.dtype)

@@ -39,7 +39,7 @@ class PReLU(TrainedLayerConf):
     weight_init: AnyWeightInit | None = "zero"
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what came in; refuse sizes and axes that contradict it."""
+        """Return the type of the input; refuse sizes and axes that contradict it."""
         self._slope_shape(input_type)
         return input_type
 
@@ -100,7 +100,10 @@ class PReLULayer(Layer[PReLU]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        """Compute the output, an array like `x`.
+
+        See :meth:`Layer.forward`. Masks only pass by.
+        """
         self._check_input(x)
         self._x = x
         return prelu_forward(

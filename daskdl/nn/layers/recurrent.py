@@ -345,7 +345,7 @@ class EachGate:
     def forward(
         self, preout: FloatArray, *, out: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the function of each gate of `preout` (batch, k n)."""
+        """Compute the function of each gate of `preout`, of shape (batch, k n)."""
         out = array_namespace(preout).empty_like(preout) if out is None else out
         self._function.forward(self._gates(preout), out=self._gates(out))
         return out
@@ -358,7 +358,7 @@ class EachGate:
         *,
         out: FloatArray | None = None,
     ) -> FloatArray:
-        """Compute the gradient in `preout` (batch, k n)."""
+        """Compute the gradient in `preout`, of shape (batch, k n) like all arrays."""
         out = array_namespace(preout).empty_like(preout) if out is None else out
         self._function.backward(
             *map(self._gates, (grad_output, preout, output)), out=self._gates(out)

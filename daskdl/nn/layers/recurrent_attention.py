@@ -124,7 +124,7 @@ class RecurrentAttentionLayer(Layer[RecurrentAttention]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output of each step; see :meth:`Layer.forward`."""
+        """Compute the output, (batch, time, n_out); see :meth:`Layer.forward`."""
         self._check_input(x)
         check_step_mask(mask, x, self.who)
         quirks = self.conf.quirks

@@ -40,14 +40,17 @@ class RowLoss(OutputLayer[C]):
     _features_mask: FloatArray | None
 
     def arrived_mask(self) -> FloatArray | None:
-        """Return the mask that counts where the labels have none."""
+        """Return the mask where labels have none.
+
+        See :meth:`OutputLayer.arrived_mask`.
+        """
         mask = self._loss_mask(None)
         return None if mask is None else mask.reshape(self._leading)
 
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the loss of each example; see :class:`OutputLayer`."""
+        """Compute the losses; see :meth:`OutputLayer.score_examples`."""
         rows = self._loss.score_examples(
             self._label_rows(labels),
             self._preout,
@@ -59,7 +62,7 @@ class RowLoss(OutputLayer[C]):
         return scores
 
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
-        """Return the loss of the minibatch; see :class:`OutputLayer`."""
+        """Return the summed loss; see :meth:`OutputLayer.score`."""
         return self._loss.score(
             self._label_rows(labels),
             self._preout,

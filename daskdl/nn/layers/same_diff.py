@@ -79,7 +79,7 @@ def as_counted(
     ----------
     conf : LayerConf or VertexConf
         Says whether a dialect may count the gradient twice.
-    grad_out : ndarray
+    grad_out : ndarray of shape (batch, ...)
         Gradient of the loss in the output. Not changed.
     name : str
         Of the layer or vertex.

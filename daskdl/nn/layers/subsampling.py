@@ -80,7 +80,10 @@ class SubsamplingLayer(PoolingLayer[Subsampling]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output, (batch, *window.out, channels).
+
+        See :meth:`Layer.forward`.
+        """
         if self._is_done_before:
             return x
         return super().forward(x, training=training, mask=mask, rng=rng)
@@ -92,7 +95,11 @@ class SubsamplingLayer(PoolingLayer[Subsampling]):
         return super().backward(grad_out)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask of the windows, if it is one of pixels."""
+        """Return the mask of the windows, if it is one of pixels.
+
+        That is (batch, *axes, 1) and becomes (batch, *window.out, 1). A mask of whole
+        images, (batch, 1), goes on as it is.
+        """
         if mask is None or mask.ndim < 4:
             return mask
         return window_mask(mask, self.conf, self.name, self._workspace)

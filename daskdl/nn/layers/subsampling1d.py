@@ -76,7 +76,7 @@ class Subsampling1DLayer(PoolingLayer[Subsampling1D]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`."""
+        """Compute the output, (batch, windows, n_in); see :meth:`Layer.forward`."""
         self._kept = self._counts = None
         if mask is None or not (self._series or self._uses_mask):
             return super().forward(x, training=training, mask=mask, rng=rng)
@@ -105,7 +105,7 @@ class Subsampling1DLayer(PoolingLayer[Subsampling1D]):
         return self._series.leave(grad_series) if self._series else grad_series
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask of the windows."""
+        """Return the mask (batch, n_windows) of the windows of a series."""
         return None if mask is None else self._of_windows(mask)
 
     def _of_windows(self, mask: FloatArray) -> FloatArray:
@@ -116,7 +116,7 @@ class Subsampling1DLayer(PoolingLayer[Subsampling1D]):
     def _pool_kept(
         self, series: MaskedSeries, x: FloatArray, mask: FloatArray, window: Window
     ) -> FloatArray:
-        """Return what windows become of steps that the mask keeps."""
+        """Pool series over the steps that the mask keeps."""
         pooling = self.conf.pooling
         lowest = -math.inf if pooling.kind == "max" else 0.0
         placed, under = series.enter(x, mask, window, fill=lowest)

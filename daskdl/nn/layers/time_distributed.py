@@ -52,7 +52,7 @@ class TimeDistributedLayer(WrapperLayer[TimeDistributed]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output of each step; see :meth:`Layer.forward`."""
+        """Compute the output, (batch, time, n_out); see :meth:`Layer.forward`."""
         self._check_input(x)
         if mask is not None:
             check_step_mask(mask, x, self.who)
@@ -69,5 +69,8 @@ class TimeDistributedLayer(WrapperLayer[TimeDistributed]):
         return None if grad_rows is None else grad_rows.reshape(self._x_shape)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask if the wrapped layer passes one on."""
+        """Return the mask if the wrapped layer passes one on.
+
+        See :meth:`Layer.feed_forward_mask`.
+        """
         return None if self._mask_behind is None else mask

@@ -169,13 +169,19 @@ class VariationalAutoencoderLayer(PretrainedLayer[VariationalAutoencoder]):
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
+        """Compute the output, (batch, n_out).
+
+        See :meth:`Layer.forward`. Masks only pass by.
+        """
         self._check_input(x)
         rng = rng if training else None
         return self._mean.forward(self._encoded(x, rng), rng)
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; those of pretraining only are 0."""
+        """Compute the gradients; those of pretraining only are 0.
+
+        See :meth:`Layer.backward`.
+        """
         for name, gradient in self.gradients.items():
             if _is_pretraining(name):
                 gradient.fill(0)
@@ -183,7 +189,10 @@ class VariationalAutoencoderLayer(PretrainedLayer[VariationalAutoencoder]):
         return self._encoder_backward(grad, needs_grad_x=self.needs_grad_x)
 
     def pretrain(self, x: FloatArray, *, rng: np.random.Generator) -> float:
-        """Compute the gradients of the negative bound; see :class:`PretrainedLayer`."""
+        """Compute gradients of the negative bound.
+
+        See :meth:`PretrainedLayer.pretrain`.
+        """
         xp = array_namespace(x)
         self._check_input(x)
         encoded = self._encoded(x, rng)

@@ -52,7 +52,7 @@ def output_length(
 
     Parameters
     ----------
-    length : int, or ndarray of int
+    length : int, or ndarray of shape (n,), int
         Of one axis, or of each of several.
     kernel, stride, padding, dilation : int
         `padding` is on both sides.

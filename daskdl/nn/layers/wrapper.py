@@ -36,11 +36,11 @@ class WrapperConf(LayerConf):
     layer: AnyWrapped = Field(kw_only=False)
 
     def inner_type(self, input_type: InputType) -> InputType:
-        """Return what arrives at the wrapped layer, in front of its preprocessor."""
+        """Return the wrapped layer's input type, in front of its preprocessor."""
         return inside_type(input_type)
 
     def wrapped_output(self, input_type: InputType) -> InputType:
-        """Return what comes out of the wrapped layer.
+        """Return the output type of the wrapped layer.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class WrapperLayer(Layer[W]):
     def bind(
         self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
     ) -> None:
-        """Hand the views on to the wrapped layer, whose parameters they are."""
+        """Hand the views on to the wrapped layer; see :meth:`Layer.bind`."""
         super().bind(params, gradients)
         self.inner.bind(params, gradients)
 
@@ -165,7 +165,10 @@ class WrapperLayer(Layer[W]):
         return self._inner_backward(grad_out)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask that came out of the wrapped layer."""
+        """Return the mask behind the wrapped layer.
+
+        See :meth:`Layer.feed_forward_mask`.
+        """
         return self._mask_behind
 
     def use_mask(self) -> None:
@@ -173,7 +176,7 @@ class WrapperLayer(Layer[W]):
         self.inner.use_mask()
 
     def step_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask that the steps of the last output obey."""
+        """Return that of the wrapped layer; see :meth:`Layer.step_mask`."""
         return self.inner.step_mask(mask)
 
     def _inner_forward(

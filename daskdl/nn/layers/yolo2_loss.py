@@ -68,7 +68,11 @@ class BoxLoss:
         return scores
 
     def score(self, labels: FloatArray, x: FloatArray, boxes: FloatArray) -> float:
-        """Compute the loss of the minibatch."""
+        """Compute the loss of the minibatch.
+
+        Labels are of shape (batch, height, width, 4 + classes), `x` and `boxes` of
+        shape (batch, height, width, boxes, 5 + classes).
+        """
         target = _target(labels, boxes)
         place, size, classes = (
             term.loss.score(*term.arguments) for term in self._terms(target, x)
@@ -81,7 +85,10 @@ class BoxLoss:
     def gradient(
         self, labels: FloatArray, x: FloatArray, boxes: FloatArray, *, out: FloatArray
     ) -> FloatArray:
-        """Write the gradient of :meth:`score` in `x` to `out`, and return it."""
+        """Write the gradient of :meth:`score` in `x` to `out`, and return it.
+
+        `out` is of the same shape as `x`.
+        """
         target = _target(labels, boxes)
         out.fill(0)
         confidence = boxes[..., 4]
@@ -117,7 +124,7 @@ class BoxLoss:
     def _terms(
         self, target: "_Target", x: FloatArray
     ) -> tuple["_Term", "_Term", "_Term"]:
-        """Return what the losses compare: centers, roots of sizes, and classes."""
+        """Return the terms of the loss: centers, roots of sizes, and classes."""
         xp = array_namespace(x)
         identity, softmax = (
             activation_function("identity"),

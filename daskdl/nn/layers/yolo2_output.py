@@ -83,7 +83,7 @@ class Yolo2Output(DroppedLayerConf):
         return per_box - N_GEOMETRY
 
     def output_type(self, input_type: InputType) -> Convolutional:
-        """Return what came in; refuse what holds no boxes."""
+        """Return the type of the input; refuse what holds no boxes."""
         images = images_in(self, input_type)
         self.n_classes(images)
         return images
@@ -135,7 +135,10 @@ class Yolo2OutputLayer(OutputLayer[Yolo2Output]):
         return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient of the boxes, the loss left out."""
+        """Compute the gradient of the boxes, not of the loss.
+
+        See :meth:`Layer.backward`.
+        """
         grad_x = self._like("grad_x", grad_out)
         boxes_backward(self._boxes(grad_out), self._output, grad_x=self._boxes(grad_x))
         return grad_x
@@ -143,19 +146,19 @@ class Yolo2OutputLayer(OutputLayer[Yolo2Output]):
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the loss of each example; see :class:`OutputLayer`."""
+        """Compute the losses; see :meth:`OutputLayer.score_examples`."""
         self._check(labels, mask)
         return self._loss.score_examples(labels, self._x, self._output)
 
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
-        """Return the loss of the minibatch; see :class:`OutputLayer`."""
+        """Return the summed loss; see :meth:`OutputLayer.score`."""
         self._check(labels, mask)
         return self._loss.score(labels, self._x, self._output)
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the gradient of the loss; see :class:`OutputLayer`."""
+        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
         self._check(labels, mask)
         batch, height, width, n_boxes, per_box = self._x.shape
         shape = (batch, height, width, n_boxes * per_box)

@@ -160,13 +160,19 @@ class SparseCrossEntropyLoss(CrossEntropyLoss):
 
 
 def above_zero(p: FloatArray) -> Any:
-    """Return `p` with 0 raised to the smallest normal number: 0 * log(0) is NaN."""
+    """Return `p` with 0 raised to the smallest normal number: 0 * log(0) is NaN.
+
+    A new array like `p`, which may be of any shape.
+    """
     xp = array_namespace(p)
     return xp.maximum(p, xp.finfo(p.dtype).tiny)
 
 
 def log_softmax(x: FloatArray) -> Any:
-    """Return the logarithm of the softmax along the last axis, finite where it is 0."""
+    """Return the logarithm of the softmax along the last axis, finite where it is 0.
+
+    A new array like `x`, which is of shape (rows, n_out).
+    """
     xp = array_namespace(x)
     shifted = x - xp.max(x, axis=-1, keepdims=True)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=-1, keepdims=True))

@@ -94,7 +94,10 @@ class UndividedErrorLoss(ElementWiseLoss):
 
 
 def squared(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``(y - p)**2``."""
+    """Return ``(y - p)**2`` of labels `y` and output `p`.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     return array_namespace(p).square(p - y)
 
 
@@ -104,7 +107,10 @@ def squared_gradient(y: FloatArray, p: FloatArray) -> Any:
 
 
 def mean_squared(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``(y - p)**2 / n_out``."""
+    """Return ``(y - p)**2 / n_out`` of labels `y` and output `p`.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     return squared(y, p) / p.shape[-1]
 
 
@@ -114,7 +120,10 @@ def mean_squared_gradient(y: FloatArray, p: FloatArray) -> Any:
 
 
 def absolute(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``|y - p|``."""
+    """Return ``|y - p|`` of labels `y` and output `p`.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     return array_namespace(p).abs(p - y)
 
 
@@ -124,7 +133,10 @@ def absolute_gradient(y: FloatArray, p: FloatArray) -> Any:
 
 
 def mean_absolute(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``|y - p| / n_out``."""
+    """Return ``|y - p| / n_out`` of labels `y` and output `p`.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     return absolute(y, p) / p.shape[-1]
 
 
@@ -134,7 +146,10 @@ def mean_absolute_gradient(y: FloatArray, p: FloatArray) -> Any:
 
 
 def percentage(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``100 * |(y - p) / y| / n_out``."""
+    """Return ``100 * |(y - p) / y| / n_out`` of labels `y` and output `p`.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     return (100 / p.shape[-1]) * array_namespace(p).abs((y - p) / y)
 
 
@@ -145,7 +160,10 @@ def percentage_gradient(y: FloatArray, p: FloatArray) -> Any:
 
 
 def squared_logarithmic(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``log((p + 1) / (y + 1))**2 / n_out``."""
+    """Return ``log((p + 1) / (y + 1))**2 / n_out`` of labels `y` and output `p`.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     xp = array_namespace(p)
     return xp.square(xp.log((p + 1) / (y + 1))) / p.shape[-1]
 
@@ -157,19 +175,25 @@ def squared_logarithmic_gradient(y: FloatArray, p: FloatArray) -> Any:
 
 
 def divergence(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``y * log(y / p)``, both clipped to probabilities from 1e-5 to 1."""
+    """Return ``y * log(y / p)``, both clipped to probabilities from 1e-5 to 1.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     xp = array_namespace(p)
     y = xp.clip(y, _SMALLEST_PROBABILITY, 1)
     return y * xp.log(y / xp.clip(p, _SMALLEST_PROBABILITY, 1))
 
 
 def divergence_gradient(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``-y / p``, which knows nothing of the clip of :func:`divergence`."""
+    """Return ``-y / p``, the gradient of :func:`divergence` but for its clip."""
     return -y / above_zero(p)
 
 
 def hinge(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``max(0, 1 - y * p)`` for labels of -1 and 1."""
+    """Return ``max(0, 1 - y * p)`` for labels of -1 and 1.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     return array_namespace(p).maximum(1 - y * p, 0)
 
 
@@ -179,7 +203,10 @@ def hinge_gradient(y: FloatArray, p: FloatArray) -> Any:
 
 
 def squared_hinge(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``max(0, 1 - y * p)**2`` for labels of -1 and 1."""
+    """Return ``max(0, 1 - y * p)**2`` for labels of -1 and 1.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     return array_namespace(p).square(hinge(y, p))
 
 
@@ -189,7 +216,10 @@ def squared_hinge_gradient(y: FloatArray, p: FloatArray) -> Any:
 
 
 def poisson(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``p - y * log(p)``."""
+    """Return ``p - y * log(p)`` of labels `y` and output `p`.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     return p - y * array_namespace(p).log(p)
 
 
@@ -199,10 +229,13 @@ def poisson_gradient(y: FloatArray, p: FloatArray) -> Any:
 
 
 def wasserstein(y: FloatArray, p: FloatArray) -> Any:
-    """Return ``y * p / n_out`` for labels of -1 and 1, the critic's loss."""
+    """Return ``y * p / n_out`` for labels of -1 and 1, the critic's loss.
+
+    Both are of shape (rows, n_out), and so is the result, a new array.
+    """
     return y * p / p.shape[-1]
 
 
 def wasserstein_gradient(y: FloatArray, p: FloatArray) -> Any:
-    """Return the gradient of :func:`wasserstein` in `p`, a new array."""
+    """Return ``y / n_out``, the gradient of :func:`wasserstein` in `p`; a new array."""
     return y / p.shape[-1]

@@ -250,7 +250,10 @@ class LossFunction(ABC):
 
 
 def drop(values: FloatArray, factor: FloatArray) -> None:
-    """Multiply `values` by a mask in place; 0 drops what is there, infinities too."""
+    """Multiply `values` by a mask in place; 0 drops what is there, infinities too.
+
+    `values` is of shape (rows, n_out), `factor` likewise or (rows, 1).
+    """
     with np.errstate(invalid="ignore"):
         values *= factor
     array_namespace(values).copyto(values, 0, where=factor == 0)

@@ -103,7 +103,7 @@ def mask_to_steps(mask: FloatArray | None, batch_size: int) -> FloatArray | None
 
 
 def steps_in(rows: FloatArray, batch_size: int, who: str) -> int:
-    """Return how many time steps the rows are of, or refuse a number that is broken.
+    """Return how many time steps rows, (time * batch, ...), are of.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def steps_in(rows: FloatArray, batch_size: int, who: str) -> int:
 
 
 def row_shape(x: FloatArray) -> tuple[int, int]:
-    """Return the shape of rows that hold all of each example."""
+    """Return the shape (rows, n) of rows that hold all of each example, (rows, ...)."""
     return len(x), math.prod(x.shape[1:])
 
 

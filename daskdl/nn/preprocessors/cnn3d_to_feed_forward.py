@@ -61,7 +61,7 @@ class Cnn3DToFeedForwardPreprocessor(Preprocessor[Cnn3DToFeedForward]):
         return flatten(x, output, channels_first=True)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as volumes."""
+        """Return the gradient as volumes; see :meth:`Preprocessor.backward`."""
         if not is_channels_first(self.input_type):
             return grad_out.reshape(self._shape)
         grad_x: FloatArray = self._buffer("grad_x", self._shape, grad_out.dtype)

@@ -54,7 +54,7 @@ class CnnToFeedForwardPreprocessor(Preprocessor[CnnToFeedForward]):
         return flatten(x, output, channels_first=True)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as images."""
+        """Return the gradient as images; see :meth:`Preprocessor.backward`."""
         if self.conf.data_format == "NHWC":
             return grad_out.reshape(self._shape)
         grad_x: FloatArray = self._buffer("grad_x", self._shape, grad_out.dtype)

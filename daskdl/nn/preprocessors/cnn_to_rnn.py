@@ -63,7 +63,7 @@ class CnnToRnnPreprocessor(Preprocessor[CnnToRnn]):
         return rows_to_steps(rows, self._buffer("output", series, x.dtype))
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as images."""
+        """Return the gradient as images; see :meth:`Preprocessor.backward`."""
         shape = (self._shape[0], grad_out.shape[2])
         rows = steps_to_rows(grad_out, self._buffer("rows", shape, grad_out.dtype))
         grad_x: FloatArray = self._buffer("grad_x", self._shape, grad_out.dtype)
@@ -72,5 +72,5 @@ class CnnToRnnPreprocessor(Preprocessor[CnnToRnn]):
     def feed_forward_mask(
         self, mask: FloatArray | None, *, batch_size: int
     ) -> FloatArray | None:
-        """Return the mask of the steps."""
+        """Return a mask of rows (time * batch, 1) as one of steps (batch, time)."""
         return mask_to_steps(mask, batch_size)

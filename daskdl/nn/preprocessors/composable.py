@@ -53,7 +53,7 @@ class ComposablePreprocessor(Preprocessor[Composable]):
         return x
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient in the input of the first one."""
+        """Return the gradient in the first input; see :meth:`Preprocessor.backward`."""
         for part in reversed(self._parts):
             grad_out = part.backward(grad_out)
         return grad_out
@@ -61,7 +61,7 @@ class ComposablePreprocessor(Preprocessor[Composable]):
     def feed_forward_mask(
         self, mask: FloatArray | None, *, batch_size: int
     ) -> FloatArray | None:
-        """Return the mask that comes out of the last one."""
+        """Return the last mask; see :meth:`Preprocessor.feed_forward_mask`."""
         for part in self._parts:
             mask = part.feed_forward_mask(mask, batch_size=batch_size)
         return mask

@@ -61,7 +61,7 @@ class FeedForwardToCnnPreprocessor(Preprocessor[FeedForwardToCnn]):
         return unflatten(x, output, channels_first=True)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as rows."""
+        """Return the gradient as rows; see :meth:`Preprocessor.backward`."""
         if len(self._shape) == 4:
             return grad_out
         grad_x: FloatArray = self._buffer("grad_x", self._shape, grad_out.dtype)

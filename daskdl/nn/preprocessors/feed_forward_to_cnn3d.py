@@ -77,7 +77,7 @@ class FeedForwardToCnn3DPreprocessor(Preprocessor[FeedForwardToCnn3D]):
         return unflatten(x, output, channels_first=self._channels_first)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as rows."""
+        """Return the gradient as rows; see :meth:`Preprocessor.backward`."""
         if len(self._shape) == 5:
             return grad_out
         grad_x: FloatArray = self._buffer("grad_x", self._shape, grad_out.dtype)

@@ -45,7 +45,7 @@ class FeedForwardToRnnPreprocessor(Preprocessor[FeedForwardToRnn]):
         return rows_to_steps(x, self._buffer("output", shape, x.dtype))
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as rows."""
+        """Return the gradient as rows; see :meth:`Preprocessor.backward`."""
         return steps_to_rows(
             grad_out, self._buffer("grad_x", self._shape, grad_out.dtype)
         )
@@ -53,5 +53,5 @@ class FeedForwardToRnnPreprocessor(Preprocessor[FeedForwardToRnn]):
     def feed_forward_mask(
         self, mask: FloatArray | None, *, batch_size: int
     ) -> FloatArray | None:
-        """Return the mask of the steps."""
+        """Return a mask of rows (time * batch, 1) as one of steps (batch, time)."""
         return mask_to_steps(mask, batch_size)

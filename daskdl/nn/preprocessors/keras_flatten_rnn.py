@@ -64,7 +64,7 @@ class KerasFlattenRnnPreprocessor(Preprocessor[KerasFlattenRnn]):
         return features.reshape(row_shape(x))
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as series."""
+        """Return the gradient as series; see :meth:`Preprocessor.backward`."""
         depth, steps = self.conf.depth, self.conf.ts_length
         if not is_channels_first(self.input_type):
             return grad_out.reshape(len(grad_out), steps, depth)
@@ -72,5 +72,5 @@ class KerasFlattenRnnPreprocessor(Preprocessor[KerasFlattenRnn]):
         return self._contiguous("grad_x", series.transpose(0, 2, 1))
 
     def feed_forward_mask(self, mask: FloatArray | None, *, batch_size: int) -> None:
-        """Return None: there is no time left to mask."""
+        """Return None: no time is left that a mask (batch, time) could mask."""
         return

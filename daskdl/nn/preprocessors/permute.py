@@ -72,11 +72,11 @@ class PermutePreprocessor(Preprocessor[Permute]):
         return self._exchanged("output", x)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient exchanged back."""
+        """Return the gradient exchanged back; see :meth:`Preprocessor.backward`."""
         return self._exchanged("grad_x", grad_out)
 
     def feed_forward_mask(self, mask: FloatArray | None, *, batch_size: int) -> None:
-        """Return None."""
+        """Return None; see :meth:`Preprocessor.feed_forward_mask`."""
         return
 
     def _exchanged(self, what: str, array: FloatArray) -> FloatArray:

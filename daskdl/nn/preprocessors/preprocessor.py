@@ -49,16 +49,46 @@ class Preprocessor(ABC, Generic[P]):
             Not changed.
         batch_size : int
             Examples of the minibatch: rows may be their time steps.
+
+        Returns
+        -------
+        ndarray of shape (rows, *output_type.shape), same dtype
+            A buffer, or a view of `x`. The number of rows changes where time steps
+            become rows, or rows time steps.
         """
 
     @abstractmethod
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient in the shape that the input had."""
+        """Return the gradient in the shape that the input had.
+
+        Parameters
+        ----------
+        grad_out : ndarray of shape (rows, *output_type.shape)
+            Gradient of the loss in the output. Not changed.
+
+        Returns
+        -------
+        ndarray of shape (rows, *input_type.shape), same dtype
+            A buffer, or a view of `grad_out`.
+        """
 
     def feed_forward_mask(
         self, mask: FloatArray | None, *, batch_size: int
     ) -> FloatArray | None:
-        """Return the mask that fits the new shape."""
+        """Return the mask that fits the new shape.
+
+        Parameters
+        ----------
+        mask : ndarray of shape (rows, time), (rows, 1), or None
+            That of the input.
+        batch_size : int
+            As for :meth:`forward`.
+
+        Returns
+        -------
+        ndarray of shape (rows of the output, time) or (rows of the output, 1), or None
+            By itself what came. None masks nothing.
+        """
         return mask
 
     @property

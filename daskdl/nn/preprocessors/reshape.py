@@ -110,13 +110,13 @@ class ReshapePreprocessor(Preprocessor[Reshape]):
         )
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient in the shape that the input had."""
+        """Return the gradient in the old shape; see :meth:`Preprocessor.backward`."""
         turned = _turned(grad_out, self.output_type, first=True)
         border = self._contiguous("grad border", turned).reshape(self._border_shape)
         return self._contiguous("grad_x", _turned(border, self.input_type, first=False))
 
     def feed_forward_mask(self, mask: FloatArray | None, *, batch_size: int) -> None:
-        """Return None."""
+        """Return None; see :meth:`Preprocessor.feed_forward_mask`."""
         return
 
 

@@ -65,7 +65,7 @@ class RnnToCnnPreprocessor(Preprocessor[RnnToCnn]):
         return unflatten(rows, output, channels_first=True)
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as series."""
+        """Return the gradient as series; see :meth:`Preprocessor.backward`."""
         rows: FloatArray = self._buffer("rows", self._rows_shape, grad_out.dtype)
         flatten(grad_out, rows, channels_first=True)
         return rows_to_steps(rows, self._buffer("grad_x", self._shape, grad_out.dtype))
@@ -73,5 +73,5 @@ class RnnToCnnPreprocessor(Preprocessor[RnnToCnn]):
     def feed_forward_mask(
         self, mask: FloatArray | None, *, batch_size: int
     ) -> FloatArray | None:
-        """Return the mask of the images."""
+        """Return a mask of steps (batch, time) as one of images (time * batch, 1)."""
         return mask_to_rows(mask)

@@ -51,7 +51,7 @@ class RnnToFeedForwardPreprocessor(Preprocessor[RnnToFeedForward]):
         return steps_to_rows(x, self._buffer("output", (steps * batch, n), x.dtype))
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as series."""
+        """Return the gradient as series; see :meth:`Preprocessor.backward`."""
         if len(self._shape) == 2:
             return grad_out
         return rows_to_steps(
@@ -61,6 +61,6 @@ class RnnToFeedForwardPreprocessor(Preprocessor[RnnToFeedForward]):
     def feed_forward_mask(
         self, mask: FloatArray | None, *, batch_size: int
     ) -> FloatArray | None:
-        """Return the mask of the rows."""
+        """Return a mask of steps (batch, time) as one of rows (time * batch, 1)."""
         is_rows = isinstance(self.input_type, FeedForward)
         return mask if is_rows else mask_to_rows(mask)

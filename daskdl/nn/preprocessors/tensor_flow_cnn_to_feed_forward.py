@@ -48,5 +48,5 @@ class TensorFlowCnnToFeedForwardPreprocessor(Preprocessor[TensorFlowCnnToFeedFor
         return x.reshape(row_shape(x))
 
     def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient as images."""
+        """Return the gradient as images; see :meth:`Preprocessor.backward`."""
         return grad_out.reshape(self._shape)

@@ -24,7 +24,7 @@ def transfer_learning(network: Network[Any]) -> Any: ...
 
 
 def transfer_learning(network: Network[Any]) -> Any:
-    """Return what changes a trained network of either kind.
+    """Return the builder of changes to a trained network of either kind.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from daskdl.nn.updaters.moment import Moment
 
 
 def defined_rule(updater: UpdaterDefinition, moment: Moment) -> Rule:
-    """Return what turns gradients into updates in this iteration."""
+    """Return the rule that turns gradients into updates in this iteration."""
     rate = value_at(updater.learning_rate, moment.iteration, moment.epoch)
     step = UpdateStep(moment.iteration, moment.epoch, rate)
     return Rule("defined", function=partial(_update, updater, step))

@@ -42,5 +42,5 @@ class Moment:
         return number
 
     def value(self, schedule: float | Schedule) -> Number:
-        """Return what a number or schedule is worth now, in the type of the arrays."""
+        """Return the value of a number or schedule now, in the type of the arrays."""
         return self.number(value_at(schedule, self.iteration, self.epoch))

@@ -64,7 +64,7 @@ KINDS: dict[type[Updater], Kind] = {
 
 
 def rule_of(updater: Updater, moment: Moment) -> Rule:
-    """Return what turns gradients into updates in this iteration."""
+    """Return the rule that turns gradients into updates in this iteration."""
     if isinstance(updater, UpdaterDefinition):
         return defined_rule(updater, moment)
     return KINDS[type(updater)].rule(updater, moment)

@@ -48,7 +48,7 @@ class DuplicateToTimeSeries(Vertex[DuplicateToTimeSeriesVertex]):
         network_mask: FloatArray | None = None,
         batch_size: int = 0,
     ) -> FloatArray:
-        """Repeat the rows; see :meth:`Vertex.forward`."""
+        """Repeat rows, (batch, n), as (batch, time, n); see :meth:`Vertex.forward`."""
         (x,) = inputs
         if network_input is None or network_input.ndim != 3:
             came = None if network_input is None else network_input.shape
@@ -74,5 +74,5 @@ class DuplicateToTimeSeries(Vertex[DuplicateToTimeSeriesVertex]):
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the mask of the network input that gave the time steps."""
+        """Return the mask (batch, time) of the input that gave the time steps."""
         return network_mask

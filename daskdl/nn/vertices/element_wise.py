@@ -133,7 +133,10 @@ class ElementWise(Vertex[ElementWiseVertex]):
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the masks joined: a step stays that any input keeps."""
+        """Return the masks joined: a step stays that any input keeps.
+
+        All are of one shape, such as (batch, time).
+        """
         return either_mask(masks)
 
     def _common_shape(self, inputs: Sequence[FloatArray]) -> tuple[int, ...]:

@@ -95,7 +95,7 @@ class Frozen(Vertex[FrozenVertex]):
     def bind(
         self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
     ) -> None:
-        """Hand the views on to the vertex inside, whose parameters they are."""
+        """Hand the views on to the vertex inside; see :meth:`Vertex.bind`."""
         super().bind(params, gradients)
         self._held.bind(params, gradients)
 
@@ -132,7 +132,10 @@ class Frozen(Vertex[FrozenVertex]):
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the mask that comes out of the vertex inside."""
+        """Return the mask of the vertex inside.
+
+        See :meth:`Vertex.feed_forward_mask`.
+        """
         return self._held.feed_forward_mask(masks, network_mask=network_mask)
 
     def batch_size(self, sizes: Sequence[int]) -> int:

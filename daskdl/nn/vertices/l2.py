@@ -84,5 +84,5 @@ class L2(Vertex[L2Vertex]):
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the first input's mask of examples; one of time steps ends here."""
+        """Return the first mask, (batch, 1), of examples; one of steps ends here."""
         return None if isinstance(self.input_types[0], Recurrent) else masks[0]

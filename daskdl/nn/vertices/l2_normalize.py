@@ -70,7 +70,7 @@ class L2Normalize(Vertex[L2NormalizeVertex]):
         network_mask: FloatArray | None = None,
         batch_size: int = 0,
     ) -> FloatArray:
-        """Divide each example by its norm; see :meth:`Vertex.forward`."""
+        """Divide examples, (batch, ...), by their norms; see :meth:`Vertex.forward`."""
         (self._x,) = self._unpadded(inputs, masks)
         x, xp = self._x, array_namespace(self._x)
         output: FloatArray = self._buffer("output", x.shape, x.dtype)

@@ -53,7 +53,7 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
         network_mask: FloatArray | None = None,
         batch_size: int = 0,
     ) -> FloatArray:
-        """Take the steps; see :meth:`Vertex.forward`."""
+        """Take the last steps, (batch, n); see :meth:`Vertex.forward`."""
         (x,) = inputs
         mask = network_mask if self.conf.mask_input is not None else masks[0]
         check_step_mask(mask, x, self.who)
@@ -81,7 +81,10 @@ class LastTimeStep(Vertex[LastTimeStepVertex]):
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return None: there is no time left to mask."""
+        """Return None: there is no time left to mask.
+
+        See :meth:`Vertex.feed_forward_mask`.
+        """
         return None
 
     def _last_steps(self, mask: FloatArray) -> NDArray[Any]:

@@ -116,8 +116,9 @@ class Merge(Vertex[MergeVertex]):
     ) -> FloatArray | None:
         """Return the masks joined.
 
-        Where features are joined, a step stays that any input keeps. Series that are
-        joined in time keep their own steps.
+        See :meth:`Vertex.feed_forward_mask` for the shapes. Where features are joined,
+        a step stays that any input keeps. Series that are joined in time keep their own
+        steps.
         """
         if isinstance(self.output_type, Recurrent) and self._axis == 1:
             return masks_in_a_row(masks, self._lengths)

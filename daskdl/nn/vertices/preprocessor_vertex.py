@@ -69,7 +69,10 @@ class PreprocessorAtVertex(Vertex[PreprocessorVertex]):
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the mask in the new shape."""
+        """Return the mask in the new shape.
+
+        See :meth:`Preprocessor.feed_forward_mask`.
+        """
         return self._preprocessor.feed_forward_mask(
             masks[0], batch_size=self._batch_size
         )

@@ -149,8 +149,9 @@ class Reshape(Vertex[ReshapeVertex]):
     ) -> FloatArray | None:
         """Return the mask in `mask_shape`.
 
-        Without, a mask of time steps becomes one of rows where there are no time steps
-        any more, and one of rows one of time steps where there are some now.
+        Without, a mask of time steps, (batch, time), becomes one of rows, (batch *
+        time, 1), where there are no time steps any more, and one of rows one of time
+        steps where there are some now.
         """
         (mask,) = masks
         if mask is None:

@@ -66,7 +66,7 @@ class ReverseTimeSeries(Vertex[ReverseTimeSeriesVertex]):
         network_mask: FloatArray | None = None,
         batch_size: int = 0,
     ) -> FloatArray:
-        """Turn the series around; see :meth:`Vertex.forward`."""
+        """Turn series around, (batch, time, n); see :meth:`Vertex.forward`."""
         (x,) = inputs
         self._mask = network_mask if self.conf.mask_input is not None else None
         if self._mask is None and not self._turns_whole:

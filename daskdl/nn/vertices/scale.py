@@ -39,7 +39,7 @@ class Scale(Vertex[ScaleVertex]):
         network_mask: FloatArray | None = None,
         batch_size: int = 0,
     ) -> FloatArray:
-        """Multiply the input; see :meth:`Vertex.forward`."""
+        """Multiply the input, an array like it; see :meth:`Vertex.forward`."""
         (x,) = inputs
         return self._scaled("output", x)
 

@@ -39,7 +39,7 @@ class Shift(Vertex[ShiftVertex]):
         network_mask: FloatArray | None = None,
         batch_size: int = 0,
     ) -> FloatArray:
-        """Add to the input; see :meth:`Vertex.forward`."""
+        """Add to the input, an array like it; see :meth:`Vertex.forward`."""
         (x,) = inputs
         output: FloatArray = self._buffer("output", x.shape, x.dtype)
         array_namespace(x).add(x, self.conf.shift_factor, out=output)

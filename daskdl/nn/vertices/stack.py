@@ -50,7 +50,7 @@ class Stack(Vertex[StackVertex]):
         network_mask: FloatArray | None = None,
         batch_size: int = 0,
     ) -> FloatArray:
-        """Stack the inputs; see :meth:`Vertex.forward`."""
+        """Stack the examples, (rows, ...); see :meth:`Vertex.forward`."""
         self._check_fit(inputs)
         self._shapes = [array.shape for array in inputs]
         n_rows = sum(len(array) for array in inputs)
@@ -80,8 +80,8 @@ class Stack(Vertex[StackVertex]):
     ) -> FloatArray | None:
         """Return the masks one below the other, 0 behind a shorter series.
 
-        An input without a mask keeps everything. Series of one length without masks
-        need none.
+        As all of them have examples, of shape (rows, time) or (rows, 1). An input
+        without a mask keeps everything. Series of one length without masks need none.
         """
         present = [mask for mask in masks if mask is not None]
         is_series = isinstance(self.output_type, Recurrent)

@@ -57,7 +57,7 @@ class Unstack(CutVertex[UnstackVertex]):
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the part's own mask."""
+        """Return the part's own rows of the mask, (rows, time) or (rows, 1)."""
         (mask,) = masks
         return None if mask is None else mask[self._rows(len(mask))]
 

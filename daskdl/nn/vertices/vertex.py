@@ -57,7 +57,14 @@ class Vertex(ABC, Generic[C]):
     def bind(
         self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
     ) -> None:
-        """Take the views to read parameters from and write gradients to."""
+        """Take the views to read parameters from and write gradients to.
+
+        Parameters
+        ----------
+        params, gradients : dict of str to ndarray
+            By the names and with the shapes of ``conf.parameters``: (n_in, n_out) for
+            weights.
+        """
         self.params = params
         self.gradients = gradients
 
@@ -94,9 +101,10 @@ class Vertex(ABC, Generic[C]):
 
         Returns
         -------
-        output : ndarray
+        output : ndarray of shape (rows, *output_type.shape), same dtype
             A buffer of this vertex, or one of the inputs itself; valid until the next
-            forward pass.
+            forward pass. As many rows as inputs have examples, but for vertices that
+            stack or choose examples, or make rows of time steps.
 
         Raises
         ------
@@ -110,14 +118,14 @@ class Vertex(ABC, Generic[C]):
 
         Parameters
         ----------
-        grad_out : ndarray like the output
+        grad_out : ndarray of shape (rows, *output_type.shape), same dtype
             Gradient of the loss in the output. Not changed.
 
         Returns
         -------
         grads : list of ndarray
-            One for each input. Not to be changed: several may be one array, or
-            `grad_out` itself. Valid until the next backward pass.
+            One for each input, of its shape (batch, ...). Not to be changed: several
+            may be one array, or `grad_out` itself. Valid until the next backward pass.
         """
 
     def feed_forward_mask(
@@ -126,7 +134,20 @@ class Vertex(ABC, Generic[C]):
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the mask that goes on with the output of the last forward pass."""
+        """Return the mask that goes on with the output of the last forward pass.
+
+        Parameters
+        ----------
+        masks : sequence of ndarray of shape (batch, time), (batch, 1), ..., or None
+            One for each input, as :meth:`forward` got them.
+        network_mask : ndarray of shape (batch, time), or None
+            As :meth:`forward` got it.
+
+        Returns
+        -------
+        ndarray of shape (rows, time) or (rows, 1), or None
+            By itself the mask of the first input. None masks nothing.
+        """
         return masks[0]
 
     def batch_size(self, sizes: Sequence[int]) -> int:
