@@ -59,6 +59,10 @@ class Run:
             Its name within the layer.
         shape : tuple of int
         dtype : dtype
+
+        Returns
+        -------
+        ndarray of `shape`
         """
         array: FloatArray = self.workspace.take((self.name, what), shape, dtype)
         return array
