@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.dialects import Quirks
+from daskdl.nn.conf.input_type import FeedForward, InputType
 
 Backward: TypeAlias = Callable[[FloatArray], FloatArray]
 
@@ -32,6 +33,8 @@ class Run:
         In training, for layers that say `draws`.
     quirks : frozenset of str
         Of the network's dialect; empty in ``exact``.
+    input_type : InputType
+        What comes in.
     who : str
         What messages call the layer.
     name : str
@@ -46,6 +49,7 @@ class Run:
     mask: FloatArray | None = None
     rng: np.random.Generator | None = None
     quirks: Quirks = frozenset()
+    input_type: InputType = field(default_factory=lambda: FeedForward(size=1))
     who: str = ""
     name: str = ""
     workspace: Workspace = field(default_factory=Workspace)

@@ -2,13 +2,11 @@
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.capsules import strength_backward, strength_forward
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf, refuse_input
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.run import Backward, Run
 
 
 class CapsuleStrength(LayerConf):
@@ -24,28 +22,13 @@ class CapsuleStrength(LayerConf):
             raise refuse_input(self, "capsules (Recurrent input)", input_type)
         return FeedForward(size=input_type.size)
 
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Measure `x`, of shape (batch, length of a capsule, capsules)."""
+        out = run.buffer("output", (x.shape[0], x.shape[2]), x.dtype)
+        output = strength_forward(x, out=out)
 
-class CapsuleStrengthLayer(Layer[CapsuleStrength]):
-    """The Euclidean length of each capsule."""
+        def backward(grad_out: FloatArray) -> FloatArray:
+            grad_x = run.buffer("grad_x", x.shape, x.dtype)
+            return strength_backward(grad_out, x, output, grad_x=grad_x)
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, capsules).
-
-        See :meth:`Layer.forward`. Masks only pass by.
-        """
-        self._check_input(x)
-        self._x = x
-        self._output = self._buffer("output", (x.shape[0], x.shape[2]), x.dtype)
-        return strength_forward(x, out=self._output)
-
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient; see :meth:`Layer.backward`."""
-        grad_x = self._like("grad_x", self._x)
-        return strength_backward(grad_out, self._x, self._output, grad_x=grad_x)
+        return output, backward

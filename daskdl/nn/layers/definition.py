@@ -86,6 +86,7 @@ class DefinedLayer(Layer[D]):
             {},
             {},
             quirks=conf.quirks,
+            input_type=input_type,
             who=self.who,
             name=name,
             workspace=workspace,

@@ -2,13 +2,12 @@
 
 from typing import Literal
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.mask_layer import masked
 from daskdl.nn.masks import column_mask
+from daskdl.nn.run import Backward, Run
 
 
 class Dropout(DroppedLayerConf):
@@ -23,32 +22,8 @@ class Dropout(DroppedLayerConf):
         """Return `input_type`: nothing changes its shape."""
         return input_type
 
-
-class DropoutLayer(Layer[Dropout]):
-    """Passes its input on: the stage around each layer does the dropping."""
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Return `x`, masked rows as 0; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._column = None
-        if mask is not None and x.ndim == 2:
-            self._column = column_mask(mask, len(x), self.who)
-        return self._masked("output", x)
-
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return `grad_out`, masked rows as 0; see :meth:`Layer.backward`."""
-        return self._masked("grad_x", grad_out)
-
-    def _masked(self, what: str, rows: FloatArray) -> FloatArray:
-        if self._column is None:
-            return rows
-        xp = array_namespace(rows)
-        masked: FloatArray = xp.multiply(rows, self._column, out=self._like(what, rows))
-        return masked
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Return `x`, masked rows as 0: the stage around each layer drops."""
+        if run.mask is None or x.ndim != 2:
+            return x, lambda grad_out: grad_out
+        return masked(run, x, column_mask(run.mask, len(x), run.who))

@@ -2,15 +2,13 @@
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.lrn import local_response_backward, local_response_forward
 from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.values import Positive, Real
 from daskdl.nn.layers.entering import images_in
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.run import Backward, Run
 
 
 class LocalResponseNormalization(DroppedLayerConf):
@@ -42,49 +40,33 @@ class LocalResponseNormalization(DroppedLayerConf):
         """Return the type of the input; refuse what is no image."""
         return images_in(self, input_type)
 
-
-class LocalResponseNormalizationLayer(Layer[LocalResponseNormalization]):
-    """Each channel of images, damped by those around it. Masks only pass by."""
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, an array like `x`; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._x = x
-        self._unit = self._like("unit", x)
-        self._output = local_response_forward(
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Damp the channels of `x`, of shape (batch, height, width, channels)."""
+        half_width = int(self.n) // 2
+        unit = run.buffer("unit", x.shape, x.dtype)
+        output = local_response_forward(
             x,
-            self._half_width,
-            self.conf.k,
-            self.conf.alpha,
-            self.conf.beta,
-            self._workspace,
-            unit=self._unit,
-            out=self._like("output", x),
-        )
-        return self._output
-
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient; see :meth:`Layer.backward`."""
-        return local_response_backward(
-            grad_out,
-            self._x,
-            self._output,
-            self._unit,
-            self._half_width,
-            self.conf.alpha,
-            self.conf.beta,
-            self._workspace,
-            grad_x=self._like("grad_x", grad_out),
-            by_middle_unit="lrn_gradient_by_middle_unit" in self.conf.quirks,
+            half_width,
+            self.k,
+            self.alpha,
+            self.beta,
+            run.workspace,
+            unit=unit,
+            out=run.buffer("output", x.shape, x.dtype),
         )
 
-    @property
-    def _half_width(self) -> int:
-        return int(self.conf.n) // 2
+        def backward(grad_out: FloatArray) -> FloatArray:
+            return local_response_backward(
+                grad_out,
+                x,
+                output,
+                unit,
+                half_width,
+                self.alpha,
+                self.beta,
+                run.workspace,
+                grad_x=run.buffer("grad_x", grad_out.shape, grad_out.dtype),
+                by_middle_unit="lrn_gradient_by_middle_unit" in self.quirks,
+            )
+
+        return output, backward

@@ -2,13 +2,11 @@
 
 from typing import Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.layers.layer import Layer
 from daskdl.nn.masks import check_pixels, check_step_mask, column_mask
+from daskdl.nn.run import Backward, Run
 
 
 class Mask(LayerConf):
@@ -20,41 +18,34 @@ class Mask(LayerConf):
         """Return `input_type`: nothing changes its shape."""
         return input_type
 
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Apply the mask to `x`, of shape (batch, ..., features)."""
+        if run.mask is None:
+            return x, lambda grad_out: grad_out
+        return masked(run, x, _shaped(run, run.mask, x))
 
-class MaskLayer(Layer[Mask]):
-    """What goes in, times the mask."""
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Apply the mask; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._factor = None if mask is None else self._shaped(mask, x)
-        return self._times_mask("output", x)
+def masked(run: Run, x: FloatArray, factor: FloatArray) -> tuple[FloatArray, Backward]:
+    """Return `x`, of any shape, times a factor of as many axes, and the way back."""
+    multiply = array_namespace(x).multiply
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Apply the mask to the gradient; see :meth:`Layer.backward`."""
-        return self._times_mask("grad_x", grad_out)
+    def backward(grad_out: FloatArray) -> FloatArray:
+        grad_x = run.buffer("grad_x", grad_out.shape, grad_out.dtype)
+        multiply(grad_out, factor, out=grad_x)
+        return grad_x
 
-    def _times_mask(self, what: str, array: FloatArray) -> FloatArray:
-        if self._factor is None:
-            return array
-        out = self._like(what, array)
-        array_namespace(array).multiply(array, self._factor, out=out)
-        return out
+    output = run.buffer("output", x.shape, x.dtype)
+    multiply(x, factor, out=output)
+    return output, backward
 
-    def _shaped(self, mask: FloatArray, x: FloatArray) -> FloatArray:
-        """Return the mask with as many axes as `x`."""
-        if isinstance(self.input_type, Recurrent):
-            check_step_mask(mask, x, self.who)
-            return mask[:, :, None]
-        if mask.ndim == x.ndim > 2:
-            check_pixels(mask, x.shape, f"{self.who}: the mask")
-            return mask
-        column = column_mask(mask, len(x), self.who)
-        return column.reshape(len(x), *(1 for _ in x.shape[1:]))
+
+def _shaped(run: Run, mask: FloatArray, x: FloatArray) -> FloatArray:
+    """Return the mask with as many axes as `x`."""
+    if isinstance(run.input_type, Recurrent):
+        check_step_mask(mask, x, run.who)
+        return mask[:, :, None]
+    if mask.ndim == x.ndim > 2:
+        check_pixels(mask, x.shape, f"{run.who}: the mask")
+        return mask
+    column = column_mask(mask, len(x), run.who)
+    return column.reshape(len(x), *(1 for _ in x.shape[1:]))

@@ -14,7 +14,7 @@ from daskdl.nn.layers.batch_normalization import (
 )
 from daskdl.nn.layers.bidirectional import Bidirectional, BidirectionalLayer
 from daskdl.nn.layers.capsule import Capsule, CapsuleLayer
-from daskdl.nn.layers.capsule_strength import CapsuleStrength, CapsuleStrengthLayer
+from daskdl.nn.layers.capsule_strength import CapsuleStrength
 from daskdl.nn.layers.center_loss_output import CenterLossOutput, CenterLossOutputLayer
 from daskdl.nn.layers.cnn3d_loss import Cnn3DLoss, Cnn3DLossLayer
 from daskdl.nn.layers.cnn_loss import CnnLoss, CnnLossLayer
@@ -30,7 +30,7 @@ from daskdl.nn.layers.depthwise_convolution2d import (
     DepthwiseConvolution2D,
     DepthwiseConvolution2DLayer,
 )
-from daskdl.nn.layers.dropout import Dropout, DropoutLayer
+from daskdl.nn.layers.dropout import Dropout
 from daskdl.nn.layers.element_wise_multiplication import (
     ElementWiseMultiplication,
     ElementWiseMultiplicationLayer,
@@ -57,10 +57,7 @@ from daskdl.nn.layers.learned_self_attention import (
     LearnedSelfAttention,
     LearnedSelfAttentionLayer,
 )
-from daskdl.nn.layers.local_response_normalization import (
-    LocalResponseNormalization,
-    LocalResponseNormalizationLayer,
-)
+from daskdl.nn.layers.local_response_normalization import LocalResponseNormalization
 from daskdl.nn.layers.locally_connected1d import (
     LocallyConnected1D,
     LocallyConnected1DLayer,
@@ -71,7 +68,7 @@ from daskdl.nn.layers.locally_connected2d import (
 )
 from daskdl.nn.layers.loss_layer import LossLayer, LossOnlyLayer
 from daskdl.nn.layers.lstm import LSTM, LstmLayer
-from daskdl.nn.layers.mask_layer import Mask, MaskLayer
+from daskdl.nn.layers.mask_layer import Mask
 from daskdl.nn.layers.mask_zero import MaskZero, MaskZeroLayer
 from daskdl.nn.layers.ocnn_output import OCNNOutput, OCNNOutputLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
@@ -110,7 +107,7 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     BatchNormalization: BatchNormalizationLayer,
     Bidirectional: BidirectionalLayer,
     Capsule: CapsuleLayer,
-    CapsuleStrength: CapsuleStrengthLayer,
+    CapsuleStrength: DefinedLayer,
     CenterLossOutput: CenterLossOutputLayer,
     Cnn3DLoss: Cnn3DLossLayer,
     CnnLoss: CnnLossLayer,
@@ -124,7 +121,7 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     Deconvolution3D: Deconvolution3DLayer,
     Dense: DenseLayer,
     DepthwiseConvolution2D: DepthwiseConvolution2DLayer,
-    Dropout: DropoutLayer,
+    Dropout: DefinedLayer,
     ElementWiseMultiplication: ElementWiseMultiplicationLayer,
     Embedding: EmbeddingLayer,
     EmbeddingSequence: EmbeddingSequenceLayer,
@@ -137,10 +134,10 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     LearnedSelfAttention: LearnedSelfAttentionLayer,
     LocallyConnected1D: LocallyConnected1DLayer,
     LocallyConnected2D: LocallyConnected2DLayer,
-    LocalResponseNormalization: LocalResponseNormalizationLayer,
+    LocalResponseNormalization: DefinedLayer,
     LossLayer: LossOnlyLayer,
     LSTM: LstmLayer,
-    Mask: MaskLayer,
+    Mask: DefinedLayer,
     MaskZero: MaskZeroLayer,
     OCNNOutput: OCNNOutputLayer,
     Output: RowOutputLayer,

@@ -305,3 +305,24 @@ def test_what_comes_out_is_checked(forget_kinds, rng, made, message):
 def test_an_unknown_kind_says_how_it_becomes_known():
     with pytest.raises(OptionError, match="once the module that registers it"):
         network("unheard_of")
+
+
+def test_it_may_end_a_mask(forget_kinds, rng):
+    @dl.layer("ends_mask_by_test")
+    class EndsMask(dl.LayerDefinition):
+        def forward(self, run, x):
+            self.seen.append((run.mask is not None, run.input_type.size, run.who))
+            return x, lambda grad: grad
+
+        def feed_forward_mask(self, run, mask):
+            return None
+
+    EndsMask.seen = []
+    layers = [EndsMask(), dl.LSTM(3), dl.RnnOutput(2)]
+    conf = dl.MultiLayerConfiguration(input=dl.Recurrent(size=2), layers=layers)
+    x, mask = rng.normal(size=(4, 2, 5)), np.ones((4, 5))
+    mask[:, 3:] = 0
+    net = dl.MultiLayerNetwork(conf)
+    masked = net.output(x, features_mask=mask)
+    np.testing.assert_array_equal(masked, net.output(x))
+    assert EndsMask.seen[0] == (True, 2, "EndsMask 'layer0'")
