@@ -40,7 +40,7 @@ class CroppingConf(ResizingConf):
         return left
 
     def forward(self, run: Run, x: FloatArray) -> Passed:
-        """Cut off the borders of `x`, of shape (batch, *axes, channels)."""
+        """Cut off the borders of `x`, of shape (batch, ..., channels)."""
 
         def backward(grad_out: FloatArray) -> FloatArray:
             grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)

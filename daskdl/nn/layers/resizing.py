@@ -37,7 +37,7 @@ class ResizingConf(DroppedLayerConf):
         return with_shape(entered, (*changed, channels))
 
     def buffer_for(self, run: Run, what: str, x: FloatArray) -> FloatArray:
-        """Return a buffer for what `x`, (batch, *axes, channels), becomes."""
+        """Return a buffer for what `x`, (batch, ..., channels), becomes."""
         sizes = enumerate(x.shape[1:-1])
         axes = (self.resized(axis, size) for axis, size in sizes)
         return run.buffer(what, (x.shape[0], *axes, x.shape[-1]), x.dtype)

@@ -24,7 +24,7 @@ class UpsamplingConf(ResizingConf):
         return size * self.size[axis]
 
     def forward(self, run: Run, x: FloatArray) -> Passed:
-        """Repeat the cells of `x`, of shape (batch, *axes, channels)."""
+        """Repeat the cells of `x`, of shape (batch, ..., channels)."""
 
         def backward(grad_out: FloatArray) -> FloatArray:
             grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)

@@ -32,7 +32,7 @@ class PaddingConf(ResizingConf):
         return size + sum(self.sides[axis])
 
     def forward(self, run: Run, x: FloatArray) -> Passed:
-        """Put zeros around `x`, of shape (batch, *axes, channels)."""
+        """Put zeros around `x`, of shape (batch, ..., channels)."""
 
         def backward(grad_out: FloatArray) -> FloatArray:
             grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
