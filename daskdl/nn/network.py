@@ -17,14 +17,13 @@ from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import (
     Arrays,
     Batch,
-    Given,
-    minibatches,
 )
 from daskdl.nn.dialect_change import differences
 from daskdl.nn.divergence import numbers_may_overflow
 from daskdl.nn.evaluations import evaluation_for
 from daskdl.nn.file_formats import settled_format
 from daskdl.nn.fitting.events import FitReport
+from daskdl.nn.fitting.given import batches_of
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local import fit
 from daskdl.nn.layers.layer import OutputLayer
@@ -278,36 +277,52 @@ class Network(Pretraining[Conf]):
         return loss + self._regularization_score()
 
     @overload
-    def evaluate(self, data: Given, *, normalizer: NormalizerChoice = "own") -> Any: ...
+    def evaluate(
+        self,
+        data: Any,
+        *,
+        batch_size: int | None = None,
+        normalizer: NormalizerChoice = "own",
+        options: SourceOptions | None = None,
+        **source_options: Any,
+    ) -> Any: ...
 
     @overload
     def evaluate(
         self,
-        data: Given,
+        data: Any,
         evaluation: V,
         *,
+        batch_size: int | None = None,
         normalizer: NormalizerChoice = "own",
+        options: SourceOptions | None = None,
+        **source_options: Any,
     ) -> V: ...
 
     def evaluate(
         self,
-        data: Given,
+        data: Any,
         evaluation: Evaluable | None = None,
         *,
+        batch_size: int | None = None,
         normalizer: NormalizerChoice = "own",
+        options: SourceOptions | None = None,
+        **source_options: Any,
     ) -> Any:
         """Compare predictions with labels.
 
         Parameters
         ----------
-        data : DataSet, MultiDataSet, pair of arrays, or iterable of them
-            With labels.
+        data, options, **source_options
+            As :meth:`fit` takes them, with labels.
         evaluation : Evaluation, RegressionEvaluation or another, optional
             Counts on. If left out, the loss says which it is: a new
             :class:`~daskdl.evaluation.regression.RegressionEvaluation` for numbers, an
             :class:`~daskdl.evaluation.evaluation_binary.EvaluationBinary` for several
             outputs that do not exclude each other, else an
             :class:`~daskdl.evaluation.evaluation.Evaluation`.
+        batch_size : int, optional
+            Examples of one forward pass; affects speed and memory only.
         normalizer : Normalizer, None or "own"
             None for data that are normalized already.
 
@@ -334,7 +349,8 @@ class Network(Pretraining[Conf]):
         # Rows are counted, whatever the data format.
         evaluation = evaluation_for(self, axis=1) if evaluation is None else evaluation
         check_type(who, "evaluation", evaluation, Evaluable)
-        for batch in minibatches(who, data, None):
+        batches = batches_of(who, self, data, batch_size, options, source_options)
+        for batch in batches:
             with self._border.using(normalizer):
                 arrays = self._border.checked(batch, numbers=True)
                 (output,) = self._outputs(arrays)

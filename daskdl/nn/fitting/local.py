@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from daskdl.checks import check_count
 from daskdl.data.plan import shuffle as shuffled
 from daskdl.data.reader import MinibatchReader
-from daskdl.data.sources.memory import MemorySources
-from daskdl.data.sources.source import Source, SourceOptions, opened_by
+from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError, ShapeError
 from daskdl.kernels.jit import numba_is_used
 from daskdl.nn.admission import Admitting
@@ -24,6 +23,7 @@ from daskdl.nn.evaluations import check_class_outputs
 from daskdl.nn.fitting.compiling import start_compiling
 from daskdl.nn.fitting.events import FitStarted
 from daskdl.nn.fitting.fit import Fit
+from daskdl.nn.fitting.given import is_stored
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, prepare
 from daskdl.nn.fitting.progress import hearing_of
@@ -61,7 +61,7 @@ def fit(
     used = chosen(who, network.normalizer, normalizer)
     if source_options:
         options = given_options(options, source_options)
-    if options is None and not _is_stored(data):
+    if options is None and not is_stored(data):
         begin = _passes_over_given(
             who, network, data, epochs, batch_size, used, shuffle=shuffle
         )
@@ -182,17 +182,3 @@ def _passes_over_source(
         return (reader.read(minibatch, epoch) for minibatch in order)
 
     return begin
-
-
-def _is_stored(data: Any) -> bool:
-    """Return whether data are opened by a source of columns, chunks or files."""
-    if isinstance(data, Source):
-        return True
-    # Asked first: looking for the others takes longer than a small fit.
-    if isinstance(data, Iterator) or MemorySources().accepts(data):
-        return False
-    try:
-        opened_by(data)
-    except OptionError:
-        return False
-    return True

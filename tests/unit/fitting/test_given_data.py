@@ -51,6 +51,8 @@ def test_every_form_trains_the_same_network(network, examples, tmp_path, form):
     alone = network.clone().fit(data, **HOW)
     network.fit(given, **HOW, **options)
     np.testing.assert_array_equal(network.params, alone.params)
+    told = network.evaluate(given, **options)
+    assert told.stats() == alone.evaluate(data).stats()
 
 
 def test_a_pandas_data_frame_trains_the_same_network(network, examples):
