@@ -12,7 +12,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.dialects import Quirks
 from daskdl.nn.conf.input_type import FeedForward, InputType
 
-Backward: TypeAlias = Callable[[FloatArray], FloatArray]
+Backward: TypeAlias = Callable[[FloatArray], FloatArray | None]
 
 
 @dataclass
@@ -31,6 +31,9 @@ class Run:
         1 keeps, 0 drops.
     rng : numpy.random.Generator or None
         In training, for layers that say `draws`.
+    needs_grad_x : bool
+        Whether anybody reads the gradient in the input; if not, what takes the gradient
+        back may return None.
     quirks : frozenset of str
         Of the network's dialect; empty in ``exact``.
     input_type : InputType
@@ -48,6 +51,7 @@ class Run:
     training: bool = False
     mask: FloatArray | None = None
     rng: np.random.Generator | None = None
+    needs_grad_x: bool = True
     quirks: Quirks = frozenset()
     input_type: InputType = field(default_factory=lambda: FeedForward(size=1))
     who: str = ""

@@ -1,5 +1,6 @@
 """What all layer configurations share."""
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -128,6 +129,11 @@ class LayerConf(Conf):
         Weights are drawn with the fans of their first axes and of their last, gains are
         `gain_init`, biases `bias_init`, all else is 0.
         """
+
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return how many numbers a weight joins: its first axes, and its last one."""
+        *inputs, outputs = parameter.shape
+        return float(math.prod(inputs)), outputs
 
     def labels_type(self, input_type: InputType) -> InputType:
         """Return the type of the labels of an output layer for `input_type`."""

@@ -109,8 +109,7 @@ class DefinedLayer(Layer[D]):
         for item in self.conf.parameters(self.input_type):
             values = self.params[item.name]
             if item.role == "weight":
-                fan_in = float(np.prod(item.shape[:-1], dtype=np.int64))
-                self._draw(item.name, fan_in, item.shape[-1], rng)
+                self._draw(item.name, *self.conf.fans(item), rng)
             else:
                 values.fill(begin.get(item.role) or 0.0)
         self.conf.initialize(self._run, rng)
@@ -135,6 +134,7 @@ class DefinedLayer(Layer[D]):
         """Compute the gradients; see :meth:`Layer.backward`."""
         if self._backward is None:
             raise ShapeError(f"{self.who}: backward must follow forward.")
+        self._run.needs_grad_x = self.needs_grad_x
         return self._backward(grad_out)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:

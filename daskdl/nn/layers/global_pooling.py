@@ -1,9 +1,9 @@
 """The layer that pools over all time steps, pixels or voxels."""
 
 import math
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -27,8 +27,11 @@ from daskdl.nn.conf.layer import DroppedLayerConf, refuse_input
 from daskdl.nn.conf.names import PoolingName
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.entering import Sized
-from daskdl.nn.layers.layer import Layer
 from daskdl.nn.masks import check_pixels, check_step_mask
+from daskdl.nn.run import Backward, Run
+
+# Rows, and what adds the gradient in them, (batch, channels), to that of the cells.
+_Pooled: TypeAlias = tuple[FloatArray, Callable[[FloatArray, FloatArray], None]]
 
 
 class GlobalPooling(DroppedLayerConf):
@@ -76,98 +79,84 @@ class GlobalPooling(DroppedLayerConf):
                 "pooling_dimensions",
             )
 
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Pool `x`, of shape (batch, ..., channels).
 
-class GlobalPoolingLayer(Layer[GlobalPooling]):
-    """Maximum, average, sum or p-norm of each feature over time, or channel over space.
-
-    What a mask drops does not count; where it drops everything, 0 comes out.
-    """
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`.
-
-        `mask` is (batch, time) of series. Of images it is (batch, height, width, 1), in
+        What a mask drops does not count; where it drops everything, 0 comes out. The
+        mask is (batch, time) of series. Of images it is (batch, height, width, 1), in
         which 1 may stand for height or width; masks of whole examples change nothing.
         """
-        self._check_input(x)
-        self._mask = self._cell_mask(x, mask)
-        self._x = x
-        shape = (x.shape[0], x.shape[-1])
-        output: FloatArray = self._buffer("output", shape, x.dtype)
-        self._output = output
-        cells = self._cells(x)
-        kind = self.conf.pooling_type
+        mask = _cell_mask(run, x)
+        kind = self.pooling_type
         if kind == "max":
-            self._winner: NDArray[Any] = self._buffer("winner", shape, "intp")
-            global_max_forward(
-                cells, self._mask, self._workspace, out=output, winner=self._winner
-            )
+            rows, back = _pool_max(run, x, mask)
         else:
-            global_sum_forward(
-                cells,
-                kind,
-                self.conf.pnorm,
-                self._mask,
-                self._workspace,
-                out=output,
-            )
-        if self.conf.collapse_dimensions:
-            return output
-        return output.reshape(x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1])
+            rows, back = _pool_sum(run, x, mask, kind, self.pnorm)
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient; see :meth:`Layer.backward`."""
-        grad_x: FloatArray = self._buffer("grad_x", self._x.shape, grad_out.dtype)
-        grad_rows = grad_out.reshape(self._output.shape)
-        cells = self._cells(grad_x)
-        kind = self.conf.pooling_type
-        if kind == "max":
-            global_max_backward(grad_rows, self._winner, self._mask, grad_x=cells)
+        def backward(grad_out: FloatArray) -> FloatArray:
+            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            back(grad_out.reshape(rows.shape), _cells(grad_x))
             return grad_x
-        global_sum_backward(
-            grad_rows,
-            self._cells(self._x),
-            self._output,
-            kind,
-            self.conf.pnorm,
-            self._mask,
-            self._workspace,
-            grad_x=cells,
-        )
-        return grad_x
 
-    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
+        if self.collapse_dimensions:
+            return rows, backward
+        return rows.reshape(len(x), *(1,) * (x.ndim - 2), x.shape[-1]), backward
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
         """Return what is not used up: a mask (batch, 1) of whole images or volumes.
 
         None for masks of time steps, (batch, time), and of pixels, with 4 axes.
         """
-        if isinstance(self.input_type, Recurrent):
+        if isinstance(run.input_type, Recurrent):
             return None
         return None if mask is not None and mask.ndim == 4 else mask
 
-    def _cell_mask(self, x: FloatArray, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask as (batch, cells), if it is one of cells."""
-        if mask is None:
-            return None
-        if isinstance(self.input_type, Recurrent):
-            check_step_mask(mask, x, self.who)
-            return mask
-        return self._pixel_mask(x, mask) if mask.ndim == 4 else None
 
-    def _pixel_mask(self, x: FloatArray, mask: FloatArray) -> FloatArray:
-        pixels = (*x.shape[:-1], 1)
-        check_pixels(mask, pixels, f"{self.who}: the mask")
-        whole: FloatArray = self._buffer("mask", pixels, mask.dtype)
-        array_namespace(mask).copyto(whole, mask)
-        return whole.reshape(x.shape[0], math.prod(x.shape[1:-1]))
+def _pool_max(run: Run, x: FloatArray, mask: FloatArray | None) -> _Pooled:
+    shape = (x.shape[0], x.shape[-1])
+    winner: NDArray[Any] = run.buffer("winner", shape, "intp")
+    rows = run.buffer("output", shape, x.dtype)
+    global_max_forward(_cells(x), mask, run.workspace, out=rows, winner=winner)
 
-    @staticmethod
-    def _cells(x: FloatArray) -> FloatArray:
-        return x.reshape(x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1])
+    def back(grad_rows: FloatArray, grad_cells: FloatArray) -> None:
+        global_max_backward(grad_rows, winner, mask, grad_x=grad_cells)
+
+    return rows, back
+
+
+def _pool_sum(
+    run: Run,
+    x: FloatArray,
+    mask: FloatArray | None,
+    kind: Literal["avg", "sum", "pnorm"],
+    pnorm: int,
+) -> _Pooled:
+    how = kind, pnorm, mask, run.workspace
+    rows = run.buffer("output", (x.shape[0], x.shape[-1]), x.dtype)
+    global_sum_forward(_cells(x), *how, out=rows)
+
+    def back(grad_rows: FloatArray, grad_cells: FloatArray) -> None:
+        global_sum_backward(grad_rows, _cells(x), rows, *how, grad_x=grad_cells)
+
+    return rows, back
+
+
+def _cell_mask(run: Run, x: FloatArray) -> FloatArray | None:
+    """Return the mask as (batch, cells), if it is one of cells."""
+    mask = run.mask
+    if mask is None:
+        return None
+    if isinstance(run.input_type, Recurrent):
+        check_step_mask(mask, x, run.who)
+        return mask
+    if mask.ndim != 4:
+        return None
+    pixels = (*x.shape[:-1], 1)
+    check_pixels(mask, pixels, f"{run.who}: the mask")
+    whole = run.buffer("mask", pixels, mask.dtype)
+    array_namespace(mask).copyto(whole, mask)
+    return _cells(whole)[:, :, 0]
+
+
+def _cells(x: FloatArray) -> FloatArray:
+    return x.reshape(x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1])

@@ -1,8 +1,8 @@
 """The rectifier layer whose slopes below 0 are learned."""
 
+import math
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray
@@ -14,7 +14,7 @@ from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, repeated
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.run import Backward, Run
 
 _Counts = Annotated[tuple[Count, ...], BeforeValidator(repeated(1))]
 
@@ -83,41 +83,25 @@ class PReLU(TrainedLayerConf):
             shape.append(told)
         return tuple(shape)
 
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return the number of slopes, twice."""
+        size = math.prod(parameter.shape)
+        return float(size), size
 
-class PReLULayer(Layer[PReLU]):
-    """``x`` where it is at least 0, else ``W * x``."""
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Rectify `x`, of shape (batch, *input_type.shape)."""
+        slopes = run.params["W"]
 
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the slopes."""
-        size = self.params["W"].size
-        self._draw("W", size, size, rng)
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_x = prelu_backward(
+                grad_out,
+                x,
+                slopes,
+                run.workspace,
+                grad_slope=run.gradients["W"],
+                grad_x=run.buffer("grad_x", grad_out.shape, grad_out.dtype),
+            )
+            return grad_x if run.needs_grad_x else None
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, an array like `x`.
-
-        See :meth:`Layer.forward`. Masks only pass by.
-        """
-        self._check_input(x)
-        self._x = x
-        return prelu_forward(
-            x, self.params["W"], self._workspace, out=self._like("output", x)
-        )
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; see :meth:`Layer.backward`."""
-        grad_x = prelu_backward(
-            grad_out,
-            self._x,
-            self.params["W"],
-            self._workspace,
-            grad_slope=self.gradients["W"],
-            grad_x=self._like("grad_x", grad_out),
-        )
-        return grad_x if self.needs_grad_x else None
+        out = run.buffer("output", x.shape, x.dtype)
+        return prelu_forward(x, slopes, run.workspace, out=out), backward

@@ -45,7 +45,7 @@ from daskdl.nn.layers.frozen_with_backprop import (
     FrozenWithBackprop,
     FrozenWithBackpropLayer,
 )
-from daskdl.nn.layers.global_pooling import GlobalPooling, GlobalPoolingLayer
+from daskdl.nn.layers.global_pooling import GlobalPooling
 from daskdl.nn.layers.graves_bidirectional_lstm import (
     GravesBidirectionalLSTM,
     GravesBidirectionalLstmLayer,
@@ -72,7 +72,7 @@ from daskdl.nn.layers.mask_layer import Mask
 from daskdl.nn.layers.mask_zero import MaskZero, MaskZeroLayer
 from daskdl.nn.layers.ocnn_output import OCNNOutput, OCNNOutputLayer
 from daskdl.nn.layers.output import Output, RowOutputLayer
-from daskdl.nn.layers.prelu import PReLU, PReLULayer
+from daskdl.nn.layers.prelu import PReLU
 from daskdl.nn.layers.primary_capsules import PrimaryCapsules, PrimaryCapsulesLayer
 from daskdl.nn.layers.recurrent_attention import (
     RecurrentAttention,
@@ -127,7 +127,7 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     EmbeddingSequence: EmbeddingSequenceLayer,
     Frozen: FrozenLayer,
     FrozenWithBackprop: FrozenWithBackpropLayer,
-    GlobalPooling: GlobalPoolingLayer,
+    GlobalPooling: DefinedLayer,
     GravesBidirectionalLSTM: GravesBidirectionalLstmLayer,
     GravesLSTM: GravesLstmLayer,
     LastTimeStep: LastTimeStepLayer,
@@ -141,7 +141,7 @@ LAYERS: dict[type[LayerConf], type[Layer[Any]]] = {
     MaskZero: MaskZeroLayer,
     OCNNOutput: OCNNOutputLayer,
     Output: RowOutputLayer,
-    PReLU: PReLULayer,
+    PReLU: DefinedLayer,
     PrimaryCapsules: PrimaryCapsulesLayer,
     RecurrentAttention: RecurrentAttentionLayer,
     RepeatVector: DefinedLayer,

@@ -65,10 +65,11 @@ class ZeroPadding1D(PaddingConf):
         check_step_mask(mask, x, run.who)
         kept = run.buffer("kept", x.shape, x.dtype)
         array_namespace(x).multiply(x, mask[:, :, None], out=kept)
-        output, back = super().forward(run, kept)
+        output, _ = super().forward(run, kept)
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = back(grad_out)
+            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            pad_backward(grad_out, self.sides, grad_x=grad_x)
             grad_x *= mask[:, :, None]
             return grad_x
 
