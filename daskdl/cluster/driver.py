@@ -146,11 +146,11 @@ class Driver:
         )
         first = network.epoch_count
         for epoch in range(first, first + epochs):
+            if self._fit.is_stopped():
+                break
             if epoch > first:
                 self._let_join(epoch)
             self._fit_epoch(epoch, epoch - first + 1, shuffle=shuffle)
-            if self._fit.is_stopped:
-                break
         self._finish()
         return self._close_report()
 
@@ -159,6 +159,8 @@ class Driver:
         self._epoch_count = epoch + 1  # of the network, when it has ended
         self._meter.begin_epoch(number)
         self._fit.begin_epoch(number)
+        if self._fit.is_stopped():
+            return
         ranks = sorted(self._crew.addresses)
         blocks = self._data.epoch(
             epoch, len(ranks), shuffled=shuffle, seed=self._network.conf.seed
@@ -177,9 +179,15 @@ class Driver:
             score = self._meter.epoch_score
             self._fit.count(minibatches, self._data.examples, score)
         self._is_behind = True
-        self._fit.end_epoch(
-            self._data.examples, self._meter.epoch_score, len(self._crew.addresses)
-        )
+        try:
+            self._fit.end_epoch(
+                self._data.examples, self._meter.epoch_score, len(self._crew.addresses)
+            )
+        except BaseException:
+            # What was trained is not lost to what a listener raises.
+            with suppress(DaskdlError):
+                self._brought()
+            raise
         self._is_behind = False
 
     def _brought(self) -> Network[Any]:

@@ -167,8 +167,8 @@ class ClusterNetwork(Generic[N]):
             One that is given becomes the network's own, and is fitted first unless it
             is already. None for data that are normalized already.
         listeners : Listener or several, optional
-            What hears of the fit. At a prompt and in a notebook a line that shows how
-            far it is, if not given.
+            What hears of the fit. At a prompt and in a notebook a line shows how far
+            it is, too, unless the list is empty.
         options, **source_options
             How to read `data`: see :class:`SourceOptions`. Single options may be given
             as keywords, such as ``features="features", label="label"``, and
@@ -194,6 +194,7 @@ class ClusterNetwork(Generic[N]):
         """
         who = type(self).__name__
         check_count(who, "epochs", epochs)
+        check_type(who, "shuffle", shuffle, bool)
         hearing = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
         used = chosen(who, self.normalizer, normalizer)

@@ -202,8 +202,8 @@ class Member:
         with closing(self._batches(order.minibatches)) as batches:
             for batch in batches:
                 self._mailbox.check_stop()
-                self._score_sum += self._fit(batch)
-                self._scores += 1
+                self._score_sum += self._fit(batch) * batch.num_examples
+                self._scores += batch.num_examples
                 self._report_progress(order.phase)
         exchange.end(network)
         self._report_progress(order.phase, at_once=True)

@@ -82,7 +82,8 @@ class Network(Pretraining[Conf]):
             Passes over the data; an iterator lasts for one only.
         batch_size : int, optional
             Examples of a minibatch; the last may be short. DataSets and minibatch
-            files keep their own unless this is given; all other data need it.
+            files keep their own unless this is given, which cuts a list or files as a
+            whole, and what is yielded one by one; all other data need it.
         shuffle : bool
             Whether each epoch visits the minibatches in another order, which the
             network's seed decides.
@@ -91,8 +92,8 @@ class Network(Pretraining[Conf]):
             expects what it makes of data. One that has learnt nothing yet is fitted
             first. None for data that are normalized already.
         listeners : Listener or several, optional
-            What hears of the fit. At a prompt and in a notebook a line that shows how
-            far it is, if not given.
+            What hears of the fit. At a prompt and in a notebook a line shows how far
+            it is, too, unless the list is empty.
         options, **source_options
             How to read data that have columns or files: see
             :class:`~daskdl.data.sources.source.SourceOptions`. Single options may be

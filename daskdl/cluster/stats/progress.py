@@ -48,7 +48,7 @@ class ProgressMeter:
 
     @property
     def epoch_score(self) -> float:
-        """Mean score of the minibatches of this epoch."""
+        """Mean score of the minibatches of this epoch, weighted by examples."""
         return self._epoch_scores.value
 
     def begin_epoch(self, epoch: int) -> None:

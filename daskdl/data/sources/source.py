@@ -351,9 +351,11 @@ def opened_by(data: Any) -> SourceOpener:
     for opener in _openers():
         if opener.accepts(data):
             return opener
+    hint = " What yields minibatches is for one process; give a list."
     raise OptionError(
         "open_source: data must be a path, paths, DataSets, pairs of arrays, a pandas "
         f"or Arrow table, or a Dask or xarray collection, got {_described(data)}."
+        f"{hint if isinstance(data, Iterator) else ''}"
     )
 
 

@@ -35,7 +35,7 @@ class Progress:
     epoch: int
     examples: int  # trained in this epoch, all workers together
     iteration: int  # minibatches trained since the start of the fit
-    score: float  # mean score of the minibatches since the last Progress
+    score: float  # mean since the last Progress, by examples
     examples_per_s: float
     workers: int
     bytes_sent: int

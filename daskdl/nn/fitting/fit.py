@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
+import numpy as np
+
 from daskdl.errors import OptionError, OutputError, StorageError
 from daskdl.nn.fitting.events import (
     CheckpointFailed,
@@ -66,7 +68,7 @@ class Fit:
         self.examples = 0
         self.score = float("nan")
         self.report = FitReport()
-        self.is_stopped = False
+        self._is_stopped = False
         self._listeners = listeners
         # Else nobody has to be called after every minibatch.
         self._counting = [
@@ -81,7 +83,10 @@ class Fit:
 
     @property
     def network(self) -> "Network[Any]":
-        """The network; on a cluster as it was at the end of the last epoch."""
+        """The network; on a cluster a copy, as it was at the end of the last epoch.
+
+        What a listener changes in it, the workers do not hear of.
+        """
         return self._network()
 
     def evaluate(self, data: Any, **how: Any) -> Any:
@@ -92,12 +97,14 @@ class Fit:
         data, **how
             As ``evaluate`` of what ``fit`` was called on takes them.
         """
-        evaluate = self._evaluate or self.network.evaluate
+        # Also where others evaluate it: only then is it the network of this moment.
+        network = self.network
+        evaluate = self._evaluate or network.evaluate
         return evaluate(data, **how)
 
     def stop(self) -> None:
         """End the fit: after this minibatch, on a cluster after this epoch."""
-        self.is_stopped = True
+        self._is_stopped = True
 
     def report_values(self, **values: float) -> None:
         """Add values to the report of this epoch.
@@ -108,11 +115,15 @@ class Fit:
             If one is no number.
         """
         for name, value in values.items():
-            if not isinstance(value, SupportsFloat):
+            if not isinstance(value, SupportsFloat) or np.ndim(value):
                 raise OptionError(
                     f"Fit: {name} must be a number to be reported, got {value!r}."
                 )
             self.values[name] = float(value)
+
+    def is_stopped(self) -> bool:
+        """Return whether a listener ends the fit."""
+        return self._is_stopped
 
     @property
     def time_s(self) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from daskdl.data.pairs import is_pair
 from daskdl.data.sources.memory import MemorySources
 from daskdl.data.sources.source import (
     Source,
@@ -34,6 +35,12 @@ def is_stored(data: Any) -> bool:
     except OptionError:
         return False
     return True
+
+
+def is_several(data: Any) -> bool:
+    """Return whether data are a list of minibatches in memory."""
+    is_list = isinstance(data, list | tuple) and not is_pair(data)
+    return is_list and bool(data) and MemorySources().accepts(data)
 
 
 def batches_of(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from daskdl.checks import did_you_mean, some
 from daskdl.errors import OptionError
 from daskdl.nn.fitting.events import Event
 
@@ -69,7 +70,19 @@ def listeners_of(who: str, given: Listener | Iterable[Listener]) -> list[Listene
                 f"{who}: listeners must be objects of classes that derive from "
                 f"daskdl.Listener, got {got}.{hint}"
             )
+        _check_moments(who, type(item))
     return items
+
+
+def _check_moments(who: str, kind: type[Listener]) -> None:
+    """Refuse a method that is never called, as its name tells no moment."""
+    known = [name for name in vars(Listener) if not name.startswith("__")]
+    for name in vars(kind):
+        if name.startswith("on_") and name not in known:
+            raise OptionError(
+                f"{who}: {kind.__name__} must have methods of moments, {some(known)}, "
+                f"got {name!r}.{did_you_mean(name, known)}"
+            )
 
 
 def _items(given: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from daskdl.checks import check_count
 from daskdl.data.files import check_free
+from daskdl.errors import OptionError
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
@@ -73,6 +75,11 @@ class CheckpointListener(Listener):
     ) -> None:
         self._overwrite = overwrite
         self._path = os.fspath(path_or_url)
+        if odd := set(re.findall(r"{\w*}", self._path)) - {"{epoch}"}:
+            raise OptionError(
+                "CheckpointListener: path_or_url must have no field but {epoch}, got "
+                f"{', '.join(sorted(odd))}."
+            )
         self._every = check_count(
             "CheckpointListener", "save_every_n_epochs", save_every_n_epochs
         )
@@ -105,6 +112,8 @@ class EvaluativeListener(Listener):
         As ``evaluate`` takes them.
     frequency : int
         Every how many epochs.
+    name : str
+        In front of the figures in the report: ``"train"`` makes ``train_accuracy``.
 
     Attributes
     ----------
@@ -116,8 +125,16 @@ class EvaluativeListener(Listener):
     DL4J, ``EvaluativeListener``.
     """
 
-    def __init__(self, data: Any, frequency: int = 1, **how: Any) -> None:
+    def __init__(
+        self, data: Any, frequency: int = 1, *, name: str = "", **how: Any
+    ) -> None:
+        if "evaluation" in how:
+            raise OptionError(
+                "EvaluativeListener: evaluation must be left out, got one, which would "
+                "count on from epoch to epoch. The loss says what is counted."
+            )
         self._data = data
+        self._prefix = f"{name}_" if name else ""
         self._how = how
         self._every = check_count("EvaluativeListener", "frequency", frequency)
         self.evaluation: Any = None
@@ -127,7 +144,8 @@ class EvaluativeListener(Listener):
         if fit.epoch % self._every:
             return
         self.evaluation = fit.evaluate(self._data, **self._how)
-        fit.report_values(**_figures(self.evaluation))
+        figures = _figures(self.evaluation)
+        fit.report_values(**{self._prefix + name: figures[name] for name in figures})
 
 
 def _figures(evaluation: Any) -> dict[str, float]:

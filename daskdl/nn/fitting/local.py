@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from daskdl.checks import check_count
+from daskdl.checks import check_count, check_type
 from daskdl.data.plan import shuffle as shuffled
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import SourceOptions
@@ -23,7 +23,7 @@ from daskdl.nn.evaluations import check_class_outputs
 from daskdl.nn.fitting.compiling import start_compiling
 from daskdl.nn.fitting.events import FitStarted
 from daskdl.nn.fitting.fit import Fit
-from daskdl.nn.fitting.given import is_stored
+from daskdl.nn.fitting.given import is_several, is_stored
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, prepare
 from daskdl.nn.fitting.progress import hearing_of
@@ -57,11 +57,14 @@ def fit(
     """Do what :meth:`daskdl.nn.network.Network.fit` says."""
     who = f"{type(network).__name__}.fit"
     check_count(who, "epochs", epochs)
+    check_type(who, "shuffle", shuffle, bool)
     hearing = hearing_of(who, listeners)
     used = chosen(who, network.normalizer, normalizer)
-    if source_options:
+    if options is not None or source_options:
         options = given_options(options, source_options)
-    if options is None and not is_stored(data):
+    # A list is cut anew as a whole, as on a cluster.
+    is_cut_anew = batch_size is not None and is_several(data)
+    if options is None and not is_stored(data) and not is_cut_anew:
         begin = _passes_over_given(
             who, network, data, epochs, batch_size, used, shuffle=shuffle
         )
@@ -77,6 +80,8 @@ def fit(
     told = Fit(hearing, epochs, lambda: network)
     network.last_fit = told.report
     _train(who, network, begin, told, used)
+    # A listener may have called fit.
+    network.last_fit = told.report
 
 
 def _train(
@@ -91,6 +96,8 @@ def _train(
     first = network.epoch_count
     for epoch in range(first, first + fit.epochs):
         fit.begin_epoch(epoch - first + 1)
+        if fit.is_stopped():
+            break
         total, examples = 0.0, 0
         for batch in begin(epoch):
             # Not around the loop: what makes minibatches may use the network.
@@ -99,14 +106,15 @@ def _train(
             total += score * len(batch)
             examples += len(batch)
             fit.count(fit.iteration + 1, examples, score)
-            if fit.is_stopped:
+            if fit.is_stopped():
                 break
         network.epoch_count += 1
         check_finite(who, network)
         fit.report.examples += examples
         fit.end_epoch(examples, total / examples, 0)
-        if fit.is_stopped:
+        if fit.is_stopped():
             break
+    fit.report.examples_per_s = fit.report.examples / max(fit.time_s, 1e-9)
     fit.end()
 
 

@@ -6,12 +6,12 @@ network. The same pass collects what a normalizer needs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskdl.checks import check_count, did_you_mean, some
+from daskdl.checks import check_count, check_type, did_you_mean, some
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Normalizer
@@ -29,6 +29,13 @@ from daskdl.nn.normalizing import check_classes_kept, settle_axis
 
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
+
+_OF_FIT = ("epochs", "batch_size", "shuffle", "normalizer", "listeners", "options")
+# What others call it.
+_ELSEWHERE = {
+    "callbacks": " Use listeners.",
+    "validation_data": " Give listeners=daskdl.EvaluativeListener(data).",
+}
 
 Scan = Callable[[Sequence[Partition], dict[str, Any]], list[PartitionFacts]]
 
@@ -191,13 +198,18 @@ def given_options(
     OptionError
         If there is no such option.
     """
-    try:
-        return replace(options if options is not None else SourceOptions(), **changes)
-    except TypeError as error:
-        raise OptionError(
-            f"fit: options must be those of SourceOptions, got {sorted(changes)} "
-            f"({error})."
-        ) from error
+    if options is None:
+        options = SourceOptions()
+    check_type("fit", "options", options, SourceOptions)
+    known = {field.name for field in fields(SourceOptions)}
+    for name in changes:
+        if name not in known:
+            near = did_you_mean(name, {*known, *_OF_FIT})
+            raise OptionError(
+                "fit: options must be those of fit or SourceOptions, got "
+                f"{name!r}.{near or _ELSEWHERE.get(name, '')}"
+            )
+    return replace(options, **changes)
 
 
 def options_for(

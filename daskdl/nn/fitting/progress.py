@@ -56,16 +56,21 @@ class ProgressLine(Listener):
 
 
 def hearing_of(who: str, given: Listener | Iterable[Listener] | None) -> list[Listener]:
-    """Return what hears of a fit; if nothing is said, a line where somebody looks on.
+    """Return what hears of a fit; where somebody looks on, a line shows how far it is.
+
+    An empty list is for nobody and no line.
 
     Raises
     ------
     OptionError
         If what is given is no listener.
     """
-    if given is not None:
-        return listeners_of(who, given)
-    return [ProgressLine()] if _is_interactive() else []
+    hearing = listeners_of(who, () if given is None else given)
+    is_silent = given is not None and not hearing
+    # Last, to show what the others reported.
+    return (
+        [*hearing, ProgressLine()] if _is_interactive() and not is_silent else hearing
+    )
 
 
 def _is_interactive() -> bool:

@@ -155,14 +155,22 @@ class OwnLayer(DefinedLayer[LayerDefinition]):
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`."""
-        output = super().forward(x, training=training, mask=mask, rng=rng)
-        self._check_made("forward", "output", output, self.output_type, x)
+        try:
+            output = super().forward(x, training=training, mask=mask, rng=rng)
+        except (TypeError, ValueError) as error:
+            if "unpack" not in str(error):
+                raise
+            raise ShapeError(
+                f"{self.who}: forward must return the output and the function that "
+                "takes its gradient back, got something else."
+            ) from error
+        self._check_made("forward", "an output", output, self.output_type, x)
         return output
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients; see :meth:`Layer.backward`."""
         grad_x = super().backward(grad_out)
-        self._check_made("backward", "gradient", grad_x, self.input_type, grad_out)
+        self._check_made("backward", "a gradient", grad_x, self.input_type, grad_out)
         return grad_x
 
     def _check_made(
@@ -172,11 +180,11 @@ class OwnLayer(DefinedLayer[LayerDefinition]):
         shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
         if shape is None or len(array) != len(like) or not fits(kind.shape, array):
             raise ShapeError(
-                f"{self.who}: {by} must return an {what} of shape (batch, {axes}), got "
+                f"{self.who}: {by} must return {what} of shape (batch, {axes}), got "
                 f"{type(array).__name__ if shape is None else shape}."
             )
         if dtype != like.dtype:
             raise ShapeError(
-                f"{self.who}: {by} must return an {what} of dtype {like.dtype}, got "
+                f"{self.who}: {by} must return {what} of dtype {like.dtype}, got "
                 f"{dtype}."
             )

@@ -127,7 +127,7 @@ def test_a_batch_size_of_nothing_is_refused(front, data):
 
 
 def test_options_that_no_source_has_are_named(front, data):
-    with pytest.raises(OptionError, match=r"got \['fetures'\]"):
+    with pytest.raises(OptionError, match=r"got 'fetures'\. Did you mean 'features'"):
         front.evaluate(data, fetures="x")
 
 

@@ -80,6 +80,27 @@ def test_shuffled_epochs_go_on_where_they_ended(network, examples):
     np.testing.assert_array_equal(network.params, once.params)
 
 
+def test_a_list_is_cut_anew_as_a_whole(network, examples):
+    data = examples(24)
+    alone = network.clone().fit(data, batch_size=10)
+    network.fit([data.slice(0, 12), data.slice(12, 24)], batch_size=10)
+    np.testing.assert_array_equal(network.params, alone.params)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        ({"epoch": 3}, "Did you mean 'epochs'"),
+        ({"validation_data": 1}, "EvaluativeListener"),
+        ({"options": {"label": "y"}}, "options must be a SourceOptions, got dict"),
+        ({"shuffle": "no"}, "shuffle must be a bool"),
+    ],
+)
+def test_arguments_that_are_none_are_named(network, examples, wrong, hint):
+    with pytest.raises(OptionError, match=hint):
+        network.fit(examples(5), batch_size=5, **wrong)
+
+
 def test_what_yields_minibatches_keeps_its_order(network, examples):
     with pytest.raises(OptionError, match="shuffle must be False for what yields"):
         network.fit(examples(20).batches(10), shuffle=True)
@@ -103,7 +124,7 @@ def test_columns_of_a_table_are_checked_first(network, examples, changes, messag
 
 
 def test_an_option_that_is_none_is_refused(network, examples):
-    with pytest.raises(OptionError, match=r"must be those of SourceOptions, .*lable"):
+    with pytest.raises(OptionError, match=r"got 'lable'. Did you mean 'label'"):
         network.fit(table_of(examples(5)), batch_size=5, lable="label")
 
 

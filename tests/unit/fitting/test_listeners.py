@@ -99,12 +99,13 @@ def test_values_are_reported_of_their_epoch(network, data):
     assert values == [{"epoch1": 0.5}, {"epoch2": 0.5}]
 
 
-def test_what_is_no_number_is_not_reported(network, data):
+@pytest.mark.parametrize("value", [[[1]], np.array([1, 2]), "high"])
+def test_what_is_no_number_is_not_reported(network, data, value):
     class Reporting(dl.Listener):
         def on_epoch_end(self, fit):
-            fit.report_values(matrix=[[1]])
+            fit.report_values(matrix=value)
 
-    with pytest.raises(OptionError, match=r"matrix must be a number .* \[\[1\]\]"):
+    with pytest.raises(OptionError, match=r"matrix must be a number to be reported"):
         network.fit(data, batch_size=10, listeners=Reporting())
 
 
@@ -125,6 +126,30 @@ def test_what_is_no_listener_is_refused_before_anything_is_trained(
         network.fit(data, batch_size=10, listeners=given)
     assert got in str(caught.value)
     assert network.iteration_count == 0
+
+
+@pytest.mark.parametrize("name", ["on_iteration_done", "on_train_begin"])
+def test_a_method_that_nobody_calls_is_refused(network, data, name):
+    kind = type("Mine", (dl.Listener,), {name: lambda self, fit: None})
+    with pytest.raises(OptionError, match=rf"Mine must have .* got '{name}'"):
+        network.fit(data, batch_size=10, listeners=kind())
+
+
+@pytest.mark.parametrize(
+    ("moment", "iterations"),
+    [("on_fit_start", 0), ("on_epoch_start", 0), ("on_epoch_end", 3)],
+)
+def test_a_fit_may_be_stopped_at_any_moment(network, data, moment, iterations):
+    kind = type("Stops", (dl.Listener,), {moment: lambda self, fit: fit.stop()})
+    network.fit(data, epochs=2, batch_size=10, listeners=kind())
+    assert network.iteration_count == iterations
+
+
+def test_a_fit_within_a_fit_leaves_the_report(network, data):
+    other = Epochs(lambda net: net.clone() and net.fit(data, batch_size=25))
+    network.fit(data, epochs=2, batch_size=10, listeners=other)
+    assert network.last_fit.examples == 50
+    assert network.last_fit.examples_per_s > 0
 
 
 def test_a_store_that_fails_costs_a_warning(network, data, caplog):
@@ -189,6 +214,22 @@ def test_evaluations_are_reported(network, data):
     assert last == listener.evaluation.accuracy() == network.evaluate(data).accuracy()
 
 
+def test_evaluations_have_names(network, data):
+    both = [dl.EvaluativeListener(data, name=name) for name in ("train", "test")]
+    network.fit(data, batch_size=10, listeners=both)
+    assert set(network.last_fit.epochs[0].values) == {"train_accuracy", "test_accuracy"}
+
+
+def test_an_evaluation_that_would_count_on_is_refused(data):
+    with pytest.raises(OptionError, match="evaluation must be left out"):
+        dl.EvaluativeListener(data, evaluation=dl.Evaluation())
+
+
+def test_a_path_has_the_epoch_and_no_other_field():
+    with pytest.raises(OptionError, match=r"no field but \{epoch\}, got \{"):
+        dl.CheckpointListener("{epoch}-{score}.safetensors")
+
+
 def test_a_regression_reports_its_squared_error(rng):
     net = dl.MultiLayerNetwork(
         dl.MultiLayerConfiguration(
@@ -207,6 +248,10 @@ def test_a_prompt_sees_how_far_it_is(network, data, monkeypatch, capsys):
     monkeypatch.setattr("daskdl.nn.fitting.progress.time.monotonic", ticks.__next__)
     network.fit(data, epochs=2, batch_size=10)
     lines = capsys.readouterr().out.split("\r")
+    network.fit(data, batch_size=10, listeners=dl.EvaluativeListener(data))
+    assert "accuracy" in capsys.readouterr().out
+    network.fit(data, batch_size=10, listeners=[])
+    assert capsys.readouterr().out == ""
     assert lines[1].startswith("epoch 1/2  10 examples  10/s  score ")
     assert lines[-1].startswith("epoch 2/2  25 examples")
     assert lines[-1].endswith("\n")

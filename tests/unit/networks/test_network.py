@@ -199,8 +199,12 @@ def test_one_object_is_one_minibatch(data):
     assert mlp().fit([data, data]).iteration_count == 2
 
 
-def test_batch_size_cuts_objects(data):
-    assert mlp().fit([data, data], batch_size=5).iteration_count == 6
+def test_batch_size_cuts_a_list_as_a_whole(data):
+    assert mlp().fit([data, data], batch_size=5).iteration_count == 5
+
+
+def test_batch_size_cuts_what_comes_one_after_the_other_by_itself(data):
+    assert mlp().fit(iter([data, data]), batch_size=5).iteration_count == 6
 
 
 def test_every_pass_counts_as_an_epoch(data):
