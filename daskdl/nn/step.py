@@ -235,7 +235,7 @@ class StepNetwork(NetworkStructure[Conf]):
         """
         arrays = self._checked(batch)
         rng = None
-        if any(node.conf.draws_random_numbers for node in self._nodes):
+        if self._draws:
             now = (self.iteration_count, self.epoch_count)
             drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
             rng = IterationStream(drawn, *now)
@@ -276,6 +276,11 @@ class StepNetwork(NetworkStructure[Conf]):
         return solver(
             conf.optimization_algo, max_iterations=conf.max_num_line_search_iterations
         )
+
+    @cached_property
+    def _draws(self) -> bool:
+        """Whether training needs random numbers."""
+        return any(node.conf.draws_random_numbers for node in self._nodes)
 
     @cached_property
     def _search_plan(self) -> SearchPlan:

@@ -53,6 +53,8 @@ class Stage:
             )
             input_type = self._preprocessor.output_type
         self.layer: Layer[Any] = build_layer(conf, input_type, name, workspace)
+        # Asked once: wrapped layers and options of options say so.
+        self._draws = conf.draws_random_numbers
         self._dropout = InputDropout(conf.input_dropout, name, workspace)
         entering = inside_type(input_type)
         self._noise = NoisyParams(conf, entering, self.layer, workspace)
@@ -87,7 +89,7 @@ class Stage:
             x = self._preprocessor.forward(x, batch_size=batch_size)
         x = self._dropout.forward(x, training=training, rng=rng)
         self._noise.swap(training=training, rng=rng)
-        if training and rng is None and self.layer.conf.draws_random_numbers:
+        if training and rng is None and self._draws:
             raise OptionError(
                 f"{self.layer.who}: training needs a random generator, got None."
             )
