@@ -1,9 +1,12 @@
 """What a layer says of each of its parameters."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from numbers import Integral
+from typing import Any, Literal
 
+from daskdl.checks import check_one_of
 from daskdl.dialects import Quirks
+from daskdl.errors import OptionError
 
 ParameterRole = Literal[
     "weight",
@@ -111,6 +114,17 @@ class Parameter:
     order: Literal["f", "c"] = "f"
     is_pretraining: bool = False
     is_scored: bool = True
+
+    def __post_init__(self) -> None:
+        who = f"Parameter {self.name!r}"
+        check_one_of(who, "role", self.role, TREATMENTS)
+        shape: Any = self.shape
+        if not isinstance(shape, tuple) or not all(
+            isinstance(n, Integral) for n in shape
+        ):
+            raise OptionError(
+                f"{who}: shape must be a tuple of int, got {shape!r}. One axis is (3,)."
+            )
 
     @property
     def treatment(self) -> Treatment:

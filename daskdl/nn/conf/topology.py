@@ -384,11 +384,24 @@ def _layer_node(
     entered = entering(layer, input_types[0])
     output_type = layer.output_type(entered)
     conf = layer.filled(defaults, entered, name)
+    _check_parameters(conf.parameters(entered))
     _check_search(defaults["optimization_algo"], conf)
     if conf.is_output:
         # For what it refuses: weights of a loss, say, that are too few.
         conf.labels_type(entered)
     return Node(key, name, conf, inputs, input_types, output_type)
+
+
+def _check_parameters(parameters: Any) -> None:
+    """Refuse what a layer of somebody's own may say of what it learns."""
+    is_listed = isinstance(parameters, tuple | list)
+    if not is_listed or not all(isinstance(item, Parameter) for item in parameters):
+        raise PathError(
+            f"must have parameters that are a tuple of Parameter, got {parameters!r}."
+        )
+    names = [item.name for item in parameters]
+    if len(set(names)) < len(names):
+        raise PathError(f"must have parameters of different names, got {_some(names)}.")
 
 
 def _check_search(algo: str, conf: LayerConf) -> None:

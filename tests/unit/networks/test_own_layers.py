@@ -326,3 +326,42 @@ def test_it_may_end_a_mask(forget_kinds, rng):
     masked = net.output(x, features_mask=mask)
     np.testing.assert_array_equal(masked, net.output(x))
     assert EndsMask.seen[0] == (True, 2, "EndsMask 'layer0'")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            lambda: (dl.Parameter("g", 4, "gain"),),
+            r"shape must be a tuple of int, got 4",
+        ),
+        (lambda: (dl.Parameter("g", (4,), "scale"),), "role must be one of"),
+        (lambda: dl.Parameter("g", (4,)), "parameters that are a tuple of Parameter"),
+        (lambda: (dl.Parameter("g", (4,)),) * 2, "parameters of different names"),
+    ],
+)
+def test_what_it_learns_is_checked(forget_kinds, parameters, message):
+    @dl.layer("misdescribed_by_test")
+    class Misdescribed(dl.LayerDefinition):
+        def parameters(self, input_type):
+            return parameters()
+
+        def forward(self, run, x):
+            return x, lambda grad: grad
+
+    conf = dl.MultiLayerConfiguration
+    with pytest.raises(OptionError, match=message):
+        conf(input=dl.FeedForward(4), layers=[Misdescribed(), dl.Output(2)]).nodes()
+
+
+def test_an_output_without_a_way_back_is_refused(forget_kinds, rng):
+    @dl.layer("one_way_by_test")
+    class OneWay(dl.LayerDefinition):
+        def forward(self, run, x):
+            return x
+
+    conf = dl.MultiLayerConfiguration(
+        input=dl.FeedForward(4), layers=[OneWay(), dl.Output(2)]
+    )
+    with pytest.raises(ShapeError, match="forward must return the output and the func"):
+        dl.MultiLayerNetwork(conf).output(rng.normal(size=(3, 4)))
