@@ -89,7 +89,7 @@ class PReLU(TrainedLayerConf):
         return float(size), size
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
-        """Rectify `x`, of shape (batch, *input_type.shape)."""
+        """Rectify `x`, of shape (batch, ...)."""
         slopes = run.params["W"]
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
