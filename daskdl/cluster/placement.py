@@ -1,7 +1,13 @@
-"""Where tasks may run and where they failed: what only the scheduler knows."""
+"""Where tasks may run, where they failed, which are left: what the scheduler knows."""
 
-from collections.abc import Iterable
+import asyncio
+import time
+from collections.abc import Collection, Iterable
 from typing import Any
+
+# A scheduler reads a graph beside its other work; only then are its tasks known.
+_KNOWN_WITHIN_S = 5.0
+_LOOK_EVERY_S = 0.1
 
 
 def allow(keys: Iterable[str], addresses: list[str], dask_scheduler: Any) -> None:
@@ -16,6 +22,22 @@ def allow(keys: Iterable[str], addresses: list[str], dask_scheduler: Any) -> Non
         waiting += task.dependencies
         if task.worker_restrictions is not None:
             task.worker_restrictions = {*task.worker_restrictions, *addresses}
+
+
+async def release_late(keys: Collection[str], client: str, dask_scheduler: Any) -> None:
+    """Release tasks that were cancelled before they were known. Runs on the scheduler.
+
+    It forgets a cancellation of tasks that it does not know, and would keep them as
+    long as the client is there.
+    """
+    end_s = time.monotonic() + _KNOWN_WITHIN_S
+    while client in dask_scheduler.clients and time.monotonic() < end_s:
+        wanted = dask_scheduler.clients[client].wants_what
+        known = [key for key in keys if key in dask_scheduler.tasks]
+        late = [key for key in known if dask_scheduler.tasks[key] in wanted]
+        if late:
+            dask_scheduler.client_releases_keys(keys=late, client=client)
+        await asyncio.sleep(_LOOK_EVERY_S)
 
 
 def erred_on(keys: Iterable[str], dask_scheduler: Any) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from daskdl.cluster.crew import Crew
 from daskdl.cluster.mailbox import Mailbox, SessionPlugin
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.orders import EndEpoch, MemberGone, Stop, TrainPhase
+from daskdl.cluster.placement import release_late
 from daskdl.cluster.probation import try_out
 from daskdl.cluster.reports import WorkerGone
 from daskdl.cluster.session import run_member, snapshot
@@ -41,6 +42,8 @@ STATE = NetworkState(
 class FakeFuture:
     """A member's task that the test ends."""
 
+    key = "member"
+
     def __init__(self, status="pending"):
         self.status = status
         self.outcome = None
@@ -58,6 +61,10 @@ class FakeFuture:
         if isinstance(self.outcome, BaseException):
             raise self.outcome
         return self.outcome
+
+
+NETWORK = FakeFuture()
+NETWORK.key = "network"
 
 
 class FakeClient:
@@ -119,7 +126,11 @@ class FakeClient:
         self.delivered.append((address, order))
         return {address: None}
 
-    def run_on_scheduler(self, function, *args):
+    id = "client"
+
+    def run_on_scheduler(self, function, *args, wait=True):
+        if function is release_late:
+            self.released = args
         if function is evict:
             self.evicted.append(args[1])
         if function is newcomers:
@@ -136,7 +147,7 @@ class FakeClient:
         if function is try_out:
             return self.trials.setdefault(workers[0], FakeFuture("finished"))
         if function is not run_member:
-            return "the network"
+            return NETWORK
         self.needed = options["resources"]
         self.futures.append(FakeFuture())
         return self.futures[-1]
@@ -433,12 +444,14 @@ def test_a_fit_that_fails_stops_its_members(crew, client, monkeypatch):
     monkeypatch.setattr(client, "unsubscribe_topic", lambda topic: None, raising=False)
     crew.__exit__(DataError, DataError("why"), None)
     assert client.delivered[0] == ("a", Stop(reason="DataError: why"))
+    # The scheduler may not have known what was cancelled.
+    assert client.released == (["member", "member", "member", "network"], "client")
 
 
 def test_leaving_cancels_every_task(crew, client, monkeypatch):
     monkeypatch.setattr(client, "unsubscribe_topic", lambda topic: None, raising=False)
     crew.__exit__(None, None, None)
-    assert client.cancelled == [*client.futures, "the network"]
+    assert client.cancelled == [*client.futures, NETWORK]
 
 
 def test_there_is_no_result_before_a_member_returned_it(crew):

@@ -10,7 +10,7 @@ from distributed import KilledWorker, Worker, get_worker
 from distributed.core import Status
 from distributed.utils_test import gen_cluster
 
-from daskdl.cluster import plain_tasks
+from daskdl.cluster import placement, plain_tasks
 from daskdl.cluster.bus.probing import Probed
 from daskdl.cluster.plain_tasks import run_tasks
 from daskdl.cluster.silence import Sign
@@ -308,3 +308,18 @@ def test_what_fails_on_many_newcomers_is_left_to_who_was_there(failures, workers
 def test_what_fails_where_nobody_else_is_left_fails():
     where = plain_tasks._Where(None, None, frozenset("a"), [], {"b"})
     assert plain_tasks._who_does_better(where, [0]) == []
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_what_was_cancelled_before_it_was_known_is_released(client, scheduler, a):
+    before, placement._KNOWN_WITHIN_S = placement._KNOWN_WITHIN_S, 1.0
+    try:
+        releasing = placement.release_late(["late"], client.id, scheduler)
+        released = asyncio.ensure_future(releasing)
+        await asyncio.sleep(0.2)
+        late, other = client.submit(int, key="late"), client.submit(int, key="other")
+        await asyncio.gather(released, other)
+    finally:
+        placement._KNOWN_WITHIN_S = before
+    assert [*scheduler.tasks] == ["other"]
+    assert late.key == "late"
