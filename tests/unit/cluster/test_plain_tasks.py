@@ -24,6 +24,7 @@ class SyncClient:
     def __init__(self, client):
         self._client = client
         self._loop = asyncio.get_running_loop()
+        self.id = client.id
 
     def sync(self, function, *args):
         args = [self._client if arg is self else arg for arg in args]
