@@ -12,7 +12,7 @@ from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.softmax_axis import as_activated
 
 
@@ -40,6 +40,7 @@ class Activation(LayerConf):
         return input_type
 
 
+@works_for(Activation)
 class ActivationLayer(Layer[Activation]):
     """``activation(x)``; softmax as :func:`~softmax_axis.as_activated` says.
 

@@ -19,6 +19,7 @@ from daskdl.nn.conf.losses import AnyLoss, label_columns
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Fraction, Real
 from daskdl.nn.layers.affine import AffineLayer
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.losses.table import loss_function
 
@@ -91,6 +92,7 @@ class AutoEncoder(WeightLayerConf):
         return "xent" if getattr(activation, "type", activation) == "sigmoid" else "mse"
 
 
+@works_for(AutoEncoder)
 class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
     """``activation(x @ W + b)``; pretraining restores ``activation(h @ W.T + vb)``."""
 

@@ -18,7 +18,7 @@ from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative, Real, Share
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.scaling import Scaling
 
 _Scale = FloatArray | float
@@ -73,6 +73,7 @@ class BatchNormalization(TrainedLayerConf):
         )
 
 
+@works_for(BatchNormalization)
 class BatchNormalizationLayer(Layer[BatchNormalization]):
     """Normalise each feature, or channel of images, over the minibatch.
 

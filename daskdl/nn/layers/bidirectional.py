@@ -14,7 +14,8 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import canonical
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.graves_bidirectional_lstm import refuse_carrying
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.layer import Layer, works_for
+from daskdl.nn.layers.stage import Stage
 from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 
 _Mode = Literal["concat", "add", "mul", "average"]
@@ -65,6 +66,7 @@ class Bidirectional(WrapperConf):
         return tuple(prefix + name for prefix in "fb" for name in once)
 
 
+@works_for(Bidirectional)
 class BidirectionalLayer(WrapperLayer[Bidirectional]):
     """A recurrent layer, and one like it that gets the series from behind.
 
@@ -84,8 +86,6 @@ class BidirectionalLayer(WrapperLayer[Bidirectional]):
         name: str,
         workspace: Workspace,
     ) -> None:
-        from daskdl.nn.layers.stage import Stage
-
         super().__init__(conf, input_type, name, workspace)
         self._stage_backwards = Stage(
             conf.layer, conf.inner_type(input_type), f"{name}.backwards", workspace

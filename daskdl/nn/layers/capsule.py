@@ -13,7 +13,7 @@ from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.same_diff import sd_defaults, sd_parameter
 
 
@@ -97,6 +97,7 @@ def entering_capsules(
     raise refuse_input(layer, needs, input_type)
 
 
+@works_for(Capsule)
 class CapsuleLayer(Layer[Capsule]):
     """``squash(what capsules in front predict, weighed by agreement, plus bias)``."""
 

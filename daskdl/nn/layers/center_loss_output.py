@@ -13,6 +13,7 @@ from daskdl.nn.conf.layer import refuse_input
 from daskdl.nn.conf.losses import label_columns, loss_name
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.output import AffineOutputLayer, OutputConf
 
 
@@ -63,6 +64,7 @@ class CenterLossOutput(OutputConf):
         )
 
 
+@works_for(CenterLossOutput)
 class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
     """``loss + lambda / 2 * |x - labels @ cL|^2``, labels one-hot.
 

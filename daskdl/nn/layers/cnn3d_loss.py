@@ -4,6 +4,7 @@ from typing import Literal
 
 from daskdl.nn.conf.input_type import Convolutional3D, InputType
 from daskdl.nn.layers.entering import volumes_in
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.pixel_loss import PixelLossConf, PixelLossLayer
 
 
@@ -26,5 +27,6 @@ class Cnn3DLoss(PixelLossConf):
         return volumes_in(self, input_type)
 
 
+@works_for(Cnn3DLoss)
 class Cnn3DLossLayer(PixelLossLayer[Cnn3DLoss]):
     """``activation(x)`` with a loss at each voxel."""

@@ -4,6 +4,7 @@ from typing import Literal
 
 from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.layers.entering import images_in
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.pixel_loss import PixelLossConf, PixelLossLayer
 
 
@@ -26,5 +27,6 @@ class CnnLoss(PixelLossConf):
         return images_in(self, input_type)
 
 
+@works_for(CnnLoss)
 class CnnLossLayer(PixelLossLayer[CnnLoss]):
     """``activation(x)`` with a loss at each pixel."""

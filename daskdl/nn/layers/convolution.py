@@ -19,7 +19,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.values import CountPair, IndexPair
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
-from daskdl.nn.layers.layer import PoolOn
+from daskdl.nn.layers.layer import PoolOn, works_for
 from daskdl.nn.layers.scaling import Scaling, ScalingOf
 
 
@@ -47,6 +47,7 @@ class Convolution2D(ConvolvingConf):
     convolution_mode: ConvolutionModeName = "truncate"
 
 
+@works_for(Convolution2D)
 class ConvolutionLayer(ConvolvingLayer[Convolution2D]):
     """``activation(cross-correlation of x with W, plus b)`` of images.
 

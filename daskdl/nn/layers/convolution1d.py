@@ -11,6 +11,7 @@ from daskdl.nn.conf.names import SeriesConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import CountSingle, IndexSingle
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.window_masks import window_mask
 from daskdl.nn.masks import check_step_mask
 
@@ -55,6 +56,7 @@ class Convolution1D(ConvolvingConf):
         return (weight, *self.bias_parameters())
 
 
+@works_for(Convolution1D)
 class Convolution1DLayer(ConvolvingLayer[Convolution1D]):
     """``activation(cross-correlation of x with W, plus b)`` of time series.
 

@@ -5,6 +5,7 @@ from typing import Literal
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.values import CountTriple, IndexTriple
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+from daskdl.nn.layers.layer import works_for
 
 
 class Convolution3D(ConvolvingConf):
@@ -28,5 +29,6 @@ class Convolution3D(ConvolvingConf):
     convolution_mode: ConvolutionModeName = "truncate"
 
 
+@works_for(Convolution3D)
 class Convolution3DLayer(ConvolvingLayer[Convolution3D]):
     """``activation(cross-correlation of x with W, plus b)`` of volumes."""

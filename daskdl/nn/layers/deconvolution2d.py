@@ -4,6 +4,7 @@ from typing import Literal
 
 from daskdl.nn.conf.values import CountPair, IndexPair
 from daskdl.nn.layers.deconvolving import DeconvolvingConf, DeconvolvingLayer
+from daskdl.nn.layers.layer import works_for
 
 
 class Deconvolution2D(DeconvolvingConf):
@@ -31,5 +32,6 @@ class Deconvolution2D(DeconvolvingConf):
     dilation: CountPair = (1, 1)
 
 
+@works_for(Deconvolution2D)
 class Deconvolution2DLayer(DeconvolvingLayer[Deconvolution2D]):
     """``activation(sum of what x times W sends to each cell, plus b)`` of images."""

@@ -6,6 +6,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import CountTriple, IndexTriple
 from daskdl.nn.layers.deconvolving import DeconvolvingConf, DeconvolvingLayer
+from daskdl.nn.layers.layer import works_for
 
 
 class Deconvolution3D(DeconvolvingConf):
@@ -33,5 +34,6 @@ class Deconvolution3D(DeconvolvingConf):
         return (Parameter("W", shape, order="c"), *self.bias_parameters())
 
 
+@works_for(Deconvolution3D)
 class Deconvolution3DLayer(DeconvolvingLayer[Deconvolution3D]):
     """``activation(sum of what x times W sends to each cell, plus b)`` of volumes."""

@@ -13,6 +13,7 @@ from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.affine import AffineLayer
+from daskdl.nn.layers.layer import works_for
 
 
 class Dense(WeightLayerConf):
@@ -52,6 +53,7 @@ class Dense(WeightLayerConf):
         return found
 
 
+@works_for(Dense)
 class DenseLayer(AffineLayer[Dense]):
     """``activation(x @ W + b)`` of rows, flattened images or each time step.
 

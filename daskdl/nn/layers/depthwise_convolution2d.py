@@ -14,6 +14,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer, KernelPair
 from daskdl.nn.layers.entering import Sized
+from daskdl.nn.layers.layer import works_for
 
 
 class DepthwiseConvolution2D(ConvolvingConf):
@@ -88,6 +89,7 @@ class DepthwiseConvolution2D(ConvolvingConf):
         return (Parameter("b", (self.inferred_n_out(input_type),), "bias"), weight)
 
 
+@works_for(DepthwiseConvolution2D)
 class DepthwiseConvolution2DLayer(ConvolvingLayer[DepthwiseConvolution2D]):
     """``activation(cross-correlation of each channel with its own W, plus b)``.
 

@@ -13,6 +13,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import draw_weights
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.row_layer import RowLayer
 
 
@@ -59,6 +60,7 @@ class ElementWiseMultiplication(WeightLayerConf):
         return filled.model_copy(update={"n_out": self.inferred_n_in(input_type)})
 
 
+@works_for(ElementWiseMultiplication)
 class ElementWiseMultiplicationLayer(RowLayer[ElementWiseMultiplication]):
     """``activation(x * W + b)``; masked rows come out as 0."""
 

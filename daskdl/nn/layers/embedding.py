@@ -4,6 +4,7 @@ from typing import Literal
 
 from daskdl.nn.conf.input_type import FeedForward, InputType
 from daskdl.nn.conf.layer import refuse_input
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.lookup import LookupConf, LookupLayer
 
 
@@ -32,5 +33,6 @@ class Embedding(LookupConf):
         return FeedForward(size=self.n_out)
 
 
+@works_for(Embedding)
 class EmbeddingLayer(LookupLayer[Embedding]):
     """``activation(W[x] + b)`` of one number an example."""

@@ -6,6 +6,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, SeriesFormat
 from daskdl.nn.conf.layer import refuse_input
 from daskdl.nn.conf.values import Count
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.lookup import LookupConf, LookupLayer
 
 
@@ -55,5 +56,6 @@ class EmbeddingSequence(LookupConf):
         )
 
 
+@works_for(EmbeddingSequence)
 class EmbeddingSequenceLayer(LookupLayer[EmbeddingSequence]):
     """``activation(W[x] + b)`` at each step."""

@@ -8,6 +8,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 
 
@@ -44,6 +45,7 @@ class Frozen(WrapperConf):
         return self.input_dropout is not None
 
 
+@works_for(Frozen)
 class FrozenLayer(WrapperLayer[Frozen]):
     """The wrapped layer in inference mode, without gradients."""
 

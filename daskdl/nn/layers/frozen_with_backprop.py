@@ -10,6 +10,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 
 
@@ -51,6 +52,7 @@ class FrozenWithBackprop(WrapperConf):
         return self.input_dropout is not None
 
 
+@works_for(FrozenWithBackprop)
 class FrozenWithBackpropLayer(WrapperLayer[FrozenWithBackprop]):
     """The wrapped layer in inference mode; its own gradients are 0."""
 

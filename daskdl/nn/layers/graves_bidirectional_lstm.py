@@ -10,6 +10,7 @@ from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.graves_lstm import N_PEEPHOLES
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.recurrent import GatedConf, GatedLayer, Lstm
 from daskdl.nn.masks import check_step_mask
 
@@ -47,6 +48,7 @@ class GravesBidirectionalLSTM(GatedConf):
         )
 
 
+@works_for(GravesBidirectionalLSTM)
 class GravesBidirectionalLstmLayer(GatedLayer[GravesBidirectionalLSTM]):
     """The sum of two LSTMs with peepholes, one of which runs through time backwards.
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.lstm import OneWayLstmLayer
 from daskdl.nn.layers.recurrent import GatedConf
 
@@ -40,6 +41,7 @@ class GravesLSTM(GatedConf):
         return self.lstm_parameters(input_type, n_peepholes=N_PEEPHOLES)
 
 
+@works_for(GravesLSTM)
 class GravesLstmLayer(OneWayLstmLayer[GravesLSTM]):
     """An LSTM with peepholes."""
 

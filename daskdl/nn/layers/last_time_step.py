@@ -9,6 +9,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, describe
 from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 from daskdl.nn.masks import at_steps, check_step_mask, last_steps
 
@@ -37,6 +38,7 @@ class LastTimeStep(WrapperConf):
         return FeedForward(size=series.size)
 
 
+@works_for(LastTimeStep)
 class LastTimeStepLayer(WrapperLayer[LastTimeStep]):
     """The last step of each series, or the last one that the mask keeps.
 

@@ -24,6 +24,19 @@ T = TypeVar("T")
 # Where a pooling lies on images of some sizes.
 PoolOn: TypeAlias = Callable[[tuple[int, ...]], Window]
 
+WORKERS: "dict[type[LayerConf], type[Layer[Any]]]" = {}
+L = TypeVar("L", bound="Layer[Any]")
+
+
+def works_for(conf: type[LayerConf]) -> Callable[[type[L]], type[L]]:
+    """Return a decorator: objects of the class do what such a configuration says."""
+
+    def enter(worker: type[L]) -> type[L]:
+        WORKERS[conf] = worker
+        return worker
+
+    return enter
+
 
 class Layer(ABC, Generic[C]):
     """A layer at work: what it is, says its configuration.

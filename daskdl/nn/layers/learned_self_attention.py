@@ -11,7 +11,7 @@ from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
 from daskdl.nn.layers.heads import Heads
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.same_diff import sd_parameter
 from daskdl.nn.masks import check_step_mask
 
@@ -49,6 +49,7 @@ class LearnedSelfAttention(AttentionConf):
         return (queries, *self.projections(n_in, n_in, n_in))
 
 
+@works_for(LearnedSelfAttention)
 class LearnedSelfAttentionLayer(Layer[LearnedSelfAttention]):
     """Attention of learned queries to the steps of a series.
 

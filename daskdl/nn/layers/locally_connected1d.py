@@ -3,6 +3,7 @@
 from typing import Literal
 
 from daskdl.nn.conf.values import CountSingle, IndexSingle
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.locally_connecting import (
     LocallyConnectingConf,
     LocallyConnectingLayer,
@@ -42,5 +43,6 @@ class LocallyConnected1D(LocallyConnectingConf):
     input_size: CountSingle | None = None
 
 
+@works_for(LocallyConnected1D)
 class LocallyConnected1DLayer(LocallyConnectingLayer[LocallyConnected1D]):
     """``activation(each window of time steps @ its own W, plus b)``."""

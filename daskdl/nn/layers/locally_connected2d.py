@@ -3,6 +3,7 @@
 from typing import Literal
 
 from daskdl.nn.conf.values import CountPair, IndexPair
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.locally_connecting import (
     LocallyConnectingConf,
     LocallyConnectingLayer,
@@ -40,5 +41,6 @@ class LocallyConnected2D(LocallyConnectingConf):
     input_size: CountPair | None = None
 
 
+@works_for(LocallyConnected2D)
 class LocallyConnected2DLayer(LocallyConnectingLayer[LocallyConnected2D]):
     """``activation(each window of an image @ its own W, plus b)``."""

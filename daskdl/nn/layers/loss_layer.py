@@ -5,6 +5,7 @@ from typing import Literal
 from daskdl.nn.conf.input_type import FeedForward, InputType
 from daskdl.nn.layers.bare_loss import BareLossConf, BareLossLayer
 from daskdl.nn.layers.entering import rows_in
+from daskdl.nn.layers.layer import works_for
 
 
 class LossLayer(BareLossConf):
@@ -27,6 +28,7 @@ class LossLayer(BareLossConf):
         return rows_in(self, input_type, hint)
 
 
+@works_for(LossLayer)
 class LossOnlyLayer(BareLossLayer[LossLayer]):
     """``activation(x)`` with a loss.
 

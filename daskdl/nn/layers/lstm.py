@@ -9,6 +9,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.recurrent.weights import LstmState
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.recurrent import GatedConf, GatedLayer, Lstm, check_state
 from daskdl.nn.masks import check_step_mask
 
@@ -115,5 +116,6 @@ class OneWayLstmLayer(GatedLayer[L]):
         return state
 
 
+@works_for(LSTM)
 class LstmLayer(OneWayLstmLayer[LSTM]):
     """An LSTM without peepholes."""

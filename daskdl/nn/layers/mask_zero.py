@@ -9,6 +9,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 from daskdl.nn.masks import check_step_mask
 
@@ -33,6 +34,7 @@ class MaskZero(WrapperConf):
         return self.wrapped_output(input_type)
 
 
+@works_for(MaskZero)
 class MaskZeroLayer(WrapperLayer[MaskZero]):
     """A recurrent layer with the mask that its input implies, and the one that arrives.
 

@@ -13,7 +13,7 @@ from daskdl.nn.conf.layer import TrainedLayerConf, WeightLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Count, Real, plain
 from daskdl.nn.layers.affine import AffineLayer
-from daskdl.nn.layers.layer import OutputLayer
+from daskdl.nn.layers.layer import OutputLayer, works_for
 from daskdl.nn.layers.one_class_loss import (
     ScoreWindow,
     one_class_gradients,
@@ -90,6 +90,7 @@ class OCNNOutput(WeightLayerConf):
         )
 
 
+@works_for(OCNNOutput)
 class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     """``output = activation(x @ v) @ w``, and a loss.
 

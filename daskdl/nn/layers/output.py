@@ -11,6 +11,7 @@ from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters, refuse_input
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.affine import AffineLayer
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.row_loss import RowLoss
 from daskdl.nn.losses.table import loss_function
 from daskdl.nn.masks import column_mask
@@ -115,6 +116,7 @@ class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
         return seen
 
 
+@works_for(Output)
 class RowOutputLayer(AffineOutputLayer[Output]):
     """The output layer of a network on rows or images.
 

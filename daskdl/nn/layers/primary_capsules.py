@@ -20,7 +20,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.entering import images_in
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.same_diff import sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import window_of, window_sizes
 
@@ -119,6 +119,7 @@ class PrimaryCapsules(TrainedLayerConf):
         return (weight, bias)
 
 
+@works_for(PrimaryCapsules)
 class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):
     """``squash(convolution of x, cut into capsules)``."""
 

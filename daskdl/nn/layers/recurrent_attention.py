@@ -25,7 +25,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
 from daskdl.nn.layers.kept_steps import KeptSteps
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.same_diff import sd_activation, sd_defaults, sd_parameter
 from daskdl.nn.masks import check_step_mask
 
@@ -87,6 +87,7 @@ class RecurrentAttention(AttentionConf):
         )
 
 
+@works_for(RecurrentAttention)
 class RecurrentAttentionLayer(Layer[RecurrentAttention]):
     """A recurrent layer whose state asks, and whose input answers.
 

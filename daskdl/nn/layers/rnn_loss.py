@@ -7,6 +7,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.layers.bare_loss import BareLossConf, BareLossLayer
 from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.masks import rows_of_mask
 
 
@@ -28,6 +29,7 @@ class RnnLoss(BareLossConf):
         return series_in(self, input_type, "Use LossLayer for rows.")
 
 
+@works_for(RnnLoss)
 class RnnLossLayer(BareLossLayer[RnnLoss]):
     """``activation(x)`` of each time step, with the losses summed over time.
 

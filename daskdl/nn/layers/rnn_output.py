@@ -6,6 +6,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.output import AffineOutputLayer, OutputConf
 from daskdl.nn.masks import rows_of_mask
 
@@ -25,6 +26,7 @@ class RnnOutput(OutputConf):
         return series.replaced(size=self.n_out)
 
 
+@works_for(RnnOutput)
 class RnnOutputLayer(AffineOutputLayer[RnnOutput]):
     """``activation(x @ W + b)`` of each time step, with the losses summed over time.
 

@@ -10,7 +10,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
 from daskdl.nn.layers.heads import Heads
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.masks import check_step_mask
 
 
@@ -46,6 +46,7 @@ class SelfAttention(AttentionConf):
         return self.projections(n_in, n_in, n_in)
 
 
+@works_for(SelfAttention)
 class SelfAttentionLayer(Layer[SelfAttention]):
     """Attention of the steps to each other.
 

@@ -14,6 +14,7 @@ from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair
 from daskdl.nn.layers.convolving import ConvolvingConf, ConvolvingLayer
+from daskdl.nn.layers.layer import works_for
 
 
 class SeparableConvolution2D(ConvolvingConf):
@@ -62,6 +63,7 @@ class SeparableConvolution2D(ConvolvingConf):
         return tuple(item.name for item in self.parameters(input_type))
 
 
+@works_for(SeparableConvolution2D)
 class SeparableConvolution2DLayer(ConvolvingLayer[SeparableConvolution2D]):
     """``activation((channels convolved by themselves with W) @ pW + b)``."""
 

@@ -13,6 +13,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.kept_steps import KeptSteps
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.recurrent import RecurrentConf, RecurrentLayer, check_state
 from daskdl.nn.masks import check_step_mask
 
@@ -57,6 +58,7 @@ class SimpleRnn(RecurrentConf):
         return (*parameters, gain((2 * self.n_out,), self.quirks))
 
 
+@works_for(SimpleRnn)
 class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
     """A recurrent layer without gates.
 

@@ -13,12 +13,12 @@ from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.layers.building import build_layer
 from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.layer import Layer, OutputLayer
 from daskdl.nn.layers.noisy_params import NoisyParams
 from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.layers.same_diff import as_counted
-from daskdl.nn.layers.table import build_layer
 from daskdl.nn.preprocessors.table import build_preprocessor
 
 

@@ -9,6 +9,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.window import Window
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import CountPair, IndexPair
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.pooling import PoolingLayer, SubsamplingConf
 from daskdl.nn.layers.window_masks import window_mask
 from daskdl.nn.layers.windows import window_of
@@ -39,6 +40,7 @@ class Subsampling(SubsamplingConf):
     dilation: CountPair = (1, 1)
 
 
+@works_for(Subsampling)
 class SubsamplingLayer(PoolingLayer[Subsampling]):
     """Maximum, sum, average or p-norm of each window of an image.
 

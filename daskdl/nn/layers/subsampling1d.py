@@ -10,6 +10,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.window import Window
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import CountSingle, IndexSingle
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.masked_series import MaskedSeries
 from daskdl.nn.layers.pooling import Pooling, PoolingLayer, SubsamplingConf
 from daskdl.nn.layers.window_masks import window_mask
@@ -42,6 +43,7 @@ class Subsampling1D(SubsamplingConf):
     dilation: CountSingle = (1,)
 
 
+@works_for(Subsampling1D)
 class Subsampling1DLayer(PoolingLayer[Subsampling1D]):
     """Maximum, sum, average or p-norm of each window of time steps.
 

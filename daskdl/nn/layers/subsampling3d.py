@@ -4,6 +4,7 @@ from typing import Literal
 
 from daskdl.nn.conf.names import ConvolutionModeName, VolumePoolingName
 from daskdl.nn.conf.values import CountTriple, IndexTriple
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.pooling import Pooling, PoolingConf, PoolingLayer
 
 
@@ -35,5 +36,6 @@ class Subsampling3D(PoolingConf):
         return Pooling(self.pooling_type)
 
 
+@works_for(Subsampling3D)
 class Subsampling3DLayer(PoolingLayer[Subsampling3D]):
     """Maximum or average of each window of a volume. Masks only pass by."""

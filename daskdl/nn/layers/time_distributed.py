@@ -8,6 +8,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, describe
 from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
 from daskdl.nn.masks import check_step_mask
 
@@ -38,6 +39,7 @@ class TimeDistributed(WrapperConf):
         return series.replaced(size=rows.size)
 
 
+@works_for(TimeDistributed)
 class TimeDistributedLayer(WrapperLayer[TimeDistributed]):
     """A layer for rows, which are the time steps of all examples.
 

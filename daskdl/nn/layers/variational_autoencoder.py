@@ -20,6 +20,7 @@ from daskdl.nn.conf.reconstructions import (
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.dense_part import DensePart
 from daskdl.nn.layers.entering import rows_in
+from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.reconstructions import reconstruction
 
@@ -118,6 +119,7 @@ def _is_pretraining(name: str) -> bool:
     return not name.startswith(("e", "pZXMean"))
 
 
+@works_for(VariationalAutoencoder)
 class VariationalAutoencoderLayer(PretrainedLayer[VariationalAutoencoder]):
     """The mean of the hidden causes; pretraining maximises the evidence lower bound."""
 

@@ -19,6 +19,7 @@ from daskdl.nn.conf.kinds import LAYER_KINDS, AnyOf
 from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.stage import Stage
 
 # One annotation for all wrappers: a schema describes what they hold only once.
 AnyWrapped = Annotated[LayerConf, AnyOf(LAYER_KINDS)]
@@ -119,9 +120,6 @@ class WrapperLayer(Layer[W]):
     def __init__(
         self, conf: W, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
-        # Stages look up layers in the table, which has all wrappers in it.
-        from daskdl.nn.layers.stage import Stage
-
         super().__init__(conf, input_type, name, workspace)
         arriving = conf.inner_type(input_type)
         self._stage = Stage(conf.layer, arriving, f"{name}.layer", workspace)

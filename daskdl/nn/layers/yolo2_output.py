@@ -15,7 +15,7 @@ from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.conf.values import NonNegative, Positive
 from daskdl.nn.layers.entering import images_in
-from daskdl.nn.layers.layer import OutputLayer
+from daskdl.nn.layers.layer import OutputLayer, works_for
 from daskdl.nn.layers.yolo2_loss import N_CORNERS, N_GEOMETRY, BoxLoss
 from daskdl.nn.losses.table import loss_function
 
@@ -94,6 +94,7 @@ class Yolo2Output(DroppedLayerConf):
         return images.replaced(channels=N_CORNERS + self.n_classes(images))
 
 
+@works_for(Yolo2Output)
 class Yolo2OutputLayer(OutputLayer[Yolo2Output]):
     """Boxes and their loss. Masks that arrive with the input change nothing."""
 

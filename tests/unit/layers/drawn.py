@@ -5,7 +5,7 @@ import numpy as np
 from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.layers.table import build_layer
+from daskdl.nn.layers.building import build_layer
 
 
 def built(conf, input_type, **defaults):

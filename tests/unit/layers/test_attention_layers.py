@@ -13,7 +13,7 @@ from daskdl import (
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.layers.table import build_layer
+from daskdl.nn.layers.building import build_layer
 from tests.dialects import DL4J, in_dl4j
 from tests.unit.layers.case import SERIES
 from tests.unit.layers.cases import Alone

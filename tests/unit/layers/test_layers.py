@@ -8,7 +8,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, Recurrent
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.layers.table import build_layer
+from daskdl.nn.layers.building import build_layer
 from tests.unit.layers.cases import CASES, Alone
 from tests.unit.layers.single import Single
 

@@ -7,7 +7,7 @@ import daskdl as dl
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
-from daskdl.nn.layers.table import build_layer
+from daskdl.nn.layers.building import build_layer
 from tests.gradients import check_gradient
 
 IMAGES = Convolutional(height=2, width=4, channels=3)

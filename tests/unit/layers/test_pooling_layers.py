@@ -12,7 +12,7 @@ from daskdl.nn.conf.input_type import (
     FeedForward,
     Recurrent,
 )
-from daskdl.nn.layers.table import build_layer
+from daskdl.nn.layers.building import build_layer
 from tests.dialects import in_dl4j
 
 IMAGES = Convolutional(height=6, width=5, channels=2)

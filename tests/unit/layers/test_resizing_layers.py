@@ -7,7 +7,7 @@ import daskdl as dl
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
-from daskdl.nn.layers.table import build_layer
+from daskdl.nn.layers.building import build_layer
 from tests.dialects import in_dl4j
 
 IMAGES = Convolutional(height=6, width=5, channels=2)

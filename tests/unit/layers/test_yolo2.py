@@ -7,7 +7,7 @@ import daskdl as dl
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, Recurrent
-from daskdl.nn.layers.table import build_layer
+from daskdl.nn.layers.building import build_layer
 from tests.dialects import in_dl4j
 from tests.gradients import check_gradient
 from tests.pretend_cupy import Namespace, plain, pretend

@@ -16,8 +16,7 @@ from daskdl.dl4j.network.parameters import to_dl4j
 from daskdl.errors import FormatError
 from daskdl.nn.conf.kinds import LAYER_KINDS
 from daskdl.nn.layers.output import Output
-from daskdl.nn.layers.table import LAYERS
-from tests.unit.dl4j.network.two_halves import PACKAGE, TwoHalves, TwoHalvesLayer
+from tests.unit.dl4j.network.two_halves import PACKAGE, TwoHalves
 
 FILES = Path(__file__).parents[3] / "data" / "dl4j_legacy"
 VALUE = "tests.unit.dl4j.network.two_halves:ROW"
@@ -36,7 +35,6 @@ def plugged_in(monkeypatch):
         return [found for found in ours if wanted.get("name", found.name) == found.name]
 
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    monkeypatch.setitem(LAYERS, TwoHalves, TwoHalvesLayer)
     monkeypatch.setitem(LAYER_KINDS._models, "two_halves", TwoHalves)
 
 

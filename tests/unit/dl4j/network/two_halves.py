@@ -11,6 +11,7 @@ from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.layers.affine import AffineLayer
+from daskdl.nn.layers.layer import works_for
 
 PACKAGE = "org.deeplearning4j.regressiontest.customlayer100a."
 
@@ -29,6 +30,7 @@ class TwoHalves(WeightLayerConf):
         return dense_parameters(self, input_type, has_bias=True)
 
 
+@works_for(TwoHalves)
 class TwoHalvesLayer(AffineLayer[TwoHalves]):
     """The layer at work."""
 
