@@ -73,8 +73,8 @@ class Border:
     ) -> None:
         self.admission = Admission(tuple(inputs), tuple(labels), dtype.name)
         self._who = who
-        self._inputs = inputs
-        self._outputs = outputs
+        self.inputs = inputs
+        self.outputs = outputs
         self._labels = labels
         self._dtype = dtype
         self._namespace = namespace
@@ -153,10 +153,10 @@ class Border:
         DataError
             If they do not hold real numbers, or one is not finite.
         """
-        n_inputs = len(self._inputs)
+        n_inputs = len(self.inputs)
         arrays = [
             as_batch_array(self._who, "features", array)
-            for array in given_features(features, self._inputs)
+            for array in given_features(features, self.inputs)
         ]
         masks: list[Any] = [None] * len(arrays)
         if features_mask is not None:
@@ -200,8 +200,8 @@ class Border:
         features, masks = arrays.features, arrays.features_masks
         if self.normalizer is not None:
             features = self.normalizer.transform_features(features, masks)
-        entered = self._enter(features, self._inputs)
-        return entered, self._masks(masks, self._inputs)
+        entered = self._enter(features, self.inputs)
+        return entered, self._masks(masks, self.inputs)
 
     def labels(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Return labels and their masks as the output layers want them, normalized.
@@ -228,7 +228,7 @@ class Border:
         Labels are those of :meth:`labels_to_count`, of shape (batch, *port.type.shape)
         for each output: features or classes are last.
         """
-        entered = self._enter(self.labels_to_count(arrays), self._outputs)
+        entered = self._enter(self.labels_to_count(arrays), self.outputs)
         return entered, self._masks(arrays.labels_masks, self._labels)
 
     def in_units_of_data(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
@@ -240,7 +240,7 @@ class Border:
         if self.normalizer is None or not self.normalizer.is_fit_label:
             return list(outputs)
         reverted = self.normalizer.revert_labels(self.leave(outputs))
-        return self._enter(reverted, self._outputs)
+        return self._enter(reverted, self.outputs)
 
     def masks_of(self, outputs: Sequence[FloatArray], labels_mask: Any) -> Masks:
         """Return masks of labels as they are for outputs, which are inside still.
@@ -259,14 +259,14 @@ class Border:
         DataError
             If a mask does not hold real numbers, or one is not finite.
         """
-        masks = self._given_masks("labels_mask", labels_mask, len(self._outputs))
+        masks = self._given_masks("labels_mask", labels_mask, len(self.outputs))
         self.admission.check_masks(self._who, Arrays([], [], [], masks))
         seen = [
             array.transpose(border_axes(port.type))
-            for array, port in zip(outputs, self._outputs, strict=True)
+            for array, port in zip(outputs, self.outputs, strict=True)
         ]
-        check_masks_of_outputs(self._who, self._outputs, seen, masks)
-        return self._masks(masks, self._outputs)
+        check_masks_of_outputs(self._who, self.outputs, seen, masks)
+        return self._masks(masks, self.outputs)
 
     def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Return outputs as new arrays of NumPy in the data format of the caller.
@@ -276,7 +276,7 @@ class Border:
         """
         return [
             to_border(to_host(array), port.type)
-            for array, port in zip(outputs, self._outputs, strict=True)
+            for array, port in zip(outputs, self.outputs, strict=True)
         ]
 
     def _given_masks(self, name: str, given: Any, n_arrays: int) -> Masks:
@@ -286,7 +286,7 @@ class Border:
         ]
 
     def _check_features(self, arrays: Arrays, *, any_length: bool) -> None:
-        inputs = of_any_length(self._inputs) if any_length else self._inputs
+        inputs = of_any_length(self.inputs) if any_length else self.inputs
         check_features(self._who, inputs, arrays.features, arrays.features_masks)
 
     def _enter(self, arrays: Sequence[Any], ports: Sequence[Port]) -> list[FloatArray]:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.errors import OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.evaluation.evaluation import Evaluation
@@ -11,11 +12,11 @@ from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.conf.input_type import InputType
 
 if TYPE_CHECKING:
-    from daskdl.nn.structure import NetworkStructure
+    from daskdl.nn.step import StepNetwork
 
 __all__ = ["INDEPENDENT_LOSSES", "REGRESSION_LOSSES", "evaluation_for"]
 __all__ += ["CLASS_LOSSES", "check_class_outputs", "is_independent"]
-__all__ += ["n_classes_of", "tells_classes"]
+__all__ += ["count_rows", "n_classes_of", "tells_classes"]
 
 REGRESSION_LOSSES = frozenset(
     {
@@ -39,7 +40,7 @@ _LOSSES_OF_CLASSES = CLASS_LOSSES | {"sparse_mcxent"}
 
 
 def evaluation_for(
-    network: "NetworkStructure[Any]", *, axis: int | None = None
+    network: "StepNetwork[Any]", *, axis: int | None = None
 ) -> Evaluable:
     """Return an empty evaluation of the kind that the network's loss asks for.
 
@@ -80,7 +81,7 @@ def n_classes_of(loss: str, output_type: InputType) -> int | None:
     return n_out if n_out is not None and n_out > 1 else None
 
 
-def check_class_outputs(network: "NetworkStructure[Any]") -> None:
+def check_class_outputs(network: "StepNetwork[Any]") -> None:
     """Refuse outputs of classes, or with a softmax, that have one number alone.
 
     A softmax of one number is 1, whatever comes in: its score is that of a network that
@@ -110,7 +111,25 @@ def tells_classes(loss: str) -> bool:
     return loss in _LOSSES_OF_CLASSES
 
 
-def is_independent(network: "NetworkStructure[Any]") -> bool:
+def is_independent(network: "StepNetwork[Any]") -> bool:
     """Whether the outputs are probabilities that do not exclude each other."""
     is_alone = network.output_layer_n_out[0] == 1
     return network.output_losses[0] in INDEPENDENT_LOSSES and not is_alone
+
+
+def count_rows(
+    evaluation: Evaluable, labels: FloatArray, outputs: FloatArray, mask: Any
+) -> None:
+    """Count labels and outputs; time steps are rows, so that nothing needs their axis.
+
+    Parameters
+    ----------
+    evaluation : Evaluable
+        Counts on.
+    labels, outputs : ndarray of shape (batch, ..., n_out)
+    mask : ndarray of shape (batch, ...) or None
+    """
+    rows = outputs.reshape(-1, outputs.shape[-1])
+    if mask is not None:
+        mask = to_host(mask.reshape(len(rows), -1))
+    evaluation.eval(to_host(labels.reshape(-1, labels.shape[-1])), to_host(rows), mask)

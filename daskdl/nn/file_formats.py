@@ -2,10 +2,13 @@
 
 import os
 import posixpath
+from importlib.metadata import entry_points
+from typing import Any
 
-from daskdl.errors import OptionError
+from daskdl.checks import check_one_of
+from daskdl.errors import MissingExtraError, OptionError
 
-__all__ = ["ENDINGS", "format_of_ending", "settled_format"]
+__all__ = ["ENDINGS", "format_of_ending", "settled_format", "writer_of"]
 
 ENDINGS = {
     "daskdl": (".safetensors",),
@@ -60,3 +63,33 @@ def settled_format(
             f"for {os.fspath(path_or_url)!r}. Leave it out, or give another name."
         )
     return meant if given is None else given
+
+
+def writer_of(who: str, path_or_url: str | os.PathLike[str], given: str | None) -> Any:
+    """Return the module that writes networks in a format.
+
+    Parameters
+    ----------
+    who, path_or_url, given
+        As of :func:`settled_format`; ``"daskdl"`` where nothing says which.
+
+    Raises
+    ------
+    OptionError
+        If no such format is installed, or the ending is that of another.
+    MissingExtraError
+        If the package itself is not installed.
+    """
+    # By entry point: formats know networks, so networks must not know formats.
+    known = {entry.name: entry for entry in entry_points(group="daskdl.formats")}
+    if not known:
+        raise MissingExtraError(
+            f"{who}: the entry points of 'daskdl.formats' must be installed, got none. "
+            "Install the package with `pip install daskdl`."
+        )
+    known |= {entry.name: entry for entry in entry_points(group="daskdl.exports")}
+    if given is not None:
+        check_one_of(who, "format", given, known)
+    settled = settled_format(f"{who}: format", path_or_url, given) or "daskdl"
+    check_one_of(who, "format", settled, known)
+    return known[settled].load()

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.batches import Port
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.doors import images_of
-from daskdl.nn.layers.stage import Stage
 from daskdl.nn.network import Network
+from daskdl.nn.ports import name_of
 
 
 class MultiLayerNetwork(Network[MultiLayerConfiguration]):
@@ -42,41 +39,13 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
     @property
     def inputs(self) -> list[Port]:
         """What goes in: one input, named after the first layer."""
-        first, given = self._nodes[0], self.conf.input
-        return [Port(self._who_is(first), given, images_of(given, [first.conf]))]
-
-    def _output_nodes(self) -> Sequence[Node]:
-        return self._nodes[-1:]
-
-    def _forward(
-        self,
-        features: list[FloatArray],
-        masks: list[FloatArray | None],
-        *,
-        training: bool,
-        rng: np.random.Generator | None,
-    ) -> list[FloatArray]:
-        (x,), (mask,) = features, masks
-        batch_size = len(x)
-        for stage in self._stages:
-            x, mask = stage.forward(
-                x, training=training, mask=mask, rng=rng, batch_size=batch_size
-            )
-        return [x]
-
-    def _backward(
-        self, labels: list[FloatArray], masks: list[FloatArray | None]
-    ) -> None:
-        *stages, output = self._stages
-        grad = output.backward_loss(labels[0], masks[0])
-        for stage in reversed(stages):
-            if grad is not None:
-                grad = stage.backward(grad)
-                continue
-            # No gradient comes through a frozen layer: what is below stays.
-            for gradient in stage.layer.gradients.values():
-                gradient.fill(0)
+        who, first, given = type(self).__name__, self._nodes[0], self.conf.input
+        return [Port(name_of(who, first), given, images_of(given, [first.conf]))]
 
     @property
-    def _stages(self) -> list[Stage]:
-        return [part for _, part in self._parts if isinstance(part, Stage)]
+    def output_nodes(self) -> Sequence[Node]:
+        """What the output comes from: the last layer."""
+        return self._nodes[-1:]
+
+    def _input_names(self) -> Sequence[str]:
+        return self._nodes[0].inputs

@@ -2,50 +2,45 @@
 
 import html
 from collections.abc import Iterable
-from importlib.metadata import entry_points
+from functools import cached_property
 from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, to_host
-from daskdl.checks import check_one_of, check_type
+from daskdl.checks import check_type
 from daskdl.data.sources.source import SourceOptions
 from daskdl.dialects import Quirk
-from daskdl.errors import MissingExtraError, OptionError
+from daskdl.errors import OptionError
 from daskdl.evaluation.evaluable import Evaluable
-from daskdl.nn.batches import (
-    Arrays,
-    Batch,
-)
+from daskdl.nn.batches import Arrays, Batch, Given
 from daskdl.nn.dialect_change import differences
 from daskdl.nn.divergence import numbers_may_overflow
-from daskdl.nn.evaluations import evaluation_for
-from daskdl.nn.file_formats import settled_format
+from daskdl.nn.evaluations import count_rows, evaluation_for
+from daskdl.nn.file_formats import writer_of
 from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.fitting.given import batches_of
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local import fit
-from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.masks import masked
-from daskdl.nn.normalizing import (
-    NormalizerChoice,
-    chosen,
-)
+from daskdl.nn.normalizing import NormalizerChoice, chosen
 from daskdl.nn.predictions import predicted
 from daskdl.nn.pretraining import Pretraining
-from daskdl.nn.structure import Conf
-from daskdl.nn.summary import normalizer_in_words, summarize
+from daskdl.nn.step import Conf, StepNetwork
+from daskdl.nn.summary import in_many_lines, in_one_line
+from daskdl.nn.tbptt import forget
+from daskdl.nn.time_steps import next_steps
 
 N = TypeVar("N", bound="Network[Any]")
 V = TypeVar("V", bound=Evaluable)
 
 
-class Network(Pretraining[Conf]):
+class Network(StepNetwork[Conf]):
     """A network in one process: train, predict, evaluate, save.
 
     Parameters, attributes and errors are those of
-    :class:`~daskdl.nn.structure.NetworkStructure`.
+    :class:`~daskdl.nn.step.StepNetwork`.
 
     Notes
     -----
@@ -131,6 +126,127 @@ class Network(Pretraining[Conf]):
         )
         return self
 
+    def pretrain(
+        self: N,
+        data: Given,
+        *,
+        epochs: int = 1,
+        batch_size: int | None = None,
+        normalizer: NormalizerChoice = "own",
+    ) -> N:
+        """Pretrain all layers that can be, each for all epochs before the next.
+
+        Parameters
+        ----------
+        data, epochs, batch_size, normalizer
+            As for :meth:`pretrain_layer`.
+
+        Returns
+        -------
+        Network
+            Itself.
+
+        Raises
+        ------
+        OptionError
+            If no layer can be pretrained, or there are several and `data` can be read
+            once only.
+        DataError
+            If there is no minibatch at all.
+        """
+        self._pretraining.train_all(
+            data, epochs=epochs, batch_size=batch_size, normalizer=normalizer
+        )
+        return self
+
+    def pretrain_layer(
+        self: N,
+        layer: int | str,
+        data: Given,
+        *,
+        epochs: int = 1,
+        batch_size: int | None = None,
+        normalizer: NormalizerChoice = "own",
+    ) -> N:
+        """Train one layer on what reaches it of the features.
+
+        Parameters
+        ----------
+        layer : int or str
+            Index in a sequence, or name.
+        data : DataSet, MultiDataSet, array of features, or iterable of data sets
+            Each is one minibatch, unless `batch_size` is given. Labels and masks are
+            not looked at.
+        epochs : int
+            Passes over the data; an iterator lasts for one only.
+        batch_size : int, optional
+            Cut each object into minibatches of this size; the last may be short.
+        normalizer : Normalizer, None or "own"
+            None for data that are normalized already.
+
+        Returns
+        -------
+        Network
+            Itself, trained; :attr:`score` is that of the last minibatch.
+
+        Raises
+        ------
+        OptionError
+            If there is no such layer, it cannot be pretrained, or `data` can be read
+            once only and `epochs` is more than 1.
+        DataError
+            If there is no minibatch at all, or a number that is not finite.
+        DivergedError
+            When a score is no number.
+        """
+        self._pretraining.train(
+            layer, data, epochs=epochs, batch_size=batch_size, normalizer=normalizer
+        )
+        return self
+
+    @cached_property
+    def _pretraining(self) -> Pretraining:
+        return Pretraining(self, self._program, self._border)
+
+    def rnn_time_step(
+        self, features: Any, *, normalizer: NormalizerChoice = "own"
+    ) -> Any:
+        """Predict the next stretch of time series, in inference mode.
+
+        Recurrent layers begin with the state that the last call left them, or with
+        zeros after :meth:`rnn_clear_previous_state` and after training with truncated
+        backpropagation through time. States are not saved with the network.
+
+        Parameters
+        ----------
+        features : ndarray, or list of them for several inputs
+            In the data format of the inputs, with any number of time steps. For a
+            single step the axis of time may be left out: (batch, features).
+        normalizer : Normalizer, None or "own"
+            None for features that are normalized already.
+
+        Returns
+        -------
+        ndarray, or list of them for several outputs
+            New arrays in the data format; without the axis of time where no features
+            had one.
+
+        Raises
+        ------
+        ShapeError
+            If features do not fit, or there are more or fewer series than before.
+        OptionError
+            If a layer reads series from both ends.
+        """
+        who = type(self).__name__
+        with self._border.using(normalizer):
+            results = next_steps(who, self._program, self._border, features)
+        return results[0] if len(results) == 1 else results
+
+    def rnn_clear_previous_state(self) -> None:
+        """Let the next :meth:`rnn_time_step` begin with zeros."""
+        forget(self._program.layers)
+
     def output(
         self,
         features: Any,
@@ -173,7 +289,7 @@ class Network(Pretraining[Conf]):
             results = [
                 masked(result, mask) if layer.masks_output else result
                 for layer, result, mask in zip(
-                    self._output_layers(), results, masks, strict=True
+                    self._program.output_layers, results, masks, strict=True
                 )
             ]
         results = self._border.leave(results)
@@ -261,7 +377,7 @@ class Network(Pretraining[Conf]):
             labels, masks = self._border.labels(arrays)
         scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
         for layer, target, mask in zip(
-            self._output_layers(), labels, masks, strict=True
+            self._program.output_layers, labels, masks, strict=True
         ):
             scores += to_host(layer.score_examples(target, mask))
         return scores, self._border.leave(results)
@@ -274,7 +390,9 @@ class Network(Pretraining[Conf]):
             arrays = self._checked(batch, numbers=True)
             self._outputs(arrays)
             # Not the scores of the examples: some losses are of a whole minibatch.
-            loss = self._loss(*self._border.labels(arrays))
+            labels, masks = self._border.labels(arrays)
+            averages = self.conf.mini_batch
+            loss = self._program.loss(labels, masks, averages=averages)
         return loss + self._regularization_score()
 
     @overload
@@ -356,23 +474,13 @@ class Network(Pretraining[Conf]):
                 arrays = self._border.checked(batch, numbers=True)
                 (output,) = self._outputs(arrays)
             (labels,), (mask,) = self._border.rows_to_count(arrays)
-            # Time steps are rows: what counts them needs no axis of time.
-            rows = output.reshape(-1, output.shape[-1])
-            if mask is None:
-                mask = self.mask_to_count()
-            if mask is not None:
-                mask = to_host(mask.reshape(len(rows), -1))
-            rows_of_labels = labels.reshape(-1, labels.shape[-1])
-            evaluation.eval(to_host(rows_of_labels), to_host(rows), mask)
+            mask = self.mask_to_count() if mask is None else mask
+            count_rows(evaluation, labels, output, mask)
         return evaluation
 
     def __repr__(self) -> str:
         """Return what it is, and how far it is trained, in one line."""
-        n_params = f"{self.params.size:,} parameters"
-        told = f"{type(self).__name__}: {len(self._nodes)} layers, {n_params}"
-        if self.iteration_count:
-            told += f", {self.iteration_count:,} iterations, score {self.score:.4g}"
-        return f"<{told}>"
+        return in_one_line(self)
 
     def _repr_html_(self) -> str:
         """Return the summary, for notebooks."""
@@ -384,13 +492,7 @@ class Network(Pretraining[Conf]):
         Below it stand the dialect, and the normalizer and the names of the classes if
         there are any.
         """
-        lines = [summarize(type(self).__name__, self._nodes)]
-        lines.append(f"dialect: {self.conf.dialect}")
-        if self.normalizer is not None:
-            lines.append(f"normalizer: {normalizer_in_words(self.normalizer)}")
-        if self.class_names is not None:
-            lines.append(f"classes: {', '.join(self.class_names)}")
-        return "\n".join(lines)
+        return in_many_lines(self)
 
     def with_dialect(self: N, name: str) -> tuple[N, list[Quirk]]:
         """Return the same network in another dialect, and what that changes.
@@ -451,23 +553,9 @@ class Network(Pretraining[Conf]):
         FormatError
             If the format has no word for something in the network.
         """
-        # By entry point: formats know networks, so networks must not know formats.
-        known = {entry.name: entry for entry in entry_points(group="daskdl.formats")}
-        if not known:
-            raise MissingExtraError(
-                "Network.save: the entry points of 'daskdl.formats' must be installed, "
-                "got none. Install the package with `pip install daskdl`."
-            )
-        known |= {entry.name: entry for entry in entry_points(group="daskdl.exports")}
-        if format is not None:
-            check_one_of("Network.save", "format", format, known)
-        settled = settled_format("Network.save: format", path_or_url, format)
-        settled = settled or "daskdl"
-        check_one_of("Network.save", "format", settled, known)
+        writer = writer_of("Network.save", path_or_url, format)
         kept = chosen("Network.save", self.normalizer, normalizer)
-        known[settled].load().save(
-            self, path_or_url, normalizer=kept, overwrite=overwrite
-        )
+        writer.save(self, path_or_url, normalizer=kept, overwrite=overwrite)
 
     def check_batch(self, batch: Batch) -> None:
         """Refuse a minibatch that cannot be trained on.
@@ -498,17 +586,13 @@ class Network(Pretraining[Conf]):
             Of the last forward pass: the mask that counts in the loss of the first
             output.
         """
-        parts = {node.name: part for node, part in self._parts}
-        layer = getattr(parts[self._output_nodes()[0].name], "layer", None)
         ignores = "evaluation_ignores_features_mask" in self.conf.quirks_of_dialect
-        if ignores or not isinstance(layer, OutputLayer):
-            return None
-        mask = layer.arrived_mask()
+        mask = None if ignores else self._program.loss_mask()
         return None if mask is None else to_host(mask)
 
     def _outputs(self, arrays: Arrays) -> list[FloatArray]:
         """Return what is predicted, inside still, but in the units of the data."""
         with numbers_may_overflow():
             entered = self._border.features(arrays)
-            results = self._forward(*entered, training=False, rng=None)
+            results = self._program.forward(*entered, training=False, rng=None)
         return self._border.in_units_of_data(results)

@@ -13,6 +13,7 @@ from daskdl.nn.conf.axes import feature_axis
 
 __all__ = ["NormalizerChoice", "check_class_names", "check_normalizer", "chosen"]
 __all__ += ["changed_classes", "check_classes_kept", "settle_axis", "usable"]
+__all__ += ["warn_of_changed_classes"]
 
 NormalizerChoice: TypeAlias = Normalizer | Literal["own"] | None
 """The network's own, another one, or None for data that are normalized already."""
@@ -87,6 +88,20 @@ def changed_classes(normalizer: Normalizer | None, labels: Sequence[Port]) -> st
             which = indexed("labels", index, len(labels))
             return f"{which} of the loss {rule.loss!r}"
     return ""
+
+
+def warn_of_changed_classes(
+    read_from: str, normalizer: Normalizer | None, labels: Sequence[Port]
+) -> None:
+    """Warn that the normalizer in a file changes classes or probabilities."""
+    changed = changed_classes(normalizer, labels)
+    if changed:
+        warnings.warn(
+            f"{read_from}: its {type(normalizer).__name__} changes {changed}, which "
+            "are classes or probabilities, so outputs are neither. Give the network a "
+            "normalizer without fit_label before training.",
+            stacklevel=3,
+        )
 
 
 def check_classes_kept(

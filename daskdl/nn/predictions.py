@@ -9,10 +9,10 @@ from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.evaluations import INDEPENDENT_LOSSES, tells_classes
 
 if TYPE_CHECKING:
-    from daskdl.nn.structure import NetworkStructure
+    from daskdl.nn.step import StepNetwork
 
 
-def predicted(network: "NetworkStructure[Any]", outputs: list[Any]) -> list[Any]:
+def predicted(network: "StepNetwork[Any]", outputs: list[Any]) -> list[Any]:
     """Return the predictions that outputs stand for: classes, 0 and 1, or values.
 
     Parameters

@@ -1,34 +1,332 @@
 """One step of training, which sequences and graphs share."""
 
+import copy
 import math
-from abc import abstractmethod
-from collections.abc import Generator
-from contextlib import closing
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, closing
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.device import network_namespace
+from daskdl.arrays.flat import ParamLayout, Slot
+from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.arrays.random import IterationStream, stream
-from daskdl.nn.batches import Arrays, Batch, as_arrays
-from daskdl.nn.conf.network import MultiLayerConfiguration
+from daskdl.arrays.workspace import Workspace
+from daskdl.checks import check_type
+from daskdl.data.normalizers.normalizer import Normalizer
+from daskdl.nn.admission import Admitting
+from daskdl.nn.batches import Arrays, Batch, Port, as_arrays
+from daskdl.nn.border import Border
+from daskdl.nn.conf.input_type import InputType, features_of
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
+)
+from daskdl.nn.conf.topology import Node
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.fitting.exchange import Exchange
-from daskdl.nn.layers.layer import OutputLayer
+from daskdl.nn.footprint import check_footprint, n_params_of
+from daskdl.nn.lengths import output_steps
+from daskdl.nn.normalizing import (
+    NormalizerChoice,
+    check_class_names,
+    check_classes_kept,
+    check_normalizer,
+    warn_of_changed_classes,
+)
+from daskdl.nn.ports import label_ports, option_of, output_ports
+from daskdl.nn.program import Program
 from daskdl.nn.search_plan import SearchPlan
 from daskdl.nn.solvers import LineSearchSolver
-from daskdl.nn.structure import Conf, NetworkStructure, stretches
-from daskdl.nn.tbptt import carrying_anew, forget, time_segments
+from daskdl.nn.state_carrying import carry_state
+from daskdl.nn.tbptt import truncated
+from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.updated_searches import UpdatedSearches
+from daskdl.nn.vectors import Vectors, stretches
+
+Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
+S = TypeVar("S", bound="StepNetwork[Any]")
 
 
-class StepNetwork(NetworkStructure[Conf]):
+class StepNetwork(ABC, Generic[Conf]):
     """A network that can be trained minibatch by minibatch.
 
-    Parameters, attributes and errors are those of
-    :class:`~daskdl.nn.structure.NetworkStructure`.
+    It has a program (its layers and vertices at work), vectors (parameters, gradients,
+    updater state), and a border (what goes in and comes out).
+
+    The three vectors are one-dimensional and contiguous. They are written through and
+    never replaced: layers hold views of them.
+
+    Parameters
+    ----------
+    conf : MultiLayerConfiguration or ComputationGraphConfiguration
+        What the network is.
+    params : array_like of shape (n_params,), optional
+        Copied. If left out, initial weights are drawn from the configuration's seed.
+    updater_state : array_like of shape (n_state,), optional
+        Copied. If left out, updaters begin anew.
+
+    Attributes
+    ----------
+    workspace : Workspace
+        Lends all arrays.
+    iteration_count, epoch_count : int
+        Minibatches and passes over the data that were trained.
+    score : float
+        Of the last minibatch, before its update; NaN before the first.
+
+    Raises
+    ------
+    ShapeError
+        If `params` or `updater_state` have the wrong number of elements.
+
+    Notes
+    -----
+    Not for several threads at once. The same configuration, data and NumPy give the
+    same parameters, bit for bit.
     """
+
+    def __init__(
+        self, conf: Conf, params: Any = None, *, updater_state: Any = None
+    ) -> None:
+        kinds = (MultiLayerConfiguration, ComputationGraphConfiguration)
+        who = type(self).__name__
+        check_type(who, "conf", conf, *kinds)
+        self.conf: Conf = conf
+        self.iteration_count = 0
+        self.epoch_count = 0
+        self.score = float("nan")
+        self._class_names: tuple[str, ...] | None = None
+        self._nodes = conf.nodes()
+        # Layers take memory too: before they are made, what is known by now.
+        n_params = n_params_of(self._nodes)
+        check_footprint(who, self._nodes, 2 * n_params, self.dtype.itemsize)
+        namespace = network_namespace()
+        self.workspace = Workspace(namespace)
+        outputs = [node.name for node in self.output_nodes]
+        self._program = Program(
+            who, self._nodes, self._input_names(), outputs, self.workspace
+        )
+        self._vectors = Vectors(who, self._nodes, self.dtype, namespace)
+        self._program.bind(self.layout, self.params, self.gradients)
+        self._border = Border(
+            who,
+            self.inputs,
+            self.outputs,
+            self.labels,
+            self.dtype,
+            namespace=namespace,
+            steps=output_steps(conf),
+        )
+        self._is_initialized = params is not None
+        if params is None:
+            self.init()
+        else:
+            self._vectors.write_params(params)
+        self._vectors.write_updater_state(updater_state)
+
+    @property
+    def normalizer(self) -> Normalizer | None:
+        """What all data go through that come in, and predictions back; None for none.
+
+        Give the network data as they are: it normalizes them itself, in training and in
+        inference. If labels were normalized, too, outputs come in their units. Saved
+        and loaded with the network.
+        """
+        return self._border.normalizer
+
+    @normalizer.setter
+    def normalizer(self, normalizer: Normalizer | None) -> None:
+        who = type(self).__name__
+        checked = check_normalizer(who, normalizer)
+        check_classes_kept(who, checked, self.labels)
+        self._border.normalizer = checked
+
+    def restore_normalizer(
+        self, normalizer: Normalizer | None, *, read_from: str | None = None
+    ) -> None:
+        """Put back a normalizer that a network had before.
+
+        Unlike one that is set anew, it may change labels that tell classes, since older
+        and foreign files hold such: the network predicts as ever. To train it goes on
+        being refused.
+
+        Parameters
+        ----------
+        normalizer : Normalizer or None
+        read_from : str, optional
+            A file, for the warning that it holds such a normalizer.
+        """
+        who = type(self).__name__
+        self._border.normalizer = check_normalizer(who, normalizer)
+        if read_from is not None:
+            warn_of_changed_classes(read_from, normalizer, self.labels)
+
+    def normalizing(self, normalizer: NormalizerChoice) -> AbstractContextManager[None]:
+        """Use another normalizer, or none, until the end of a ``with`` block."""
+        return self._border.using(normalizer)
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """What the classes of the first output are called, in the order of its numbers.
+
+        Evaluations print them. Saved and loaded with the network; None if nobody said.
+        """
+        return self._class_names
+
+    @class_names.setter
+    def class_names(self, names: Sequence[str] | None) -> None:
+        if names is not None:
+            n_out = self.output_layer_n_out[0]
+            names = check_class_names(type(self).__name__, names, n_out)
+        self._class_names = names
+
+    def admitting(self, normalizer: Normalizer | None) -> Admitting:
+        """Return the function that forms data as layers know them, or refuses them.
+
+        Parameters
+        ----------
+        normalizer : Normalizer or None
+            What the data will go through.
+        """
+        return Admitting(self._border.admission, normalizer)
+
+    @property
+    def params(self) -> FloatArray:
+        """All parameters, shape (n_params,). Write into it: ``params[...] = x``."""
+        return self._vectors.params
+
+    @property
+    def gradients(self) -> FloatArray:
+        """All gradients, or after :meth:`compute_update` the update; (n_params,)."""
+        return self._vectors.gradients
+
+    @property
+    def updater_state(self) -> FloatArray:
+        """The state of all updaters, shape (n_state,)."""
+        return self._vectors.updater_state
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """Layers and vertices in the order in which they are computed."""
+        return self._nodes
+
+    @property
+    @abstractmethod
+    def output_nodes(self) -> Sequence[Node]:
+        """What the outputs come from, in the order of the labels."""
+
+    @property
+    def layout(self) -> ParamLayout:
+        """Where each parameter lies: ``0_W``, ``0_b``, ... or ``<vertex>_W``."""
+        return self._vectors.layout
+
+    @property
+    def plan(self) -> UpdatePlan:
+        """How gradients become updates, and where the updaters' state lies."""
+        return self._vectors.plan
+
+    @property
+    def running_slots(self) -> tuple[Slot, ...]:
+        """Where running statistics lie in :attr:`params`."""
+        return self.plan.running
+
+    @property
+    def n_params(self) -> int:
+        """Number of parameters."""
+        return self.layout.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of parameters and activations."""
+        dtype: np.dtype[Any] = np.dtype(self.conf.dtype)
+        return dtype
+
+    @abstractmethod
+    def _input_names(self) -> Sequence[str]:
+        """Return the names by which nodes read the inputs."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> list[Port]:
+        """What goes in, in the order of the features."""
+
+    @property
+    def outputs(self) -> list[Port]:
+        """What comes out, in the order of the labels."""
+        return output_ports(type(self).__name__, self.output_nodes)
+
+    @property
+    def labels(self) -> list[Port]:
+        """What the labels of each output are."""
+        return label_ports(type(self).__name__, self.output_nodes)
+
+    @property
+    def input_types(self) -> list[InputType]:
+        """What an example is, input by input."""
+        return [port.type for port in self.inputs]
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.output_nodes)
+
+    @property
+    def output_layer_n_out(self) -> list[int]:
+        """Number of features or channels of each output."""
+        return [features_of(node.output_type) for node in self.output_nodes]
+
+    @property
+    def output_losses(self) -> list[str]:
+        """Name of the loss of each output; empty where there is none."""
+        return option_of(self.output_nodes, "loss")
+
+    @property
+    def output_activations(self) -> list[str]:
+        """Name of the activation of each output; empty where there is none."""
+        return option_of(self.output_nodes, "activation")
+
+    def param_table(self) -> dict[str, FloatArray]:
+        """Return all parameters by name, as views of the flat vector.
+
+        Each has the shape of its slot in the layout, such as (n_in, n_out).
+        """
+        return self.layout.views(self.params)
+
+    def init(self: S) -> S:
+        """Draw the initial weights, unless that is done or they were given."""
+        if not self._is_initialized:
+            self._program.initialize(self.conf.seed)
+            self._is_initialized = True
+        return self
+
+    def clone(self: S) -> S:
+        """Return an independent copy, its counters and its normalizer included."""
+        return self._copied(self.conf)
+
+    def _copied(self: S, conf: Conf) -> S:
+        """Return a copy of another configuration with the same parameters and state."""
+        rebuild, (kind, _, params, _, *kept) = self.__reduce__()
+        clone: S = rebuild(kind, conf, params, None, *kept)
+        carry_state(self.plan, self.updater_state, clone.plan, clone.updater_state)
+        # One of them may be fitted anew.
+        clone.restore_normalizer(copy.deepcopy(self.normalizer))
+        return clone
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle vectors and counters; layers and their views are built anew."""
+        kept = ("iteration_count", "epoch_count", "score", "class_names")
+        return _rebuild, (
+            type(self),
+            self.conf,
+            to_host(self.params),
+            to_host(self.updater_state),
+            {name: getattr(self, name) for name in kept},
+            self.normalizer,
+        )
 
     @property
     def searches_lines(self) -> bool:
@@ -38,7 +336,7 @@ class StepNetwork(NetworkStructure[Conf]):
     @property
     def sets_parameters(self) -> bool:
         """Whether training changes a parameter otherwise than by an update."""
-        return any(layer.sets_parameters for layer in self._output_layers())
+        return any(layer.sets_parameters for layer in self._program.output_layers)
 
     def compute_gradients(self, batch: Batch, *, rng_stream: int = 0) -> float:
         """Run forward and backward, and leave the mean gradient in `gradients`.
@@ -62,7 +360,7 @@ class StepNetwork(NetworkStructure[Conf]):
             If the minibatch does not fit; see :meth:`check_batch`.
         """
         n_examples = self._sum_gradients(batch, rng_stream)
-        self._plan.average(self._gradients, n_examples)
+        self.plan.average(self.gradients, n_examples)
         return self.score
 
     def compute_update(self) -> FloatArray:
@@ -73,28 +371,29 @@ class StepNetwork(NetworkStructure[Conf]):
         update : ndarray of shape (n_params,)
             The very vector :attr:`gradients`. The updater state has moved on.
         """
-        self._plan.update(
-            self._gradients,
-            self._params,
-            self._updater_state,
+        self.plan.update(
+            self.gradients,
+            self.params,
+            self.updater_state,
             iteration=self.iteration_count,
             epoch=self.epoch_count,
-            workspace=self._workspace,
+            workspace=self.workspace,
         )
-        return self._gradients
+        return self.gradients
 
     def apply_update(self, update: FloatArray) -> None:
         """Subtract an update of shape (n_params,) from the parameters."""
-        self._params -= update
+        params = self.params
+        params -= update
 
     @property
     def carried_states(self) -> list[Any]:
         """What the recurrent layers carry over."""
-        return [layer.state for layer in self._layers]
+        return [layer.state for layer in self._program.layers]
 
     @carried_states.setter
     def carried_states(self, states: list[Any]) -> None:
-        for layer, state in zip(self._layers, states, strict=True):
+        for layer, state in zip(self._program.layers, states, strict=True):
             layer.state = state
 
     def slope(self) -> FloatArray:
@@ -107,11 +406,11 @@ class StepNetwork(NetworkStructure[Conf]):
             weight, as a running mean.
         """
         return self._search_plan.slope(
-            self._gradients,
-            self._params,
+            self.gradients,
+            self.params,
             iteration=self.iteration_count,
             epoch=self.epoch_count,
-            workspace=self._workspace,
+            workspace=self.workspace,
         )
 
     def settle(self) -> None:
@@ -121,17 +420,17 @@ class StepNetwork(NetworkStructure[Conf]):
         decay.
         """
         self._search_plan.settle(
-            self._gradients,
-            self._params,
+            self.gradients,
+            self.params,
             iteration=self.iteration_count,
             epoch=self.epoch_count,
-            workspace=self._workspace,
+            workspace=self.workspace,
         )
 
     def finish_iteration(self) -> None:
         """Count the iteration, and hold the parameters to their constraints."""
         self.iteration_count += 1
-        self._plan.constrain(self._params)
+        self.plan.constrain(self.params)
 
     def segments(self, batch: Batch) -> Generator[Batch, None, None]:
         """Yield what is trained of a minibatch, one iteration each.
@@ -140,19 +439,18 @@ class StepNetwork(NetworkStructure[Conf]):
         its stretches of time steps; recurrent layers carry their state from one to the
         next.
         """
-        length = self.conf.tbptt_fwd_length
         if self.conf.backprop_type == "standard":
             yield batch
             return
-        arrays = self._checked(batch)
-        only_series = isinstance(self.conf, MultiLayerConfiguration)
-        forgetful = [layer for layer in self._layers if layer.forgets_between_segments]
-        with carrying_anew(self._layers, back_length=self.conf.back_length):
-            for segment in time_segments(
-                arrays, length, self.inputs, self.labels, only_series=only_series
-            ):
-                forget(forgetful)
-                yield segment
+        yield from truncated(
+            self._checked(batch),
+            self.inputs,
+            self.labels,
+            self._program.layers,
+            length=self.conf.tbptt_fwd_length,
+            back_length=self.conf.back_length,
+            only_series=isinstance(self.conf, MultiLayerConfiguration),
+        )
 
     def fit_minibatch(
         self, batch: Batch, *, rng_stream: int = 0, exchange: Exchange | None = None
@@ -195,26 +493,23 @@ class StepNetwork(NetworkStructure[Conf]):
                 score = self.score
                 self._check_score(score, segment)
                 if exchange is None:
-                    self._step(n_examples)
+                    # Average, update and subtract in one pass over the parameters.
+                    self.plan.step(
+                        self.gradients,
+                        self.params,
+                        self.updater_state,
+                        n_examples=n_examples,
+                        iteration=self.iteration_count,
+                        epoch=self.epoch_count,
+                        workspace=self.workspace,
+                    )
                 else:
-                    self._plan.average(self._gradients, n_examples)
+                    self.plan.average(self.gradients, n_examples)
                     exchange.apply(self, self.compute_update())
                 self.finish_iteration()
             if exchange is not None:
                 exchange.iteration_done(self, batch.num_examples)
         return score
-
-    def _step(self, n_examples: int) -> None:
-        """Average, update and subtract in one pass over the parameters."""
-        self._plan.step(
-            self._gradients,
-            self._params,
-            self._updater_state,
-            n_examples=n_examples,
-            iteration=self.iteration_count,
-            epoch=self.epoch_count,
-            workspace=self._workspace,
-        )
 
     def _check_score(self, score: float, batch: Batch) -> None:
         """Refuse a score that is no number, by its cause."""
@@ -239,31 +534,15 @@ class StepNetwork(NetworkStructure[Conf]):
             now = (self.iteration_count, self.epoch_count)
             drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
             rng = IterationStream(drawn, *now)
-        for layer in self._output_layers():
+        for layer in self._program.output_layers:
             layer.begin_iteration(self.epoch_count)
-        self._forward(*self._border.features(arrays), training=True, rng=rng)
+        features, masks = self._border.features(arrays)
+        self._program.forward(features, masks, training=True, rng=rng)
         labels, masks = self._border.labels(arrays)
-        loss = self._loss(labels, masks)
-        self._backward(labels, masks)
+        loss = self._program.loss(labels, masks, averages=self.conf.mini_batch)
+        self._program.backward(labels, masks)
         self.score = loss + self._regularization_score()
         return arrays.num_examples if self.conf.mini_batch else 1
-
-    @abstractmethod
-    def _forward(
-        self,
-        features: list[FloatArray],
-        masks: list[FloatArray | None],
-        *,
-        training: bool,
-        rng: np.random.Generator | None,
-    ) -> list[FloatArray]:
-        """Compute the outputs from what is inside already."""
-
-    @abstractmethod
-    def _backward(
-        self, labels: list[FloatArray], masks: list[FloatArray | None]
-    ) -> None:
-        """Write the summed gradients of the last forward pass into `gradients`."""
 
     @cached_property
     def _solver(self) -> LineSearchSolver | UpdatedSearches | None:
@@ -294,30 +573,26 @@ class StepNetwork(NetworkStructure[Conf]):
 
     def _fitting(self, batch: Batch, *, numbers: bool = False) -> Arrays:
         """Do the same without a look at what the losses say of the labels."""
-        self._output_layers()  # refuses outputs that have no loss
-        is_stretch = any(layer.carries_state for layer in self._layers)
+        self._program.check_losses()
+        is_stretch = any(layer.carries_state for layer in self._program.layers)
         return self._border.checked(batch, any_length=is_stretch, numbers=numbers)
 
     def _regularization_score(self) -> float:
-        return self._plan.regularization_score(
-            self._params, iteration=self.iteration_count, epoch=self.epoch_count
-        )
-
-    def _loss(self, labels: list[FloatArray], masks: list[FloatArray | None]) -> float:
-        """Return the mean loss of the last forward pass.
-
-        With `mini_batch` False it is the sum of all losses. Each output has its own
-        mean: a layer may make several rows of an example.
-        """
-        return sum(
-            layer.score(target, mask)
-            / (len(target) if self.conf.mini_batch or _has_mean_score(layer) else 1)
-            for layer, target, mask in zip(
-                self._output_layers(), labels, masks, strict=True
-            )
+        return self.plan.regularization_score(
+            self.params, iteration=self.iteration_count, epoch=self.epoch_count
         )
 
 
-def _has_mean_score(layer: OutputLayer[Any]) -> bool:
-    """Return whether a score is divided by the examples whatever `mini_batch` says."""
-    return layer.has_mean_score and "mean_scores_of_sums" in layer.conf.quirks
+def _rebuild(
+    kind: type[S],
+    conf: Any,
+    params: FloatArray,
+    updater_state: FloatArray | None,
+    values: dict[str, Any],
+    normalizer: Normalizer | None,
+) -> S:
+    network = kind(conf, params, updater_state=updater_state)
+    network.restore_normalizer(normalizer)
+    for name, value in values.items():
+        setattr(network, name, value)
+    return network

@@ -3,10 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.conf.topology import Node
+
+if TYPE_CHECKING:
+    from daskdl.nn.step import StepNetwork
+
 
 _HEAD = ("name", "type", "in", "out", "parameters", "shapes")
 
@@ -81,6 +85,26 @@ def summarize(title: str, nodes: Sequence[Node]) -> str:
     return "\n".join(
         [f"{title}, {total:,} parameters", *(line.rstrip() for line in lines)]
     )
+
+
+def in_one_line(network: "StepNetwork[Any]") -> str:
+    """Return what a network is, and how far it is trained."""
+    n_params = f"{network.n_params:,} parameters"
+    told = f"{type(network).__name__}: {len(network.nodes)} layers, {n_params}"
+    if network.iteration_count:
+        told += f", {network.iteration_count:,} iterations, score {network.score:.4g}"
+    return f"<{told}>"
+
+
+def in_many_lines(network: "StepNetwork[Any]") -> str:
+    """Return the table of a network, its dialect, and what it knows of its data."""
+    lines = [summarize(type(network).__name__, network.nodes)]
+    lines.append(f"dialect: {network.conf.dialect}")
+    if network.normalizer is not None:
+        lines.append(f"normalizer: {normalizer_in_words(network.normalizer)}")
+    if network.class_names is not None:
+        lines.append(f"classes: {', '.join(network.class_names)}")
+    return "\n".join(lines)
 
 
 def normalizer_in_words(normalizer: Normalizer) -> str:

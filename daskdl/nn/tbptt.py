@@ -53,6 +53,36 @@ def carrying_anew(
         forget(layers)
 
 
+def truncated(
+    arrays: Arrays,
+    inputs: Sequence[Port],
+    labels: Sequence[Port],
+    layers: Sequence[Layer[Any]],
+    *,
+    length: int,
+    back_length: int | None,
+    only_series: bool,
+) -> Generator[Batch, None, None]:
+    """Yield the stretches of a minibatch; layers carry their state to the next.
+
+    Parameters
+    ----------
+    arrays, inputs, labels, length, only_series
+        As of :func:`time_segments`.
+    layers : sequence of Layer
+        All of the network.
+    back_length : int or None
+        How many time steps gradients flow back at most; None is all.
+    """
+    forgetful = [layer for layer in layers if layer.forgets_between_segments]
+    with carrying_anew(layers, back_length=back_length):
+        for segment in time_segments(
+            arrays, length, inputs, labels, only_series=only_series
+        ):
+            forget(forgetful)
+            yield segment
+
+
 def forget(layers: Iterable[Layer[Any]]) -> None:
     """Let recurrent layers begin with zeros again."""
     for layer in layers:

@@ -4,7 +4,7 @@ import pytest
 
 from daskdl.dl4j.network import model_zip
 from daskdl.nn.layers.wrapper import WrapperConf
-from daskdl.nn.structure import stretches
+from daskdl.nn.vectors import stretches
 from tests.dl4j.layer_networks import SEQUENCES
 from tests.dl4j.trials import built
 

@@ -99,9 +99,9 @@ def test_images_of_blocks_are_examples_of_their_own(golden):
     network, expected = found.network, found.expected
     inside = np.ascontiguousarray(expected["x0"].transpose(0, 2, 3, 1))
     inside, labels = (to_device(x, network.params) for x in (inside, expected["y0"]))
-    network._forward([inside], [None], training=True, rng=None)
-    score = network._loss([labels], [None])
-    network._backward([labels], [None])
+    network._program.forward([inside], [None], training=True, rng=None)
+    score = network._program.loss([labels], [None], averages=network.conf.mini_batch)
+    network._program.backward([labels], [None])
     assert deviation(score, expected["score"]) < 1e-12
     gradient = to_dl4j(network, network.gradients)
     assert deviation(gradient, expected["grad"]) < 1e-12

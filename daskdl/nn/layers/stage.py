@@ -59,6 +59,41 @@ class Stage:
         entering = inside_type(input_type)
         self._noise = NoisyParams(conf, entering, self.layer, workspace)
 
+    def enter(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None,
+        rng: np.random.Generator | None,
+        batch_size: int,
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Return what the layer gets, and its mask; swap in noisy weights.
+
+        Parameters
+        ----------
+        x, training, mask, rng
+            As for :meth:`Layer.forward`.
+        batch_size : int
+            Examples of the minibatch; rows may be their time steps.
+
+        Raises
+        ------
+        OptionError
+            If training needs random numbers and `rng` is None.
+        """
+        self._arrived = x
+        if self._preprocessor is not None:
+            mask = self._preprocessor.feed_forward_mask(mask, batch_size=batch_size)
+            x = self._preprocessor.forward(x, batch_size=batch_size)
+        x = self._dropout.forward(x, training=training, rng=rng)
+        self._noise.swap(training=training, rng=rng)
+        if training and rng is None and self._draws:
+            raise OptionError(
+                f"{self.layer.who}: training needs a random generator, got None."
+            )
+        return x, mask
+
     def forward(
         self,
         x: FloatArray,
@@ -72,33 +107,27 @@ class Stage:
 
         Parameters
         ----------
-        x, training, mask, rng
-            As for :meth:`Layer.forward`.
-        batch_size : int
-            Examples of the minibatch; rows may be their time steps.
+        x, training, mask, rng, batch_size
+            As for :meth:`enter`.
 
         Raises
         ------
         OptionError
-            If training needs random numbers and `rng` is None, or the layer cannot
-            work on data of this length or size.
+            As :meth:`enter`, and if the layer cannot work on data of this length or
+            size.
         """
-        self._arrived = x
-        if self._preprocessor is not None:
-            mask = self._preprocessor.feed_forward_mask(mask, batch_size=batch_size)
-            x = self._preprocessor.forward(x, batch_size=batch_size)
-        x = self._dropout.forward(x, training=training, rng=rng)
-        self._noise.swap(training=training, rng=rng)
-        if training and rng is None and self._draws:
-            raise OptionError(
-                f"{self.layer.who}: training needs a random generator, got None."
-            )
+        x, mask = self.enter(
+            x, training=training, mask=mask, rng=rng, batch_size=batch_size
+        )
         try:
             output = self.layer.forward(x, training=training, mask=mask, rng=rng)
         except PathError as error:
-            # Whether a window fits may show only with data: then no key is to blame.
-            raise OptionError(f"{self.layer.who}: {error}") from None
+            raise self.refusal(error) from None
         return output, self.layer.feed_forward_mask(mask)
+
+    def refusal(self, error: PathError) -> OptionError:
+        """Return what the layer says of data: then no key is to blame."""
+        return OptionError(f"{self.layer.who}: {error}")
 
     def pretrain(self, *, rng: np.random.Generator, batch_size: int) -> float:
         """Train the layer on the input of the last forward pass, without labels.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daskdl.nn import structure
+from daskdl.nn import program
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def unfused(monkeypatch):
 
     def make(network):
         with monkeypatch.context() as patch:
-            patch.setattr(structure, "join_parts", lambda parts, outputs: None)
+            patch.setattr(program, "join_parts", lambda parts, outputs: None)
             return network.clone()
 
     return make

@@ -253,14 +253,14 @@ def test_a_step_allocates_nothing_of_the_size_of_activations(rng):
     network.fit(batch)
     largest = max(
         part.layer._output.nbytes
-        for _, part in network._parts
+        for _, part in network._program.parts
         if isinstance(part, Stage) and "_output" in vars(part.layer)
     )
     entered = network._border.features(network._checked(batch))
     labels = network._border.labels(network._checked(batch))
 
     def iterate():
-        network._forward(*entered, training=True, rng=None)
-        network._backward(*labels)
+        network._program.forward(*entered, training=True, rng=None)
+        network._program.backward(*labels)
 
     assert peak_bytes(iterate) < largest / 4

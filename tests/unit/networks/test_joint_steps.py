@@ -89,7 +89,7 @@ def test_a_step_of_learning_allocates_no_vector(rng):
             network.updater_state,
             n_examples=3,
             iteration=0,
-            workspace=network._workspace,
+            workspace=network.workspace,
         )
 
     assert peak_bytes(iterate) < vector.nbytes / 2

@@ -25,7 +25,7 @@ from tests.unit.networks.small import rows, sequence
 
 
 def layers_of(network):
-    return {layer.name: layer for layer in network._layers}
+    return {layer.name: layer for layer in network._program.layers}
 
 
 def needing(network):

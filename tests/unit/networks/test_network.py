@@ -139,9 +139,9 @@ def test_a_training_step_is_its_three_parts(data):
 def test_a_second_step_allocates_no_buffers(data):
     network = mlp()
     network.fit_minibatch(data)
-    held = network._workspace.nbytes
+    held = network.workspace.nbytes
     network.fit_minibatch(data)
-    assert network._workspace.nbytes == held
+    assert network.workspace.nbytes == held
 
 
 def test_running_statistics_are_no_business_of_updater_or_regularization(rng):

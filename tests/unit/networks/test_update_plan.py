@@ -16,7 +16,7 @@ from tests.unit.networks.update_cases import EXACT, Options
 
 def blocks(*layers, **options):
     network = sequence(FeedForward(size=4), *layers, Output(n_out=3), **options)
-    return network._plan.blocks
+    return network.plan.blocks
 
 
 def test_one_updater_for_all_is_one_block():

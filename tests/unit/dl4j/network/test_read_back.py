@@ -5,7 +5,7 @@ import pytest
 
 import daskdl as d
 from daskdl.errors import FormatError
-from daskdl.nn.structure import stretches as stretches_of
+from daskdl.nn.vectors import stretches as stretches_of
 from tests.dialects import DL4J
 
 BOUND = {"type": "max_norm", "max_norm": 0.1, "dimensions": 1}

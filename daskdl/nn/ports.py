@@ -1,0 +1,37 @@
+"""What goes out of a network, what its labels are, and which losses compare them."""
+
+from collections.abc import Sequence
+
+from daskdl.nn.batches import Port
+from daskdl.nn.conf.topology import Node
+from daskdl.nn.evaluations import n_classes_of
+from daskdl.nn.losses.label_rules import label_rule
+
+
+def output_ports(who: str, nodes: Sequence[Node]) -> list[Port]:
+    """Return what comes out of the outputs of a network called `who`."""
+    return [Port(name_of(who, node), node.output_type) for node in nodes]
+
+
+def label_ports(who: str, nodes: Sequence[Node]) -> list[Port]:
+    """Return what the labels of each output are."""
+    return [
+        Port(
+            name_of(who, node),
+            node.labels_type,
+            classes=n_classes_of(loss, node.output_type),
+            rule=label_rule(loss, node.output_type.shape[-1]),
+        )
+        for node, loss in zip(nodes, option_of(nodes, "loss"), strict=True)
+    ]
+
+
+def option_of(nodes: Sequence[Node], option: str) -> list[str]:
+    """Return the names of the losses or activations of outputs; "" for none."""
+    found = [getattr(node.conf, option, "") for node in nodes]
+    return [getattr(value, "type", value) for value in found]
+
+
+def name_of(who: str, node: Node) -> str:
+    """Return what messages call a node of a network called `who`."""
+    return f"{who} {node.name} ({type(node.conf).__name__})"

@@ -1,0 +1,342 @@
+"""The layers and vertices of a network at work: one pass there, one back."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from daskdl.arrays.flat import ParamLayout
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.random import stream
+from daskdl.arrays.workspace import Workspace
+from daskdl.errors import OptionError
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.topology import Node, learning_nodes
+from daskdl.nn.fusion import join_parts
+from daskdl.nn.layers.layer import Layer, OutputLayer
+from daskdl.nn.layers.same_diff import as_counted
+from daskdl.nn.layers.stage import Stage
+from daskdl.nn.vertices.table import build_vertex
+from daskdl.nn.vertices.vertex import Vertex
+
+Part: TypeAlias = Stage | Vertex[Any]
+Mask: TypeAlias = FloatArray | None
+
+_Flow: TypeAlias = tuple[FloatArray, Mask, int]
+"""What comes out of a part: value, mask, and of how many examples."""
+
+
+class Program:
+    """What a network computes: its layers and vertices, in order.
+
+    Parameters
+    ----------
+    who : str
+        What messages call the network.
+    nodes : sequence of Node
+        In the order in which they are computed.
+    inputs, outputs : sequence of str
+        Names of the network's inputs, and of the nodes that are outputs.
+    workspace : Workspace
+        Lends all arrays.
+
+    Attributes
+    ----------
+    parts : list of (Node, Stage or Vertex)
+        In the order of `nodes`.
+    layers : list of Layer
+        All of them, those inside wrappers too.
+    """
+
+    def __init__(
+        self,
+        who: str,
+        nodes: Sequence[Node],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        workspace: Workspace,
+    ) -> None:
+        self._who = who
+        self._inputs = inputs
+        self._outputs = outputs
+        self._workspace = workspace
+        self.parts = [(node, _part(node, workspace)) for node in nodes]
+        self.layers: list[Layer[Any]] = [
+            layer
+            for _, part in self.parts
+            if isinstance(part, Stage)
+            for layer in part.layer.walk()
+        ]
+        join_parts(self.parts, outputs)
+        self._learning = learning_nodes(nodes)
+        for node, part in self.parts:
+            if isinstance(part, Stage):
+                part.layer.needs_grad_x = not self._learning.isdisjoint(node.inputs)
+
+    def bind(
+        self, layout: ParamLayout, params: FloatArray, gradients: FloatArray
+    ) -> None:
+        """Let every part read and write its share of the flat vectors.
+
+        Parameters
+        ----------
+        layout : ParamLayout
+        params, gradients : ndarray of shape (n_params,)
+        """
+        values, slopes = layout.views(params), layout.views(gradients)
+        for node, part in self.parts:
+            names = {item.name: f"{node.key}_{item.name}" for item in node.parameters}
+            _learner(part).bind(
+                {name: values[slot] for name, slot in names.items()},
+                {name: slopes[slot] for name, slot in names.items()},
+            )
+
+    def initialize(self, seed: int) -> None:
+        """Draw the initial weights."""
+        for node, part in self.parts:
+            _learner(part).initialize(stream(seed, "weights", node.key))
+
+    @cached_property
+    def output_parts(self) -> list[Part]:
+        """What the outputs come from, in the order of the labels."""
+        by_name = {node.name: part for node, part in self.parts}
+        return [by_name[name] for name in self._outputs]
+
+    @cached_property
+    def output_layers(self) -> list[OutputLayer[Any]]:
+        """The layers that have the losses, in the order of the labels.
+
+        Raises
+        ------
+        OptionError
+            If an output is a vertex, or a layer without a loss.
+        """
+        layers = []
+        for part in self.output_parts:
+            if not isinstance(part, Stage):
+                raise OptionError(
+                    f"{self._who} {part.name} ({type(part.conf).__name__}): training "
+                    "and scores need an output layer as output, got a vertex."
+                )
+            layers.append(part.output_layer)
+        return layers
+
+    def loss_mask(self) -> Mask:
+        """Return the mask that counts in the loss of the first output.
+
+        Returns
+        -------
+        ndarray of shape (batch,) or (batch, time), or None
+            Of the last forward pass.
+        """
+        part = self.output_parts[0]
+        layer = part.layer if isinstance(part, Stage) else None
+        return layer.arrived_mask() if isinstance(layer, OutputLayer) else None
+
+    def check_losses(self) -> None:
+        """Refuse outputs without a loss, as :attr:`output_layers` does."""
+        _ = self.output_layers
+
+    def forward(
+        self,
+        features: Sequence[FloatArray],
+        masks: Sequence[Mask],
+        *,
+        training: bool,
+        rng: np.random.Generator | None,
+    ) -> list[FloatArray]:
+        """Compute the outputs.
+
+        Parameters
+        ----------
+        features : sequence of ndarray of shape (batch, ...)
+            One an input, as layers know them.
+        masks : sequence of ndarray of shape (batch, time), (batch, 1), or None
+        training : bool
+            Whether random numbers and statistics of the minibatch are on.
+        rng : numpy.random.Generator or None
+
+        Returns
+        -------
+        list of ndarray of shape (rows, ...)
+            One an output: buffers, valid until the next pass.
+
+        Raises
+        ------
+        OptionError
+            If training needs random numbers and `rng` is None, or a layer cannot work
+            on data of this length or size.
+        """
+        flows: dict[str, _Flow] = {
+            name: (array, mask, len(array))
+            for name, array, mask in zip(self._inputs, features, masks, strict=True)
+        }
+        for node, part in self.parts:
+            if not isinstance(part, Stage):
+                flows[node.name] = _through_vertex(part, node.inputs, flows)
+                continue
+            x, mask, size = flows[node.inputs[0]]
+            x, mask = part.enter(
+                x, training=training, mask=mask, rng=rng, batch_size=size
+            )
+            try:
+                value = part.layer.forward(x, training=training, mask=mask, rng=rng)
+            except PathError as error:
+                raise part.refusal(error) from None
+            flows[node.name] = value, part.layer.feed_forward_mask(mask), size
+        return [flows[name][0] for name in self._outputs]
+
+    def loss(
+        self,
+        labels: Sequence[FloatArray],
+        masks: Sequence[Mask],
+        *,
+        averages: bool,
+    ) -> float:
+        """Return the loss of the last forward pass, of all outputs.
+
+        Parameters
+        ----------
+        labels : sequence of ndarray of shape (batch, ...)
+            One an output.
+        masks : sequence of ndarray or None
+        averages : bool
+            Whether it is divided by the number of examples. Each output has its own: a
+            layer may make several rows of an example.
+        """
+        return sum(
+            layer.score(target, mask)
+            / (len(target) if averages or _has_mean_score(layer) else 1)
+            for layer, target, mask in zip(
+                self.output_layers, labels, masks, strict=True
+            )
+        )
+
+    def backward(self, labels: Sequence[FloatArray], masks: Sequence[Mask]) -> None:
+        """Write the summed gradients of the last forward pass.
+
+        Parameters
+        ----------
+        labels : sequence of ndarray of shape (batch, ...)
+            One an output.
+        masks : sequence of ndarray or None
+        """
+        targets = dict(zip(self._outputs, zip(labels, masks, strict=True), strict=True))
+        arrived: dict[str, FloatArray] = {}
+        for node, part in reversed(self.parts):
+            grads: Sequence[FloatArray | None]
+            if isinstance(part, Stage) and node.name in targets:
+                grad = part.backward_loss(*targets[node.name])
+                if node.name in arrived:
+                    grad = self._with_readers(part, grad, arrived[node.name])
+                grads = [grad]
+            elif node.name not in self._learning:
+                continue
+            elif node.name not in arrived:
+                _clear_gradients(part)
+                continue
+            elif isinstance(part, Stage):
+                grads = [part.backward(arrived[node.name])]
+            else:
+                grads = part.backward(self._counted(part, arrived[node.name]))
+            for name, grad in zip(node.inputs, grads, strict=True):
+                if grad is not None and name in self._learning:
+                    self._accumulate(arrived, name, grad)
+
+    def _counted(self, part: Vertex[Any], grad_out: FloatArray) -> FloatArray:
+        return as_counted(part.conf, grad_out, part.name, self._workspace)
+
+    def _with_readers(
+        self, part: Stage, grad: FloatArray | None, grad_out: FloatArray
+    ) -> FloatArray | None:
+        """Add what the readers of an output ask for to the gradients of its loss.
+
+        Parameters
+        ----------
+        part : Stage
+            The output layer, whose gradients are those of its loss.
+        grad : ndarray or None
+            Gradient of its loss in its input.
+        grad_out : ndarray
+            Gradient that its readers send back.
+
+        Returns
+        -------
+        ndarray or None
+            Gradient of both in its input.
+        """
+        gradients = part.layer.gradients
+        kept = {name: self._kept(part, name, gradients[name]) for name in gradients}
+        kept_grad = None if grad is None else self._kept(part, "x", grad)
+        grad = part.backward(grad_out)
+        for name, view in gradients.items():
+            view += kept[name]
+        if grad is None or kept_grad is None:
+            return None
+        array_namespace(grad).add(grad, kept_grad, out=kept_grad)
+        return kept_grad
+
+    def _kept(self, part: Stage, what: str, array: FloatArray) -> FloatArray:
+        """Return a copy of what the next backward pass overwrites."""
+        key = (part.layer.name, "kept", what)
+        copy: FloatArray = self._workspace.take(key, array.shape, array.dtype)
+        copy[...] = array
+        return copy
+
+    def _accumulate(
+        self, arrived: dict[str, FloatArray], name: str, grad: FloatArray
+    ) -> None:
+        """Add a gradient to those that arrived at `name` from other readers.
+
+        The sum has a buffer of its own: what a part returns stays as it is, because
+        a vertex may hand the same array on.
+        """
+        if name not in arrived:
+            arrived[name] = grad
+            return
+        total = self._workspace.take(("sum", name), grad.shape, grad.dtype)
+        array_namespace(grad).add(arrived[name], grad, out=total)
+        arrived[name] = total
+
+
+def _part(node: Node, workspace: Workspace) -> Part:
+    if isinstance(node.conf, LayerConf):
+        return Stage(node.conf, node.input_types[0], node.name, workspace)
+    return build_vertex(node.conf, node.input_types, node.name, workspace)
+
+
+def _learner(part: Part) -> Layer[Any] | Vertex[Any]:
+    """Return who has the parameters."""
+    return part.layer if isinstance(part, Stage) else part
+
+
+def _through_vertex(
+    vertex: Vertex[Any], names: Sequence[str], flows: Mapping[str, _Flow]
+) -> _Flow:
+    """Return the output, and its mask, of a vertex that reads `names`."""
+    values, masks, sizes = zip(*(flows[name] for name in names), strict=True)
+    reference = vertex.conf.reads_network_input
+    named = (None, None, 0) if reference is None else flows[reference]
+    network_input, network_mask, _ = named
+    value = vertex.forward(
+        values,
+        masks=masks,
+        network_input=network_input,
+        network_mask=network_mask,
+        batch_size=sizes[0],
+    )
+    mask = vertex.feed_forward_mask(masks, network_mask=network_mask)
+    return value, mask, vertex.batch_size(sizes)
+
+
+def _clear_gradients(part: Part) -> None:
+    """Set the gradients of what no loss depends on to 0."""
+    for view in _learner(part).gradients.values():
+        view.fill(0)
+
+
+def _has_mean_score(layer: OutputLayer[Any]) -> bool:
+    """Return whether a score is divided by the examples whatever `mini_batch` says."""
+    return layer.has_mean_score and "mean_scores_of_sums" in layer.conf.quirks
