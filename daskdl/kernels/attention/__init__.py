@@ -4,8 +4,12 @@ All arrays have an axis of heads: (batch, heads, time, size). A recurrent layer 
 looks back at its whole input calls the same pair once a step.
 """
 
-from daskdl.arrays.namespace import FloatArray
-from daskdl.kernels.attention import reference
+import math
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+
+# What makes the share of a key 0, unless it is taken from all of them.
+_SHIFT = 1e9
 
 
 def attention_forward(
@@ -50,9 +54,26 @@ def attention_forward(
     section 3.2.3. The masking by a large number is that of ND4J's
     ``dot_product_attention``.
     """
-    return reference.attention_forward(
-        queries, keys, values, mask, weights, out, shifts_masked=shifts_masked
-    )
+    xp = array_namespace(queries)
+    xp.matmul(queries, keys.transpose(0, 1, 3, 2), out=weights)
+    weights /= math.sqrt(keys.shape[3])
+    if mask is not None:
+        by_key = mask[:, None, None, :]
+        if shifts_masked:
+            weights += (by_key - 1) * _SHIFT
+        else:
+            # Those that are kept must not vanish next to a large one that is not.
+            xp.copyto(weights, -_SHIFT, where=by_key == 0)
+    weights -= weights.max(axis=3, keepdims=True)
+    xp.exp(weights, out=weights)
+    total = weights.sum(axis=3, keepdims=True)
+    if mask is not None and not shifts_masked:
+        weights *= by_key
+        xp.sum(weights, axis=3, keepdims=True, out=total)
+        total[total == 0] = 1
+    weights /= total
+    xp.matmul(weights, values, out=out)
+    return out
 
 
 def attention_backward(
@@ -80,17 +101,14 @@ def attention_backward(
     grad_queries, grad_keys, grad_values : ndarray like queries, keys and values
         Overwritten.
     """
-    reference.attention_backward(
-        grad_out,
-        queries,
-        keys,
-        values,
-        weights,
-        work,
-        grad_queries,
-        grad_keys,
-        grad_values,
-    )
+    xp = array_namespace(grad_out)
+    xp.matmul(weights.transpose(0, 1, 3, 2), grad_out, out=grad_values)
+    xp.matmul(grad_out, values.transpose(0, 1, 3, 2), out=work)
+    work *= weights
+    work -= weights * work.sum(axis=3, keepdims=True)
+    work /= math.sqrt(keys.shape[3])
+    xp.matmul(work, keys, out=grad_queries)
+    xp.matmul(work.transpose(0, 1, 3, 2), queries, out=grad_keys)
 
 
 def heads_forward(x: FloatArray, weight: FloatArray, *, out: FloatArray) -> FloatArray:
@@ -110,7 +128,10 @@ def heads_forward(x: FloatArray, weight: FloatArray, *, out: FloatArray) -> Floa
     heads : ndarray of shape (batch, heads, time, size)
         A view of `out`.
     """
-    return reference.heads_forward(x, weight, out)
+    xp = array_namespace(x)
+    xp.matmul(_rows(x, 1), _rows(weight, 1).T, out=_rows(out, 2))
+    heads: FloatArray = out.transpose(0, 2, 1, 3)
+    return heads
 
 
 def heads_backward(
@@ -139,4 +160,16 @@ def heads_backward(
     grad_x : ndarray or None
         What was given.
     """
-    return reference.heads_backward(grad_heads, x, weight, grad_weight, grad_x)
+    xp = array_namespace(x)
+    grads = _rows(grad_heads, 2)
+    xp.matmul(grads.T, _rows(x, 1), out=_rows(grad_weight, 1))
+    if grad_x is not None:
+        xp.matmul(grads, _rows(weight, 1), out=_rows(grad_x, 1))
+    return grad_x
+
+
+def _rows(array: FloatArray, n_axes: int) -> FloatArray:
+    """Return a contiguous array as a matrix whose rows are its last `n_axes` axes."""
+    size = math.prod(array.shape[-n_axes:])
+    n_rows = math.prod(array.shape[:-n_axes])
+    return array.reshape(n_rows, size)

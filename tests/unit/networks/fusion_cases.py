@@ -22,7 +22,9 @@ def relu(source):
 def handed_through(network):
     """Return the names of the layers that leave their work to the part in front."""
     return [
-        layer.name for layer in network._program.layers if vars(layer).get("_is_done_before")
+        layer.name
+        for layer in network._program.layers
+        if vars(layer).get("_is_done_before")
     ]
 
 

@@ -1,9 +1,19 @@
-"""Convolution over any number of axes (cross-correlation: no kernel is flipped)."""
+"""Convolution over any number of axes (cross-correlation: no kernel is flipped).
+
+One copy into rows of windows and one matrix product. The rows are made again in the
+backward pass: the copy takes a quarter of the product's time, and kept rows would have
+to come back from a slower cache.
+"""
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.conv import reference
+from daskdl.kernels.sums import sum_over_places
 from daskdl.kernels.window import Window
+from daskdl.kernels.window_products import (
+    places_to_windows,
+    windows_by_places,
+    windows_to_places,
+)
 
 
 def convolution_forward(
@@ -40,8 +50,9 @@ def convolution_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.convolution_forward(
-        x, weight, bias, window, workspace, rectifies, out
+    matrix = weight.reshape(-1, weight.shape[-1])
+    return windows_to_places(
+        x, matrix, bias, window, workspace, rectifies=rectifies, out=out
     )
 
 
@@ -76,6 +87,11 @@ def convolution_backward(
     grad_x : ndarray or None
         What was given.
     """
-    return reference.convolution_backward(
-        grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
-    )
+    matrix = weight.reshape(-1, weight.shape[-1])
+    grad_matrix = grad_weight.reshape(matrix.shape)
+    windows_by_places(x, grad_out, window, workspace, out=grad_matrix)
+    if grad_bias is not None:
+        sum_over_places(grad_out, workspace, out=grad_bias)
+    if grad_x is None:
+        return None
+    return places_to_windows(grad_out, matrix, window, workspace, out=grad_x)

@@ -1,9 +1,17 @@
-"""Deconvolution (transposed convolution) over any number of axes."""
+"""Deconvolution (transposed convolution) over any number of axes.
+
+By the products that make a convolution's gradient.
+"""
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.deconv import reference
+from daskdl.kernels.sums import sum_over_places
 from daskdl.kernels.window import Window
+from daskdl.kernels.window_products import (
+    places_to_windows,
+    windows_by_places,
+    windows_to_places,
+)
 
 
 def deconvolution_forward(
@@ -42,7 +50,11 @@ def deconvolution_forward(
     V. Dumoulin and F. Visin, "A guide to convolution arithmetic for deep learning",
     2016, section 4.
     """
-    return reference.deconvolution_forward(x, weight, bias, window, workspace, out)
+    matrix = weight.reshape(-1, weight.shape[-1])
+    places_to_windows(x, matrix, window, workspace, out=out)
+    if bias is not None:
+        out += bias
+    return out
 
 
 def deconvolution_backward(
@@ -76,6 +88,11 @@ def deconvolution_backward(
     grad_x : ndarray or None
         What was given.
     """
-    return reference.deconvolution_backward(
-        grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
-    )
+    matrix = weight.reshape(-1, weight.shape[-1])
+    grad_matrix = grad_weight.reshape(matrix.shape)
+    windows_by_places(grad_out, x, window, workspace, out=grad_matrix)
+    if grad_bias is not None:
+        sum_over_places(grad_out, workspace, out=grad_bias)
+    if grad_x is None:
+        return None
+    return windows_to_places(grad_out, matrix, None, window, workspace, out=grad_x)

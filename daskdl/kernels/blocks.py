@@ -1,7 +1,6 @@
 """Blocks of pixels that become channels, or images of their own."""
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.kernels.blocks import reference
 from daskdl.kernels.window import Window
 
 
@@ -24,7 +23,11 @@ def space_to_depth_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.space_to_depth_forward(x, window, out)
+    channels = x.shape[-1]
+    for cell, (inside, windows) in enumerate(window.positions()):
+        part = out[..., cell * channels : (cell + 1) * channels]
+        part[windows] = x[inside]
+    return out
 
 
 def space_to_depth_backward(
@@ -46,7 +49,11 @@ def space_to_depth_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.space_to_depth_backward(grad_out, window, grad_x)
+    channels = grad_x.shape[-1]
+    for cell, (inside, windows) in enumerate(window.positions()):
+        part = grad_out[..., cell * channels : (cell + 1) * channels]
+        grad_x[inside] = part[windows]
+    return grad_x
 
 
 def space_to_batch_forward(
@@ -70,7 +77,13 @@ def space_to_batch_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.space_to_batch_forward(x, window, out)
+    if window.is_padded:
+        out.fill(0)
+    batch = x.shape[0]
+    for cell, (inside, windows) in enumerate(window.positions()):
+        part = out[cell * batch : (cell + 1) * batch]
+        part[windows] = x[inside]
+    return out
 
 
 def space_to_batch_backward(
@@ -92,4 +105,8 @@ def space_to_batch_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.space_to_batch_backward(grad_out, window, grad_x)
+    batch = grad_x.shape[0]
+    for cell, (inside, windows) in enumerate(window.positions()):
+        part = grad_out[cell * batch : (cell + 1) * batch]
+        grad_x[inside] = part[windows]
+    return grad_x

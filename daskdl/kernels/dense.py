@@ -1,7 +1,6 @@
 """Products of rows with a weight matrix, the core of every dense layer."""
 
-from daskdl.arrays.namespace import FloatArray
-from daskdl.kernels.dense import reference
+from daskdl.arrays.namespace import FloatArray, array_namespace
 
 
 def dense_forward(
@@ -25,7 +24,10 @@ def dense_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.dense_forward(x, weight, bias, out)
+    array_namespace(x).matmul(x, weight, out=out)
+    if bias is not None:
+        out += bias
+    return out
 
 
 def dense_backward(
@@ -58,4 +60,11 @@ def dense_backward(
     grad_x : ndarray or None
         What was given.
     """
-    return reference.dense_backward(grad_out, x, weight, grad_weight, grad_bias, grad_x)
+    xp = array_namespace(x)
+    if grad_weight is not None:
+        xp.matmul(x.T, grad_out, out=grad_weight)
+    if grad_bias is not None:
+        xp.sum(grad_out, axis=0, out=grad_bias)
+    if grad_x is not None:
+        xp.matmul(grad_out, weight.T, out=grad_x)
+    return grad_x

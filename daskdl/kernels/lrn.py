@@ -1,8 +1,7 @@
 """Local response normalization: each channel damped by those around it."""
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.lrn import reference
 
 
 def local_response_forward(
@@ -43,9 +42,15 @@ def local_response_forward(
     Krizhevsky, Sutskever and Hinton, *ImageNet Classification with Deep Convolutional
     Neural Networks*, 2012, section 3.3; alpha is not divided by the number of channels.
     """
-    return reference.local_response_forward(
-        x, half_width, k, alpha, beta, workspace, unit, out
-    )
+    xp = array_namespace(x)
+    squares = workspace.take("lrn.terms", x.shape, x.dtype)
+    xp.multiply(x, x, out=squares)
+    _sum_near(squares, half_width, unit)
+    unit *= alpha
+    unit += k
+    xp.power(unit, -beta, out=out)
+    out *= x
+    return out
 
 
 def local_response_backward(
@@ -86,15 +91,26 @@ def local_response_backward(
     -----
     ``grad_out * unit^(-beta) - 2 alpha beta x * sum (grad_out * output / unit)_near``.
     """
-    return reference.local_response_backward(
-        grad_out,
-        x,
-        output,
-        unit,
-        half_width,
-        alpha,
-        beta,
-        workspace,
-        grad_x,
-        by_middle_unit,
-    )
+    xp = array_namespace(x)
+    terms = workspace.take("lrn.terms", x.shape, x.dtype)
+    near = workspace.take("lrn.near", x.shape, x.dtype)
+    xp.multiply(grad_out, output, out=terms)
+    if not by_middle_unit:
+        terms /= unit
+    _sum_near(terms, half_width, near)
+    near *= x
+    if by_middle_unit:
+        near /= unit
+    near *= 2 * alpha * beta
+    xp.power(unit, -beta, out=grad_x)
+    grad_x *= grad_out
+    grad_x -= near
+    return grad_x
+
+
+def _sum_near(x: FloatArray, half_width: int, out: FloatArray) -> None:
+    """Write the sums over the channels around each one to `out`."""
+    out[...] = x
+    for shift in range(1, min(half_width, x.shape[-1] - 1) + 1):
+        out[..., shift:] += x[..., :-shift]
+        out[..., :-shift] += x[..., shift:]
