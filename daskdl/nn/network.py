@@ -22,7 +22,7 @@ from daskdl.nn.file_formats import writer_of
 from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.fitting.given import batches_of
 from daskdl.nn.fitting.listener import Listener
-from daskdl.nn.fitting.local import fit
+from daskdl.nn.fitting.local import prepared, train
 from daskdl.nn.masks import masked
 from daskdl.nn.normalizing import NormalizerChoice, chosen
 from daskdl.nn.predictions import predicted
@@ -113,7 +113,7 @@ class Network(StepNetwork[Conf]):
         DivergedError
             When a score, or a parameter at the end of an epoch, is no number.
         """
-        fit(
+        task = prepared(
             self,
             data,
             epochs=epochs,
@@ -124,6 +124,7 @@ class Network(StepNetwork[Conf]):
             options=options,
             source_options=source_options,
         )
+        train(self, task)
         return self
 
     def pretrain(

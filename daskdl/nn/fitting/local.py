@@ -1,10 +1,12 @@
 """Training in this process, of whatever data there are."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from daskdl.checks import check_count, check_type
+from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import shuffle as shuffled
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.source import SourceOptions
@@ -42,7 +44,29 @@ Pass = Callable[[int], Iterable[Batch]]
 """Begins a pass over the minibatches, of the epoch of the network with this number."""
 
 
-def fit(
+@dataclass(frozen=True)
+class Task:
+    """A fit that is prepared.
+
+    Attributes
+    ----------
+    who : str
+        Named in errors.
+    begin : callable
+        Begins a pass over the minibatches.
+    fit : Fit
+        What listeners are told.
+    normalizer : Normalizer or None
+        What the minibatches go through.
+    """
+
+    who: str
+    begin: Pass
+    fit: Fit
+    normalizer: Normalizer | None
+
+
+def prepared(
     network: "Network[Any]",
     data: Any,
     *,
@@ -53,8 +77,14 @@ def fit(
     listeners: Listener | Iterable[Listener] | None,
     options: SourceOptions | None,
     source_options: dict[str, Any],
-) -> None:
-    """Do what :meth:`daskdl.nn.network.Network.fit` says."""
+) -> Task:
+    """Check what :meth:`daskdl.nn.network.Network.fit` was given, and fit normalizers.
+
+    Raises
+    ------
+    OptionError, DataError, ShapeError
+        As that says.
+    """
     who = f"{type(network).__name__}.fit"
     check_count(who, "epochs", epochs)
     check_type(who, "shuffle", shuffle, bool)
@@ -77,21 +107,19 @@ def fit(
         )
     if used is not None:
         network.normalizer = used
-    told = Fit(hearing, epochs, lambda: network)
-    network.last_fit = told.report
-    _train(who, network, begin, told, used)
-    # A listener may have called fit.
-    network.last_fit = told.report
+    return Task(who, begin, Fit(hearing, epochs, lambda: network), used)
 
 
-def _train(
-    who: str,
-    network: "Network[Any]",
-    begin: Pass,
-    fit: Fit,
-    normalizer: Any,
-) -> None:
-    """Train all epochs: the one loop of a process."""
+def train(network: "Network[Any]", task: Task) -> None:
+    """Train all epochs: the one loop of a process.
+
+    Raises
+    ------
+    DivergedError
+        When a score, or a parameter at the end of an epoch, is no number.
+    """
+    fit = task.fit
+    network.last_fit = fit.report
     fit.begin(FitStarted(epochs=fit.epochs))
     first = network.epoch_count
     for epoch in range(first, first + fit.epochs):
@@ -99,9 +127,9 @@ def _train(
         if fit.is_stopped():
             break
         total, examples = 0.0, 0
-        for batch in begin(epoch):
+        for batch in task.begin(epoch):
             # Not around the loop: what makes minibatches may use the network.
-            with network.normalizing(normalizer):
+            with network.normalizing(task.normalizer):
                 score = network.fit_minibatch(batch)
             total += score * len(batch)
             examples += len(batch)
@@ -109,13 +137,15 @@ def _train(
             if fit.is_stopped():
                 break
         network.epoch_count += 1
-        check_finite(who, network)
+        check_finite(task.who, network)
         fit.report.examples += examples
         fit.end_epoch(examples, total / examples, 0)
         if fit.is_stopped():
             break
     fit.report.examples_per_s = fit.report.examples / max(fit.time_s, 1e-9)
     fit.end()
+    # A listener may have called fit.
+    network.last_fit = fit.report
 
 
 def _passes_over_given(
