@@ -196,10 +196,18 @@ def killed_at(
 
 def assert_nothing_is_left(client: Client) -> None:
     """No task on the scheduler, no member in a topic, no session on a worker."""
-    deadline = time.monotonic() + LEFT_WITHIN_S
-    while left_on(client) and time.monotonic() < deadline:
+    assert_stays_empty(lambda: left_on(client), LEFT_WITHIN_S)
+
+
+def assert_stays_empty(look: Callable[[], list[str]], within_s: float) -> None:
+    """Wait until nothing is left or comes: schedulers may learn of graphs late."""
+    deadline = time.monotonic() + within_s
+    quiet = 0
+    while quiet < 5:
+        left = look()
+        quiet = 0 if left else quiet + 1
+        assert not left or time.monotonic() < deadline, left
         threading.Event().wait(0.05)
-    assert left_on(client) == []
 
 
 def left_on(client: Client) -> list[str]:
@@ -227,8 +235,8 @@ def left_on(client: Client) -> list[str]:
 class Newcomer:
     """A worker that comes in the middle of a fit, and what happens to it.
 
-    To be the fit's ``on_epoch``: after the first epoch it starts the worker, waits
-    until the scheduler knows it, and `delay_s` seconds later sends it a signal, if any.
+    To be called after each epoch: the first time it starts the worker, waits until the
+    scheduler knows it, and `delay_s` seconds later sends it a signal, if any.
     """
 
     def __init__(

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -38,6 +37,7 @@ from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.training import local
 from tests.devices import living_on
+from tests.integration.cluster.disturbed import assert_stays_empty
 from tests.listening import Epochs, Events
 
 MASTERS = {
@@ -110,17 +110,8 @@ def left_on(client):
 
 
 def assert_nothing_is_left(client):
-    """Tasks end within a poll of their mailbox; they cannot be waited for.
-
-    And a scheduler may know a graph only after it was cancelled.
-    """
-    deadline = time.monotonic() + LEFT_WITHIN_S
-    quiet = 0
-    while quiet < 5:
-        left = left_on(client)
-        quiet = 0 if left else quiet + 1
-        assert not left or time.monotonic() < deadline, left
-        threading.Event().wait(0.05)
+    """Tasks end within a poll of their mailbox; they cannot be waited for."""
+    assert_stays_empty(lambda: left_on(client), LEFT_WITHIN_S)
 
 
 def test_a_fit_leaves_nothing_on_the_workers(client, master):
