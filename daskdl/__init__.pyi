@@ -205,13 +205,12 @@ from daskdl.nn.fitting.listeners import (
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.layers.activation import Activation
 from daskdl.nn.layers.auto_encoder import AutoEncoder
+from daskdl.nn.layers.bare_loss import Cnn3DLoss, CnnLoss, LossLayer, RnnLoss
 from daskdl.nn.layers.batch_normalization import BatchNormalization
 from daskdl.nn.layers.bidirectional import Bidirectional
 from daskdl.nn.layers.capsule import Capsule
 from daskdl.nn.layers.capsule_strength import CapsuleStrength
 from daskdl.nn.layers.center_loss_output import CenterLossOutput
-from daskdl.nn.layers.cnn3d_loss import Cnn3DLoss
-from daskdl.nn.layers.cnn_loss import CnnLoss
 from daskdl.nn.layers.convolution import Convolution2D
 from daskdl.nn.layers.convolution1d import Convolution1D
 from daskdl.nn.layers.convolution3d import Convolution3D
@@ -235,18 +234,15 @@ from daskdl.nn.layers.learned_self_attention import LearnedSelfAttention
 from daskdl.nn.layers.local_response_normalization import LocalResponseNormalization
 from daskdl.nn.layers.locally_connected1d import LocallyConnected1D
 from daskdl.nn.layers.locally_connected2d import LocallyConnected2D
-from daskdl.nn.layers.loss_layer import LossLayer
 from daskdl.nn.layers.lstm import LSTM
 from daskdl.nn.layers.mask_layer import Mask
 from daskdl.nn.layers.mask_zero import MaskZero
 from daskdl.nn.layers.ocnn_output import OCNNOutput
-from daskdl.nn.layers.output import Output
+from daskdl.nn.layers.output import Output, RnnOutput
 from daskdl.nn.layers.prelu import PReLU
 from daskdl.nn.layers.primary_capsules import PrimaryCapsules
 from daskdl.nn.layers.recurrent_attention import RecurrentAttention
 from daskdl.nn.layers.repeat_vector import RepeatVector
-from daskdl.nn.layers.rnn_loss import RnnLoss
-from daskdl.nn.layers.rnn_output import RnnOutput
 from daskdl.nn.layers.self_attention import SelfAttention
 from daskdl.nn.layers.separable_convolution2d import SeparableConvolution2D
 from daskdl.nn.layers.simple_rnn import SimpleRnn

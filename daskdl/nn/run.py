@@ -34,6 +34,9 @@ class Run:
     needs_grad_x : bool
         Whether anybody reads the gradient in the input; if not, what takes the gradient
         back may return None.
+    needs_gradients : bool
+        Whether anybody reads the gradients of the parameters; they may be written all
+        the same.
     quirks : frozenset of str
         Of the network's dialect; empty in ``exact``.
     input_type : InputType
@@ -52,6 +55,7 @@ class Run:
     mask: FloatArray | None = None
     rng: np.random.Generator | None = None
     needs_grad_x: bool = True
+    needs_gradients: bool = True
     quirks: Quirks = frozenset()
     input_type: InputType = field(default_factory=lambda: FeedForward(size=1))
     who: str = ""

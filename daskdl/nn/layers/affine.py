@@ -1,4 +1,4 @@
-"""The part that dense and output layers share: rows times weights plus bias."""
+"""Rows times weights plus bias: what dense and output layers share."""
 
 from typing import TypeVar
 
@@ -11,17 +11,112 @@ from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.layers.row_layer import RowLayer
 from daskdl.nn.preprocessors.arrangement import flatten, row_shape, unflatten
+from daskdl.nn.run import Backward, Run
 
 A = TypeVar("A", bound=WeightLayerConf)
 
 
-class AffineLayer(RowLayer[A]):
-    """A layer that computes ``activation(rows @ W + b)``.
+def affine(
+    run: Run, x: FloatArray, *, bias: bool = True
+) -> tuple[FloatArray, Backward]:
+    """Compute ``rows @ W + b``.
 
     Rows are the examples, or the time steps of all of them. Images and volumes are
     flattened in the order of their data format, by default channel by channel: weights
     of files fit as they are.
+
+    Parameters
+    ----------
+    run : Run
+        With parameters W of shape (n_in, n_out), and b of (n_out,) if there is one.
+    x : ndarray of shape (batch, ...)
+        Not changed, and read again by the backward pass.
+    bias : bool
+        Whether b is added.
+
+    Returns
+    -------
+    preout : ndarray of shape (rows, n_out)
+        A buffer: its activation may overwrite it.
+    backward : callable
+        Takes its gradient, writes those of W and b, and returns that in `x`; None where
+        nobody reads it.
     """
+    rows, weight = as_rows(run, x), run.params["W"]
+    preout = run.buffer("preout", (len(rows), weight.shape[1]), x.dtype)
+    dense_forward(rows, weight, run.params.get("b") if bias else None, out=preout)
+
+    def backward(grad_preout: FloatArray) -> FloatArray | None:
+        wanted = run.gradients if run.needs_gradients else {}
+        grad_rows = None
+        if run.needs_grad_x:
+            grad_rows = run.buffer("grad_rows", rows.shape, rows.dtype)
+        dense_backward(
+            grad_preout,
+            rows,
+            weight,
+            grad_weight=wanted.get("W"),
+            grad_bias=wanted.get("b") if bias else None,
+            grad_x=grad_rows,
+        )
+        return (
+            None if grad_rows is None else from_rows(run, "grad_x", grad_rows, x.shape)
+        )
+
+    return preout, backward
+
+
+def as_rows(run: Run, x: FloatArray) -> FloatArray:
+    """Return the input of a layer, (batch, ...), as rows: (rows, n_in)."""
+    if isinstance(run.input_type, Recurrent):
+        return x.reshape(-1, x.shape[2])
+    shape = row_shape(x)
+    if not is_channels_first(run.input_type):
+        return x.reshape(shape)
+    return flatten(x, run.buffer("rows", shape, x.dtype), channels_first=True)
+
+
+def from_rows(
+    run: Run, what: str, rows: FloatArray, shape: tuple[int, ...]
+) -> FloatArray:
+    """Return rows, (rows, n_in), in the shape that the input had.
+
+    Parameters
+    ----------
+    run : Run
+    what : str
+        Names the buffer of images and volumes.
+    rows : ndarray of shape (rows, n_in)
+    shape : tuple of int
+
+    Returns
+    -------
+    ndarray of `shape`
+    """
+    is_series = isinstance(run.input_type, Recurrent)
+    if is_series or not is_channels_first(run.input_type):
+        return rows.reshape(shape)
+    images = run.buffer(what, shape, rows.dtype)
+    return unflatten(rows, images, channels_first=True)
+
+
+class AffineLayer(RowLayer[A]):
+    """A layer that computes ``activation(rows @ W + b)``."""
+
+    def bind(
+        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
+    ) -> None:
+        """Take the views to read parameters from and write gradients to."""
+        super().bind(params, gradients)
+        self._run = Run(
+            params,
+            gradients,
+            quirks=self.conf.quirks,
+            input_type=self.input_type,
+            who=self.who,
+            name=self.name,
+            workspace=self._workspace,
+        )
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw W with fans n_in and n_out; every bias is `bias_init`."""
@@ -34,46 +129,11 @@ class AffineLayer(RowLayer[A]):
         """Return ``rows @ W + b`` of shape (rows, n_out); its activation may follow."""
         self._check_input(x)
         self._x_shape = x.shape
-        self._rows = self._as_rows(x)
-        weight = self.params["W"]
-        shape = (self._rows.shape[0], weight.shape[1])
-        preout = self._buffer("preout", shape, x.dtype)
-        added = self.params.get("b") if bias else None
-        return dense_forward(self._rows, weight, added, out=preout)
+        preout, self._backward = affine(self._run, x, bias=bias)
+        return preout
 
-    def _affine_backward(
-        self, grad_preout: FloatArray, *, bias: bool = True
-    ) -> FloatArray | None:
+    def _affine_backward(self, grad_preout: FloatArray) -> FloatArray | None:
         """Write the gradients of :meth:`_affine_forward`; return that in the input."""
-        grad_rows = self._rows_backward(grad_preout, bias=bias)
-        return None if grad_rows is None else self._from_rows(grad_rows)
-
-    def _rows_backward(
-        self, grad_preout: FloatArray, *, bias: bool = True
-    ) -> FloatArray | None:
-        """Write the gradients of :meth:`_affine_forward`; return that in the rows."""
-        wanted = self.gradients if self.needs_gradients else {}
-        return dense_backward(
-            grad_preout,
-            self._rows,
-            self.params["W"],
-            grad_weight=wanted.get("W"),
-            grad_bias=wanted.get("b") if bias else None,
-            grad_x=self._like("grad_rows", self._rows) if self.needs_grad_x else None,
-        )
-
-    def _as_rows(self, x: FloatArray) -> FloatArray:
-        if isinstance(self.input_type, Recurrent):
-            return x.reshape(-1, x.shape[2])
-        shape = row_shape(x)
-        if not is_channels_first(self.input_type):
-            return x.reshape(shape)
-        rows = self._buffer("rows", shape, x.dtype)
-        return flatten(x, rows, channels_first=True)
-
-    def _from_rows(self, grad_rows: FloatArray) -> FloatArray:
-        is_series = isinstance(self.input_type, Recurrent)
-        if is_series or not is_channels_first(self.input_type):
-            return grad_rows.reshape(self._x_shape)
-        grad_x = self._buffer("grad_x", self._x_shape, grad_rows.dtype)
-        return unflatten(grad_rows, grad_x, channels_first=True)
+        self._run.needs_grad_x = self.needs_grad_x
+        self._run.needs_gradients = self.needs_gradients
+        return self._backward(grad_preout)

@@ -18,7 +18,7 @@ from daskdl.nn.conf.layer import (
 from daskdl.nn.conf.losses import AnyLoss, label_columns
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Fraction, Real
-from daskdl.nn.layers.affine import AffineLayer
+from daskdl.nn.layers.affine import AffineLayer, as_rows
 from daskdl.nn.layers.layer import works_for
 from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.losses.table import loss_function
@@ -134,7 +134,7 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
     def pretrain(self, x: FloatArray, *, rng: np.random.Generator) -> float:
         """Compute the gradients of one step; see :meth:`PretrainedLayer.pretrain`."""
         self._check_input(x)
-        rows = self._as_rows(x)
+        rows = as_rows(self._run, x)
         corrupted = self._corrupted(rows, rng)
         weight, visible_bias = self.params["W"], self.params["vb"]
         shape = (len(rows), weight.shape[1])

@@ -1,31 +1,32 @@
-"""What the losses share that have no weights: an activation and a loss behind it."""
+"""The losses that have no weights: of rows, time series, images and volumes."""
 
-from typing import TypeVar
+import math
+from typing import ClassVar, Literal
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
-from daskdl.nn.activations.table import activation_function
+from daskdl.arrays.namespace import FloatArray
+from daskdl.errors import ShapeError
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
-from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.conf.losses import AnyLoss, label_columns
-from daskdl.nn.layers.row_loss import RowLoss
-from daskdl.nn.losses.table import loss_function
-from daskdl.nn.masks import column_mask
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    Convolutional3D,
+    FeedForward,
+    InputType,
+    Recurrent,
+)
+from daskdl.nn.conf.layer import DroppedLayerConf
+from daskdl.nn.conf.losses import label_columns
+from daskdl.nn.layers.entering import images_in, rows_in, series_in, volumes_in
+from daskdl.nn.layers.row_loss import RowLossConf
+from daskdl.nn.masks import rows_of_mask
+from daskdl.nn.run import Backward, Run
 
 
-class BareLossConf(LayerConf):
+class BareLossConf(RowLossConf):
     """A loss without weights; see its kinds for the options."""
 
-    loss: AnyLoss = "mcxent"
-    activation: AnyActivation | None = None
+    has_mean_score: ClassVar[bool] = True
 
-    @property
-    def is_output(self) -> bool:
-        """True: the layer computes a loss."""
-        return True
+    activation: AnyActivation | None = None
 
     @property
     def draws_random_numbers(self) -> bool:
@@ -46,59 +47,143 @@ class BareLossConf(LayerConf):
             label_columns(self.loss, n_out)
         return entered
 
+    def preout(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Return the input as rows, (rows, n); see :meth:`RowLossConf.preout`."""
+        return x.reshape(-1, x.shape[-1]), lambda grad: grad.reshape(x.shape)
 
-L = TypeVar("L", bound=BareLossConf)
+
+class LossLayer(BareLossConf):
+    """The last layer of a network on rows, without weights: activation and loss.
+
+    Masked rows come out as 0.
+
+    Parameters
+    ----------
+    loss : loss
+        By name or with options.
+    activation : activation, optional
+        None means what belongs to the loss, as for
+        :class:`~daskdl.nn.layers.output.Output`.
+    """
+
+    type: Literal["loss"] = "loss"
+
+    def entering(self, input_type: InputType) -> FeedForward:
+        """Return the rows that come in; refuse everything else."""
+        hint = "Use RnnLoss for time series and CnnLoss for images."
+        return rows_in(self, input_type, hint)
 
 
-class BareLossLayer(RowLoss[L]):
-    """``activation(x)`` with a loss that sees examples, steps or pixels as rows."""
+class RnnLoss(BareLossConf):
+    """The last layer of a network on time series, without weights.
 
-    masks_output = False
-    has_mean_score = True
+    The losses of the time steps are summed. Masked steps come out as 0.
 
-    def __init__(
-        self, conf: L, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation, conf.quirks)
-        self._loss = loss_function(conf.loss, conf.quirks)
+    Parameters
+    ----------
+    loss : loss
+        By name or with options.
+    activation : activation, optional
+        None means what belongs to the loss, as for
+        :class:`~daskdl.nn.layers.output.Output`.
+    """
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
+    type: Literal["rnn_loss"] = "rnn_loss"
+
+    @property
+    def zeroes_masked_rows(self) -> bool:
+        """Whether masked steps come out as 0."""
+        return "rnn_loss_shows_masked_steps" not in self.quirks
+
+    @property
+    def masks_output(self) -> bool:
+        """Whether a mask of the labels does the same."""
+        return self.zeroes_masked_rows
+
+    def entering(self, input_type: InputType) -> Recurrent:
+        """Return the time series that come in; refuse everything else."""
+        return series_in(self, input_type, "Use LossLayer for rows.")
+
+    def loss_mask(
+        self, run: Run, mask: FloatArray, shape: tuple[int, ...]
     ) -> FloatArray:
-        """Compute the output, an array like `x`; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._leading, self._features_mask = x.shape[:-1], mask
-        self._preout = x.reshape(-1, x.shape[-1])
-        self._output = self._activation.forward(
-            self._preout,
-            out=self._like("output", self._preout),
-            rng=rng if training else None,
-        )
-        output = self._output.reshape(x.shape)
-        if mask is None or not self.zeroes_masked_rows:
-            return output
-        masked = self._like("masked", self._output)
-        column = column_mask(mask, len(masked), self.who)
-        array_namespace(x).multiply(self._output, column, out=masked)
-        return masked.reshape(x.shape)
+        """Return a mask of steps, (rows, 1); see :meth:`RowLossConf.loss_mask`."""
+        return rows_of_mask(mask, shape, run.who)
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient of the output, not of the loss.
 
-        See :meth:`Layer.backward`.
+class PixelLossConf(BareLossConf, DroppedLayerConf):
+    """A loss at each pixel or voxel.
+
+    A mask of the labels is of whole examples (batch,) or (batch, 1), of pixels (batch,
+    *axes) or (batch, *axes, 1), or of single outputs like the labels. Without, one of
+    examples or pixels that arrives with the input counts.
+
+    Parameters
+    ----------
+    loss : loss
+        By name or with options. It sees the channels of one pixel as one row.
+    activation : str or activation, optional
+        Applied to the input; softmax is over channels. None means what belongs to the
+        loss.
+    """
+
+    takes_network_dropout: ClassVar[bool] = False
+
+    @property
+    def zeroes_masked_rows(self) -> bool:
+        """False: pixels come out as they are."""
+        return False
+
+    @property
+    def masks_output(self) -> bool:
+        """Whether a mask of the labels sets what it drops of the output to 0."""
+        return "pixel_losses_leave_masked_outputs" not in self.quirks
+
+    def loss_mask(
+        self, run: Run, mask: FloatArray, shape: tuple[int, ...]
+    ) -> FloatArray:
+        """Return a mask of pixels; see :meth:`RowLossConf.loss_mask`.
+
+        Returns
+        -------
+        ndarray of shape (pixels of all examples,) or the same with (..., channels)
+
+        Raises
+        ------
+        ShapeError
+            If the mask does not fit.
         """
-        return self._activation_gradient(grad_out).reshape(grad_out.shape)
+        leading, channels = shape[:-1], shape[-1]
+        batch, *axes = leading
+        if mask.shape in ((batch,), (batch, 1)):
+            rows = run.buffer("mask", (batch, math.prod(axes)), mask.dtype)
+            rows[...] = mask.reshape(batch, 1)
+            return rows.reshape(-1)
+        if mask.shape in (leading, (*leading, 1)):
+            return mask.reshape(-1)
+        if mask.shape == shape:
+            return mask.reshape(-1, channels)
+        raise ShapeError(
+            f"{run.who}: the mask must have shape {(batch, 1)}, {leading} or {shape}, "
+            f"got {mask.shape}."
+        )
 
-    def backward_loss(
-        self, labels: FloatArray, mask: FloatArray | None = None
-    ) -> FloatArray:
-        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
-        grad = self._loss_gradient(labels, mask)
-        return grad.reshape(*self._leading, grad.shape[-1])
+
+class CnnLoss(PixelLossConf):
+    """A loss at each pixel of images, without parameters."""
+
+    type: Literal["cnn_loss"] = "cnn_loss"
+
+    def entering(self, input_type: InputType) -> Convolutional:
+        """Return the images that come in; refuse everything else."""
+        return images_in(self, input_type)
+
+
+class Cnn3DLoss(PixelLossConf):
+    """A loss at each voxel of volumes, without parameters."""
+
+    type: Literal["cnn3d_loss"] = "cnn3d_loss"
+
+    def entering(self, input_type: InputType) -> Convolutional3D:
+        """Return the volumes that come in; refuse everything else."""
+        return volumes_in(self, input_type)

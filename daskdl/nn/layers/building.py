@@ -6,7 +6,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.layers.definition import DefinedLayer, LayerDefinition, OwnLayer
+from daskdl.nn.layers.definition import DefinedLayer
 from daskdl.nn.layers.layer import WORKERS, Layer
 
 
@@ -32,10 +32,10 @@ def build_layer(
         If an option is left open, the input does not fit, or the kind is unknown.
     """
     kind = type(layer_conf)
-    worker = WORKERS.get(kind, DefinedLayer)
-    if issubclass(kind, LayerDefinition):
-        worker = OwnLayer
-    elif worker is DefinedLayer and kind.forward is LayerConf.forward:
+    # The closest class that has a worker; a definition is its own.
+    found = (WORKERS[base] for base in kind.__mro__ if base in WORKERS)
+    worker = next(found, DefinedLayer)
+    if worker is DefinedLayer and kind.forward is LayerConf.forward:
         raise OptionError(
             f"build_layer: the configuration of {name!r} must be of a known layer, "
             f"got {kind.__name__}."

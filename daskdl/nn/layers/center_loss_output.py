@@ -1,9 +1,8 @@
 """The output layer that also draws examples to the center of their class."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import ConfigDict, Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
@@ -13,8 +12,10 @@ from daskdl.nn.conf.layer import refuse_input
 from daskdl.nn.conf.losses import label_columns, loss_name
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative
+from daskdl.nn.layers.affine import as_rows, from_rows
 from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.output import AffineOutputLayer, OutputConf
+from daskdl.nn.layers.output import OutputConf
+from daskdl.nn.layers.row_loss import RowLossLayer
 
 
 class CenterLossOutput(OutputConf):
@@ -31,6 +32,8 @@ class CenterLossOutput(OutputConf):
     """
 
     model_config = ConfigDict(populate_by_name=True)
+
+    has_mean_score: ClassVar[bool] = True
 
     type: Literal["center_loss_output"] = "center_loss_output"
     alpha: NonNegative = 0.05
@@ -65,7 +68,7 @@ class CenterLossOutput(OutputConf):
 
 
 @works_for(CenterLossOutput)
-class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
+class CenterLossOutputLayer(RowLossLayer[CenterLossOutput]):
     """``loss + lambda / 2 * |x - labels @ cL|^2``, labels one-hot.
 
     The centers move by ``alpha * sum(center - x) / (1 + count)`` over the examples of
@@ -77,13 +80,6 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
     Wen et al., *A Discriminative Feature Learning Approach for Deep Face Recognition*,
     2016, equations 2 to 4.
     """
-
-    has_mean_score = True
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W, and set the centers to 0."""
-        super().initialize(rng)
-        self.params["cL"].fill(0)
 
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
@@ -102,7 +98,6 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
     ) -> FloatArray | None:
         """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
         xp = array_namespace(labels)
-        grad_preout = self._loss_gradient(labels, mask)
         away = self._away_from_centers(labels)
         share = self._share(labels, mask)
         counted = labels
@@ -116,12 +111,11 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
             grad_centers *= self.conf.lambda_
         else:
             grad_centers /= 1 + xp.sum(counted, axis=0)[:, None]
-        grad_rows = self._rows_backward(grad_preout)
-        if grad_rows is None:
-            return None
-        away *= self.conf.lambda_
-        grad_rows += away
-        return self._from_rows(grad_rows)
+        grad_x = super().backward_loss(labels, mask)
+        if grad_x is not None:
+            away *= self.conf.lambda_
+            grad_x += from_rows(self._run, "grad_away", away, grad_x.shape)
+        return grad_x
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of the output, not the loss.
@@ -149,10 +143,11 @@ class CenterLossOutputLayer(AffineOutputLayer[CenterLossOutput]):
 
     def _away_from_centers(self, labels: FloatArray) -> FloatArray:
         """Return ``x - labels @ cL``, a buffer."""
-        away = self._like("away", self._rows)
+        rows = as_rows(self._run, self._x)
+        away = self._like("away", rows)
         xp = array_namespace(labels)
         xp.matmul(self._label_rows(labels), self.params["cL"], out=away)
-        xp.subtract(self._rows, away, out=away)
+        xp.subtract(rows, away, out=away)
         return away
 
     def _distances(self, labels: FloatArray, mask: FloatArray | None) -> FloatArray:

@@ -17,7 +17,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.run import Backward, Run
 
 
@@ -102,10 +102,9 @@ class DefinedLayer(Layer[D]):
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Fill the parameters as their roles say, and then as the definition does."""
-        begin = {
-            "gain": getattr(self.conf, "gain_init", None),
-            "bias": getattr(self.conf, "bias_init", None),
-        }
+        bias = getattr(self.conf, "bias_init", None)
+        gain = getattr(self.conf, "gain_init", None)
+        begin = {"gain": gain, "bias": bias, "bias of weights": bias}
         for item in self.conf.parameters(self.input_type):
             values = self.params[item.name]
             if item.role == "weight":
@@ -135,6 +134,7 @@ class DefinedLayer(Layer[D]):
         if self._backward is None:
             raise ShapeError(f"{self.who}: backward must follow forward.")
         self._run.needs_grad_x = self.needs_grad_x
+        self._run.needs_gradients = self.needs_gradients
         return self._backward(grad_out)
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
@@ -143,6 +143,7 @@ class DefinedLayer(Layer[D]):
         return out
 
 
+@works_for(LayerDefinition)
 class OwnLayer(DefinedLayer[LayerDefinition]):
     """A definition that somebody else wrote: what it returns is looked at."""
 

@@ -86,7 +86,7 @@ class DenseLayer(AffineLayer[Dense]):
         grad_preout = self._preout_gradient(grad_out)
         if self.conf.has_layer_norm:
             self._normalize_backward(grad_preout)
-        return self._affine_backward(grad_preout, bias=not self.conf.has_layer_norm)
+        return self._affine_backward(grad_preout)
 
     def rectify(self) -> bool:
         """Take a rectifier for the activation, if there is none."""

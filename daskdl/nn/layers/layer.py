@@ -293,7 +293,7 @@ class OutputLayer(Layer[C]):
     masks_output: bool = True
     # Whether some dialects divide the score by the number of examples whatever
     # `mini_batch` says.
-    has_mean_score: ClassVar[bool] = False
+    has_mean_score: bool = False
 
     # Whether training sets a parameter to what this process has seen, besides updates.
     sets_parameters: ClassVar[bool] = False

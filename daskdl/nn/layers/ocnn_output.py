@@ -12,7 +12,7 @@ from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import TrainedLayerConf, WeightLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Count, Real, plain
-from daskdl.nn.layers.affine import AffineLayer
+from daskdl.nn.layers.affine import AffineLayer, as_rows, from_rows
 from daskdl.nn.layers.layer import OutputLayer, works_for
 from daskdl.nn.layers.one_class_loss import (
     ScoreWindow,
@@ -141,7 +141,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
         """Compute the scores, (batch, 1); see :meth:`Layer.forward`."""
         self._check_input(x)
         self._x_shape, self._features_mask = x.shape, mask
-        self._rows = self._as_rows(x)
+        self._rows = as_rows(self._run, x)
         xp = array_namespace(x)
         shape = (len(x), self.conf.hidden_size)
         self._preout = self._buffer("preout", shape, x.dtype)
@@ -170,7 +170,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
             return None
         grad_rows = self._like("grad_rows", self._rows)
         xp.matmul(grad_preout, self.params["v"].T, out=grad_rows)
-        return self._from_rows(grad_rows)
+        return from_rows(self._run, "grad_x", grad_rows, self._x_shape)
 
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
@@ -240,7 +240,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
             return None
         grad_rows = self._like("grad_rows", self._rows)
         xp.copyto(grad_rows, is_below)
-        return self._from_rows(grad_rows)
+        return from_rows(self._run, "grad_x", grad_rows, self._x_shape)
 
     def _share(self, mask: FloatArray | None) -> FloatArray:
         """Return how much each example counts, (batch, 1)."""

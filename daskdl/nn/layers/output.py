@@ -1,23 +1,19 @@
-"""The output layer for rows, and what it shares with the one for time series."""
+"""The output layers for rows and for time series: a dense layer with a loss."""
 
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters, refuse_input
-from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.affine import AffineLayer
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.row_loss import RowLoss
-from daskdl.nn.losses.table import loss_function
-from daskdl.nn.masks import column_mask
+from daskdl.nn.layers.affine import affine
+from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.row_loss import RowLossConf
+from daskdl.nn.masks import rows_of_mask
+from daskdl.nn.run import Backward, Run
 
 
-class OutputConf(WeightLayerConf):
+class OutputConf(RowLossConf, WeightLayerConf):
     """A dense layer with a loss.
 
     Parameters
@@ -28,17 +24,17 @@ class OutputConf(WeightLayerConf):
         Whether a bias is added.
     """
 
-    loss: AnyLoss = "mcxent"
-    has_bias: bool = True
+    owns_preout: ClassVar[bool] = True
 
-    @property
-    def is_output(self) -> bool:
-        """True: the layer computes a loss."""
-        return True
+    has_bias: bool = True
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (n_in, n_out) and b (n_out,)."""
         return dense_parameters(self, input_type, has_bias=self.has_bias)
+
+    def preout(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Return ``x @ W + b``, (rows, n_out); see :meth:`RowLossConf.preout`."""
+        return affine(run, x)
 
 
 class Output(OutputConf):
@@ -62,63 +58,33 @@ class Output(OutputConf):
         return FeedForward(size=self.n_out)
 
 
-L = TypeVar("L", bound=OutputConf)
+class RnnOutput(OutputConf):
+    """The last layer of a network on time series: one output and loss per step.
 
-
-class AffineOutputLayer(AffineLayer[L], RowLoss[L]):
-    """``activation(x @ W + b)`` with a loss; the loss sees rows."""
-
-    zeroes_masked_rows = True
-
-    def __init__(
-        self, conf: L, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._loss = loss_function(conf.loss, conf.quirks)
-        self._keeps_preout = self._loss.reads_preout(self._activation)
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, ..., n_out); see :meth:`Layer.forward`."""
-        self._preout = self._affine_forward(x)
-        self._output = self._activated(self._preout, rng if training else None)
-        self._leading = self._x_shape[: len(self.output_type.shape)]
-        self._features_mask = mask
-        return self._seen(mask).reshape(*self._leading, self.conf.n_out)
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of the output, not of the loss.
-
-        See :meth:`Layer.backward`.
-        """
-        return self._affine_backward(self._activation_gradient(grad_out))
-
-    def backward_loss(
-        self, labels: FloatArray, mask: FloatArray | None = None
-    ) -> FloatArray | None:
-        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
-        return self._affine_backward(self._loss_gradient(labels, mask))
-
-    def _seen(self, mask: FloatArray | None) -> FloatArray:
-        """Return what callers see of the output; the loss sees it without a mask."""
-        if mask is None or not self.zeroes_masked_rows:
-            return self._output
-        column = column_mask(mask, len(self._output), self.who)
-        seen: FloatArray = array_namespace(column).multiply(
-            self._output, column, out=self._like("seen", self._output)
-        )
-        return seen
-
-
-@works_for(Output)
-class RowOutputLayer(AffineOutputLayer[Output]):
-    """The output layer of a network on rows or images.
-
-    Without a mask of the labels, one that arrives with the input counts.
+    `activation` None means what belongs to the loss, as for :class:`Output`. The losses
+    of the time steps are summed, and masked steps come out as 0.
     """
+
+    type: Literal["rnn_output"] = "rnn_output"
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return time series of `n_out`; refuse everything else."""
+        series = series_in(self, input_type, "Use Output for rows.")
+        self.inferred_n_in(series)
+        return series.replaced(size=self.n_out)
+
+    @property
+    def zeroes_masked_rows(self) -> bool:
+        """Whether masked steps come out as 0."""
+        return "rnn_output_ignores_features_mask" not in self.quirks
+
+    @property
+    def reads_features_mask(self) -> bool:
+        """Whether the mask that arrives counts in the loss where labels have none."""
+        return self.zeroes_masked_rows
+
+    def loss_mask(
+        self, run: Run, mask: FloatArray, shape: tuple[int, ...]
+    ) -> FloatArray:
+        """Return a mask of steps, (rows, 1); see :meth:`RowLossConf.loss_mask`."""
+        return rows_of_mask(mask, shape, run.who)
