@@ -1,6 +1,6 @@
-"""What a layer works with in a pass: parameters, gradients, mask, random numbers."""
+"""What layers and vertices work with in a pass: parameters, masks, buffers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -15,9 +15,13 @@ from daskdl.nn.conf.input_type import FeedForward, InputType
 Backward: TypeAlias = Callable[[FloatArray], FloatArray | None]
 
 
+# Of a vertex: the gradients in all its inputs.
+VertexBackward: TypeAlias = Callable[[FloatArray], list[FloatArray]]
+
+
 @dataclass
-class Run:
-    """What a layer works with in one forward and backward pass.
+class PartRun:
+    """What layers and vertices have alike in one forward and backward pass.
 
     Attributes
     ----------
@@ -25,35 +29,19 @@ class Run:
         By the names of :meth:`LayerDefinition.parameters`; views of the network's flat
         vectors. Write gradients into them: ``run.gradients["W"][...] = ...``, summed
         over the examples.
-    training : bool
-        Whether random numbers and statistics of the minibatch are on.
-    mask : ndarray of shape (batch, time), (batch, 1), or None
-        1 keeps, 0 drops.
-    rng : numpy.random.Generator or None
-        In training, for layers that say `draws`.
-    needs_grad_x : bool
-        Whether anybody reads the gradient in the input; if not, what takes the gradient
-        back may return None.
     quirks : frozenset of str
         Of the network's dialect; empty in ``exact``.
-    input_type : InputType
-        What comes in.
     who : str
-        What messages call the layer.
+        What messages call the layer or vertex.
     name : str
-        Unique in the network: the layer's buffers are keyed by it.
+        Unique in the network: buffers are keyed by it.
     workspace : Workspace
         Lends all arrays.
     """
 
     params: dict[str, FloatArray]
     gradients: dict[str, FloatArray]
-    training: bool = False
-    mask: FloatArray | None = None
-    rng: np.random.Generator | None = None
-    needs_grad_x: bool = True
     quirks: Quirks = frozenset()
-    input_type: InputType = field(default_factory=lambda: FeedForward(size=1))
     who: str = ""
     name: str = ""
     workspace: Workspace = field(default_factory=Workspace)
@@ -64,7 +52,7 @@ class Run:
         Parameters
         ----------
         what : str
-            Its name within the layer.
+            Its name within the layer or vertex.
         shape : tuple of int
         dtype : dtype
 
@@ -74,3 +62,66 @@ class Run:
         """
         array: FloatArray = self.workspace.take((self.name, what), shape, dtype)
         return array
+
+
+@dataclass
+class Run(PartRun):
+    """What a layer works with in one forward and backward pass.
+
+    Attributes
+    ----------
+    params, gradients, quirks, who, name, workspace
+        As of :class:`PartRun`.
+    training : bool
+        Whether random numbers and statistics of the minibatch are on.
+    mask : ndarray of shape (batch, time), (batch, 1), or None
+        1 keeps, 0 drops.
+    rng : numpy.random.Generator or None
+        In training, for layers that say `draws`.
+    needs_grad_x : bool
+        Whether anybody reads the gradient in the input; if not, what takes the gradient
+        back may return None.
+    input_type : InputType
+        What comes in.
+    """
+
+    training: bool = False
+    mask: FloatArray | None = None
+    rng: np.random.Generator | None = None
+    needs_grad_x: bool = True
+    input_type: InputType = field(default_factory=lambda: FeedForward(size=1))
+
+
+@dataclass(kw_only=True)
+class VertexRun(PartRun):
+    """What a vertex works with in one forward and backward pass.
+
+    Attributes
+    ----------
+    params, gradients, quirks, who, name, workspace
+        As of :class:`PartRun`.
+    input_types : tuple of InputType
+        What comes in, in the order of the inputs.
+    output_type : InputType
+        What comes out.
+    inputs : sequence of ndarray of shape (batch, ...)
+        What the last forward pass got.
+    masks : sequence of ndarray of shape (batch, time), (batch, 1), or None
+        The mask that came with each input.
+    network_input, network_mask : ndarray or None
+        Features, as they are inside the network, and mask of the network input that
+        :attr:`VertexConf.reads_network_input` names.
+    batch_size : int
+        Examples that arrived with the first input; rows may be their time steps.
+    rectifies : bool
+        Whether the output is to be rectified, see :meth:`VertexConf.can_rectify`.
+    """
+
+    input_types: tuple[InputType, ...]
+    output_type: InputType
+    inputs: Sequence[FloatArray] = ()
+    masks: Sequence[FloatArray | None] = ()
+    network_input: FloatArray | None = None
+    network_mask: FloatArray | None = None
+    batch_size: int = 0
+    rectifies: bool = False

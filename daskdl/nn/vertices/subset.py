@@ -1,4 +1,4 @@
-"""The vertex that takes some features or channels."""
+"""The vertices that take a part of an array: some features, or images cut off."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -7,10 +7,11 @@ from pydantic import ConfigDict, Field
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import InputType, with_features
+from daskdl.nn.conf.input_type import Convolutional, InputType, with_features
 from daskdl.nn.conf.values import Index
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.vertices.cut import CutVertex
+from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.vertices.inputs import copied
 
 
 class SubsetVertex(VertexConf):
@@ -42,9 +43,60 @@ class SubsetVertex(VertexConf):
             )
         return with_features(whole, self.to - self.from_ + 1)
 
+    def forward(
+        self, run: VertexRun, inputs: Sequence[FloatArray]
+    ) -> tuple[FloatArray, VertexBackward]:
+        """Copy the features of an array of shape (batch, ..., features)."""
+        return part_of(run, inputs, (..., slice(self.from_, self.to + 1)))
 
-class Subset(CutVertex[SubsetVertex]):
-    """Features (or channels) from `from_` to `to`, both included."""
 
-    def _part_of(self, x: FloatArray) -> Any:
-        return (..., slice(self.conf.from_, self.conf.to + 1))
+class PoolHelperVertex(VertexConf):
+    """Cut off the first row and the first column of images.
+
+    GoogLeNet needs it where its weights come from Caffe, which pads otherwise.
+    """
+
+    type: Literal["pool_helper"] = "pool_helper"
+
+    def output_type(self, input_types: Sequence[InputType]) -> Convolutional:
+        """Return images that are one pixel lower and narrower."""
+        images = self.only(input_types)
+        if not isinstance(images, Convolutional):
+            raise PathError(f"must be images, got {images}.", "inputs")
+        if 1 in (images.height, images.width):
+            raise PathError(f"must have 2 rows and columns, got {images}.", "inputs")
+        return images.replaced(height=_less(images.height), width=_less(images.width))
+
+    def forward(
+        self, run: VertexRun, inputs: Sequence[FloatArray]
+    ) -> tuple[FloatArray, VertexBackward]:
+        """Copy the rest of images (batch, height, width, channels)."""
+        behind_first = slice(1, None)
+        return part_of(run, inputs, (slice(None), behind_first, behind_first))
+
+
+def _less(size: int | None) -> int | None:
+    return None if size is None else size - 1
+
+
+def part_of(
+    run: VertexRun, inputs: Sequence[FloatArray], place: Any
+) -> tuple[FloatArray, VertexBackward]:
+    """Copy a part of the only input; what is left out gets the gradient 0.
+
+    Parameters
+    ----------
+    run : VertexRun
+    inputs : sequence of one ndarray of any shape
+    place : index
+        Of the part.
+    """
+    (x,) = inputs
+
+    def backward(grad_out: FloatArray) -> list[FloatArray]:
+        grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+        grad_x.fill(0)
+        grad_x[place] = grad_out
+        return [grad_x]
+
+    return copied(run, "output", x[place]), backward
