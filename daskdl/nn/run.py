@@ -15,8 +15,12 @@ from daskdl.nn.conf.input_type import FeedForward, InputType
 Backward: TypeAlias = Callable[[FloatArray], FloatArray | None]
 
 
-# Of a vertex: the gradients in all its inputs.
+# Of a vertex: its inputs and their masks; its output, and what takes the gradient in
+# it to those in the inputs.
+Arrays: TypeAlias = Sequence[FloatArray]
+Masks: TypeAlias = Sequence[FloatArray | None]
 VertexBackward: TypeAlias = Callable[[FloatArray], list[FloatArray]]
+VertexPass: TypeAlias = tuple[FloatArray, VertexBackward]
 
 
 @dataclass
@@ -119,8 +123,8 @@ class VertexRun(PartRun):
 
     input_types: tuple[InputType, ...]
     output_type: InputType
-    inputs: Sequence[FloatArray] = ()
-    masks: Sequence[FloatArray | None] = ()
+    inputs: Arrays = ()
+    masks: Masks = ()
     network_input: FloatArray | None = None
     network_mask: FloatArray | None = None
     batch_size: int = 0

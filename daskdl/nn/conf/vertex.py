@@ -12,7 +12,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import Names, TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Conf
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 
 class VertexConf(Conf):
@@ -34,12 +34,13 @@ class VertexConf(Conf):
     dl4j: dict[str, Any] = Field(default_factory=dict)
 
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return the type of the output for `input_types`; refuse what cannot go in."""
-        raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
+        """Return the type of the output; refuse what cannot go in.
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+        By itself that of the only input.
+        """
+        return self.only(input_types)
+
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Return the output, and the function that takes its gradient back.
 
         Parameters
@@ -65,9 +66,7 @@ class VertexConf(Conf):
         """
         raise TypeError(f"{type(self).__name__} does not say what it computes.")
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the mask that goes on with the output: the first, unless overridden.
 
         Parameters

@@ -23,7 +23,7 @@ from daskdl.nn.layers.attention import (
 )
 from daskdl.nn.layers.heads import Heads
 from daskdl.nn.masks import check_step_mask
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 _SIZES = ("n_in_queries", "n_in_keys", "n_in_values")
 _TRAINING = tuple(TrainingOptions.model_fields)
@@ -128,9 +128,7 @@ class AttentionVertex(TrainingOptions, VertexConf):
         fans = fans_of_projections(run.params)
         draw(run.params, fans, self.weight_init or "xavier", rng, self.quirks)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Answer the queries, (batch, n_queries, n_in_queries)."""
         for x, mask in zip(inputs, run.masks, strict=True):
             check_step_mask(mask, x, run.who)
@@ -177,7 +175,7 @@ class AttentionVertex(TrainingOptions, VertexConf):
         return came
 
 
-def _both(masks: Sequence[FloatArray | None]) -> FloatArray | None:
+def _both(masks: Masks) -> FloatArray | None:
     """Return the mask of the steps that all masks keep."""
     present = [mask for mask in masks if mask is not None]
     if len(present) < 2:

@@ -14,7 +14,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import canonical
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import either_mask
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 from daskdl.nn.vertices.inputs import copied, shape_error, unpadded
 
 ElementWiseOp = Literal["add", "subtract", "product", "average", "max"]
@@ -64,9 +64,7 @@ class ElementWiseVertex(VertexConf):
             shape.append(max(longer, default=None if None in sizes else 1))
         return with_shape(input_types[0], shape)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Combine arrays of one shape (batch, ...), or 1 where others are longer."""
         # What one mask drops of all is dropped of what comes out.
         arrays, unpad = unpadded(run, inputs, if_masks_differ=True)
@@ -87,9 +85,7 @@ class ElementWiseVertex(VertexConf):
         """Return whether this is the sum of two arrays."""
         return self.op == "add" and n_inputs == 2
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the masks joined: a step stays that any input keeps.
 
         All are of one shape, such as (batch, time).

@@ -14,7 +14,7 @@ from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.same_diff import as_counted
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 
 class FrozenVertex(VertexConf):
@@ -78,9 +78,7 @@ class FrozenVertex(VertexConf):
         """Let the vertex inside draw its initial values."""
         self.vertex.initialize(run, rng)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Compute what the vertex inside does; see :meth:`VertexConf.forward`."""
         held = self.vertex
         output, back = held.forward(run, inputs)
@@ -90,9 +88,7 @@ class FrozenVertex(VertexConf):
 
         return output, backward
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return its mask; see :meth:`VertexConf.feed_forward_mask`."""
         return self.vertex.feed_forward_mask(run, masks)
 

@@ -1,19 +1,19 @@
 """What several vertices do with their inputs and gradients."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
 from daskdl.nn.masks import differ
-from daskdl.nn.run import VertexRun
+from daskdl.nn.run import Arrays, VertexRun
 
 _Arrays: TypeAlias = list[FloatArray]
 
 
 def unpadded(
-    run: VertexRun, inputs: Sequence[FloatArray], *, if_masks_differ: bool = False
-) -> tuple[_Arrays, Callable[[Sequence[FloatArray]], _Arrays]]:
+    run: VertexRun, inputs: Arrays, *, if_masks_differ: bool = False
+) -> tuple[_Arrays, Callable[[Arrays], _Arrays]]:
     """Return the inputs with 0 at the steps of series that their masks drop.
 
     Parameters
@@ -38,7 +38,7 @@ def unpadded(
         return list(inputs), list
     kept = list(map(_factor_of_steps, inputs, masks))
 
-    def unpad(what: str, arrays: Sequence[FloatArray]) -> _Arrays:
+    def unpad(what: str, arrays: Arrays) -> _Arrays:
         found = []
         for index, (array, factor) in enumerate(zip(arrays, kept, strict=True)):
             if factor is not None:
@@ -64,9 +64,7 @@ def copied(run: VertexRun, what: str, array: FloatArray) -> FloatArray:
     return copy
 
 
-def shape_error(
-    run: VertexRun, inputs: Sequence[FloatArray], but: str = ""
-) -> ShapeError:
+def shape_error(run: VertexRun, inputs: Arrays, but: str = "") -> ShapeError:
     """Return what says that inputs must have one shape, `but` for something."""
     came = ", ".join(str(array.shape) for array in inputs)
     return ShapeError(f"{run.who}: inputs must have one shape{but}, got {came}.")

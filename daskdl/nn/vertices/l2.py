@@ -12,7 +12,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.values import Index, Positive, repeated
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 from daskdl.nn.vertices.inputs import shape_error, unpadded
 
 
@@ -42,9 +42,7 @@ class L2Vertex(VertexConf):
             raise PathError(f"must have one shape, got {first} and {second}.", "inputs")
         return FeedForward(size=1)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Compute the distances, (batch, 1)."""
         if inputs[0].shape != inputs[1].shape:
             raise shape_error(run, inputs)
@@ -70,9 +68,7 @@ class L2Vertex(VertexConf):
 
         return distance, backward
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the first mask, (batch, 1), of examples; one of steps ends here."""
         return None if isinstance(run.input_types[0], Recurrent) else masks[0]
 
@@ -109,9 +105,7 @@ class L2NormalizeVertex(VertexConf):
         self.axes(whole)
         return whole
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Divide examples, (batch, ...), by their norms.
 
         The gradient is ``g / norm - x (x . g) / norm ** 3``, and ``g / eps`` where the

@@ -10,7 +10,7 @@ from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.values import Index
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import either_mask, masks_in_a_row
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 from daskdl.nn.vertices.inputs import copied, shape_error, unpadded
 
 
@@ -46,9 +46,7 @@ class MergeVertex(VertexConf):
                 shape.append(self._agreed(sizes, input_types))
         return with_shape(input_types[0], shape)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Copy the inputs, (batch, ...), one behind the other."""
         axis = self.axis(run.input_types)
         _check_other_axes(run, inputs, axis)
@@ -70,9 +68,7 @@ class MergeVertex(VertexConf):
 
         return output, backward
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the masks joined; for their shapes see :class:`VertexConf`.
 
         Where features are joined, a step stays that any input keeps. Series that are
@@ -97,7 +93,7 @@ class MergeVertex(VertexConf):
         return found.pop() if found else None
 
 
-def _check_other_axes(run: VertexRun, inputs: Sequence[FloatArray], axis: int) -> None:
+def _check_other_axes(run: VertexRun, inputs: Arrays, axis: int) -> None:
     rest = {(*array.shape[:axis], *array.shape[axis + 1 :]) for array in inputs}
     if len(rest) > 1:
         last = axis == inputs[0].ndim - 1

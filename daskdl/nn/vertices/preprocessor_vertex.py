@@ -9,7 +9,7 @@ from daskdl.nn.conf.layer import AnyPreprocessor
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.preprocessors.preprocessor import Preprocessor
 from daskdl.nn.preprocessors.table import build_preprocessor
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 
 class PreprocessorVertex(VertexConf):
@@ -29,18 +29,14 @@ class PreprocessorVertex(VertexConf):
         arriving = inside_type(self.only(input_types))
         return inside_type(self.preprocessor.output_type(arriving))
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Reshape the input, (rows, ...), and its gradient back."""
         (x,) = inputs
         worker = self._worker(run)
         output = worker.forward(x, batch_size=run.batch_size)
         return output, lambda grad_out: [worker.backward(grad_out)]
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the mask in the new shape.
 
         See :meth:`Preprocessor.feed_forward_mask`.

@@ -20,7 +20,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.conf.values import Whole
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 from daskdl.nn.vertices.inputs import copied
 
 Shape = tuple[Whole, ...]
@@ -88,9 +88,7 @@ class ReshapeVertex(VertexConf):
             )
         return _type_of(features, others, data_format)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Reshape an array (batch, ...), by the axes at the border."""
         (x,) = inputs
         axes_in = border_axes(run.input_types[0])
@@ -111,9 +109,7 @@ class ReshapeVertex(VertexConf):
         ours = reshaped.transpose(np.argsort(axes_out))
         return copied(run, "output", ours), backward
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the mask in `mask_shape`.
 
         Without, a mask of time steps, (batch, time), becomes one of rows, (batch *

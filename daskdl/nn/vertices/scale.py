@@ -1,13 +1,11 @@
 """The vertices that multiply by a number and add one."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, VertexPass, VertexRun
 
 
 class ScaleVertex(VertexConf):
@@ -22,13 +20,7 @@ class ScaleVertex(VertexConf):
     type: Literal["scale"] = "scale"
     scale_factor: Real
 
-    def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return the input's type."""
-        return self.only(input_types)
-
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Multiply an input of any shape."""
 
         def scaled(what: str, array: FloatArray) -> FloatArray:
@@ -52,13 +44,7 @@ class ShiftVertex(VertexConf):
     type: Literal["shift"] = "shift"
     shift_factor: Real
 
-    def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return the input's type."""
-        return self.only(input_types)
-
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Add to an input of any shape."""
         (x,) = inputs
         output = run.buffer("output", x.shape, x.dtype)

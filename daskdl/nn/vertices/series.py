@@ -11,7 +11,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import at_steps, check_step_mask, last_steps
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 _Indices: TypeAlias = NDArray[Any]
 
@@ -39,9 +39,7 @@ class LastTimeStepVertex(VertexConf):
         """Return rows of the features."""
         return FeedForward(size=_only_series(self, input_types).size)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Take the last steps, (batch, n), of series (batch, time, n)."""
         (x,) = inputs
         mask = run.masks[0] if self.mask_input is None else run.network_mask
@@ -62,9 +60,7 @@ class LastTimeStepVertex(VertexConf):
 
         return output, backward
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> None:
         """Return None, of no mask (batch, time): there is no time left."""
 
     def _last_steps(
@@ -103,9 +99,7 @@ class DuplicateToTimeSeriesVertex(VertexConf):
             raise PathError(f"must be rows, got {rows}.", "inputs")
         return Recurrent(size=rows.size)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Repeat rows, (batch, n), as (batch, time, n)."""
         (x,) = inputs
         series = run.network_input
@@ -126,9 +120,7 @@ class DuplicateToTimeSeriesVertex(VertexConf):
 
         return output, backward
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the mask (batch, time) of the input that gave the time steps."""
         return run.network_mask
 
@@ -158,9 +150,7 @@ class ReverseTimeSeriesVertex(VertexConf):
         """Return the same time series."""
         return _only_series(self, input_types)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Turn series around, (batch, time, n)."""
         (x,) = inputs
         mask = None if self.mask_input is None else run.network_mask

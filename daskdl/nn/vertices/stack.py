@@ -13,7 +13,7 @@ from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.values import Count, Index
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import stacked_masks
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 from daskdl.nn.vertices.inputs import copied, shape_error
 from daskdl.nn.vertices.subset import part_of
 
@@ -42,9 +42,7 @@ class StackVertex(VertexConf):
                 )
         return first
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Copy the examples of all inputs into one array, (rows, ...)."""
         shapes = [array.shape for array in inputs]
         first_fixed = 2 if isinstance(run.output_type, Recurrent) else 1
@@ -64,9 +62,7 @@ class StackVertex(VertexConf):
 
         return output, backward
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the masks one below the other, 0 behind a shorter series.
 
         As all of them have examples, of shape (rows, time) or (rows, 1). An input
@@ -123,19 +119,11 @@ class UnstackVertex(VertexConf):
             )
         return self
 
-    def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return the input's type."""
-        return self.only(input_types)
-
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Copy the part's rows of an array (rows, ...)."""
         return part_of(run, inputs, self._rows(run, len(inputs[0])))
 
-    def feed_forward_mask(
-        self, run: VertexRun, masks: Sequence[FloatArray | None]
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the part's own rows of the mask, (rows, time) or (rows, 1)."""
         (mask,) = masks
         return None if mask is None else mask[self._rows(run, len(mask))]

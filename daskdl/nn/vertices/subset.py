@@ -10,7 +10,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import Convolutional, InputType, with_features
 from daskdl.nn.conf.values import Index
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, VertexPass, VertexRun
 from daskdl.nn.vertices.inputs import copied
 
 
@@ -43,9 +43,7 @@ class SubsetVertex(VertexConf):
             )
         return with_features(whole, self.to - self.from_ + 1)
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Copy the features of an array of shape (batch, ..., features)."""
         return part_of(run, inputs, (..., slice(self.from_, self.to + 1)))
 
@@ -67,9 +65,7 @@ class PoolHelperVertex(VertexConf):
             raise PathError(f"must have 2 rows and columns, got {images}.", "inputs")
         return images.replaced(height=_less(images.height), width=_less(images.width))
 
-    def forward(
-        self, run: VertexRun, inputs: Sequence[FloatArray]
-    ) -> tuple[FloatArray, VertexBackward]:
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Copy the rest of images (batch, height, width, channels)."""
         behind_first = slice(1, None)
         return part_of(run, inputs, (slice(None), behind_first, behind_first))
@@ -79,9 +75,7 @@ def _less(size: int | None) -> int | None:
     return None if size is None else size - 1
 
 
-def part_of(
-    run: VertexRun, inputs: Sequence[FloatArray], place: Any
-) -> tuple[FloatArray, VertexBackward]:
+def part_of(run: VertexRun, inputs: Arrays, place: Any) -> VertexPass:
     """Copy a part of the only input; what is left out gets the gradient 0.
 
     Parameters

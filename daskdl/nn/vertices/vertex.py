@@ -9,7 +9,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.run import VertexBackward, VertexRun
+from daskdl.nn.run import Arrays, Masks, VertexBackward, VertexRun
 
 
 class Vertex:
@@ -92,9 +92,9 @@ class Vertex:
 
     def forward(
         self,
-        inputs: Sequence[FloatArray],
+        inputs: Arrays,
         *,
-        masks: Sequence[FloatArray | None],
+        masks: Masks,
         network_input: FloatArray | None = None,
         network_mask: FloatArray | None = None,
         batch_size: int = 0,
@@ -141,7 +141,7 @@ class Vertex:
 
     def feed_forward_mask(
         self,
-        masks: Sequence[FloatArray | None],
+        masks: Masks,
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
