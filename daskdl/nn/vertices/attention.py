@@ -138,9 +138,7 @@ class AttentionVertex(TrainingOptions, VertexConf):
         output = heads.forward(queries, keys, values, _both(answers), asked=asked)
         return output, heads.backward
 
-    def _series(
-        self, input_types: Sequence[InputType]
-    ) -> tuple[Recurrent, Recurrent, Recurrent]:
+    def _series(self, input_types: Sequence[InputType]) -> list[Recurrent]:
         """Return the types of queries, keys and values, or refuse the inputs."""
         series = [t for t in input_types if isinstance(t, Recurrent)]
         if len(series) != 3 or len(input_types) != 3:
@@ -150,15 +148,12 @@ class AttentionVertex(TrainingOptions, VertexConf):
                 f"got {came or 'none'}.",
                 "inputs",
             )
-        queries, keys, values = series
-        return queries, keys, values
+        return series
 
     def _sizes(self, input_types: Sequence[InputType]) -> tuple[int, int, int]:
         """Return the sizes of queries, keys and values, or refuse what contradicts."""
-        queries, keys, values = (
-            self._size(option, series)
-            for option, series in zip(_SIZES, self._series(input_types), strict=True)
-        )
+        series = self._series(input_types)
+        queries, keys, values = map(self._size, _SIZES, series)
         return queries, keys, values
 
     def _size(self, option: str, series: Recurrent) -> int:

@@ -1,19 +1,16 @@
 """What several vertices do with their inputs and gradients."""
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
 from daskdl.nn.masks import differ
 from daskdl.nn.run import Arrays, VertexRun
 
-_Arrays: TypeAlias = list[FloatArray]
-
 
 def unpadded(
     run: VertexRun, inputs: Arrays, *, if_masks_differ: bool = False
-) -> tuple[_Arrays, Callable[[Arrays], _Arrays]]:
+) -> tuple[list[FloatArray], Callable[[Arrays], list[FloatArray]]]:
     """Return the inputs with 0 at the steps of series that their masks drop.
 
     Parameters
@@ -38,7 +35,7 @@ def unpadded(
         return list(inputs), list
     kept = list(map(_factor_of_steps, inputs, masks))
 
-    def unpad(what: str, arrays: Arrays) -> _Arrays:
+    def unpad(what: str, arrays: Arrays) -> list[FloatArray]:
         found = []
         for index, (array, factor) in enumerate(zip(arrays, kept, strict=True)):
             if factor is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.conf.axes import axis_inside, known, same_kind
+from daskdl.nn.conf.axes import axis_inside, contradict, same_kind
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.values import Index, Positive, repeated
@@ -37,8 +37,7 @@ class L2Vertex(VertexConf):
             raise PathError(f"must be two names, got {self.inputs!r}.", "inputs")
         same_kind(input_types)
         first, second = input_types
-        pairs = zip(first.shape, second.shape, strict=True)
-        if any(len(set(known(pair))) > 1 for pair in pairs):
+        if contradict(first.shape, second.shape):
             raise PathError(f"must have one shape, got {first} and {second}.", "inputs")
         return FeedForward(size=1)
 

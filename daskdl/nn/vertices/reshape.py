@@ -26,7 +26,12 @@ from daskdl.nn.vertices.inputs import copied
 Shape = tuple[Whole, ...]
 
 _ORDERS: dict[str, Literal["C", "F"]] = {"c": "C", "f": "F"}
-_CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
+# By the number of axes: the type, its sizes, and the format with channels last.
+_TYPES: dict[int, tuple[Any, tuple[str, ...], str]] = {
+    3: (Recurrent, ("size", "time_steps"), "NWC"),
+    4: (Convolutional, ("channels", "height", "width"), "NHWC"),
+    5: (Convolutional3D, ("channels", "depth", "height", "width"), "NDHWC"),
+}
 
 
 class ReshapeVertex(VertexConf):
@@ -73,20 +78,22 @@ class ReshapeVertex(VertexConf):
         """Return rows, time series, images or volumes, by the number of axes."""
         came = self.only(input_types)
         sizes = [None if size == -1 else size for size in self._inferred(came)]
-        n_axes = len(self.new_shape)
-        if n_axes == 2:
+        if len(sizes) == 1:
             return FeedForward(size=sizes[0])
-        data_format = None
+        kind, names, channels_last = _TYPES[len(self.new_shape)]
+        options: dict[str, Any] = {}
         if border_axes(came)[1] == 1 and not isinstance(came, FeedForward):
-            data_format = _CHANNELS_LAST[n_axes]
-        features, *others = sizes if data_format is None else [sizes[-1], *sizes[:-1]]
-        if features is None:
+            options["data_format"] = channels_last
+            sizes = [sizes[-1], *sizes[:-1]]
+        if sizes[0] is None:
             raise PathError(
                 f"must say how many features or channels there are, which {came} leave "
                 f"open, got {self.new_shape}.",
                 "new_shape",
             )
-        return _type_of(features, others, data_format)
+        options.update(zip(names, sizes, strict=True))
+        reshaped: InputType = kind(**options)
+        return reshaped
 
     def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Reshape an array (batch, ...), by the axes at the border."""
@@ -140,19 +147,3 @@ class ReshapeVertex(VertexConf):
         total = math.prod(known(came.shape))
         left = total // math.prod(size for size in sizes if size != -1)
         return [left if size == -1 else size for size in sizes]
-
-
-def _type_of(
-    features: int, others: Sequence[int | None], data_format: Any
-) -> InputType:
-    """Return the type of series, images or volumes of these sizes."""
-    options = {} if data_format is None else {"data_format": data_format}
-    if len(others) == 1:
-        return Recurrent(size=features, time_steps=others[0], **options)
-    if len(others) == 2:
-        height, width = others
-        return Convolutional(height=height, width=width, channels=features, **options)
-    depth, height, width = others
-    return Convolutional3D(
-        depth=depth, height=height, width=width, channels=features, **options
-    )

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.axes import known, same_kind
+from daskdl.nn.conf.axes import contradict, known, same_kind
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.values import Count, Index
@@ -30,13 +30,14 @@ class StackVertex(VertexConf):
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
         """Return the inputs' type; series are as long as the longest."""
         same_kind(input_types)
-        first = input_types[0]
+        first, begin = input_types[0], 0
         if isinstance(first, Recurrent):
+            begin = 1
             steps = [other.shape[0] for other in input_types]
             longest = None if None in steps else max(known(steps))
             first = first.replaced(time_steps=longest)
         for other in input_types[1:]:
-            if any(_differ(*pair) for pair in zip(*_sizes(first, other), strict=True)):
+            if contradict(first.shape[begin:], other.shape[begin:]):
                 raise PathError(
                     f"must have one shape, got {first} and {other}.", "inputs"
                 )
@@ -81,11 +82,9 @@ class StackVertex(VertexConf):
             (shape[:2] if is_series else (shape[0], *some.shape[1:]))
             for shape in shapes
         ]
+        each = zip(masks, whole, strict=True)
         return stacked_masks(
-            [
-                xp.ones(shape, some.dtype) if mask is None else mask
-                for mask, shape in zip(masks, whole, strict=True)
-            ]
+            [xp.ones(shape, some.dtype) if m is None else m for m, shape in each]
         )
 
     def batch_size(self, sizes: Sequence[int]) -> int:
@@ -151,13 +150,3 @@ def _parts(stacked: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Float
         parts.append(part[:, : shape[1]] if len(shape) == 3 else part)
         start += shape[0]
     return parts
-
-
-def _sizes(first: InputType, other: InputType) -> tuple[Sequence[int | None], ...]:
-    """Return the shapes of two types of one kind, without the steps of series."""
-    start = 1 if isinstance(first, Recurrent) else 0
-    return first.shape[start:], other.shape[start:]
-
-
-def _differ(size: int | None, other: int | None) -> bool:
-    return None not in (size, other) and size != other

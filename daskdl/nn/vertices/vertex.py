@@ -30,8 +30,6 @@ class Vertex:
     ----------
     output_type : InputType
         What comes out.
-    who : str
-        Class of the configuration and name, for messages.
     params, gradients : dict of str to ndarray
         Views of the network's flat vectors, empty until :meth:`bind`.
 
@@ -57,14 +55,13 @@ class Vertex:
         self.input_types = tuple(map(inside_type, input_types))
         self.output_type = conf.output_type(self.input_types)
         self.name = name
-        self.who = f"{type(conf).__name__} {name!r}"
         self.params: dict[str, FloatArray] = {}
         self.gradients: dict[str, FloatArray] = {}
         self._run = VertexRun(
             self.params,
             self.gradients,
             quirks=conf.quirks,
-            who=self.who,
+            who=f"{type(conf).__name__} {name!r}",
             name=name,
             workspace=workspace,
             input_types=self.input_types,
@@ -136,7 +133,7 @@ class Vertex:
             may be one array, or `grad_out` itself. Valid until the next backward pass.
         """
         if self._backward is None:
-            raise ShapeError(f"{self.who}: backward must follow forward.")
+            raise ShapeError(f"{self._run.who}: backward must follow forward.")
         return self._backward(grad_out)
 
     def feed_forward_mask(
