@@ -280,6 +280,12 @@ _HOMES = {
     "daskdl.nn.vertices.frozen_vertex": ("FrozenVertex",),
     "daskdl.nn.vertices.l2": ("L2NormalizeVertex", "L2Vertex"),
     "daskdl.nn.vertices.merge": ("MergeVertex",),
+    "daskdl.nn.vertices.parts": (
+        "PoolHelperVertex",
+        "StackVertex",
+        "SubsetVertex",
+        "UnstackVertex",
+    ),
     "daskdl.nn.vertices.preprocessor_vertex": ("PreprocessorVertex",),
     "daskdl.nn.vertices.reshape": ("ReshapeVertex",),
     "daskdl.nn.vertices.scale": ("ScaleVertex", "ShiftVertex"),
@@ -288,8 +294,6 @@ _HOMES = {
         "LastTimeStepVertex",
         "ReverseTimeSeriesVertex",
     ),
-    "daskdl.nn.vertices.stack": ("StackVertex", "UnstackVertex"),
-    "daskdl.nn.vertices.subset": ("PoolHelperVertex", "SubsetVertex"),
     "daskdl.nn.conf.network": (
         "ComputationGraphConfiguration",
         "MultiLayerConfiguration",

@@ -56,8 +56,8 @@ class VertexConf(Conf):
             A buffer, or one of the inputs itself. As many rows as inputs have examples,
             but for vertices that stack or choose examples, or make rows of time steps.
         backward : function of (gradient in the output)
-            Returns a gradient for each input, of its shape; several may be one array,
-            or the very gradient that came.
+            Returns a gradient for each input, of its shape. Not to be changed: several
+            may be one array, or the very gradient that came, which is left as it is.
 
         Raises
         ------

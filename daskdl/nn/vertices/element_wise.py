@@ -19,13 +19,8 @@ from daskdl.nn.vertices.inputs import copied, shape_error, unpadded
 
 ElementWiseOp = Literal["add", "subtract", "product", "average", "max"]
 
-_UFUNCS: dict[ElementWiseOp, str] = {
-    "add": "add",
-    "average": "add",
-    "subtract": "subtract",
-    "product": "multiply",
-    "max": "maximum",
-}
+# What NumPy calls them, where it has another name.
+_UFUNCS = {"average": "add", "product": "multiply", "max": "maximum"}
 
 
 class ElementWiseVertex(VertexConf):
@@ -66,7 +61,6 @@ class ElementWiseVertex(VertexConf):
 
     def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Combine arrays of one shape (batch, ...), or 1 where others are longer."""
-        # What one mask drops of all is dropped of what comes out.
         arrays, unpad = unpadded(run, inputs, if_masks_differ=True)
         output = run.buffer("output", _common_shape(run, arrays), arrays[0].dtype)
         if run.rectifies:
@@ -92,9 +86,9 @@ class ElementWiseVertex(VertexConf):
         """
         return either_mask(masks)
 
-    def _combine(self, arrays: list[FloatArray], output: FloatArray) -> None:
+    def _combine(self, arrays: Arrays, output: FloatArray) -> None:
         xp = array_namespace(output)
-        combine = getattr(xp, _UFUNCS[self.op])
+        combine = getattr(xp, _UFUNCS.get(self.op, self.op))
         total, *rest = arrays
         for other in rest:
             total = combine(total, other, out=output)
@@ -104,11 +98,7 @@ class ElementWiseVertex(VertexConf):
             output /= len(arrays)
 
     def _backward(
-        self,
-        run: VertexRun,
-        arrays: list[FloatArray],
-        output: FloatArray,
-        grad_out: FloatArray,
+        self, run: VertexRun, arrays: Arrays, output: FloatArray, grad_out: FloatArray
     ) -> list[FloatArray]:
         """Return gradients in the shape of the output, one for each input."""
         if self.op == "product":
@@ -128,7 +118,7 @@ class ElementWiseVertex(VertexConf):
 
 
 def _product_backward(
-    run: VertexRun, arrays: list[FloatArray], grad_out: FloatArray
+    run: VertexRun, arrays: Arrays, grad_out: FloatArray
 ) -> list[FloatArray]:
     grads = []
     for index in range(len(arrays)):
@@ -141,10 +131,7 @@ def _product_backward(
 
 
 def _max_backward(
-    run: VertexRun,
-    arrays: list[FloatArray],
-    output: FloatArray,
-    grad_out: FloatArray,
+    run: VertexRun, arrays: Arrays, output: FloatArray, grad_out: FloatArray
 ) -> list[FloatArray]:
     xp = array_namespace(grad_out)
     is_open = xp.ones(grad_out.shape, dtype=bool)
@@ -158,7 +145,7 @@ def _max_backward(
     return grads
 
 
-def _common_shape(run: VertexRun, arrays: list[FloatArray]) -> tuple[int, ...]:
+def _common_shape(run: VertexRun, arrays: Arrays) -> tuple[int, ...]:
     sizes_of_axes = zip(*(array.shape for array in arrays), strict=True)
     shape = tuple(max(sizes) for sizes in sizes_of_axes)
     # The examples are never repeated.
@@ -177,11 +164,8 @@ def _summed(
     """Return the gradient of an input: the sum where the input was repeated."""
     if shape == grad.shape:
         return grad
-    repeated = tuple(
-        axis
-        for axis, (size, longest) in enumerate(zip(shape, grad.shape, strict=True))
-        if size != longest
-    )
+    axes = enumerate(zip(shape, grad.shape, strict=True))
+    repeated = tuple(axis for axis, (size, longest) in axes if size != longest)
     total = run.buffer(f"sum {index}", shape, grad.dtype)
     array_namespace(grad).sum(grad, axis=repeated, keepdims=True, out=total)
     return total

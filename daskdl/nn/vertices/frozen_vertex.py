@@ -65,11 +65,6 @@ class FrozenVertex(VertexConf):
         return self.vertex.trained
 
     @property
-    def draws_random_numbers(self) -> bool:
-        """True if the vertex inside needs random numbers."""
-        return self.vertex.draws_random_numbers
-
-    @property
     def reads_network_input(self) -> str | None:
         """The network input that the vertex inside needs."""
         return self.vertex.reads_network_input

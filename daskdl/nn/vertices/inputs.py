@@ -20,7 +20,8 @@ def unpadded(
     inputs : sequence of ndarray of shape (batch, time, n) or any other
         Others than series stay as they are.
     if_masks_differ : bool
-        Whether one mask of all inputs is left to what comes out.
+        Whether to do nothing where all have one mask: what it drops of all is dropped
+        of what comes out.
 
     Returns
     -------

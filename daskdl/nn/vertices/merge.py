@@ -50,7 +50,6 @@ class MergeVertex(VertexConf):
         """Copy the inputs, (batch, ...), one behind the other."""
         axis = self.axis(run.input_types)
         _check_other_axes(run, inputs, axis)
-        # What one mask drops of all is dropped of what comes out.
         arrays, unpad = unpadded(run, inputs, if_masks_differ=True)
         lengths = [array.shape[axis] for array in arrays]
         shape = list(arrays[0].shape)

@@ -72,14 +72,7 @@ class Vertex:
     def bind(
         self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
     ) -> None:
-        """Take the views to read parameters from and write gradients to.
-
-        Parameters
-        ----------
-        params, gradients : dict of str to ndarray
-            By the names and with the shapes of ``conf.parameters``: (n_in, n_out) for
-            weights.
-        """
+        """Take the views to read from and write to; see :meth:`Layer.bind`."""
         self.params = self._run.params = params
         self.gradients = self._run.gradients = gradients
 
@@ -129,8 +122,7 @@ class Vertex:
         Returns
         -------
         grads : list of ndarray
-            One for each input, of its shape (batch, ...). Not to be changed: several
-            may be one array, or `grad_out` itself. Valid until the next backward pass.
+            Valid until the next backward pass; see :meth:`VertexConf.forward`.
         """
         if self._backward is None:
             raise ShapeError(f"{self._run.who}: backward must follow forward.")

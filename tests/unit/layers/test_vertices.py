@@ -270,3 +270,8 @@ def test_a_configuration_of_an_unknown_vertex_is_refused():
 
     with pytest.raises(OptionError, match="of 'me' must be of a known vertex, got Str"):
         Vertex(Strange(), [ROWS], "me", Workspace())
+
+
+def test_there_is_no_gradient_before_an_output():
+    with pytest.raises(ShapeError, match="ScaleVertex 'me': backward must follow forw"):
+        Alone("scale").vertex.backward(np.zeros((2, 4)))

@@ -1,7 +1,7 @@
-"""The vertices that make one minibatch of several, and take it apart again."""
+"""The vertices that put minibatches together and take them apart, or other parts."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -9,13 +9,17 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.axes import contradict, known, same_kind
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.input_type import (
+    Convolutional,
+    InputType,
+    Recurrent,
+    with_features,
+)
 from daskdl.nn.conf.values import Count, Index
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import stacked_masks
 from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 from daskdl.nn.vertices.inputs import copied, shape_error
-from daskdl.nn.vertices.subset import part_of
 
 
 class StackVertex(VertexConf):
@@ -69,23 +73,23 @@ class StackVertex(VertexConf):
         As all of them have examples, of shape (rows, time) or (rows, 1). An input
         without a mask keeps everything. Series of one length without masks need none.
         """
-        shapes = [array.shape for array in run.inputs]
-        present = [mask for mask in masks if mask is not None]
+        some = next((mask for mask in masks if mask is not None), None)
         is_series = isinstance(run.output_type, Recurrent)
-        if not present:
-            is_filled = is_series and len({shape[1] for shape in shapes}) > 1
+        if some is None:
+            is_filled = is_series and len({x.shape[1] for x in run.inputs}) > 1
             if not is_filled or "stack_has_no_mask_of_its_own" in self.quirks:
                 return None
-            present = [run.inputs[0][:, :, 0]]
-        xp, some = array_namespace(present[0]), present[0]
-        whole = [
-            (shape[:2] if is_series else (shape[0], *some.shape[1:]))
-            for shape in shapes
-        ]
-        each = zip(masks, whole, strict=True)
-        return stacked_masks(
-            [xp.ones(shape, some.dtype) if m is None else m for m, shape in each]
-        )
+            some = run.inputs[0][:, :, 0]
+        xp, dtype, sizes = array_namespace(some), some.dtype, some.shape[1:]
+
+        def whole(x: FloatArray) -> FloatArray:
+            ones: FloatArray = xp.ones(
+                x.shape[:2] if is_series else (len(x), *sizes), dtype
+            )
+            return ones
+
+        each = zip(run.inputs, masks, strict=True)
+        return stacked_masks([whole(x) if mask is None else mask for x, mask in each])
 
     def batch_size(self, sizes: Sequence[int]) -> int:
         """Return the number of all examples."""
@@ -120,7 +124,7 @@ class UnstackVertex(VertexConf):
 
     def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Copy the part's rows of an array (rows, ...)."""
-        return part_of(run, inputs, self._rows(run, len(inputs[0])))
+        return _part_of(run, inputs, self._rows(run, len(inputs[0])))
 
     def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the part's own rows of the mask, (rows, time) or (rows, 1)."""
@@ -141,6 +145,76 @@ class UnstackVertex(VertexConf):
         return slice(self.from_ * size, (self.from_ + 1) * size)
 
 
+class SubsetVertex(VertexConf):
+    """Take the features (or channels) from `from_` to `to`, both included.
+
+    Parameters
+    ----------
+    from_, to : int
+        First and last of the features or channels, from 0; the key of the first is
+        ``from``.
+    """
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    type: Literal["subset"] = "subset"
+    from_: Index = Field(alias="from")
+    to: Index
+
+    def output_type(self, input_types: Sequence[InputType]) -> InputType:
+        """Return the input's type with fewer features or channels."""
+        whole = self.only(input_types)
+        n_features = whole.shape[-1]
+        last = self.to if n_features is None else n_features - 1
+        if not self.from_ <= self.to <= last:
+            raise PathError(
+                f"must be from {self.from_} (from) to {last}, the last of {whole}, "
+                f"got {self.to}.",
+                "to",
+            )
+        return with_features(whole, self.to - self.from_ + 1)
+
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
+        """Copy the features of an array of shape (batch, ..., features)."""
+        return _part_of(run, inputs, (..., slice(self.from_, self.to + 1)))
+
+
+class PoolHelperVertex(VertexConf):
+    """Cut off the first row and the first column of images.
+
+    GoogLeNet needs it where its weights come from Caffe, which pads otherwise.
+    """
+
+    type: Literal["pool_helper"] = "pool_helper"
+
+    def output_type(self, input_types: Sequence[InputType]) -> Convolutional:
+        """Return images that are one pixel lower and narrower."""
+        images = self.only(input_types)
+        if not isinstance(images, Convolutional):
+            raise PathError(f"must be images, got {images}.", "inputs")
+        if 1 in (images.height, images.width):
+            raise PathError(f"must have 2 rows and columns, got {images}.", "inputs")
+        return images.replaced(height=_less(images.height), width=_less(images.width))
+
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
+        """Copy the rest of images (batch, height, width, channels)."""
+        behind_first = slice(1, None)
+        return _part_of(run, inputs, (slice(None), behind_first, behind_first))
+
+
+def _part_of(run: VertexRun, inputs: Arrays, place: Any) -> VertexPass:
+    """Copy what is at an index of the only input; the rest gets the gradient 0."""
+    (x,) = inputs
+
+    def backward(grad_out: FloatArray) -> list[FloatArray]:
+        grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+        grad_x.fill(0)
+        grad_x[place] = grad_out
+        return [grad_x]
+
+    return copied(run, "output", x[place]), backward
+
+
 def _parts(stacked: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[FloatArray]:
     """Return the stretches of the inputs, as views, without what was filled in."""
     parts, start = [], 0
@@ -150,3 +224,7 @@ def _parts(stacked: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Float
         parts.append(part[:, : shape[1]] if len(shape) == 3 else part)
         start += shape[0]
     return parts
+
+
+def _less(size: int | None) -> int | None:
+    return None if size is None else size - 1
