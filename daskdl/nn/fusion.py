@@ -20,7 +20,7 @@ from daskdl.nn.layers.stage import Stage
 from daskdl.nn.layers.subsampling import SubsamplingLayer
 from daskdl.nn.vertices.vertex import Vertex
 
-_Part: TypeAlias = Stage | Vertex[Any]
+_Part: TypeAlias = Stage | Vertex
 
 
 def join_parts(parts: Sequence[tuple[Node, _Part]], outputs: Iterable[str]) -> None:

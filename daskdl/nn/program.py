@@ -18,10 +18,9 @@ from daskdl.nn.fusion import join_parts
 from daskdl.nn.layers.layer import Layer, OutputLayer
 from daskdl.nn.layers.same_diff import as_counted
 from daskdl.nn.layers.stage import Stage
-from daskdl.nn.vertices.table import build_vertex
 from daskdl.nn.vertices.vertex import Vertex
 
-Part: TypeAlias = Stage | Vertex[Any]
+Part: TypeAlias = Stage | Vertex
 Mask: TypeAlias = FloatArray | None
 
 _Flow: TypeAlias = tuple[FloatArray, Mask, int]
@@ -245,7 +244,7 @@ class Program:
                 if grad is not None and name in self._learning:
                     self._accumulate(arrived, name, grad)
 
-    def _counted(self, part: Vertex[Any], grad_out: FloatArray) -> FloatArray:
+    def _counted(self, part: Vertex, grad_out: FloatArray) -> FloatArray:
         return as_counted(part.conf, grad_out, part.name, self._workspace)
 
     def _with_readers(
@@ -304,16 +303,16 @@ class Program:
 def _part(node: Node, workspace: Workspace) -> Part:
     if isinstance(node.conf, LayerConf):
         return Stage(node.conf, node.input_types[0], node.name, workspace)
-    return build_vertex(node.conf, node.input_types, node.name, workspace)
+    return Vertex(node.conf, node.input_types, node.name, workspace)
 
 
-def _learner(part: Part) -> Layer[Any] | Vertex[Any]:
+def _learner(part: Part) -> Layer[Any] | Vertex:
     """Return who has the parameters."""
     return part.layer if isinstance(part, Stage) else part
 
 
 def _through_vertex(
-    vertex: Vertex[Any], names: Sequence[str], flows: Mapping[str, _Flow]
+    vertex: Vertex, names: Sequence[str], flows: Mapping[str, _Flow]
 ) -> _Flow:
     """Return the output, and its mask, of a vertex that reads `names`."""
     values, masks, sizes = zip(*(flows[name] for name in names), strict=True)

@@ -1,6 +1,6 @@
-"""What a layer works with in a pass: parameters, gradients, mask, random numbers."""
+"""What layers and vertices work with in a pass: parameters, masks, buffers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -15,9 +15,17 @@ from daskdl.nn.conf.input_type import FeedForward, InputType
 Backward: TypeAlias = Callable[[FloatArray], FloatArray | None]
 
 
+# Of a vertex: its inputs and their masks; its output, and what takes the gradient in
+# it to those in the inputs.
+Arrays: TypeAlias = Sequence[FloatArray]
+Masks: TypeAlias = Sequence[FloatArray | None]
+VertexBackward: TypeAlias = Callable[[FloatArray], list[FloatArray]]
+VertexPass: TypeAlias = tuple[FloatArray, VertexBackward]
+
+
 @dataclass
-class Run:
-    """What a layer works with in one forward and backward pass.
+class PartRun:
+    """What layers and vertices have alike in one forward and backward pass.
 
     Attributes
     ----------
@@ -25,6 +33,49 @@ class Run:
         By the names of :meth:`LayerDefinition.parameters`; views of the network's flat
         vectors. Write gradients into them: ``run.gradients["W"][...] = ...``, summed
         over the examples.
+    quirks : frozenset of str
+        Of the network's dialect; empty in ``exact``.
+    who : str
+        What messages call the layer or vertex.
+    name : str
+        Unique in the network: buffers are keyed by it.
+    workspace : Workspace
+        Lends all arrays.
+    """
+
+    params: dict[str, FloatArray]
+    gradients: dict[str, FloatArray]
+    quirks: Quirks = frozenset()
+    who: str = ""
+    name: str = ""
+    workspace: Workspace = field(default_factory=Workspace)
+
+    def buffer(self, what: str, shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
+        """Return an array that every iteration uses again, with what was in it.
+
+        Parameters
+        ----------
+        what : str
+            Its name within the layer or vertex.
+        shape : tuple of int
+        dtype : dtype
+
+        Returns
+        -------
+        ndarray of `shape`
+        """
+        array: FloatArray = self.workspace.take((self.name, what), shape, dtype)
+        return array
+
+
+@dataclass
+class Run(PartRun):
+    """What a layer works with in one forward and backward pass.
+
+    Attributes
+    ----------
+    params, gradients, quirks, who, name, workspace
+        As of :class:`PartRun`.
     training : bool
         Whether random numbers and statistics of the minibatch are on.
     mask : ndarray of shape (batch, time), (batch, 1), or None
@@ -37,44 +88,48 @@ class Run:
     needs_gradients : bool
         Whether anybody reads the gradients of the parameters; they may be written all
         the same.
-    quirks : frozenset of str
-        Of the network's dialect; empty in ``exact``.
     input_type : InputType
         What comes in.
-    who : str
-        What messages call the layer.
-    name : str
-        Unique in the network: the layer's buffers are keyed by it.
-    workspace : Workspace
-        Lends all arrays.
     """
 
-    params: dict[str, FloatArray]
-    gradients: dict[str, FloatArray]
     training: bool = False
     mask: FloatArray | None = None
     rng: np.random.Generator | None = None
     needs_grad_x: bool = True
     needs_gradients: bool = True
-    quirks: Quirks = frozenset()
     input_type: InputType = field(default_factory=lambda: FeedForward(size=1))
-    who: str = ""
-    name: str = ""
-    workspace: Workspace = field(default_factory=Workspace)
 
-    def buffer(self, what: str, shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
-        """Return an array that every iteration uses again, with what was in it.
 
-        Parameters
-        ----------
-        what : str
-            Its name within the layer.
-        shape : tuple of int
-        dtype : dtype
+@dataclass(kw_only=True)
+class VertexRun(PartRun):
+    """What a vertex works with in one forward and backward pass.
 
-        Returns
-        -------
-        ndarray of `shape`
-        """
-        array: FloatArray = self.workspace.take((self.name, what), shape, dtype)
-        return array
+    Attributes
+    ----------
+    params, gradients, quirks, who, name, workspace
+        As of :class:`PartRun`.
+    input_types : tuple of InputType
+        What comes in, in the order of the inputs.
+    output_type : InputType
+        What comes out.
+    inputs : sequence of ndarray of shape (batch, ...)
+        What the last forward pass got.
+    masks : sequence of ndarray of shape (batch, time), (batch, 1), or None
+        The mask that came with each input.
+    network_input, network_mask : ndarray or None
+        Features, as they are inside the network, and mask of the network input that
+        :attr:`VertexConf.reads_network_input` names.
+    batch_size : int
+        Examples that arrived with the first input; rows may be their time steps.
+    rectifies : bool
+        Whether the output is to be rectified, see :meth:`VertexConf.can_rectify`.
+    """
+
+    input_types: tuple[InputType, ...]
+    output_type: InputType
+    inputs: Arrays = ()
+    masks: Masks = ()
+    network_input: FloatArray | None = None
+    network_mask: FloatArray | None = None
+    batch_size: int = 0
+    rectifies: bool = False

@@ -114,21 +114,23 @@ from daskdl.nn.preprocessors.feed_forward_to_cnn import FeedForwardToCnn
 from daskdl.nn.preprocessors.feed_forward_to_rnn import FeedForwardToRnn
 from daskdl.nn.preprocessors.rnn_to_cnn import RnnToCnn
 from daskdl.nn.preprocessors.rnn_to_feed_forward import RnnToFeedForward
-from daskdl.nn.vertices.duplicate_to_time_series import DuplicateToTimeSeriesVertex
 from daskdl.nn.vertices.element_wise import ElementWiseVertex
 from daskdl.nn.vertices.frozen_vertex import FrozenVertex
-from daskdl.nn.vertices.l2 import L2Vertex
-from daskdl.nn.vertices.l2_normalize import L2NormalizeVertex
-from daskdl.nn.vertices.last_time_step import LastTimeStepVertex
+from daskdl.nn.vertices.l2 import L2NormalizeVertex, L2Vertex
 from daskdl.nn.vertices.merge import MergeVertex
-from daskdl.nn.vertices.pool_helper import PoolHelperVertex
+from daskdl.nn.vertices.parts import (
+    PoolHelperVertex,
+    StackVertex,
+    SubsetVertex,
+    UnstackVertex,
+)
 from daskdl.nn.vertices.preprocessor_vertex import PreprocessorVertex
-from daskdl.nn.vertices.reverse_time_series import ReverseTimeSeriesVertex
-from daskdl.nn.vertices.scale import ScaleVertex
-from daskdl.nn.vertices.shift import ShiftVertex
-from daskdl.nn.vertices.stack import StackVertex
-from daskdl.nn.vertices.subset import SubsetVertex
-from daskdl.nn.vertices.unstack import UnstackVertex
+from daskdl.nn.vertices.scale import ScaleVertex, ShiftVertex
+from daskdl.nn.vertices.series import (
+    DuplicateToTimeSeriesVertex,
+    LastTimeStepVertex,
+    ReverseTimeSeriesVertex,
+)
 
 __all__ = ["WRITERS"]
 

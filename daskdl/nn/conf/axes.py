@@ -109,6 +109,12 @@ def same_kind(input_types: Sequence[InputType]) -> None:
             raise PathError(f"must be of one kind, got {first} and {other}.", "inputs")
 
 
+def contradict(first: Sequence[int | None], second: Sequence[int | None]) -> bool:
+    """Return whether two shapes of as many axes differ in a size that both know."""
+    pairs = zip(first, second, strict=True)
+    return any(None not in pair and len(set(pair)) > 1 for pair in pairs)
+
+
 def known(sizes: Iterable[int | None]) -> list[int]:
     """Return the sizes that are known already."""
     return [size for size in sizes if size is not None]

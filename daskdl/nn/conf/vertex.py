@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import Names, TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Conf
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 
 class VertexConf(Conf):
@@ -31,8 +34,64 @@ class VertexConf(Conf):
     dl4j: dict[str, Any] = Field(default_factory=dict)
 
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return the type of the output for `input_types`; refuse what cannot go in."""
-        raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
+        """Return the type of the output; refuse what cannot go in.
+
+        By itself that of the only input.
+        """
+        return self.only(input_types)
+
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
+        """Return the output, and the function that takes its gradient back.
+
+        Parameters
+        ----------
+        run : VertexRun
+            Masks, network input, parameters, gradients, buffers.
+        inputs : sequence of ndarray of shape (batch, ...)
+            In the order of the configuration. Not to be changed.
+
+        Returns
+        -------
+        output : ndarray of shape (rows, *output_type.shape), same dtype
+            A buffer, or one of the inputs itself. As many rows as inputs have examples,
+            but for vertices that stack or choose examples, or make rows of time steps.
+        backward : function of (gradient in the output)
+            Returns a gradient for each input, of its shape. Not to be changed: several
+            may be one array, or the very gradient that came, which is left as it is.
+
+        Raises
+        ------
+        ShapeError
+            If the arrays do not fit together.
+        """
+        raise TypeError(f"{type(self).__name__} does not say what it computes.")
+
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
+        """Return the mask that goes on with the output: the first, unless overridden.
+
+        Parameters
+        ----------
+        run : VertexRun
+        masks : sequence of ndarray of shape (batch, time), (batch, 1), ..., or None
+            One for each input. Not to be changed.
+
+        Returns
+        -------
+        ndarray of shape (rows, time) or (rows, 1), or None
+            None masks nothing.
+        """
+        return masks[0]
+
+    def batch_size(self, sizes: Sequence[int]) -> int:
+        """Return how many examples come out where `sizes` arrive with the inputs."""
+        return sizes[0]
+
+    def initialize(self, run: VertexRun, rng: np.random.Generator) -> None:
+        """Draw the initial values of the parameters, on the host."""
+
+    def can_rectify(self, n_inputs: int) -> bool:
+        """Return whether :meth:`forward` rectifies the output if the run says so."""
+        return False
 
     def parameters(self, input_types: Sequence[InputType]) -> tuple[Parameter, ...]:
         """Return the parameters in the order in which they lie in the flat vector."""

@@ -75,7 +75,7 @@ class RowLossConf(LayerConf):
         Parameters
         ----------
         run : Run
-        mask : ndarray of shape (batch,), (batch, time), ...
+        mask : ndarray of shape (batch,), (batch, time) or more
             Of the labels, or that which arrived.
         shape : tuple of int
             Of the output: (batch, ..., n_out).

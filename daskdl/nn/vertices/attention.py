@@ -23,7 +23,7 @@ from daskdl.nn.layers.attention import (
 )
 from daskdl.nn.layers.heads import Heads
 from daskdl.nn.masks import check_step_mask
-from daskdl.nn.vertices.vertex import Vertex
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 _SIZES = ("n_in_queries", "n_in_keys", "n_in_values")
 _TRAINING = tuple(TrainingOptions.model_fields)
@@ -33,7 +33,9 @@ class AttentionVertex(TrainingOptions, VertexConf):
     """Answer the steps of a series of queries by the steps of other series.
 
     Its three inputs are queries, keys and values; keys and values have one number of
-    steps. What is None is taken from the network.
+    steps. Those of them that one of their masks drops are no answer to any query; where
+    the mask of the queries drops one, 0 comes out. What is None is taken from the
+    network.
 
     Parameters
     ----------
@@ -121,9 +123,22 @@ class AttentionVertex(TrainingOptions, VertexConf):
         """Size of one head's queries, keys and values."""
         return self.head_size or self.n_out // self.n_heads
 
-    def _series(
-        self, input_types: Sequence[InputType]
-    ) -> tuple[Recurrent, Recurrent, Recurrent]:
+    def initialize(self, run: VertexRun, rng: np.random.Generator) -> None:
+        """Draw the projections with the fans of what they map."""
+        fans = fans_of_projections(run.params)
+        draw(run.params, fans, self.weight_init or "xavier", rng, self.quirks)
+
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
+        """Answer the queries, (batch, n_queries, n_in_queries)."""
+        for x, mask in zip(inputs, run.masks, strict=True):
+            check_step_mask(mask, x, run.who)
+        queries, keys, values = inputs
+        asked, *answers = run.masks
+        heads = Heads(run.buffer, run.params, run.gradients, self.quirks)
+        output = heads.forward(queries, keys, values, _both(answers), asked=asked)
+        return output, heads.backward
+
+    def _series(self, input_types: Sequence[InputType]) -> list[Recurrent]:
         """Return the types of queries, keys and values, or refuse the inputs."""
         series = [t for t in input_types if isinstance(t, Recurrent)]
         if len(series) != 3 or len(input_types) != 3:
@@ -133,15 +148,12 @@ class AttentionVertex(TrainingOptions, VertexConf):
                 f"got {came or 'none'}.",
                 "inputs",
             )
-        queries, keys, values = series
-        return queries, keys, values
+        return series
 
     def _sizes(self, input_types: Sequence[InputType]) -> tuple[int, int, int]:
         """Return the sizes of queries, keys and values, or refuse what contradicts."""
-        queries, keys, values = (
-            self._size(option, series)
-            for option, series in zip(_SIZES, self._series(input_types), strict=True)
-        )
+        series = self._series(input_types)
+        queries, keys, values = map(self._size, _SIZES, series)
         return queries, keys, values
 
     def _size(self, option: str, series: Recurrent) -> int:
@@ -158,48 +170,7 @@ class AttentionVertex(TrainingOptions, VertexConf):
         return came
 
 
-class Attention(Vertex[AttentionVertex]):
-    """Attention of one series to others.
-
-    Steps of keys and values that one of their masks drops are no answer to any query;
-    where the mask of the queries drops one, 0 comes out.
-    """
-
-    def bind(
-        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
-    ) -> None:
-        """Take the views; see :meth:`Vertex.bind`."""
-        super().bind(params, gradients)
-        self._heads = Heads(self._buffer, params, gradients, self.conf.quirks)
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the projections with the fans of what they map."""
-        fans = fans_of_projections(self.params)
-        scheme = self.conf.weight_init or "xavier"
-        draw(self.params, fans, scheme, rng, self.conf.quirks)
-
-    def forward(
-        self,
-        inputs: Sequence[FloatArray],
-        *,
-        masks: Sequence[FloatArray | None],
-        network_input: FloatArray | None = None,
-        network_mask: FloatArray | None = None,
-        batch_size: int = 0,
-    ) -> FloatArray:
-        """Answer the queries; see :meth:`Vertex.forward`."""
-        for x, mask in zip(inputs, masks, strict=True):
-            check_step_mask(mask, x, self.who)
-        queries, keys, values = inputs
-        asked, *answers = masks
-        return self._heads.forward(queries, keys, values, _both(answers), asked=asked)
-
-    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
-        """Compute the gradients of all inputs; see :meth:`Vertex.backward`."""
-        return self._heads.backward(grad_out)
-
-
-def _both(masks: Sequence[FloatArray | None]) -> FloatArray | None:
+def _both(masks: Masks) -> FloatArray | None:
     """Return the mask of the steps that all masks keep."""
     present = [mask for mask in masks if mask is not None]
     if len(present) < 2:

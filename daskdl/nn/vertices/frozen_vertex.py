@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.kinds import VERTEX_KINDS, AnyOf
@@ -15,7 +14,7 @@ from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.same_diff import as_counted
-from daskdl.nn.vertices.vertex import Vertex
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 
 class FrozenVertex(VertexConf):
@@ -66,78 +65,28 @@ class FrozenVertex(VertexConf):
         return self.vertex.trained
 
     @property
-    def draws_random_numbers(self) -> bool:
-        """True if the vertex inside needs random numbers."""
-        return self.vertex.draws_random_numbers
-
-    @property
     def reads_network_input(self) -> str | None:
         """The network input that the vertex inside needs."""
         return self.vertex.reads_network_input
 
-
-class Frozen(Vertex[FrozenVertex]):
-    """Another vertex at work."""
-
-    def __init__(
-        self,
-        conf: FrozenVertex,
-        input_types: Sequence[InputType],
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        # The table has this vertex in it too.
-        from daskdl.nn.vertices.table import build_vertex
-
-        super().__init__(conf, input_types, name, workspace)
-        self._held = build_vertex(conf.vertex, input_types, name, workspace)
-
-    def bind(
-        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
-    ) -> None:
-        """Hand the views on to the vertex inside; see :meth:`Vertex.bind`."""
-        super().bind(params, gradients)
-        self._held.bind(params, gradients)
-
-    def initialize(self, rng: np.random.Generator) -> None:
+    def initialize(self, run: VertexRun, rng: np.random.Generator) -> None:
         """Let the vertex inside draw its initial values."""
-        self._held.initialize(rng)
+        self.vertex.initialize(run, rng)
 
-    def forward(
-        self,
-        inputs: Sequence[FloatArray],
-        *,
-        masks: Sequence[FloatArray | None],
-        network_input: FloatArray | None = None,
-        network_mask: FloatArray | None = None,
-        batch_size: int = 0,
-    ) -> FloatArray:
-        """Compute the output of the vertex inside; see :meth:`Vertex.forward`."""
-        return self._held.forward(
-            inputs,
-            masks=masks,
-            network_input=network_input,
-            network_mask=network_mask,
-            batch_size=batch_size,
-        )
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
+        """Compute what the vertex inside does; see :meth:`VertexConf.forward`."""
+        held = self.vertex
+        output, back = held.forward(run, inputs)
 
-    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
-        """Compute the gradients of the vertex inside; see :meth:`Vertex.backward`."""
-        grad_out = as_counted(self._held.conf, grad_out, self.name, self._workspace)
-        return self._held.backward(grad_out)
+        def backward(grad_out: FloatArray) -> list[FloatArray]:
+            return back(as_counted(held, grad_out, run.name, run.workspace))
 
-    def feed_forward_mask(
-        self,
-        masks: Sequence[FloatArray | None],
-        *,
-        network_mask: FloatArray | None = None,
-    ) -> FloatArray | None:
-        """Return the mask of the vertex inside.
+        return output, backward
 
-        See :meth:`Vertex.feed_forward_mask`.
-        """
-        return self._held.feed_forward_mask(masks, network_mask=network_mask)
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
+        """Return its mask; see :meth:`VertexConf.feed_forward_mask`."""
+        return self.vertex.feed_forward_mask(run, masks)
 
     def batch_size(self, sizes: Sequence[int]) -> int:
         """Return how many examples come out of the vertex inside."""
-        return self._held.batch_size(sizes)
+        return self.vertex.batch_size(sizes)

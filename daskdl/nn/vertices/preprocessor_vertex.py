@@ -1,15 +1,15 @@
 """The vertex that is a preprocessor."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import AnyPreprocessor
 from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.preprocessors.preprocessor import Preprocessor
 from daskdl.nn.preprocessors.table import build_preprocessor
-from daskdl.nn.vertices.vertex import Vertex
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 
 class PreprocessorVertex(VertexConf):
@@ -29,50 +29,22 @@ class PreprocessorVertex(VertexConf):
         arriving = inside_type(self.only(input_types))
         return inside_type(self.preprocessor.output_type(arriving))
 
-
-class PreprocessorAtVertex(Vertex[PreprocessorVertex]):
-    """A preprocessor in a graph."""
-
-    def __init__(
-        self,
-        conf: PreprocessorVertex,
-        input_types: Sequence[InputType],
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_types, name, workspace)
-        self._preprocessor = build_preprocessor(
-            conf.preprocessor, self.input_types[0], name, workspace
-        )
-
-    def forward(
-        self,
-        inputs: Sequence[FloatArray],
-        *,
-        masks: Sequence[FloatArray | None],
-        network_input: FloatArray | None = None,
-        network_mask: FloatArray | None = None,
-        batch_size: int = 0,
-    ) -> FloatArray:
-        """Reshape the input; see :meth:`Vertex.forward`."""
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
+        """Reshape the input, (rows, ...), and its gradient back."""
         (x,) = inputs
-        self._batch_size = batch_size or len(x)
-        return self._preprocessor.forward(x, batch_size=self._batch_size)
+        worker = self._worker(run)
+        output = worker.forward(x, batch_size=run.batch_size)
+        return output, lambda grad_out: [worker.backward(grad_out)]
 
-    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
-        """Reshape the gradient back; see :meth:`Vertex.backward`."""
-        return [self._preprocessor.backward(grad_out)]
-
-    def feed_forward_mask(
-        self,
-        masks: Sequence[FloatArray | None],
-        *,
-        network_mask: FloatArray | None = None,
-    ) -> FloatArray | None:
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the mask in the new shape.
 
         See :meth:`Preprocessor.feed_forward_mask`.
         """
-        return self._preprocessor.feed_forward_mask(
-            masks[0], batch_size=self._batch_size
+        return self._worker(run).feed_forward_mask(masks[0], batch_size=run.batch_size)
+
+    def _worker(self, run: VertexRun) -> Preprocessor[Any]:
+        (input_type,) = run.input_types
+        return build_preprocessor(
+            self.preprocessor, input_type, run.name, run.workspace
         )

@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import field_validator
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.axes import border_axes, known
 from daskdl.nn.conf.errors import PathError
@@ -21,12 +20,18 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.conf.values import Whole
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.vertices.vertex import Vertex
+from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
+from daskdl.nn.vertices.inputs import copied
 
 Shape = tuple[Whole, ...]
 
 _ORDERS: dict[str, Literal["C", "F"]] = {"c": "C", "f": "F"}
-_CHANNELS_LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
+# By the number of axes: the type, its sizes, and the format with channels last.
+_TYPES: dict[int, tuple[Any, tuple[str, ...], str]] = {
+    3: (Recurrent, ("size", "time_steps"), "NWC"),
+    4: (Convolutional, ("channels", "height", "width"), "NHWC"),
+    5: (Convolutional3D, ("channels", "depth", "height", "width"), "NDHWC"),
+}
 
 
 class ReshapeVertex(VertexConf):
@@ -73,20 +78,65 @@ class ReshapeVertex(VertexConf):
         """Return rows, time series, images or volumes, by the number of axes."""
         came = self.only(input_types)
         sizes = [None if size == -1 else size for size in self._inferred(came)]
-        n_axes = len(self.new_shape)
-        if n_axes == 2:
+        if len(sizes) == 1:
             return FeedForward(size=sizes[0])
-        data_format = None
+        kind, names, channels_last = _TYPES[len(self.new_shape)]
+        options: dict[str, Any] = {}
         if border_axes(came)[1] == 1 and not isinstance(came, FeedForward):
-            data_format = _CHANNELS_LAST[n_axes]
-        features, *others = sizes if data_format is None else [sizes[-1], *sizes[:-1]]
-        if features is None:
+            options["data_format"] = channels_last
+            sizes = [sizes[-1], *sizes[:-1]]
+        if sizes[0] is None:
             raise PathError(
                 f"must say how many features or channels there are, which {came} leave "
                 f"open, got {self.new_shape}.",
                 "new_shape",
             )
-        return _type_of(features, others, data_format)
+        options.update(zip(names, sizes, strict=True))
+        reshaped: InputType = kind(**options)
+        return reshaped
+
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
+        """Reshape an array (batch, ...), by the axes at the border."""
+        (x,) = inputs
+        axes_in = border_axes(run.input_types[0])
+        axes_out = border_axes(run.output_type)
+        theirs = x.transpose(axes_in)
+        try:
+            reshaped = self._reshaped(theirs, self.new_shape)
+        except ValueError:
+            raise ShapeError(
+                f"{run.who}: input must have as many numbers as new_shape "
+                f"{self.new_shape}, got shape {theirs.shape}."
+            ) from None
+
+        def backward(grad_out: FloatArray) -> list[FloatArray]:
+            back = self._reshaped(grad_out.transpose(axes_out), theirs.shape)
+            return [copied(run, "grad_x", back.transpose(np.argsort(axes_in)))]
+
+        ours = reshaped.transpose(np.argsort(axes_out))
+        return copied(run, "output", ours), backward
+
+    def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
+        """Return the mask in `mask_shape`.
+
+        Without, a mask of time steps, (batch, time), becomes one of rows, (batch *
+        time, 1), where there are no time steps any more, and one of rows one of time
+        steps where there are some now.
+        """
+        (mask,) = masks
+        if mask is None:
+            return None
+        shape, axes = self.mask_shape, border_axes(run.output_type)
+        is_of_rows = mask.size == len(mask)
+        if shape is None and is_of_rows and isinstance(run.output_type, Recurrent):
+            shape = (self.new_shape[0], self.new_shape[axes.index(1)])
+        if shape is None and not is_of_rows and len(axes) != 3:
+            shape = (-1, 1)
+        return mask if shape is None else self._reshaped(mask, shape)
+
+    def _reshaped(self, array: FloatArray, shape: Sequence[int]) -> FloatArray:
+        reshaped: FloatArray = array.reshape(tuple(shape), order=_ORDERS[self.order])
+        return reshaped
 
     def _inferred(self, came: InputType) -> list[int]:
         """Return the sizes of an example, with what is left worked out if it can be."""
@@ -97,101 +147,3 @@ class ReshapeVertex(VertexConf):
         total = math.prod(known(came.shape))
         left = total // math.prod(size for size in sizes if size != -1)
         return [left if size == -1 else size for size in sizes]
-
-
-class Reshape(Vertex[ReshapeVertex]):
-    """The numbers of an array in another shape, by the axes at the border."""
-
-    def __init__(
-        self,
-        conf: ReshapeVertex,
-        input_types: Sequence[InputType],
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_types, name, workspace)
-        self._axes_in = border_axes(self.input_types[0])
-        self._axes_out = border_axes(self.output_type)
-
-    def forward(
-        self,
-        inputs: Sequence[FloatArray],
-        *,
-        masks: Sequence[FloatArray | None],
-        network_input: FloatArray | None = None,
-        network_mask: FloatArray | None = None,
-        batch_size: int = 0,
-    ) -> FloatArray:
-        """Reshape the input; see :meth:`Vertex.forward`."""
-        (x,) = inputs
-        theirs = x.transpose(self._axes_in)
-        self._their_shape = theirs.shape
-        try:
-            reshaped = self._reshaped(theirs, self.conf.new_shape)
-        except ValueError:
-            raise ShapeError(
-                f"{self.who}: input must have as many numbers as new_shape "
-                f"{self.conf.new_shape}, got shape {theirs.shape}."
-            ) from None
-        return self._copied("output", reshaped, self._axes_out)
-
-    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
-        """Reshape the gradient back; see :meth:`Vertex.backward`."""
-        theirs = grad_out.transpose(self._axes_out)
-        reshaped = self._reshaped(theirs, self._their_shape)
-        return [self._copied("grad_x", reshaped, self._axes_in)]
-
-    def feed_forward_mask(
-        self,
-        masks: Sequence[FloatArray | None],
-        *,
-        network_mask: FloatArray | None = None,
-    ) -> FloatArray | None:
-        """Return the mask in `mask_shape`.
-
-        Without, a mask of time steps, (batch, time), becomes one of rows, (batch *
-        time, 1), where there are no time steps any more, and one of rows one of time
-        steps where there are some now.
-        """
-        (mask,) = masks
-        if mask is None:
-            return None
-        shape = self.conf.mask_shape
-        is_of_rows = mask.size == len(mask)
-        if shape is None and is_of_rows and isinstance(self.output_type, Recurrent):
-            time = self._axes_out.index(1)
-            shape = (self.conf.new_shape[0], self.conf.new_shape[time])
-        if shape is None and not is_of_rows and len(self._axes_out) != 3:
-            shape = (-1, 1)
-        return mask if shape is None else self._reshaped(mask, shape)
-
-    def _reshaped(self, array: FloatArray, shape: Sequence[int]) -> FloatArray:
-        reshaped: FloatArray = array.reshape(
-            tuple(shape), order=_ORDERS[self.conf.order]
-        )
-        return reshaped
-
-    def _copied(
-        self, what: str, theirs: FloatArray, axes: tuple[int, ...]
-    ) -> FloatArray:
-        """Return an array with the border's axes as one with ours, in a buffer."""
-        ours = theirs.transpose(np.argsort(axes))
-        copy: FloatArray = self._buffer(what, ours.shape, ours.dtype)
-        copy[...] = ours
-        return copy
-
-
-def _type_of(
-    features: int, others: Sequence[int | None], data_format: Any
-) -> InputType:
-    """Return the type of series, images or volumes of these sizes."""
-    options = {} if data_format is None else {"data_format": data_format}
-    if len(others) == 1:
-        return Recurrent(size=features, time_steps=others[0], **options)
-    if len(others) == 2:
-        height, width = others
-        return Convolutional(height=height, width=width, channels=features, **options)
-    depth, height, width = others
-    return Convolutional3D(
-        depth=depth, height=height, width=width, channels=features, **options
-    )

@@ -1,13 +1,11 @@
-"""The vertex that multiplies by a number."""
+"""The vertices that multiply by a number and add one."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.vertices.vertex import Vertex
+from daskdl.nn.run import Arrays, VertexPass, VertexRun
 
 
 class ScaleVertex(VertexConf):
@@ -22,32 +20,33 @@ class ScaleVertex(VertexConf):
     type: Literal["scale"] = "scale"
     scale_factor: Real
 
-    def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return the input's type."""
-        return self.only(input_types)
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
+        """Multiply an input of any shape."""
 
+        def scaled(what: str, array: FloatArray) -> FloatArray:
+            out = run.buffer(what, array.shape, array.dtype)
+            array_namespace(array).multiply(array, self.scale_factor, out=out)
+            return out
 
-class Scale(Vertex[ScaleVertex]):
-    """``x * scale_factor``."""
-
-    def forward(
-        self,
-        inputs: Sequence[FloatArray],
-        *,
-        masks: Sequence[FloatArray | None],
-        network_input: FloatArray | None = None,
-        network_mask: FloatArray | None = None,
-        batch_size: int = 0,
-    ) -> FloatArray:
-        """Multiply the input, an array like it; see :meth:`Vertex.forward`."""
         (x,) = inputs
-        return self._scaled("output", x)
+        return scaled("output", x), lambda grad_out: [scaled("grad_x", grad_out)]
 
-    def backward(self, grad_out: FloatArray) -> list[FloatArray]:
-        """Multiply the gradient; see :meth:`Vertex.backward`."""
-        return [self._scaled("grad_x", grad_out)]
 
-    def _scaled(self, what: str, array: FloatArray) -> FloatArray:
-        out: FloatArray = self._buffer(what, array.shape, array.dtype)
-        array_namespace(array).multiply(array, self.conf.scale_factor, out=out)
-        return out
+class ShiftVertex(VertexConf):
+    """Add `shift_factor`.
+
+    Parameters
+    ----------
+    shift_factor : float
+        The number.
+    """
+
+    type: Literal["shift"] = "shift"
+    shift_factor: Real
+
+    def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
+        """Add to an input of any shape."""
+        (x,) = inputs
+        output = run.buffer("output", x.shape, x.dtype)
+        array_namespace(x).add(x, self.shift_factor, out=output)
+        return output, lambda grad_out: [grad_out]

@@ -13,7 +13,9 @@ from tests.unit.house.sources import module_files, module_name
 # Not all: rather a few without than words for the sake of a number.
 LEAST_SHARE = 0.90
 
-_ALIAS = re.compile(r"^(\w+)(?:: TypeAlias)? = (?!Callable).*\bNDArray\[", re.M)
+_ALIAS = re.compile(
+    r"^(\w+)(?:: TypeAlias)? = (?!Callable).*\b(?:NDArray|FloatArray)\b", re.M
+)
 
 # An axis is a name, a number or a small sum of them: ``(batch, *shape, 4 * n_out)``.
 _AXIS = r"(?:\*?[A-Za-z_][\w.]*|\d+(?:[ ][a-z]\w*)?|\.\.\.)(?:[ ]?[-+*/]+[ ]?[\w.]+)*"

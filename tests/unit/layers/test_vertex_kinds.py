@@ -6,7 +6,7 @@ import pytest
 from daskdl import L2Vertex, ReshapeVertex
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.vertices.table import build_vertex
+from daskdl.nn.vertices.vertex import Vertex
 from tests.dialects import DL4J
 from tests.unit.layers.vertex_cases import MASK, SERIES, Alone
 
@@ -377,13 +377,13 @@ def test_masks_of_examples_are_stacked(rng):
 
 
 def test_no_mask_comes_out_of_a_distance_of_series():
-    vertex = build_vertex(L2Vertex(), [SERIES, SERIES], "me", Workspace())
+    vertex = Vertex(L2Vertex(), [SERIES, SERIES], "me", Workspace())
     assert vertex.feed_forward_mask([MASK, MASK]) is None
 
 
 def reshaped_mask(new_shape, input_type, mask, **options):
     vertex_conf = ReshapeVertex(new_shape=new_shape, **options)
-    vertex = build_vertex(vertex_conf, [input_type], "me", Workspace())
+    vertex = Vertex(vertex_conf, [input_type], "me", Workspace())
     return vertex.feed_forward_mask([mask])
 
 

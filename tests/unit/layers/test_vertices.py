@@ -12,7 +12,7 @@ from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.doors import to_border
 from daskdl.nn.vertices.table import VERTICES as TABLE
-from daskdl.nn.vertices.table import build_vertex
+from daskdl.nn.vertices.vertex import Vertex
 from tests.gradients import check_gradient
 from tests.memory import kept_bytes
 from tests.unit.layers.cases import tried
@@ -269,4 +269,9 @@ def test_a_configuration_of_an_unknown_vertex_is_refused():
         type: str = "strange"
 
     with pytest.raises(OptionError, match="of 'me' must be of a known vertex, got Str"):
-        build_vertex(Strange(), [ROWS], "me", Workspace())
+        Vertex(Strange(), [ROWS], "me", Workspace())
+
+
+def test_there_is_no_gradient_before_an_output():
+    with pytest.raises(ShapeError, match="ScaleVertex 'me': backward must follow forw"):
+        Alone("scale").vertex.backward(np.zeros((2, 4)))

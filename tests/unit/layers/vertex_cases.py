@@ -9,7 +9,7 @@ from daskdl.dialects import EXACT, quirks_of
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.conf.values import with_quirks
-from daskdl.nn.vertices.table import build_vertex
+from daskdl.nn.vertices.vertex import Vertex
 
 ROWS = FeedForward(size=4)
 SERIES = Recurrent(size=3, time_steps=5)
@@ -148,7 +148,7 @@ class Alone:
         given = with_quirks(given, quirks_of(dialect))
         filled = given.filled(defaults, self.input_types, "me")
         self.workspace = Workspace(namespace)
-        self.vertex = build_vertex(filled, self.input_types, "me", self.workspace)
+        self.vertex = Vertex(filled, self.input_types, "me", self.workspace)
         parameters = filled.parameters(self.input_types)
         self.layout = ParamLayout.of({item.name: item.shape for item in parameters})
         self.params = put(np.zeros(self.layout.size, dtype))
