@@ -1,8 +1,13 @@
-"""Local connections: a convolution whose every window has weights of its own."""
+"""Local connections: a convolution whose every window has weights of its own.
 
-from daskdl.arrays.namespace import FloatArray
+One matrix product for each window, over the whole batch. What gathers windows as rows,
+and adds rows back to their places, comes compiled too.
+"""
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.locally_connected import reference
+from daskdl.kernels.locally_connected.rows import add_rows, gathered
+from daskdl.kernels.sums import sum_over_places
 from daskdl.kernels.window import Window
 
 
@@ -42,9 +47,17 @@ def locally_connected_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.locally_connected_forward(
-        x, weight, bias, window, workspace, out, by_column
+    xp = array_namespace(x)
+    rows = gathered(x, window, workspace, by_column)
+    n_windows, n_out = weight.shape[0], weight.shape[-1]
+    products = workspace.take(
+        "local.products", (n_windows, x.shape[0], n_out), out.dtype
     )
+    xp.matmul(rows, weight.reshape(n_windows, -1, n_out), out=products)
+    out[...] = products.transpose(1, 0, 2)
+    if bias is not None:
+        out += bias
+    return out
 
 
 def locally_connected_backward(
@@ -79,14 +92,19 @@ def locally_connected_backward(
     grad_x : ndarray or None
         What was given.
     """
-    return reference.locally_connected_backward(
-        grad_out,
-        x,
-        weight,
-        window,
-        workspace,
-        grad_weight,
-        grad_bias,
-        grad_x,
-        by_column,
-    )
+    xp = array_namespace(x)
+    n_windows, n_out = weight.shape[0], weight.shape[-1]
+    shape = (n_windows, x.shape[0], n_out)
+    grad_products = workspace.take("local.products", shape, grad_out.dtype)
+    grad_products[...] = grad_out.transpose(1, 0, 2)
+    rows = gathered(x, window, workspace, by_column)
+    grad_matrices = grad_weight.reshape(n_windows, -1, n_out)
+    xp.matmul(rows.transpose(0, 2, 1), grad_products, out=grad_matrices)
+    if grad_bias is not None:
+        sum_over_places(grad_out, workspace, out=grad_bias)
+    if grad_x is None:
+        return None
+    matrices = weight.reshape(n_windows, -1, n_out)
+    # The rows are used up: their scratch takes their gradient.
+    xp.matmul(grad_products, matrices.transpose(0, 2, 1), out=rows)
+    return add_rows(rows, window, workspace, by_column, out=grad_x)
