@@ -67,6 +67,20 @@ class PartRun:
         array: FloatArray = self.workspace.take((self.name, what), shape, dtype)
         return array
 
+    def like(self, what: str, array: FloatArray) -> FloatArray:
+        """Return a :meth:`buffer` with the shape and dtype of `array`.
+
+        Parameters
+        ----------
+        what : str
+        array : ndarray of any shape
+
+        Returns
+        -------
+        ndarray of the same shape
+        """
+        return self.buffer(what, array.shape, array.dtype)
+
 
 @dataclass
 class Run(PartRun):
@@ -88,8 +102,8 @@ class Run(PartRun):
     needs_gradients : bool
         Whether anybody reads the gradients of the parameters; they may be written all
         the same.
-    input_type : InputType
-        What comes in.
+    input_type, output_type : InputType
+        What comes in, and what comes out.
     """
 
     training: bool = False
@@ -98,6 +112,7 @@ class Run(PartRun):
     needs_grad_x: bool = True
     needs_gradients: bool = True
     input_type: InputType = field(default_factory=lambda: FeedForward(size=1))
+    output_type: InputType = field(default_factory=lambda: FeedForward(size=1))
 
 
 @dataclass(kw_only=True)

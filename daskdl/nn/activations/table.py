@@ -65,14 +65,15 @@ _MODELS = {
 
 
 def activation_function(
-    activation: str | ActivationOptions, quirks: Quirks = frozenset()
+    activation: str | ActivationOptions | None, quirks: Quirks = frozenset()
 ) -> ActivationFunction:
     """Return the activation function of a configuration.
 
     Parameters
     ----------
     activation : str or model of daskdl.nn.conf.activations
-        A name stands for the defaults of its options.
+        A name stands for the defaults of its options. None, for which a network's
+        configuration has a default, is refused.
     quirks : frozenset of str
         Those of the layer; see :mod:`daskdl.dialects`.
 

@@ -15,8 +15,10 @@ from daskdl.errors import ShapeError
 from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
+from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
+from daskdl.nn.initializers import draw_weights
 from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.run import Backward, Run
 
@@ -87,6 +89,7 @@ class DefinedLayer(Layer[D]):
             {},
             quirks=conf.quirks,
             input_type=input_type,
+            output_type=self.output_type,
             who=self.who,
             name=name,
             workspace=workspace,
@@ -108,10 +111,18 @@ class DefinedLayer(Layer[D]):
         for item in self.conf.parameters(self.input_type):
             values = self.params[item.name]
             if item.role == "weight":
-                self._draw(item.name, *self.conf.fans(item), rng)
+                self._draw_weight(item, rng)
             else:
                 values.fill(begin.get(item.role) or 0.0)
         self.conf.initialize(self._run, rng)
+
+    def _draw_weight(self, item: Parameter, rng: np.random.Generator) -> None:
+        scheme = self._given("weight_init", getattr(self.conf, "weight_init", None))
+        out, quirks = self.params[item.name], self.conf.quirks
+        if out.ndim == 1:
+            # Some vectors are rows in files, and drawn as such.
+            out = out.reshape(item.shape_in_file)
+        draw_weights(scheme, *self.conf.fans(item), rng, out=out, quirks=quirks)
 
     def forward(
         self,
