@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.capsules import route_backward, route_forward
 from daskdl.kernels.capsules.routing import Routing
@@ -13,8 +11,8 @@ from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.same_diff import sd_defaults, sd_parameter
+from daskdl.nn.run import Backward, Run
 
 
 class Capsule(TrainedLayerConf):
@@ -86,6 +84,58 @@ class Capsule(TrainedLayerConf):
         )
         return (weight, bias)
 
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return how many numbers come in, and how many come out."""
+        n_in, n_out, n_dimensions = parameter.shape
+        return n_in * n_dimensions, n_out
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Route `x`, of shape (batch, numbers of a capsule, capsules).
+
+        Masks only pass by.
+        """
+        batch, n_dimensions, n_in = x.shape
+        weight = run.params["weight"]
+        rows = run.buffer("x", (n_in, batch, n_dimensions), x.dtype)
+        rows[...] = x.transpose(2, 0, 1)
+        routing = self._routing(run, rows)
+        shape = (batch, self.capsules, self.capsule_dimensions)
+        capsules = run.buffer("capsules", shape, x.dtype)
+        route_forward(rows, weight, run.params.get("bias"), routing, out=capsules)
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_rows = route_backward(
+                grad_out.transpose(0, 2, 1),
+                rows,
+                weight,
+                routing,
+                run.workspace,
+                grad_weight=run.gradients["weight"],
+                grad_bias=run.gradients.get("bias"),
+                grad_x=run.like("grad_rows", rows) if run.needs_grad_x else None,
+            )
+            if grad_rows is None:
+                return None
+            grad_x = run.like("grad_x", x)
+            grad_x[...] = grad_rows.transpose(1, 2, 0)
+            return grad_x
+
+        output = run.buffer("output", (batch, shape[2], shape[1]), x.dtype)
+        output[...] = capsules.transpose(0, 2, 1)
+        return output, backward
+
+    def _routing(self, run: Run, rows: FloatArray) -> Routing:
+        """Return the arrays of a routing of `rows`, (n_in, batch, n_dimensions)."""
+        below, above = rows.shape[:2], (self.capsules, self.capsule_dimensions)
+        shapes = {
+            "predictions": (*below, *above),
+            "couplings": (self.routings, *below, self.capsules),
+            "sums": (self.routings, below[1], *above),
+        }
+        return Routing(
+            *(run.buffer(what, shape, rows.dtype) for what, shape in shapes.items())
+        )
+
 
 def entering_capsules(
     layer: TrainedLayerConf, input_type: InputType
@@ -95,82 +145,3 @@ def entering_capsules(
         return input_type.n_features, input_type.time_steps
     needs = "capsules (Recurrent input of known length)"
     raise refuse_input(layer, needs, input_type)
-
-
-@works_for(Capsule)
-class CapsuleLayer(Layer[Capsule]):
-    """``squash(what capsules in front predict, weighed by agreement, plus bias)``."""
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the weight; every bias is `bias_init`.
-
-        The fans are all numbers that come in, and all that come out.
-        """
-        n_in, n_out, n_dimensions = self.params["weight"].shape
-        self._draw("weight", n_in * n_dimensions, n_out, rng)
-        if "bias" in self.params:
-            self.params["bias"].fill(self._given("bias_init", self.conf.bias_init))
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, dimensions, capsules).
-
-        See :meth:`Layer.forward`. Masks only pass by.
-        """
-        self._check_input(x)
-        batch, n_dimensions, n_in = x.shape
-        self._x = self._buffer("x", (n_in, batch, n_dimensions), x.dtype)
-        self._x[...] = x.transpose(2, 0, 1)
-        self._routing = self._new_routing(n_in, batch, x.dtype)
-        shape = (batch, self.conf.capsules, self.conf.capsule_dimensions)
-        capsules = self._buffer("capsules", shape, x.dtype)
-        route_forward(
-            self._x,
-            self.params["weight"],
-            self.params.get("bias"),
-            self._routing,
-            out=capsules,
-        )
-        output: FloatArray = self._buffer(
-            "output", (batch, shape[2], shape[1]), x.dtype
-        )
-        output[...] = capsules.transpose(0, 2, 1)
-        return output
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; see :meth:`Layer.backward`."""
-        grad_rows = route_backward(
-            grad_out.transpose(0, 2, 1),
-            self._x,
-            self.params["weight"],
-            self._routing,
-            self._workspace,
-            grad_weight=self.gradients["weight"],
-            grad_bias=self.gradients.get("bias"),
-            grad_x=self._like("grad_rows", self._x) if self.needs_grad_x else None,
-        )
-        if grad_rows is None:
-            return None
-        n_in, batch, n_dimensions = grad_rows.shape
-        grad_x: FloatArray = self._buffer(
-            "grad_x", (batch, n_dimensions, n_in), grad_rows.dtype
-        )
-        grad_x[...] = grad_rows.transpose(1, 2, 0)
-        return grad_x
-
-    def _new_routing(
-        self, n_in: int, batch: int, dtype: np.dtype[np.floating]
-    ) -> Routing:
-        conf = self.conf
-        below, above = (n_in, batch), (conf.capsules, conf.capsule_dimensions)
-        return Routing(
-            self._buffer("predictions", (*below, *above), dtype),
-            self._buffer("couplings", (conf.routings, *below, conf.capsules), dtype),
-            self._buffer("sums", (conf.routings, batch, *above), dtype),
-        )

@@ -4,14 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.capsules import squash_backward, squash_forward
 from daskdl.kernels.conv import convolution_backward, convolution_forward
+from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.activations import AnyActivation, LeakyRelu
+from daskdl.nn.conf.activations import LeakyRelu
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent, inside_type
 from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
@@ -20,9 +18,9 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.layers.entering import images_in
-from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.same_diff import sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import window_of, window_sizes
+from daskdl.nn.run import Backward, Run
 
 
 class PrimaryCapsules(TrainedLayerConf):
@@ -118,104 +116,79 @@ class PrimaryCapsules(TrainedLayerConf):
         bias = sd_parameter("bias", (self.n_channels,), "bias")
         return (weight, bias)
 
-
-@works_for(PrimaryCapsules)
-class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):
-    """``squash(convolution of x, cut into capsules)``."""
-
-    def __init__(
-        self,
-        conf: PrimaryCapsules,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        rectifier: AnyActivation = LeakyRelu(alpha=conf.leak) if conf.leak else "relu"
-        self._rectifier = None
-        if conf.use_relu:
-            self._rectifier = activation_function(rectifier, conf.quirks)
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the weight as a convolution's; every bias is `bias_init`."""
-        *kernel, n_in, n_out = self.params["weight"].shape
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return the fans of a convolution, as far as its strides go."""
+        *kernel, n_in, n_out = parameter.shape
         cells = math.prod(kernel)
-        fan_out = n_out * cells / math.prod(self.conf.stride)
-        self._draw("weight", n_in * cells, fan_out, rng)
-        if "bias" in self.params:
-            self.params["bias"].fill(self._given("bias_init", self.conf.bias_init))
+        return n_in * cells, n_out * cells / math.prod(self.stride)
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output; see :meth:`Layer.forward`. Masks only pass by."""
-        self._check_input(x)
-        self._x = x
-        self._window = window_of(self.conf, x.shape[1:3])
-        shape = (len(x), *self._window.out, self.conf.n_channels)
-        self._preout = convolution_forward(
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Make capsules of `x`, of shape (batch, height, width, channels).
+
+        Masks only pass by.
+        """
+        window = window_of(self, x.shape[1:3])
+        preout = convolution_forward(
             x,
-            self.params["weight"],
-            self.params.get("bias"),
-            self._window,
-            self._workspace,
-            out=self._buffer("preout", shape, x.dtype),
+            run.params["weight"],
+            run.params.get("bias"),
+            window,
+            run.workspace,
+            out=run.buffer("preout", (len(x), *window.out, self.n_channels), x.dtype),
         )
-        self._rectified = self._preout
-        if self._rectifier is not None:
-            rectified = self._like("rectified", self._preout)
-            self._rectified = self._rectifier.forward(self._preout, out=rectified)
-        self._capsules = self._cut(self._rectified)
-        _, capsules, dimensions = self._capsules.shape
-        output: FloatArray = self._buffer(
-            "output", (len(x), dimensions, capsules), x.dtype
-        )
-        squash_forward(self._capsules, out=output.transpose(0, 2, 1))
-        return output
+        rectifier = self._rectifier
+        rectified = preout
+        if rectifier is not None:
+            rectified = rectifier.forward(preout, out=run.like("rectified", preout))
+        capsules = self._cut(run, rectified)
 
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; see :meth:`Layer.backward`."""
-        grad_capsules = self._like("grad_capsules", self._capsules)
-        squash_backward(
-            grad_out.transpose(0, 2, 1), self._capsules, grad_x=grad_capsules
-        )
-        grad = self._joined(grad_capsules)
-        if self._rectifier is not None:
-            self._rectifier.backward(grad, self._preout, self._rectified, out=grad)
-        return convolution_backward(
-            grad,
-            self._x,
-            self.params["weight"],
-            self._window,
-            self._workspace,
-            grad_weight=self.gradients["weight"],
-            grad_bias=self.gradients.get("bias"),
-            grad_x=self._like("grad_x", self._x) if self.needs_grad_x else None,
-        )
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_capsules = run.like("grad_capsules", capsules)
+            squash_backward(grad_out.transpose(0, 2, 1), capsules, grad_x=grad_capsules)
+            grad = self._joined(run, grad_capsules, preout)
+            if rectifier is not None:
+                rectifier.backward(grad, preout, rectified, out=grad)
+            return convolution_backward(
+                grad,
+                x,
+                run.params["weight"],
+                window,
+                run.workspace,
+                grad_weight=run.gradients["weight"],
+                grad_bias=run.gradients.get("bias"),
+                grad_x=run.like("grad_x", x) if run.needs_grad_x else None,
+            )
 
-    def _cut(self, images: FloatArray) -> FloatArray:
+        batch, n_capsules, dimensions = capsules.shape
+        output = run.buffer("output", (batch, dimensions, n_capsules), x.dtype)
+        squash_forward(capsules, out=output.transpose(0, 2, 1))
+        return output, backward
+
+    @property
+    def _rectifier(self) -> ActivationFunction | None:
+        """What stands between convolution and squashing, if anything."""
+        if not self.use_relu:
+            return None
+        rectifier = LeakyRelu(alpha=self.leak) if self.leak else "relu"
+        return activation_function(rectifier, self.quirks)
+
+    def _cut(self, run: Run, images: FloatArray) -> FloatArray:
         """Return images as capsules of shape (batch, capsules, dimensions)."""
         if self._cuts_along_rows:
             batch, height, width, channels = images.shape
-            channels_first: FloatArray = self._buffer(
-                "capsules", (batch, channels, height, width), images.dtype
-            )
+            shape = (batch, channels, height, width)
+            channels_first = run.buffer("capsules", shape, images.dtype)
             channels_first[...] = images.transpose(0, 3, 1, 2)
             images = channels_first
-        dimensions = self.conf.capsule_dimensions
+        dimensions = self.capsule_dimensions
         n_capsules = math.prod(images.shape[1:]) // dimensions
         return images.reshape(len(images), n_capsules, dimensions)
 
-    def _joined(self, capsules: FloatArray) -> FloatArray:
-        """Return capsules as images; the inverse of :meth:`_cut`."""
+    def _joined(self, run: Run, capsules: FloatArray, preout: FloatArray) -> FloatArray:
+        """Return capsules as images like `preout`; the inverse of :meth:`_cut`."""
         if not self._cuts_along_rows:
-            return capsules.reshape(self._preout.shape)
-        images = self._like("grad_preout", self._preout)
+            return capsules.reshape(preout.shape)
+        images = run.like("grad_preout", preout)
         batch, *sizes, channels = images.shape
         channels_first = capsules.reshape(batch, channels, *sizes)
         images[...] = channels_first.transpose(0, 2, 3, 1)
@@ -224,4 +197,4 @@ class PrimaryCapsulesLayer(Layer[PrimaryCapsules]):
     @property
     def _cuts_along_rows(self) -> bool:
         """Whether the numbers of a capsule are neighbours in a row of one channel."""
-        return "primary_capsules_along_rows" in self.conf.quirks
+        return "primary_capsules_along_rows" in self.quirks
