@@ -3,18 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf, WeightLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
-from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import draw_weights
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.row_layer import RowLayer
+from daskdl.nn.layers.rows import activated_rows
+from daskdl.nn.run import Backward, Run
 
 
 class ElementWiseMultiplication(WeightLayerConf):
@@ -59,46 +55,30 @@ class ElementWiseMultiplication(WeightLayerConf):
         filled = super().filled(defaults, input_type, name)
         return filled.model_copy(update={"n_out": self.inferred_n_in(input_type)})
 
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return the number of features, twice."""
+        (n,) = parameter.shape
+        return n, n
 
-@works_for(ElementWiseMultiplication)
-class ElementWiseMultiplicationLayer(RowLayer[ElementWiseMultiplication]):
-    """``activation(x * W + b)``; masked rows come out as 0."""
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Weigh `x`, of shape (batch, ..., n); masked rows come out as 0."""
+        xp = array_namespace(x)
+        weight = run.params["W"]
+        rows = x.reshape(-1, x.shape[-1])
+        preout = run.like("preout", rows)
+        xp.multiply(rows, weight, out=preout)
+        preout += run.params["b"]
+        output, activated_backward = activated_rows(run, preout, self.activation)
 
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W with as many inputs and outputs as features; b is `bias_init`."""
-        weight = self.params["W"]
-        n = weight.size
-        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        row, quirks = weight.reshape(1, n), self.conf.quirks
-        draw_weights(scheme, n, n, rng, out=row, quirks=quirks)
-        self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_preout = activated_backward(grad_out)
+            xp.sum(grad_preout, axis=0, out=run.gradients["b"])
+            grad_x = run.like("grad_x", rows)
+            xp.multiply(grad_preout, rows, out=grad_x)
+            xp.sum(grad_x, axis=0, out=run.gradients["W"])
+            if not run.needs_grad_x:
+                return None
+            xp.multiply(grad_preout, weight, out=grad_x)
+            return grad_x.reshape(x.shape)
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, an array like `x`; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._rows = x.reshape(-1, x.shape[-1])
-        preout = self._like("preout", self._rows)
-        array_namespace(x).multiply(self._rows, self.params["W"], out=preout)
-        preout += self.params["b"]
-        rows = self._activated_and_masked(preout, mask, rng if training else None)
-        return rows.reshape(x.shape)
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; see :meth:`Layer.backward`."""
-        xp = array_namespace(grad_out)
-        grad_preout = self._preout_gradient(grad_out)
-        xp.sum(grad_preout, axis=0, out=self.gradients["b"])
-        grad_x = self._like("grad_x", grad_preout)
-        xp.multiply(grad_preout, self._rows, out=grad_x)
-        xp.sum(grad_x, axis=0, out=self.gradients["W"])
-        if not self.needs_grad_x:
-            return None
-        xp.multiply(grad_preout, self.params["W"], out=grad_x)
-        return grad_x.reshape(grad_out.shape)
+        return output.reshape(x.shape), backward
