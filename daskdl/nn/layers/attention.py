@@ -1,12 +1,12 @@
-"""The options that all attention layers share, and the parameters of attention."""
+"""The layers whose steps, or learned queries, ask the steps of a series."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, WithJsonSchema, model_validator
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.dialects import Quirks
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
@@ -16,7 +16,10 @@ from daskdl.nn.conf.values import Count
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import draw_weights
 from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.heads import Heads
 from daskdl.nn.layers.same_diff import sd_parameter
+from daskdl.nn.masks import check_step_mask
+from daskdl.nn.run import Backward, Run
 
 Fans = tuple[int, int]
 
@@ -104,6 +107,137 @@ class AttentionConf(WeightLayerConf):
         sizes = (n_queries, n_keys, n_values)
         return projections(self.n_heads, self.size_of_heads, sizes, self.n_out)
 
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return the fans of what one head maps, and of the way out."""
+        is_projection = parameter.name in ("Wq", "Wk", "Wv")
+        if "attention_swaps_fans" in self.quirks:
+            # The projections get the fans of the way out, and that nearly theirs.
+            if is_projection:
+                return self.n_heads * self.size_of_heads, self.n_out
+            if parameter.name == "Wo":
+                return self.n_in or 0, self.size_of_heads
+        if is_projection:
+            _, head_size, n_in = parameter.shape
+            return n_in, head_size
+        return super().fans(parameter)
+
+
+class SelfAttention(AttentionConf):
+    """Give each step of a series the steps that answer it best.
+
+    Queries, keys and values are the steps themselves, or their projections. Steps that
+    the mask drops are no answer to any query, and get none: 0 comes out.
+
+    References
+    ----------
+    Vaswani et al. 2017, "Attention Is All You Need", arXiv:1706.03762, pages 4 and 5.
+    DL4J, ``SelfAttentionLayer``.
+
+    Examples
+    --------
+    >>> from daskdl.nn.conf.input_type import Recurrent
+    >>> layer = SelfAttention(n_out=6, n_heads=2, project_input=True)
+    >>> [item.name for item in layer.parameters(Recurrent(size=3))]
+    ['Wq', 'Wk', 'Wv', 'Wo']
+    """
+
+    counts_gradient_twice: ClassVar[bool] = True
+
+    type: Literal["self_attention"] = "self_attention"
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return time series of `n_out`, as long as the input."""
+        return self.series(input_type).replaced(size=self.n_out)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return Wq, Wk, Wv (n_heads, head_size, n_in) and Wo, or nothing."""
+        n_in = self.inferred_n_in(input_type)
+        return self.projections(n_in, n_in, n_in)
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Answer each step of `x`, of shape (batch, time, n_in)."""
+        check_step_mask(run.mask, x, run.who)
+        heads = Heads(run.buffer, run.params, run.gradients, self.quirks)
+        answers_all = "attention_answers_masked_queries" in self.quirks
+        asked = None if answers_all else run.mask
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grads = heads.backward(grad_out, needs_grads=run.needs_grad_x)
+            if not grads:
+                return None
+            grad_x, *others = grads
+            for other in others:
+                grad_x += other
+            return grad_x
+
+        return heads.forward(x, x, x, run.mask, asked=asked), backward
+
+
+class LearnedSelfAttention(AttentionConf):
+    """Summarise a series in as many steps as there are learned queries.
+
+    Steps that the mask drops are no answer to any query; nothing of what comes out is
+    masked.
+
+    Parameters
+    ----------
+    n_queries : int
+        Number of learned queries, and of steps that come out.
+
+    References
+    ----------
+    DL4J, ``LearnedSelfAttentionLayer``.
+    """
+
+    type: Literal["learned_self_attention"] = "learned_self_attention"
+    n_queries: Count
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return time series of `n_out`, `n_queries` steps long."""
+        series = self.series(input_type)
+        return series.replaced(size=self.n_out, time_steps=self.n_queries)
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return Q (n_queries, n_in) and perhaps Wq, Wk, Wv and Wo."""
+        n_in = self.inferred_n_in(input_type)
+        queries = sd_parameter(
+            "Q",
+            (self.n_queries, n_in),
+            axes=(1, 0),
+            file_shape=(1, n_in, self.n_queries),
+        )
+        return (queries, *self.projections(n_in, n_in, n_in))
+
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return n_in and n_queries for the queries; see :meth:`AttentionConf.fans`."""
+        if parameter.name != "Q":
+            return super().fans(parameter)
+        n_queries, n_in = parameter.shape
+        return n_in, n_queries
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Answer the learned queries by `x`, of shape (batch, time, n_in)."""
+        check_step_mask(run.mask, x, run.who)
+        heads = Heads(run.buffer, run.params, run.gradients, self.quirks)
+        learned = run.params["Q"]
+        queries = run.buffer("queries", (len(x), *learned.shape), x.dtype)
+        queries[...] = learned
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            # The gradient of the queries is needed for Q, whoever reads that of x.
+            grad_queries, grad_x, grad_values = heads.backward(grad_out)
+            array_namespace(grad_out).sum(grad_queries, axis=0, out=run.gradients["Q"])
+            if not run.needs_grad_x:
+                return None
+            grad_x += grad_values
+            return grad_x
+
+        return heads.forward(queries, x, x, run.mask), backward
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return None: the answers have taken the mask, (batch, time), into account."""
+        return None
+
 
 def check_heads(
     n_heads: int, head_size: int | None, n_out: int, project_input: bool
@@ -162,15 +296,3 @@ def fans_of_projections(params: Mapping[str, FloatArray]) -> dict[str, Fans]:
         n_heads_in, n_out = params["Wo"].shape
         fans["Wo"] = (n_heads_in, n_out)
     return fans
-
-
-def self_attention_fans(
-    conf: AttentionConf, params: Mapping[str, FloatArray], n_in: int
-) -> dict[str, Fans]:
-    """Return the fans (in, out) of the projections of an attention layer."""
-    if "attention_swaps_fans" not in conf.quirks:
-        return fans_of_projections(params)
-    # The projections get the fans of the way out, and that nearly theirs.
-    heads = conf.n_heads * conf.size_of_heads
-    into = dict.fromkeys(("Wq", "Wk", "Wv"), (heads, conf.n_out))
-    return {**into, "Wo": (n_in, conf.size_of_heads)}

@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.attention.recurrence import (
     recurrent_attention_backward,
     recurrent_attention_forward,
@@ -22,19 +19,19 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.attention import AttentionConf, draw, self_attention_fans
+from daskdl.nn.layers.attention import AttentionConf
 from daskdl.nn.layers.kept_steps import KeptSteps
-from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.same_diff import sd_activation, sd_defaults, sd_parameter
 from daskdl.nn.masks import check_step_mask
+from daskdl.nn.run import Backward, Run
 
 
 class RecurrentAttention(AttentionConf):
     """Let the last output ask all steps of the input, and use the answer.
 
     ``y[t] = activation(x[t] W + attention(y[t-1], x, x) RW + b)``; the first step has
-    nothing to ask with.
+    nothing to ask with. Steps that the mask drops are no answer. They come out as 0,
+    and the step behind them asks with the last output that was kept.
 
     Parameters
     ----------
@@ -86,95 +83,56 @@ class RecurrentAttention(AttentionConf):
             *((bias,) if self.has_bias else ()),
         )
 
-
-@works_for(RecurrentAttention)
-class RecurrentAttentionLayer(Layer[RecurrentAttention]):
-    """A recurrent layer whose state asks, and whose input answers.
-
-    Steps that the mask drops are no answer. They come out as 0, and the step behind
-    them asks with the last output that was kept.
-    """
-
-    def __init__(
-        self,
-        conf: RecurrentAttention,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(
-            sd_activation(conf.activation, conf.quirks), conf.quirks
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Run over `x`, of shape (batch, time, n_in)."""
+        check_step_mask(run.mask, x, run.who)
+        answers_all = "attention_answers_masked_queries" in self.quirks
+        kept = KeptSteps(None if answers_all else run.mask, run.name, run.workspace)
+        series = kept.gathered("x", x)
+        weights = _weights(run.params)
+        activation = activation_function(
+            sd_activation(self.activation, self.quirks), self.quirks
         )
+        trace = self._take_trace(run, "trace", series)
 
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw weights with the fans of what they map; every bias is `bias_init`."""
-        n_in, n_out = self.params["W"].shape
-        fans = {"W": (n_in, n_out), "RW": (n_out, n_out)}
-        fans.update(self_attention_fans(self.conf, self.params, n_in))
-        scheme: AnyWeightInit = self._given("weight_init", self.conf.weight_init)
-        draw(self.params, fans, scheme, rng, self.conf.quirks)
-        if "b" in self.params:
-            self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_x = run.like("grad_x", series) if run.needs_grad_x else None
+            gathered = recurrent_attention_backward(
+                kept.gathered("grad_out", grad_out),
+                series,
+                weights,
+                activation,
+                trace,
+                run.workspace,
+                grads=self._take_trace(run, "grads", series),
+                gradients=_weights(run.gradients),
+                grad_x=kept.room("grad_x", grad_x),
+            )
+            return kept.scatter(gathered, grad_x)
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, time, n_out); see :meth:`Layer.forward`."""
-        self._check_input(x)
-        check_step_mask(mask, x, self.who)
-        quirks = self.conf.quirks
-        answers_all = "attention_answers_masked_queries" in quirks
-        self._kept = KeptSteps(
-            None if answers_all else mask, self.name, self._workspace
-        )
-        self._x = self._kept.gathered("x", x)
-        self._trace = self._take_trace("trace")
-        out: FloatArray = self._buffer(
-            "output", (*x.shape[:2], self.conf.n_out), x.dtype
-        )
+        out = run.buffer("output", (*x.shape[:2], self.n_out), x.dtype)
         gathered = recurrent_attention_forward(
-            self._x,
-            _weights(self.params),
-            self._activation,
-            self._trace,
-            self._workspace,
-            mask=mask if answers_all else self._kept.gathered_mask(),
-            out=self._kept.room("output", out),
-            shifts_masked="attention_shifts_masked_keys" in quirks,
+            series,
+            weights,
+            activation,
+            trace,
+            run.workspace,
+            mask=run.mask if answers_all else kept.gathered_mask(),
+            out=kept.room("output", out),
+            shifts_masked="attention_shifts_masked_keys" in self.quirks,
         )
-        return self._kept.scatter(gathered, out)
+        return kept.scatter(gathered, out), backward
 
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients through all time steps; see :meth:`Layer.backward`."""
-        grad_x = self._like("grad_x", self._x) if self.needs_grad_x else None
-        gathered = recurrent_attention_backward(
-            self._kept.gathered("grad_out", grad_out),
-            self._x,
-            _weights(self.params),
-            self._activation,
-            self._trace,
-            self._workspace,
-            grads=self._take_trace("grads"),
-            gradients=_weights(self.gradients),
-            grad_x=self._kept.room("grad_x", grad_x),
-        )
-        return self._kept.scatter(gathered, grad_x)
-
-    def _take_trace(self, what: str) -> RecurrentAttentionTrace:
-        conf = self.conf
+    def _take_trace(
+        self, run: Run, what: str, series: FloatArray
+    ) -> RecurrentAttentionTrace:
         return take_trace(
-            self._workspace,
-            (self.name, what),
-            self._x,
-            n_out=conf.n_out,
-            heads=conf.n_heads,
-            size=conf.size_of_heads if conf.project_input else conf.n_out,
+            run.workspace,
+            (run.name, what),
+            series,
+            n_out=self.n_out,
+            heads=self.n_heads,
+            size=self.size_of_heads if self.project_input else self.n_out,
         )
 
 

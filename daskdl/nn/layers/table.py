@@ -2,6 +2,7 @@
 
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.activation import Activation
+from daskdl.nn.layers.attention import LearnedSelfAttention, SelfAttention
 from daskdl.nn.layers.auto_encoder import AutoEncoder
 from daskdl.nn.layers.bare_loss import Cnn3DLoss, CnnLoss, LossLayer, RnnLoss
 from daskdl.nn.layers.batch_normalization import BatchNormalization
@@ -27,7 +28,6 @@ from daskdl.nn.layers.global_pooling import GlobalPooling
 from daskdl.nn.layers.graves_bidirectional_lstm import GravesBidirectionalLSTM
 from daskdl.nn.layers.graves_lstm import GravesLSTM
 from daskdl.nn.layers.last_time_step import LastTimeStep
-from daskdl.nn.layers.learned_self_attention import LearnedSelfAttention
 from daskdl.nn.layers.local_response_normalization import LocalResponseNormalization
 from daskdl.nn.layers.locally_connected1d import LocallyConnected1D
 from daskdl.nn.layers.locally_connected2d import LocallyConnected2D
@@ -40,7 +40,6 @@ from daskdl.nn.layers.prelu import PReLU
 from daskdl.nn.layers.primary_capsules import PrimaryCapsules
 from daskdl.nn.layers.recurrent_attention import RecurrentAttention
 from daskdl.nn.layers.repeat_vector import RepeatVector
-from daskdl.nn.layers.self_attention import SelfAttention
 from daskdl.nn.layers.separable_convolution2d import SeparableConvolution2D
 from daskdl.nn.layers.simple_rnn import SimpleRnn
 from daskdl.nn.layers.space_to_batch import SpaceToBatch
