@@ -223,8 +223,7 @@ from daskdl.nn.layers.dense import Dense
 from daskdl.nn.layers.depthwise_convolution2d import DepthwiseConvolution2D
 from daskdl.nn.layers.dropout import Dropout
 from daskdl.nn.layers.element_wise_multiplication import ElementWiseMultiplication
-from daskdl.nn.layers.embedding import Embedding
-from daskdl.nn.layers.embedding_sequence import EmbeddingSequence
+from daskdl.nn.layers.embedding import Embedding, EmbeddingSequence
 from daskdl.nn.layers.frozen import Frozen
 from daskdl.nn.layers.frozen_with_backprop import FrozenWithBackprop
 from daskdl.nn.layers.global_pooling import GlobalPooling

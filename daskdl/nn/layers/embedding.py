@@ -1,11 +1,140 @@
-"""The layer that looks up one vector an example."""
+"""The layers that look up vectors by their numbers, which are the features."""
 
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
-from daskdl.nn.conf.input_type import FeedForward, InputType
-from daskdl.nn.conf.layer import refuse_input
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.lookup import LookupConf, LookupLayer
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.errors import DataError
+from daskdl.kernels.embedding import embedding_backward, embedding_forward, row_numbers
+from daskdl.nn.conf.activations import AnyActivation
+from daskdl.nn.conf.dropouts import Dropouts, GaussianDropout, PlainDropout
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, SeriesFormat
+from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters, refuse_input
+from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.values import Count
+from daskdl.nn.layers.input_dropout import InputDropout
+from daskdl.nn.layers.rows import activated_rows
+from daskdl.nn.run import Backward, Run
+
+
+class LookupConf(WeightLayerConf):
+    """A layer whose features are numbers of the rows of its weights.
+
+    `n_in`, the number of rows, must be given. Dropout is that of a dense layer whose
+    input is one-hot: what is dropped is the whole row that is looked up, before the
+    bias.
+    """
+
+    takes_network_dropout: ClassVar[bool] = False
+    ignores_weight_noise: ClassVar[bool] = True
+
+    activation: AnyActivation | None = "identity"
+    has_bias: bool = False
+
+    @property
+    def input_dropout(self) -> None:
+        """None: the numbers of rows must stay; see :attr:`row_dropout`."""
+        return
+
+    @property
+    def row_dropout(self) -> Dropouts | None:
+        """What happens in training to the rows that are looked up, if anything."""
+        return super().input_dropout
+
+    @property
+    def draws_random_numbers(self) -> bool:
+        """True if training needs random numbers."""
+        return self.row_dropout is not None or super().draws_random_numbers
+
+    def check_dropout(self, input_type: InputType) -> None:
+        """Refuse a dropout that does not leave zeros of one-hot rows as they are.
+
+        Raises
+        ------
+        OptionError
+            If it is of such a kind, or would be ignored.
+        """
+        super().check_dropout(input_type)
+        dropped = self.row_dropout
+        if not isinstance(dropped, PlainDropout | GaussianDropout | None):
+            raise PathError(
+                "must be plain or gaussian dropout, which drop the rows that are "
+                f"looked up, got {dropped.type}. Put a Dropout layer behind it.",
+                "dropout",
+            )
+
+    def inferred_n_in(self, input_type: InputType) -> int:
+        """Return `n_in`, which the input does not tell.
+
+        Raises
+        ------
+        OptionError
+            If it is not given.
+        """
+        if self.n_in is None:
+            raise PathError(
+                "must be given: how many different numbers the features may be, got "
+                "None.",
+                "n_in",
+            )
+        return self.n_in
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W (n_in, n_out) and, if there is one, b (n_out,)."""
+        return dense_parameters(self, input_type, has_bias=self.has_bias)
+
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return 1 and n_out: the number of rows says nothing of the sums behind."""
+        return 1, self.n_out
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Look up `x`, of shape (batch,) or (batch, time), and perhaps an axis of 1.
+
+        Masked rows come out as 0. The features, which are numbers, get the gradient 0.
+
+        Raises
+        ------
+        DataError
+            If a feature is not the number of a row.
+        """
+        weight = run.params["W"]
+        n_in, n_out = weight.shape
+        indices: NDArray[Any] = run.buffer("indices", (x.size,), np.intp)
+        as_indices(x, n_in, run.who, out=indices)
+        preout = run.buffer("preout", (x.size, n_out), weight.dtype)
+        embedding_forward(indices, weight, out=preout)
+        dropout = self._dropped(run, preout)
+        if "b" in run.params:
+            preout += run.params["b"]
+        rows, activated_backward = activated_rows(run, preout, self.activation)
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_preout = activated_backward(grad_out)
+            grad_rows = dropout.backward(grad_preout)
+            embedding_backward(grad_rows, indices, grad_weight=run.gradients["W"])
+            if "b" in run.gradients:
+                xp = array_namespace(grad_out)
+                xp.sum(grad_preout, axis=0, out=run.gradients["b"])
+            if not run.needs_grad_x:
+                return None
+            grad_x = run.like("grad_x", x)
+            grad_x.fill(0)
+            return grad_x
+
+        axes = x.shape[: len(run.output_type.shape)]
+        return rows.reshape(*axes, n_out), backward
+
+    def _dropped(self, run: Run, rows: FloatArray) -> InputDropout:
+        """Multiply each row by what dropout makes of the 1 that it was looked up by."""
+        dropout = InputDropout(self.row_dropout, run.name, run.workspace)
+        if self.row_dropout is not None and run.training:
+            ones = run.buffer("ones", (len(rows), 1), rows.dtype)
+            ones.fill(1)
+            rows *= dropout.forward(ones, training=True, rng=run.rng)
+        return dropout
 
 
 class Embedding(LookupConf):
@@ -33,6 +162,82 @@ class Embedding(LookupConf):
         return FeedForward(size=self.n_out)
 
 
-@works_for(Embedding)
-class EmbeddingLayer(LookupLayer[Embedding]):
-    """``activation(W[x] + b)`` of one number an example."""
+class EmbeddingSequence(LookupConf):
+    """Look up a row of the weights at each step: its number is the only feature.
+
+    Features are rows of numbers (batch, time), or series of one feature.
+
+    Parameters
+    ----------
+    n_in : int
+        Number of rows; must be given.
+    has_bias : bool
+        Whether a bias is added.
+    infer_input_length : bool
+        Whether sequences may have any length.
+    input_length : int
+        Their length, if it is not inferred.
+    output_format : {"NCW", "NWC"}
+        Data format of what comes out, should it leave the network.
+    """
+
+    type: Literal["embedding_sequence"] = "embedding_sequence"
+    infer_input_length: bool = True
+    input_length: Count = 1
+    output_format: SeriesFormat = "NCW"
+
+    def output_type(self, input_type: InputType) -> Recurrent:
+        """Return series of `n_out`; refuse all but sequences of numbers."""
+        if isinstance(input_type, FeedForward):
+            steps = input_type.size
+        elif isinstance(input_type, Recurrent) and input_type.size == 1:
+            steps = input_type.time_steps
+        else:
+            raise refuse_input(self, "rows or series of single numbers", input_type)
+        if not self.infer_input_length:
+            if steps not in (None, self.input_length):
+                raise PathError(
+                    f"must be {steps}, the length of what the layer gets, got "
+                    f"{self.input_length}.",
+                    "input_length",
+                )
+            steps = self.input_length
+        self.inferred_n_in(input_type)
+        return Recurrent(
+            size=self.n_out, time_steps=steps, data_format=self.output_format
+        )
+
+
+def as_indices(
+    x: FloatArray, n_in: int, who: str, *, out: NDArray[Any]
+) -> NDArray[Any]:
+    """Return features as whole numbers from 0 to below `n_in`.
+
+    Parameters
+    ----------
+    x : ndarray of any shape, float
+        float32 holds whole numbers up to 2**24 exactly.
+    n_in : int
+        Number of rows of the weights.
+    who : str
+        Named in the error.
+    out : ndarray of shape (x.size,), int
+        Overwritten.
+
+    Returns
+    -------
+    out : ndarray
+
+    Raises
+    ------
+    DataError
+        If a number is not whole, or there is no such row.
+    """
+    flat = x.reshape(-1)
+    wrong = row_numbers(flat, n_in, out=out)
+    if wrong >= 0:
+        raise DataError(
+            f"{who}: features must be whole numbers from 0 to {n_in - 1}, the rows of "
+            f"its weights, got {float(flat[wrong]):g}."
+        )
+    return out
