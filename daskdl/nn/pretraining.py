@@ -10,7 +10,6 @@ from daskdl.nn.batches import Batch, Given, as_arrays, check_readable
 from daskdl.nn.border import Border
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.divergence import check_score, numbers_may_overflow
-from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.layers.stage import Stage
 from daskdl.nn.normalizing import NormalizerChoice
 from daskdl.nn.passes import passes_over
@@ -128,7 +127,7 @@ class Pretraining:
         return [
             node.name
             for node, part in self._program.parts
-            if isinstance(part, Stage) and isinstance(part.layer, PretrainedLayer)
+            if isinstance(part, Stage) and part.layer.conf.is_pretrainable
         ]
 
     def _found(self, who: str, layer: int | str) -> tuple[Node, Stage]:

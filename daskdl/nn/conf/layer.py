@@ -112,6 +112,30 @@ class LayerConf(Conf):
         """
         raise TypeError(f"{type(self).__name__}: must have a method forward(run, x).")
 
+    def pretrain(self, run: Run, x: FloatArray, rng: np.random.Generator) -> float:
+        """Compute the gradients of one step of training without labels.
+
+        Parameters
+        ----------
+        run : Run
+            All gradients are overwritten with sums over the examples.
+        x : ndarray of shape (batch, *input_type.shape)
+            Not to be changed.
+        rng : numpy.random.Generator
+            For corruption and samples.
+
+        Returns
+        -------
+        score : float
+            Summed over the examples, without regularization.
+        """
+        raise TypeError(f"{type(self).__name__} learns from labels only.")
+
+    @property
+    def is_pretrainable(self) -> bool:
+        """True if the layer has a method :meth:`pretrain`."""
+        return type(self).pretrain is not LayerConf.pretrain
+
     def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask that goes on with the output: the same, unless overridden.
 

@@ -6,8 +6,9 @@ from typing import Any, Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dense import dense_forward
+from daskdl.nn.activations.function import ActivationFunction
+from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import (
     LayerConf,
@@ -18,10 +19,9 @@ from daskdl.nn.conf.layer import (
 from daskdl.nn.conf.losses import AnyLoss, label_columns
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Fraction, Real
-from daskdl.nn.layers.affine import AffineLayer, as_rows
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.pretrained import PretrainedLayer
+from daskdl.nn.layers.affine import affine, as_rows
 from daskdl.nn.losses.table import loss_function
+from daskdl.nn.run import Backward, Run
 
 
 class AutoEncoder(WeightLayerConf):
@@ -91,91 +91,97 @@ class AutoEncoder(WeightLayerConf):
         activation = getattr(filled, "activation", None)
         return "xent" if getattr(activation, "type", activation) == "sigmoid" else "mse"
 
+    def initialize(self, run: Run, rng: np.random.Generator) -> None:
+        """Give the bias of the reconstruction its own option."""
+        run.params["vb"].fill(self.visible_bias_init)
 
-@works_for(AutoEncoder)
-class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
-    """``activation(x @ W + b)``; pretraining restores ``activation(h @ W.T + vb)``."""
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Encode `x`, of shape (batch, n_in) or images. Masks only pass by."""
+        preout, affine_backward = affine(run, x)
+        activation, hidden = self._activated(run, preout)
 
-    def __init__(
-        self, conf: AutoEncoder, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        loss: AnyLoss = self._given("loss", conf.loss)
-        self._loss = loss_function(loss, conf.quirks)
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            run.gradients["vb"].fill(0)
+            grad_preout = run.like("grad_preout", hidden)
+            activation.backward(grad_out, preout, hidden, out=grad_preout)
+            return affine_backward(grad_preout)
 
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W; the biases have their options."""
-        super().initialize(rng)
-        self.params["vb"].fill(self.conf.visible_bias_init)
+        return hidden, backward
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, n_out).
+    def pretrain(self, run: Run, x: FloatArray, rng: np.random.Generator) -> float:
+        """Compute the gradients of one step on `x`, of shape (batch, n_in) or images.
 
-        See :meth:`Layer.forward`. Masks only pass by.
+        See :meth:`LayerConf.pretrain`.
         """
-        self._preout = self._affine_forward(x)
-        self._output = self._activated(self._preout, rng if training else None)
-        return self._output
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; see :meth:`Layer.backward`."""
-        self.gradients["vb"].fill(0)
-        grad_preout = self._like("grad_preout", self._output)
-        self._activation.backward(grad_out, self._preout, self._output, out=grad_preout)
-        return self._affine_backward(grad_preout)
-
-    def pretrain(self, x: FloatArray, *, rng: np.random.Generator) -> float:
-        """Compute the gradients of one step; see :meth:`PretrainedLayer.pretrain`."""
-        self._check_input(x)
-        rows = as_rows(self._run, x)
-        corrupted = self._corrupted(rows, rng)
-        weight, visible_bias = self.params["W"], self.params["vb"]
-        shape = (len(rows), weight.shape[1])
-        preout = self._buffer("preout", shape, x.dtype)
-        dense_forward(corrupted, weight, self.params["b"], out=preout)
-        hidden = self._activated(preout, rng)
-        restored_preout = self._like("restored preout", rows)
+        loss = loss_function(self.loss or self._usual_loss(self), self.quirks)
+        weight, visible_bias = run.params["W"], run.params["vb"]
+        rows = as_rows(run, x)
+        corrupted = self._corrupted(run, rows, rng)
+        preout = run.buffer("preout", (len(rows), weight.shape[1]), x.dtype)
+        dense_forward(corrupted, weight, run.params["b"], out=preout)
+        activation, hidden = self._activated(run, preout)
+        restored_preout = run.like("restored preout", rows)
         dense_forward(hidden, weight.T, visible_bias, out=restored_preout)
-        restored = self._activation.forward(restored_preout, rng=rng)
-        score = self._loss.score(
-            rows, restored_preout, self._activation, output=restored
-        )
-        if "auto_encoder_ascends" in self.conf.quirks:
-            missing, grad_preout = self._ascent(rows, hidden, restored)
+        restored = activation.forward(restored_preout, rng=rng)
+        score = loss.score(rows, restored_preout, activation, output=restored)
+        if "auto_encoder_ascends" in self.quirks:
+            missing, grad_preout = self._ascent(weight, rows, hidden, restored)
         else:
-            missing = self._loss.gradient(
+            missing = loss.gradient(
                 rows,
                 restored_preout,
-                self._activation,
+                activation,
                 output=restored,
-                out=self._like("grad_restored", rows),
+                out=run.like("grad_restored", rows),
             )
-            grad_preout, added = self._descent(missing, preout, hidden)
+            grad, added = self._descent(weight, missing, hidden)
+            grad_preout = activation.backward(grad, preout, hidden, out=grad)
             score += added
-        self._write(corrupted, hidden, missing, grad_preout)
+        # W is used twice.
+        xp = array_namespace(hidden)
+        xp.matmul(corrupted.T, grad_preout, out=run.gradients["W"])
+        run.gradients["W"] += xp.matmul(missing.T, hidden)
+        xp.sum(grad_preout, axis=0, out=run.gradients["b"])
+        xp.sum(missing, axis=0, out=run.gradients["vb"])
         return score
 
+    def _activated(
+        self, run: Run, preout: FloatArray
+    ) -> tuple[ActivationFunction, FloatArray]:
+        """Return the activation, and what it makes of `preout`: perhaps in place."""
+        activation = activation_function(self.activation, self.quirks)
+        out = run.like("output", preout) if activation.reads_preout else preout
+        return activation, activation.forward(preout, out=out, rng=run.rng)
+
+    def _corrupted(
+        self, run: Run, rows: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        level = self.corruption_level
+        if level == 0:
+            return rows
+        kept = rng.random(rows.shape, dtype=np.float32) >= level
+        corrupted = run.like("corrupted", rows)
+        array_namespace(rows).multiply(rows, to_device(kept, like=rows), out=corrupted)
+        return corrupted
+
     def _descent(
-        self, grad_restored: FloatArray, preout: FloatArray, hidden: FloatArray
+        self, weight: FloatArray, grad_restored: FloatArray, hidden: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Return the gradient in what the encoder sums up, and what sparsity costs."""
+        """Return the gradient in the hidden units, and what sparsity costs."""
         xp = array_namespace(hidden)
-        grad = xp.matmul(grad_restored, self.params["W"])
-        sparsity, cost = self.conf.sparsity, 0.0
+        grad = xp.matmul(grad_restored, weight)
+        sparsity, cost = self.sparsity, 0.0
         if sparsity:
             grad += sparsity * xp.sign(hidden)
             cost = sparsity * float(xp.abs(hidden).sum())
-        return self._activation.backward(grad, preout, hidden, out=grad), cost
+        return grad, cost
 
     def _ascent(
-        self, rows: FloatArray, hidden: FloatArray, restored: FloatArray
+        self,
+        weight: FloatArray,
+        rows: FloatArray,
+        hidden: FloatArray,
+        restored: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """Return the error of the reconstruction, and its gradient in the encoder.
 
@@ -184,29 +190,6 @@ class AutoEncoderLayer(AffineLayer[AutoEncoder], PretrainedLayer[AutoEncoder]):
         """
         xp = array_namespace(rows)
         missing = xp.subtract(rows, restored, out=restored)
-        sparsity = self.conf.sparsity
+        sparsity = self.sparsity
         slope = hidden * (hidden - sparsity if sparsity else 1 - hidden)
-        return missing, xp.matmul(missing, self.params["W"]) * slope
-
-    def _write(
-        self,
-        corrupted: FloatArray,
-        hidden: FloatArray,
-        grad_restored: FloatArray,
-        grad_preout: FloatArray,
-    ) -> None:
-        """Write the gradients of both uses of W, and of the biases."""
-        xp = array_namespace(hidden)
-        xp.matmul(corrupted.T, grad_preout, out=self.gradients["W"])
-        self.gradients["W"] += xp.matmul(grad_restored.T, hidden)
-        xp.sum(grad_preout, axis=0, out=self.gradients["b"])
-        xp.sum(grad_restored, axis=0, out=self.gradients["vb"])
-
-    def _corrupted(self, rows: FloatArray, rng: np.random.Generator) -> FloatArray:
-        level = self.conf.corruption_level
-        if level == 0:
-            return rows
-        kept = rng.random(rows.shape, dtype=np.float32) >= level
-        corrupted: FloatArray = self._like("corrupted", rows)
-        array_namespace(rows).multiply(rows, to_device(kept, like=rows), out=corrupted)
-        return corrupted
+        return missing, xp.matmul(missing, weight) * slope

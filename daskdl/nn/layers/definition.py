@@ -148,6 +148,26 @@ class DefinedLayer(Layer[D]):
         self._run.needs_gradients = self.needs_gradients
         return self._backward(grad_out)
 
+    def pretrain(self, x: FloatArray, *, rng: np.random.Generator) -> float:
+        """Compute the gradients of one step without labels.
+
+        Parameters
+        ----------
+        x : ndarray of shape (batch, *input_type.shape)
+            Not changed.
+        rng : numpy.random.Generator
+            For corruption and samples.
+
+        Returns
+        -------
+        score : float
+            See :meth:`LayerConf.pretrain`.
+        """
+        self._check_input(x)
+        run = self._run
+        run.training, run.mask, run.rng = True, None, rng
+        return self.conf.pretrain(run, x, rng)
+
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask that goes on with the output."""
         out: FloatArray | None = self.conf.feed_forward_mask(self._run, mask)

@@ -14,10 +14,10 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.building import build_layer
+from daskdl.nn.layers.definition import DefinedLayer
 from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.layer import Layer, OutputLayer
 from daskdl.nn.layers.noisy_params import NoisyParams
-from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.layers.same_diff import as_counted
 from daskdl.nn.preprocessors.table import build_preprocessor
 
@@ -142,16 +142,17 @@ class Stage:
         Returns
         -------
         score : float
-            See :meth:`PretrainedLayer.pretrain`.
+            See :meth:`LayerConf.pretrain`.
 
         Raises
         ------
         OptionError
             If the layer cannot be pretrained.
         """
-        if not isinstance(self.layer, PretrainedLayer):
+        layer = self.layer
+        if not isinstance(layer, DefinedLayer) or not layer.conf.is_pretrainable:
             raise OptionError(
-                f"{self.layer.who}: must be an autoencoder to be pretrained, got a "
+                f"{layer.who}: must be an autoencoder to be pretrained, got a "
                 "layer that learns from labels only."
             )
         x = self._arrived
@@ -159,7 +160,7 @@ class Stage:
             x = self._preprocessor.forward(x, batch_size=batch_size)
         x = self._dropout.forward(x, training=True, rng=rng)
         self._noise.swap(training=True, rng=rng)
-        score = self.layer.pretrain(x, rng=rng)
+        score = layer.pretrain(x, rng=rng)
         self._noise.backward()
         return score
 

@@ -1,13 +1,14 @@
 """The layer that can first learn a distribution of hidden causes of its input."""
 
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
-from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.dense import dense_backward, dense_forward
+from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType
@@ -18,13 +19,15 @@ from daskdl.nn.conf.reconstructions import (
     GaussianReconstructionDistribution,
 )
 from daskdl.nn.conf.values import Count
-from daskdl.nn.layers.dense_part import DensePart
 from daskdl.nn.layers.entering import rows_in
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.pretrained import PretrainedLayer
 from daskdl.nn.reconstructions import reconstruction
+from daskdl.nn.run import Backward, Run
 
 _Sizes = Annotated[tuple[Count, ...], Field(min_length=1)]
+# A dense layer inside: its name and its activation.
+_Part: TypeAlias = tuple[str, AnyActivation | None]
+# Takes a gradient, `add` and `needs_grad_x`: returns that in the input, or None.
+_Back: TypeAlias = Callable[..., Any]
 
 
 class VariationalAutoencoder(WeightLayerConf):
@@ -105,6 +108,76 @@ class VariationalAutoencoder(WeightLayerConf):
                 raise
             raise error.below("reconstruction_distribution") from None
 
+    def initialize(self, run: Run, rng: np.random.Generator) -> None:
+        """Begin with biases of 0 where a dialect says so."""
+        if "biases_begin_at_zero" in self.quirks:
+            for name, parameter in run.params.items():
+                if name.endswith("b"):
+                    parameter.fill(0)
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Return the mean of the hidden causes of `x`, of shape (batch, n_in).
+
+        Masks only pass by. The gradients of pretraining only are 0.
+        """
+        encoded, encoder_backward = self._encoded(run, x)
+        mean, mean_backward = _dense_rows(run, "pZXMean", encoded, self.pzx_activation)
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            for name, gradient in run.gradients.items():
+                if _is_pretraining(name):
+                    gradient.fill(0)
+            grad = mean_backward(grad_out)
+            grad_x: FloatArray | None = encoder_backward(
+                grad, needs_grad_x=run.needs_grad_x
+            )
+            return grad_x
+
+        return mean, backward
+
+    def pretrain(self, run: Run, x: FloatArray, rng: np.random.Generator) -> float:
+        """Compute gradients of the negative bound of `x`, of shape (batch, n_in).
+
+        See :meth:`LayerConf.pretrain`.
+        """
+        xp = array_namespace(x)
+        distribution = reconstruction(self.reconstruction_distribution)
+        encoded, encoder_backward = self._encoded(run, x)
+        (mean, mean_backward), (log_variance, log_variance_backward) = (
+            _dense_rows(run, part, encoded, self.pzx_activation)
+            for part in ("pZXMean", "pZXLogStd2")
+        )
+        variance = xp.exp(log_variance)
+        deviation = xp.sqrt(variance)
+        score = 0.5 * float(xp.sum(mean**2 + variance - log_variance - 1))
+        # The divergence's gradient; each sample adds its share of the reconstruction's.
+        grad_mean = mean.copy()
+        grad_log_variance = 0.5 * (variance - 1)
+        share = 1 / self.num_samples
+        for index in range(self.num_samples):
+            drawn = rng.standard_normal(mean.shape).astype(x.dtype, copy=False)
+            noise = deviation * to_device(drawn, like=x)
+            restored, decoder_backward = self._decoded(run, mean + noise)
+            score += share * float(distribution.score_rows(x, restored).sum())
+            grad = distribution.gradient(x, restored)
+            grad *= share
+            grad = decoder_backward(grad, add=index > 0)
+            grad_mean += grad
+            grad_log_variance += 0.5 * grad * noise
+        grad_encoded = mean_backward(grad_mean)
+        grad_encoded += log_variance_backward(grad_log_variance)
+        encoder_backward(grad_encoded, needs_grad_x=False)
+        return score
+
+    def _encoded(self, run: Run, x: FloatArray) -> tuple[FloatArray, _Back]:
+        n_parts = len(self.encoder_layer_sizes)
+        return _chained(run, x, [(f"e{i}", self.activation) for i in range(n_parts)])
+
+    def _decoded(self, run: Run, z: FloatArray) -> tuple[FloatArray, _Back]:
+        n_parts = len(self.decoder_layer_sizes)
+        parts = [(f"d{i}", self.activation) for i in range(n_parts)]
+        return _chained(run, z, [*parts, ("pXZ", "identity")])
+
 
 def _dense(name: str, n_in: int, n_out: int) -> tuple[Parameter, Parameter]:
     is_pretraining = _is_pretraining(name)
@@ -119,127 +192,63 @@ def _is_pretraining(name: str) -> bool:
     return not name.startswith(("e", "pZXMean"))
 
 
-@works_for(VariationalAutoencoder)
-class VariationalAutoencoderLayer(PretrainedLayer[VariationalAutoencoder]):
-    """The mean of the hidden causes; pretraining maximises the evidence lower bound."""
+def _chained(
+    run: Run, x: FloatArray, parts: Sequence[_Part]
+) -> tuple[FloatArray, _Back]:
+    """Return what dense layers make of rows, one behind the other, and the way back."""
+    ways_back = []
+    for name, activation in parts:
+        x, way_back = _dense_rows(run, name, x, activation)
+        ways_back.append(way_back)
+    first, *others = ways_back
 
-    def __init__(
-        self,
-        conf: VariationalAutoencoder,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        activation: AnyActivation = self._given("activation", conf.activation)
-        names = [part for part, _, _ in conf.parts(input_type)]
-        self._encoder, self._decoder = (
-            [
-                DensePart(self, part, activation, workspace)
-                for part in names
-                if part.startswith(beginning)
-            ]
-            for beginning in "ed"
-        )
-        self._mean, self._log_variance = (
-            DensePart(self, part, conf.pzx_activation, workspace)
-            for part in ("pZXMean", "pZXLogStd2")
-        )
-        self._restored = DensePart(self, "pXZ", "identity", workspace)
-        self._reconstruction = reconstruction(conf.reconstruction_distribution)
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw all weights with the sizes of their part as fans.
-
-        Every bias is `bias_init`.
-        """
-        bias = self._given("bias_init", self.conf.bias_init)
-        if "biases_begin_at_zero" in self.conf.quirks:
-            bias = 0.0
-        for name, parameter in self.params.items():
-            if name.endswith("b"):
-                parameter.fill(bias)
-                continue
-            n_in, n_out = parameter.shape
-            self._draw(name, n_in, n_out, rng)
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, n_out).
-
-        See :meth:`Layer.forward`. Masks only pass by.
-        """
-        self._check_input(x)
-        rng = rng if training else None
-        return self._mean.forward(self._encoded(x, rng), rng)
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; those of pretraining only are 0.
-
-        See :meth:`Layer.backward`.
-        """
-        for name, gradient in self.gradients.items():
-            if _is_pretraining(name):
-                gradient.fill(0)
-        grad = self._mean.backward(grad_out)
-        return self._encoder_backward(grad, needs_grad_x=self.needs_grad_x)
-
-    def pretrain(self, x: FloatArray, *, rng: np.random.Generator) -> float:
-        """Compute gradients of the negative bound.
-
-        See :meth:`PretrainedLayer.pretrain`.
-        """
-        xp = array_namespace(x)
-        self._check_input(x)
-        encoded = self._encoded(x, rng)
-        mean = self._mean.forward(encoded, rng)
-        log_variance = self._log_variance.forward(encoded, rng)
-        variance = xp.exp(log_variance)
-        deviation = xp.sqrt(variance)
-        score = 0.5 * float(xp.sum(mean**2 + variance - log_variance - 1))
-        # The divergence's gradient; each sample adds its share of the reconstruction's.
-        grad_mean = mean.copy()
-        grad_log_variance = 0.5 * (variance - 1)
-        share = 1 / self.conf.num_samples
-        for index in range(self.conf.num_samples):
-            drawn = rng.standard_normal(mean.shape).astype(x.dtype, copy=False)
-            noise = deviation * to_device(drawn, like=x)
-            restored = self._decoded(mean + noise, rng)
-            score += share * float(self._reconstruction.score_rows(x, restored).sum())
-            grad = self._reconstruction.gradient(x, restored)
-            grad *= share
-            for part in (self._restored, *reversed(self._decoder)):
-                grad = part.backward(grad, add=index > 0)
-            grad_mean += grad
-            grad_log_variance += 0.5 * grad * noise
-        grad_encoded = self._mean.backward(grad_mean)
-        grad_encoded += self._log_variance.backward(grad_log_variance)
-        self._encoder_backward(grad_encoded, needs_grad_x=False)
-        return score
-
-    def _encoded(self, x: FloatArray, rng: np.random.Generator | None) -> FloatArray:
-        for part in self._encoder:
-            x = part.forward(x, rng)
-        return x
-
-    def _decoded(self, z: FloatArray, rng: np.random.Generator) -> FloatArray:
-        for part in self._decoder:
-            z = part.forward(z, rng)
-        return self._restored.forward(z, rng)
-
-    def _encoder_backward(
-        self, grad: FloatArray, *, needs_grad_x: bool
+    def backward(
+        grad: FloatArray, *, add: bool = False, needs_grad_x: bool = True
     ) -> FloatArray | None:
-        first, *others = self._encoder
-        for part in reversed(others):
-            grad = part.backward(grad)
-        if needs_grad_x:
-            return first.backward(grad)
-        first.backward_parameters(grad)
-        return None
+        for way_back in reversed(others):
+            grad = way_back(grad, add=add)
+        grad_x: FloatArray | None = first(grad, add=add, needs_grad_x=needs_grad_x)
+        return grad_x
+
+    return x, backward
+
+
+def _dense_rows(
+    run: Run, part: str, x: FloatArray, activation: AnyActivation | None
+) -> tuple[FloatArray, _Back]:
+    """Return ``activation(x @ W + b)`` with the parameters of a part, and the way back.
+
+    That can add to what the gradients of the parameters are.
+    """
+    function = activation_function(activation, run.quirks)
+    weight, bias = run.params[f"{part}W"], run.params[f"{part}b"]
+    preout = run.buffer(f"{part} preout", (len(x), weight.shape[1]), x.dtype)
+    dense_forward(x, weight, bias, out=preout)
+    out = run.like(f"{part} output", preout) if function.reads_preout else preout
+    output = function.forward(preout, out=out, rng=run.rng)
+
+    def backward(
+        grad_out: FloatArray, *, add: bool = False, needs_grad_x: bool = True
+    ) -> FloatArray | None:
+        grad_preout = run.like(f"{part} grad_preout", grad_out)
+        function.backward(grad_out, preout, output, out=grad_preout)
+        gradients = [run.gradients[f"{part}{ending}"] for ending in "Wb"]
+        shares = gradients
+        if add:
+            names = (f"{part} share of weights", f"{part} share of biases")
+            shares = [run.like(*pair) for pair in zip(names, gradients, strict=True)]
+        grad_x = run.like(f"{part} grad_x", x) if needs_grad_x else None
+        dense_backward(
+            grad_preout,
+            x,
+            weight,
+            grad_weight=shares[0],
+            grad_bias=shares[1],
+            grad_x=grad_x,
+        )
+        if add:
+            for gradient, share in zip(gradients, shares, strict=True):
+                gradient += share
+        return grad_x
+
+    return output, backward

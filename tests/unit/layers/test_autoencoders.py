@@ -8,6 +8,7 @@ from daskdl.dialects import DL4J, EXACT, quirks_of
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward, Recurrent
 from daskdl.nn.conf.values import with_quirks
+from daskdl.nn.run import Run
 from tests.gradients import check_gradient
 from tests.unit.layers.single import Single
 
@@ -103,7 +104,7 @@ def test_sparsity_costs_what_hidden_units_are(x):
 def test_corruption_sets_its_share_of_the_input_to_zero(rng):
     x = rng.uniform(0.1, 0.9, (20_000, 4))
     single = auto_encoder(corruption_level=0.3)
-    corrupted = single.layer._corrupted(x, np.random.default_rng(1))
+    corrupted = single.resolved._corrupted(Run({}, {}), x, np.random.default_rng(1))
     np.testing.assert_allclose((corrupted == 0).mean(), 0.3, atol=0.01)
 
 
