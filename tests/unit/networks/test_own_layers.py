@@ -328,6 +328,26 @@ def test_it_may_end_a_mask(forget_kinds, rng):
     assert EndsMask.seen[0] == (True, 2, "EndsMask 'layer0'")
 
 
+def test_it_may_learn_from_features_alone(forget_kinds, rng):
+    @dl.layer("mean_by_test")
+    class Mean(dl.LayerDefinition):
+        def parameters(self, input_type):
+            return (dl.Parameter("b", input_type.shape, "bias"),)
+
+        def forward(self, run, x):
+            return x + run.params["b"], lambda grad: grad
+
+        def pretrain(self, run, x, rng):
+            away = run.params["b"] - x
+            run.gradients["b"][...] = away.sum(axis=0)
+            return float((away**2).sum()) / 2
+
+    x = rng.standard_normal((6, 4)).astype(np.float32)
+    net = network(Mean(), updater=dl.Sgd(learning_rate=1.0))
+    net.pretrain(x)
+    np.testing.assert_allclose(net.param_table()["0_b"], x.mean(axis=0), rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
