@@ -102,8 +102,7 @@ class LookupConf(WeightLayerConf):
         """
         weight = run.params["W"]
         n_in, n_out = weight.shape
-        indices: NDArray[Any] = run.buffer("indices", (x.size,), np.intp)
-        as_indices(x, n_in, run.who, out=indices)
+        indices = _indices(run, x, n_in)
         preout = run.buffer("preout", (x.size, n_out), weight.dtype)
         embedding_forward(indices, weight, out=preout)
         dropout = self._dropped(run, preout)
@@ -208,36 +207,17 @@ class EmbeddingSequence(LookupConf):
         )
 
 
-def as_indices(
-    x: FloatArray, n_in: int, who: str, *, out: NDArray[Any]
-) -> NDArray[Any]:
-    """Return features as whole numbers from 0 to below `n_in`.
+def _indices(run: Run, x: FloatArray, n_in: int) -> NDArray[Any]:
+    """Return features as whole numbers from 0 to below `n_in`, of shape (x.size,).
 
-    Parameters
-    ----------
-    x : ndarray of any shape, float
-        float32 holds whole numbers up to 2**24 exactly.
-    n_in : int
-        Number of rows of the weights.
-    who : str
-        Named in the error.
-    out : ndarray of shape (x.size,), int
-        Overwritten.
-
-    Returns
-    -------
-    out : ndarray
-
-    Raises
-    ------
-    DataError
-        If a number is not whole, or there is no such row.
+    float32 holds whole numbers up to 2**24 exactly.
     """
+    out: NDArray[Any] = run.buffer("indices", (x.size,), np.intp)
     flat = x.reshape(-1)
     wrong = row_numbers(flat, n_in, out=out)
     if wrong >= 0:
         raise DataError(
-            f"{who}: features must be whole numbers from 0 to {n_in - 1}, the rows of "
-            f"its weights, got {float(flat[wrong]):g}."
+            f"{run.who}: features must be whole numbers from 0 to {n_in - 1}, the rows "
+            f"of its weights, got {float(flat[wrong]):g}."
         )
     return out
