@@ -209,8 +209,7 @@ from daskdl.nn.layers.auto_encoder import AutoEncoder
 from daskdl.nn.layers.bare_loss import Cnn3DLoss, CnnLoss, LossLayer, RnnLoss
 from daskdl.nn.layers.batch_normalization import BatchNormalization
 from daskdl.nn.layers.bidirectional import Bidirectional
-from daskdl.nn.layers.capsule import Capsule
-from daskdl.nn.layers.capsule_strength import CapsuleStrength
+from daskdl.nn.layers.capsules import Capsule, CapsuleStrength, PrimaryCapsules
 from daskdl.nn.layers.center_loss_output import CenterLossOutput
 from daskdl.nn.layers.convolution import Convolution2D
 from daskdl.nn.layers.convolution1d import Convolution1D
@@ -239,7 +238,6 @@ from daskdl.nn.layers.mask_zero import MaskZero
 from daskdl.nn.layers.ocnn_output import OCNNOutput
 from daskdl.nn.layers.output import Output, RnnOutput
 from daskdl.nn.layers.prelu import PReLU
-from daskdl.nn.layers.primary_capsules import PrimaryCapsules
 from daskdl.nn.layers.recurrent_attention import RecurrentAttention
 from daskdl.nn.layers.repeat_vector import RepeatVector
 from daskdl.nn.layers.separable_convolution2d import SeparableConvolution2D
