@@ -82,6 +82,9 @@ def activation_function(
     OptionError
         If there is none of that name.
     """
+    if isinstance(activation, str) and activation in _WITHOUT_OPTIONS:
+        # Layers ask in each pass: most need no search.
+        return _WITHOUT_OPTIONS[activation]
     meant = found("activation_function", find_activation, activation)
     if isinstance(meant, ActivationDefinition):
         return defined(meant)
