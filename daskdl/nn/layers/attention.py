@@ -3,25 +3,19 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, WithJsonSchema, model_validator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.dialects import Quirks
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
-from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import draw_weights
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.heads import Heads
 from daskdl.nn.layers.same_diff import sd_parameter
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import Backward, Run
-
-Fans = tuple[int, int]
 
 
 class AttentionConf(WeightLayerConf):
@@ -109,17 +103,15 @@ class AttentionConf(WeightLayerConf):
 
     def fans(self, parameter: Parameter) -> tuple[float, float]:
         """Return the fans of what one head maps, and of the way out."""
-        is_projection = parameter.name in ("Wq", "Wk", "Wv")
-        if "attention_swaps_fans" in self.quirks:
-            # The projections get the fans of the way out, and that nearly theirs.
-            if is_projection:
-                return self.n_heads * self.size_of_heads, self.n_out
-            if parameter.name == "Wo":
-                return self.n_in or 0, self.size_of_heads
-        if is_projection:
-            _, head_size, n_in = parameter.shape
-            return n_in, head_size
-        return super().fans(parameter)
+        name, shape = parameter.name, parameter.shape
+        if name not in ("Wq", "Wk", "Wv", "Wo"):
+            return super().fans(parameter)
+        if "attention_swaps_fans" not in self.quirks:
+            return projection_fans(name, shape)
+        # The projections get the fans of the way out, and that nearly theirs.
+        if name == "Wo":
+            return self.n_in or 0, self.size_of_heads
+        return self.n_heads * self.size_of_heads, self.n_out
 
 
 class SelfAttention(AttentionConf):
@@ -271,28 +263,7 @@ def projections(
     return (*into, sd_parameter("Wo", (n_heads * head_size, n_out)))
 
 
-def draw(
-    params: Mapping[str, FloatArray],
-    fans: Mapping[str, Fans],
-    scheme: AnyWeightInit,
-    rng: np.random.Generator,
-    quirks: Quirks,
-) -> None:
-    """Write initial weights into those parameters that have fans (in, out)."""
-    for name, (fan_in, fan_out) in fans.items():
-        if name in params:
-            weights = params[name]
-            draw_weights(scheme, fan_in, fan_out, rng, out=weights, quirks=quirks)
-
-
-def fans_of_projections(params: Mapping[str, FloatArray]) -> dict[str, Fans]:
-    """Return the fans (in, out) of each head's projections, and of the way out."""
-    fans: dict[str, Fans] = {}
-    for name in ("Wq", "Wk", "Wv"):
-        if name in params:
-            _, head_size, n_in = params[name].shape
-            fans[name] = (n_in, head_size)
-    if "Wo" in params:
-        n_heads_in, n_out = params["Wo"].shape
-        fans["Wo"] = (n_heads_in, n_out)
-    return fans
+def projection_fans(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
+    """Return the fans of Wq, Wk or Wv, which are those of one head, or of Wo."""
+    *_, n_in, n_out = shape
+    return (n_in, n_out) if name == "Wo" else (n_out, n_in)

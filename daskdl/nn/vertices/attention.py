@@ -15,12 +15,8 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, with_quirks
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.attention import (
-    check_heads,
-    draw,
-    fans_of_projections,
-    projections,
-)
+from daskdl.nn.initializers import draw_weights
+from daskdl.nn.layers.attention import check_heads, projection_fans, projections
 from daskdl.nn.layers.heads import Heads
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
@@ -125,8 +121,10 @@ class AttentionVertex(TrainingOptions, VertexConf):
 
     def initialize(self, run: VertexRun, rng: np.random.Generator) -> None:
         """Draw the projections with the fans of what they map."""
-        fans = fans_of_projections(run.params)
-        draw(run.params, fans, self.weight_init or "xavier", rng, self.quirks)
+        scheme, quirks = self.weight_init or "xavier", self.quirks
+        for name, weights in run.params.items():
+            fans = projection_fans(name, weights.shape)
+            draw_weights(scheme, *fans, rng, out=weights, quirks=quirks)
 
     def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Answer the queries, (batch, n_queries, n_in_queries)."""
