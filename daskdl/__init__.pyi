@@ -253,20 +253,20 @@ from daskdl.nn.layers.variational_autoencoder import VariationalAutoencoder
 from daskdl.nn.layers.yolo2_output import Yolo2Output
 from daskdl.nn.layers.zero_padding import ZeroPadding, ZeroPadding1D, ZeroPadding3D
 from daskdl.nn.multilayer import MultiLayerNetwork
-from daskdl.nn.preprocessors.cnn3d_to_feed_forward import Cnn3DToFeedForward
-from daskdl.nn.preprocessors.cnn_to_feed_forward import CnnToFeedForward
-from daskdl.nn.preprocessors.cnn_to_rnn import CnnToRnn
 from daskdl.nn.preprocessors.composable import Composable
-from daskdl.nn.preprocessors.feed_forward_to_cnn import FeedForwardToCnn
-from daskdl.nn.preprocessors.feed_forward_to_cnn3d import FeedForwardToCnn3D
-from daskdl.nn.preprocessors.feed_forward_to_rnn import FeedForwardToRnn
-from daskdl.nn.preprocessors.keras_flatten_rnn import KerasFlattenRnn
-from daskdl.nn.preprocessors.permute import Permute
-from daskdl.nn.preprocessors.reshape import Reshape
-from daskdl.nn.preprocessors.rnn_to_cnn import RnnToCnn
-from daskdl.nn.preprocessors.rnn_to_feed_forward import RnnToFeedForward
-from daskdl.nn.preprocessors.tensor_flow_cnn_to_feed_forward import (
+from daskdl.nn.preprocessors.images import (
+    Cnn3DToFeedForward,
+    CnnToFeedForward,
+    FeedForwardToCnn,
+    FeedForwardToCnn3D,
     TensorFlowCnnToFeedForward,
+)
+from daskdl.nn.preprocessors.keras import KerasFlattenRnn, Permute, Reshape
+from daskdl.nn.preprocessors.series import (
+    CnnToRnn,
+    FeedForwardToRnn,
+    RnnToCnn,
+    RnnToFeedForward,
 )
 from daskdl.nn.registration import activation, layer, updater
 from daskdl.nn.run import Backward, Run

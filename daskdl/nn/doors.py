@@ -16,7 +16,7 @@ from daskdl.nn.conf.axes import border_axes, is_channels_first
 from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.preprocessors.feed_forward_to_cnn import FeedForwardToCnn
+from daskdl.nn.preprocessors.images import FeedForwardToCnn
 
 
 def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray:

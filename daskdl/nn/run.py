@@ -13,6 +13,8 @@ from daskdl.dialects import Quirks
 from daskdl.nn.conf.input_type import FeedForward, InputType
 
 Backward: TypeAlias = Callable[[FloatArray], FloatArray | None]
+# An array in another shape, and what takes the gradient back to the old one.
+Reshaped: TypeAlias = tuple[FloatArray, Callable[[FloatArray], FloatArray]]
 
 
 # Of a vertex: its inputs and their masks; its output, and what takes the gradient in
@@ -41,6 +43,12 @@ class PartRun:
         Unique in the network: buffers are keyed by it.
     workspace : Workspace
         Lends all arrays.
+    part : str
+        Which part of the layer works, if it is not the layer itself: a preprocessor has
+        buffers of its own.
+    batch_size : int
+        Examples that arrived, for vertices and preprocessors; rows may be their time
+        steps.
     """
 
     params: dict[str, FloatArray]
@@ -49,6 +57,8 @@ class PartRun:
     who: str = ""
     name: str = ""
     workspace: Workspace = field(default_factory=Workspace)
+    part: str = ""
+    batch_size: int = 0
 
     def buffer(self, what: str, shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
         """Return an array that every iteration uses again, with what was in it.
@@ -64,7 +74,8 @@ class PartRun:
         -------
         ndarray of `shape`
         """
-        array: FloatArray = self.workspace.take((self.name, what), shape, dtype)
+        key = (self.name, self.part, what) if self.part else (self.name, what)
+        array: FloatArray = self.workspace.take(key, shape, dtype)
         return array
 
     def like(self, what: str, array: FloatArray) -> FloatArray:
@@ -88,7 +99,7 @@ class Run(PartRun):
 
     Attributes
     ----------
-    params, gradients, quirks, who, name, workspace
+    params, gradients, quirks, who, name, workspace, part, batch_size
         As of :class:`PartRun`.
     training : bool
         Whether random numbers and statistics of the minibatch are on.
@@ -121,7 +132,7 @@ class VertexRun(PartRun):
 
     Attributes
     ----------
-    params, gradients, quirks, who, name, workspace
+    params, gradients, quirks, who, name, workspace, part, batch_size
         As of :class:`PartRun`.
     input_types : tuple of InputType
         What comes in, in the order of the inputs.
@@ -134,8 +145,6 @@ class VertexRun(PartRun):
     network_input, network_mask : ndarray or None
         Features, as they are inside the network, and mask of the network input that
         :attr:`VertexConf.reads_network_input` names.
-    batch_size : int
-        Examples that arrived with the first input; rows may be their time steps.
     rectifies : bool
         Whether the output is to be rectified, see :meth:`VertexConf.can_rectify`.
     """
@@ -146,5 +155,4 @@ class VertexRun(PartRun):
     masks: Masks = ()
     network_input: FloatArray | None = None
     network_mask: FloatArray | None = None
-    batch_size: int = 0
     rectifies: bool = False

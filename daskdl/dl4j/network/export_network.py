@@ -33,7 +33,7 @@ from daskdl.nn.layers.frozen import Frozen
 from daskdl.nn.layers.frozen_with_backprop import FrozenWithBackprop
 from daskdl.nn.layers.wrapper import WrapperConf
 from daskdl.nn.param_roles import own_names
-from daskdl.nn.preprocessors.feed_forward_to_rnn import FeedForwardToRnn
+from daskdl.nn.preprocessors.series import FeedForwardToRnn
 from daskdl.nn.step import StepNetwork
 from daskdl.nn.vertices.preprocessor_vertex import PreprocessorVertex
 

@@ -105,14 +105,18 @@ from daskdl.nn.layers.subsampling3d import Subsampling3D
 from daskdl.nn.layers.time_distributed import TimeDistributed
 from daskdl.nn.layers.upsampling import Upsampling1D, Upsampling2D, Upsampling3D
 from daskdl.nn.layers.zero_padding import ZeroPadding, ZeroPadding1D, ZeroPadding3D
-from daskdl.nn.preprocessors.cnn3d_to_feed_forward import Cnn3DToFeedForward
-from daskdl.nn.preprocessors.cnn_to_feed_forward import CnnToFeedForward
-from daskdl.nn.preprocessors.cnn_to_rnn import CnnToRnn
 from daskdl.nn.preprocessors.composable import Composable
-from daskdl.nn.preprocessors.feed_forward_to_cnn import FeedForwardToCnn
-from daskdl.nn.preprocessors.feed_forward_to_rnn import FeedForwardToRnn
-from daskdl.nn.preprocessors.rnn_to_cnn import RnnToCnn
-from daskdl.nn.preprocessors.rnn_to_feed_forward import RnnToFeedForward
+from daskdl.nn.preprocessors.images import (
+    Cnn3DToFeedForward,
+    CnnToFeedForward,
+    FeedForwardToCnn,
+)
+from daskdl.nn.preprocessors.series import (
+    CnnToRnn,
+    FeedForwardToRnn,
+    RnnToCnn,
+    RnnToFeedForward,
+)
 from daskdl.nn.vertices.element_wise import ElementWiseVertex
 from daskdl.nn.vertices.frozen_vertex import FrozenVertex
 from daskdl.nn.vertices.l2 import L2NormalizeVertex, L2Vertex

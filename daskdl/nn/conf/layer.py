@@ -30,7 +30,7 @@ from daskdl.nn.conf.updaters import AnyUpdater
 from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real, Several
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
-from daskdl.nn.run import Backward, Run
+from daskdl.nn.run import Backward, Reshaped, Run
 
 
 def _names(value: object) -> object:
@@ -49,6 +49,37 @@ class PreprocessorConf(Conf):
     def output_type(self, input_type: InputType) -> InputType:
         """Return what comes out for `input_type`; refuse what cannot go in."""
         raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
+
+    def forward(self, run: Run, x: FloatArray) -> Reshaped:
+        """Return the input in its new shape, and the function that undoes it.
+
+        Parameters
+        ----------
+        run : Run
+            Number of examples, buffers.
+        x : ndarray of shape (rows, *input_type.shape)
+            Not to be changed.
+
+        Returns
+        -------
+        output : ndarray of shape (rows, *output_type.shape), same dtype
+            A buffer, or a view of `x`. The number of rows changes where time steps
+            become rows, or rows time steps.
+        backward : function of (gradient in the output)
+            Returns that in `x`: a buffer, or a view of what it was given.
+        """
+        raise TypeError(f"{type(self).__name__}: must have a method forward(run, x).")
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask that fits the new shape: the same, unless overridden.
+
+        Parameters
+        ----------
+        run : Run
+        mask : ndarray of shape (rows, time), (rows, 1), or None
+            1 keeps, 0 drops. Not to be changed.
+        """
+        return mask
 
 
 AnyPreprocessor = Annotated[PreprocessorConf, AnyOf(PREPROCESSOR_KINDS)]

@@ -1,14 +1,9 @@
-"""How steps and pixels lie in rows: what several preprocessors share.
-
-Rows of time steps are those of the first step of all examples, then those of the
-second, and so on.
-"""
+"""How pixels lie in rows, and what input fits: what several preprocessors share."""
 
 import math
 from typing import Any, TypeVar
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.errors import ShapeError
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -17,16 +12,11 @@ from daskdl.nn.conf.input_type import (
     Recurrent,
     describe,
 )
+from daskdl.nn.run import Reshaped, Run
 
 
 def check_kind(input_type: InputType, kind: type[Any], needs: str) -> Any:
-    """Return an input type of the right kind, or refuse it.
-
-    Raises
-    ------
-    OptionError
-        If it is of another kind.
-    """
+    """Return an input type of the right kind; refuse others."""
     if not isinstance(input_type, kind):
         raise PathError(
             f"must get {needs}, got {describe(input_type)}.", "preprocessor"
@@ -37,13 +27,7 @@ def check_kind(input_type: InputType, kind: type[Any], needs: str) -> Any:
 def check_format(
     input_type: Recurrent | Convolutional | Convolutional3D, data_format: str
 ) -> None:
-    """Refuse a data format that is not that of the input: it would mix up the axes.
-
-    Raises
-    ------
-    OptionError
-        If they differ.
-    """
+    """Refuse a data format that is not that of the input: it would mix up the axes."""
     if data_format != input_type.data_format:
         raise PathError(
             f"must be {input_type.data_format!r}, that of what it gets, got "
@@ -52,17 +36,21 @@ def check_format(
         )
 
 
+def check_length(rows: InputType, sizes: tuple[int, ...]) -> None:
+    """Refuse rows or steps that do not hold an image or volume of these sizes."""
+    length = math.prod(sizes)
+    if rows.n_features != length:
+        text = " * ".join(map(str, sizes))
+        raise PathError(
+            f"must get {text} = {length} numbers, got {rows}.", "preprocessor"
+        )
+
+
 K = TypeVar("K", Convolutional, Convolutional3D)
 
 
 def agreed_sizes(input_type: K, conf: Any) -> K:
-    """Return images or volumes whose open sizes are those that an option gives.
-
-    Raises
-    ------
-    OptionError
-        If an option contradicts what comes.
-    """
+    """Return images or volumes whose open sizes are those that an option gives."""
     found = {}
     for option in ("depth", "height", "width", "channels"):
         given, came = getattr(conf, option, None), getattr(input_type, option, None)
@@ -74,51 +62,6 @@ def agreed_sizes(input_type: K, conf: Any) -> K:
         if given is not None:
             found[option] = given
     return input_type.replaced(**found)
-
-
-def steps_to_rows(series: FloatArray, out: FloatArray) -> FloatArray:
-    """Copy series (batch, time, n) into rows (time * batch, n), and return these."""
-    batch, steps, n = series.shape
-    array_namespace(series).copyto(
-        out.reshape(steps, batch, n), series.transpose(1, 0, 2)
-    )
-    return out
-
-
-def rows_to_steps(rows: FloatArray, out: FloatArray) -> FloatArray:
-    """Copy rows (time * batch, n) into series (batch, time, n), and return these."""
-    batch, steps, n = out.shape
-    array_namespace(rows).copyto(out, rows.reshape(steps, batch, n).transpose(1, 0, 2))
-    return out
-
-
-def mask_to_rows(mask: FloatArray | None) -> FloatArray | None:
-    """Return a mask of steps (batch, time) as one of rows (time * batch, 1)."""
-    return None if mask is None else mask.T.reshape(-1, 1)
-
-
-def mask_to_steps(mask: FloatArray | None, batch_size: int) -> FloatArray | None:
-    """Return a mask of rows (time * batch, 1) as one of steps (batch, time)."""
-    return None if mask is None else mask.reshape(-1, batch_size).T
-
-
-def steps_in(rows: FloatArray, batch_size: int, who: str) -> int:
-    """Return how many time steps rows, (time * batch, ...), are of.
-
-    Raises
-    ------
-    ShapeError
-        If the rows are no multiple of the examples.
-    """
-    if batch_size == 0:
-        # Nothing says how many; one fits whatever comes behind.
-        return 1
-    if len(rows) % batch_size:
-        raise ShapeError(
-            f"{who}: x must have a multiple of {batch_size} rows, the time steps of so "
-            f"many examples, got {len(rows)}."
-        )
-    return len(rows) // batch_size
 
 
 def row_shape(x: FloatArray) -> tuple[int, int]:
@@ -150,3 +93,49 @@ def unflatten(rows: FloatArray, out: FloatArray, *, channels_first: bool) -> Flo
     to = xp.moveaxis(out, -1, 1) if channels_first else out
     xp.copyto(to, rows.reshape(to.shape))
     return out
+
+
+def flattened(
+    run: Run, x: FloatArray, *, channels_first: bool, to: str = "output"
+) -> Reshaped:
+    """Return images or volumes as rows: :func:`flatten` and the way back.
+
+    Parameters
+    ----------
+    run : Run
+        Lends a buffer called `to`, and one called grad_x.
+    x : ndarray of shape (rows, ..., channels)
+        Rows cell by cell are a view of it.
+    """
+    shape = x.shape
+    if not channels_first:
+        return x.reshape(row_shape(x)), lambda grad_out: grad_out.reshape(shape)
+
+    def backward(grad_out: FloatArray) -> FloatArray:
+        grad_x = run.buffer("grad_x", shape, grad_out.dtype)
+        return unflatten(grad_out, grad_x, channels_first=True)
+
+    output = run.buffer(to, row_shape(x), x.dtype)
+    return flatten(x, output, channels_first=True), backward
+
+
+def unflattened(
+    run: Run,
+    rows: FloatArray,
+    sizes: tuple[int, ...],
+    *,
+    channels_first: bool,
+    back: str = "grad_x",
+) -> Reshaped:
+    """Return rows (rows, n) as images or volumes (rows, *sizes), and the way back.
+
+    The buffer of that is called `back`.
+    """
+    shape = rows.shape
+
+    def backward(grad_out: FloatArray) -> FloatArray:
+        grad_rows = run.buffer(back, shape, grad_out.dtype)
+        return flatten(grad_out, grad_rows, channels_first=channels_first)
+
+    output = run.buffer("output", (len(rows), *sizes), rows.dtype)
+    return unflatten(rows, output, channels_first=channels_first), backward

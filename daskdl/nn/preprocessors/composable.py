@@ -1,14 +1,17 @@
 """The preprocessor that does what several others do, one after the other."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import AnyPreprocessor, PreprocessorConf
-from daskdl.nn.preprocessors.preprocessor import Preprocessor
+from daskdl.nn.preprocessors.preprocessor import check_input
+from daskdl.nn.run import Reshaped, Run
 
 
 class Composable(PreprocessorConf):
@@ -29,39 +32,43 @@ class Composable(PreprocessorConf):
             input_type = preprocessor.output_type(inside_type(input_type))
         return input_type
 
+    def forward(self, run: Run, x: FloatArray) -> Reshaped:
+        """Return what the last one makes of `x`, of any shape that the first takes."""
+        backs = []
+        for part, its_run in self._parts(run):
+            check_input(its_run, x)
+            x, back = part.forward(its_run, x)
+            backs.append(back)
 
-class ComposablePreprocessor(Preprocessor[Composable]):
-    """Several preprocessors as one."""
+        def backward(grad_out: FloatArray) -> FloatArray:
+            for back in reversed(backs):
+                grad_out = back(grad_out)
+            return grad_out
 
-    def __init__(
-        self, conf: Composable, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        # The table that knows the others has this one in it.
-        from daskdl.nn.preprocessors.table import build_preprocessor
+        return x, backward
 
-        super().__init__(conf, input_type, name, workspace)
-        self._parts: list[Preprocessor[Any]] = []
-        for index, part in enumerate(conf.preprocessors):
-            built = build_preprocessor(part, input_type, f"{name}.{index}", workspace)
-            self._parts.append(built)
-            input_type = inside_type(built.output_type)
-
-    def forward(self, x: FloatArray, *, batch_size: int) -> FloatArray:
-        """Return what comes out of the last one; see :meth:`Preprocessor.forward`."""
-        for part in self._parts:
-            x = part.forward(x, batch_size=batch_size)
-        return x
-
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Return the gradient in the first input; see :meth:`Preprocessor.backward`."""
-        for part in reversed(self._parts):
-            grad_out = part.backward(grad_out)
-        return grad_out
-
-    def feed_forward_mask(
-        self, mask: FloatArray | None, *, batch_size: int
-    ) -> FloatArray | None:
-        """Return the last mask; see :meth:`Preprocessor.feed_forward_mask`."""
-        for part in self._parts:
-            mask = part.feed_forward_mask(mask, batch_size=batch_size)
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask of the last one, for one (rows, time) or (rows, 1)."""
+        for part, its_run in self._parts(run):
+            mask = part.feed_forward_mask(its_run, mask)
         return mask
+
+    def _parts(self, run: Run) -> Iterator[tuple[PreprocessorConf, Run]]:
+        """Yield the preprocessors, each with a run of its own."""
+        arriving = _arriving(self.preprocessors, run.input_type)
+        for index, part in enumerate(self.preprocessors):
+            name = f"{run.name}.{index}"
+            who = f"{type(part).__name__} {name!r}"
+            yield part, replace(run, input_type=arriving[index], who=who, name=name)
+
+
+# Each pass asks; types are values that take a while to make.
+@lru_cache(maxsize=64)
+def _arriving(
+    parts: tuple[PreprocessorConf, ...], input_type: InputType
+) -> list[InputType]:
+    """Return what each of several preprocessors gets."""
+    arriving = [input_type]
+    for part in parts:
+        arriving.append(inside_type(part.output_type(arriving[-1])))
+    return arriving

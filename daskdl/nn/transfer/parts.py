@@ -14,12 +14,7 @@ from daskdl.nn.layers.frozen import Frozen
 from daskdl.nn.layers.frozen_with_backprop import FrozenWithBackprop
 from daskdl.nn.layers.prelu import PReLU
 from daskdl.nn.layers.wrapper import WrapperConf
-from daskdl.nn.preprocessors.cnn3d_to_feed_forward import Cnn3DToFeedForward
-from daskdl.nn.preprocessors.cnn_to_feed_forward import CnnToFeedForward
-from daskdl.nn.preprocessors.cnn_to_rnn import CnnToRnn
-from daskdl.nn.preprocessors.tensor_flow_cnn_to_feed_forward import (
-    TensorFlowCnnToFeedForward,
-)
+from daskdl.nn.preprocessors.images import Cnn3DToFeedForward, OfImages
 from daskdl.nn.vertices.frozen_vertex import FrozenVertex
 
 Part: TypeAlias = LayerConf | VertexConf
@@ -28,12 +23,7 @@ Part: TypeAlias = LayerConf | VertexConf
 _SIZES_OF_INPUTS = ("n_in", "n_in_queries", "n_in_keys", "n_in_values", "input_shape")
 # Sizes that files have of layers which infer theirs here.
 _SIZES_IN_FILES = frozenset({"nin", "nout"})
-_TAKES_CHANNELS = (
-    CnnToFeedForward,
-    CnnToRnn,
-    Cnn3DToFeedForward,
-    TensorFlowCnnToFeedForward,
-)
+_TAKES_CHANNELS = (OfImages, Cnn3DToFeedForward)
 # The two ways to say what a layer drops.
 _DROPOUT = {"dropout": "keep_probability", "keep_probability": "dropout"}
 

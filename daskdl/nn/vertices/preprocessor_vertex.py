@@ -1,7 +1,7 @@
 """The vertex that is a preprocessor."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType, inside_type
@@ -43,7 +43,7 @@ class PreprocessorVertex(VertexConf):
         """
         return self._worker(run).feed_forward_mask(masks[0], batch_size=run.batch_size)
 
-    def _worker(self, run: VertexRun) -> Preprocessor[Any]:
+    def _worker(self, run: VertexRun) -> Preprocessor:
         (input_type,) = run.input_types
         return build_preprocessor(
             self.preprocessor, input_type, run.name, run.workspace
