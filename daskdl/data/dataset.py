@@ -15,6 +15,7 @@ from daskdl.data.example_metadata import (
     take_metadata,
 )
 from daskdl.data.example_set import ExampleSet
+from daskdl.data.labelled import arrays_of_variables
 from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
 from daskdl.data.stored_arrays import DataSetArrays, Layouts
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError
@@ -264,9 +265,7 @@ class DataSet(ExampleSet):
         DataError
             If a label is not among the classes.
         """
-        from daskdl.data.labelled import dataset_from_xarray
-
-        return dataset_from_xarray(
+        arrays = arrays_of_variables(
             ds,
             name="DataSet.from_xarray",
             features=features,
@@ -277,6 +276,7 @@ class DataSet(ExampleSet):
             features_mask=features_mask,
             labels_mask=labels_mask,
         )
+        return cls(**arrays)
 
     def _take(self, rows: Any) -> "DataSet":
         taken = DataSet(

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.checks import did_you_mean, some
-from daskdl.data.dataset import DataSet
 from daskdl.data.labels import labels_of
 from daskdl.errors import ColumnError
 
@@ -18,14 +17,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = [
+    "arrays_of_variables",
     "check_dimension",
-    "dataset_from_xarray",
     "sample_dimension",
     "variable_values",
 ]
 
 
-def dataset_from_xarray(
+def arrays_of_variables(
     ds: "xr.Dataset",
     *,
     name: str,
@@ -36,13 +35,18 @@ def dataset_from_xarray(
     key: str | None = None,
     features_mask: str | None = None,
     labels_mask: str | None = None,
-) -> DataSet:
-    """Make a data set of variables; see `DataSet.from_xarray`.
+) -> dict[str, Any]:
+    """Return what a data set of variables is made of; see `DataSet.from_xarray`.
 
     Parameters
     ----------
     name : str
         What messages call the labelled data set.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (batch, ...) or None
+        Arguments of a `DataSet`.
     """
     dim = sample_dimension(ds, features, sample_dim, name=name)
 
@@ -54,13 +58,13 @@ def dataset_from_xarray(
         labels = labels_of(
             values(label), n_classes, name=name, column=_column_name(label)
         )
-    return DataSet(
-        as_matrix(values(features)),
-        labels,
-        None if features_mask is None else values(features_mask),
-        None if labels_mask is None else values(labels_mask),
-        keys=None if key is None else values(key),
-    )
+    return {
+        "features": as_matrix(values(features)),
+        "labels": labels,
+        "features_mask": None if features_mask is None else values(features_mask),
+        "labels_mask": None if labels_mask is None else values(labels_mask),
+        "keys": None if key is None else values(key),
+    }
 
 
 def sample_dimension(
