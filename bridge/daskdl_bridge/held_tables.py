@@ -5,7 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from daskdl.data.sources.source import Source, SourceOptions
+from daskdl.data.sources.partition import Source
+from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused import refuse_unused
 from daskdl.errors import ColumnError, OptionError
 from daskdl_bridge.listing import Part

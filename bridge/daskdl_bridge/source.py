@@ -6,7 +6,8 @@ from typing import Any
 
 from daskdl.checks import some
 from daskdl.data.class_names import agreed_names
-from daskdl.data.sources.source import Source, SourceOptions
+from daskdl.data.sources.partition import Source
+from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.stored import Stored
 from daskdl.data.sources.unused import refuse_unused
 from daskdl.data.store import naming

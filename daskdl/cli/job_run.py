@@ -27,7 +27,7 @@ from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import front_end
 from daskdl.cluster.inference import Scored
 from daskdl.cluster.preflight import check_master
-from daskdl.data.sources.source import Source
+from daskdl.data.sources.partition import Source
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.network import Network

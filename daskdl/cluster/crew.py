@@ -29,7 +29,7 @@ from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.silence import Sign, SilentWorkers, signs_of_life
 from daskdl.data.plan import Minibatch
-from daskdl.data.sources.source import Partition
+from daskdl.data.sources.partition import Partition
 from daskdl.errors import (
     BusClosedError,
     ClusterError,

@@ -40,8 +40,9 @@ from daskdl.cluster.results import (
 )
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import Sink, open_sink
+from daskdl.data.sources.partition import Source
 from daskdl.data.sources.paths import listed_paths
-from daskdl.data.sources.source import Source, SourceOptions, open_source
+from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError, OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.build import build_network

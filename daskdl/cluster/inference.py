@@ -20,7 +20,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.merging import merge_keys
 from daskdl.data.scan import PartitionFacts, scan_partition
 from daskdl.data.sinks import Sink
-from daskdl.data.sources.source import Partition, Source
+from daskdl.data.sources.partition import Partition, Source
 from daskdl.errors import DataError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import Batch

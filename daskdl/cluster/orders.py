@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
-from daskdl.data.sources.source import Partition
+from daskdl.data.sources.partition import Partition
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from daskdl.cluster.mailbox import PLUGIN_NAME
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
-from daskdl.data.sources.source import Partition
+from daskdl.data.sources.partition import Partition
 from daskdl.errors import ClusterError
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict

@@ -33,7 +33,7 @@ from daskdl.cluster.quiet_workers import reported_by_client
 from daskdl.data.iterators import prefetch
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader
-from daskdl.data.sources.source import Partition
+from daskdl.data.sources.partition import Partition
 from daskdl.errors import (
     ClusterError,
     DeviceError,

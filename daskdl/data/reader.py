@@ -7,7 +7,7 @@ from daskdl.checks import check_at_least
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.plan import Minibatch, Piece
-from daskdl.data.sources.source import Partition
+from daskdl.data.sources.partition import Partition
 from daskdl.errors import DataError
 
 __all__ = ["MinibatchReader"]

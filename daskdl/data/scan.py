@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from daskdl.checks import indexed
 from daskdl.data.finite import check_finite
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.sources.source import Partition
+from daskdl.data.sources.partition import Partition
 from daskdl.data.statistics import (
     FeatureStatistics,
     merge_statistics,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from daskdl.data.dataset import DataSet
 from daskdl.data.fingerprint import Fingerprint
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.sources.source import Partition, SourceOptions
+from daskdl.data.sources.partition import Partition
+from daskdl.data.sources.source import SourceOptions
 from daskdl.dl4j.datasets.file_batch import dataset_of_bytes, entries_of_files
 from daskdl.dl4j.zip_files import ZipEntries
 from daskdl.errors import OptionError

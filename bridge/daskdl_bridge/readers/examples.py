@@ -14,7 +14,8 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features, checked_mask
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.sources.source import Partition, SourceOptions
+from daskdl.data.sources.partition import Partition
+from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
 from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part

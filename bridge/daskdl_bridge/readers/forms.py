@@ -5,7 +5,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from daskdl.checks import check_one_of, some
-from daskdl.data.sources.source import Partition, SourceOptions
+from daskdl.data.sources.partition import Partition
+from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import DataError
 from daskdl_bridge.listing import Part

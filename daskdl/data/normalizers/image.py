@@ -13,7 +13,7 @@ from daskdl.data.normalizers.options import check_keys, check_kind
 from daskdl.data.normalizers.scaler import Scaler, as_work, float_like
 from daskdl.data.normalizers.strategies import Direction, Step, stepped
 from daskdl.data.pairs import Examples
-from daskdl.data.sources.source import Source
+from daskdl.data.sources.partition import Source
 from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import FormatError, OptionError, ShapeError
 

@@ -12,7 +12,7 @@ from daskdl.data.normalizers.scaler import FeatureScaler, Scaler
 from daskdl.data.normalizers.stats import NormalizerStats
 from daskdl.data.normalizers.strategies import NormalizerStrategy
 from daskdl.data.pairs import Examples, as_examples, is_array, is_pair
-from daskdl.data.sources.source import Source
+from daskdl.data.sources.partition import Source
 from daskdl.data.statistics import (
     FeatureStatistics,
     merge_statistics,

@@ -12,7 +12,7 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.scaler import Scaler
 from daskdl.data.normalizers.strategies import Direction, Step
 from daskdl.data.pairs import Examples
-from daskdl.data.sources.source import Source
+from daskdl.data.sources.partition import Source
 from daskdl.data.statistics import FeatureStatistics
 
 __all__ = ["Group", "Normalizer"]

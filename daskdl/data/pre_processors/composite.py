@@ -1,6 +1,10 @@
-"""Several preprocessors one behind the other."""
+"""Several preprocessors one behind the other, and all kinds by name.
 
-from collections.abc import Iterable, Iterator, Sequence
+A composite holds others of any kind: who reads one has to know them all.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
@@ -8,18 +12,30 @@ from numpy.typing import NDArray
 from daskdl.checks import check_one_of, check_type
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.normalizers.image_multi import ImageMultiPreProcessingScaler
 from daskdl.data.normalizers.kinds import normalizer_from_dict
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.normalizers.options import check_keys, check_kind
 from daskdl.data.normalizers.scaler import Direction
 from daskdl.data.pairs import Examples
+from daskdl.data.pre_processors.crop_and_resize import CropAndResizeDataSetPreProcessor
+from daskdl.data.pre_processors.images import (
+    ImageFlatteningDataSetPreProcessor,
+    PermuteDataSetPreProcessor,
+    RGBtoGrayscaleDataSetPreProcessor,
+)
+from daskdl.data.pre_processors.labels import LabelLastTimeStepPreProcessor
 from daskdl.data.pre_processors.pre_processor import DataSetPreProcessor
-from daskdl.data.sources.source import Source
+from daskdl.data.pre_processors.under_sampling import (
+    UnderSamplingByMaskingMultiDataSetPreProcessor,
+    UnderSamplingByMaskingPreProcessor,
+)
+from daskdl.data.sources.partition import Source
 from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import FormatError, OptionError
 
 __all__ = ["CompositeDataSetPreProcessor", "CompositeMultiDataSetPreProcessor"]
-__all__ += ["pre_processor_from_dict"]
+__all__ += ["PRE_PROCESSORS", "pre_processor_from_dict"]
 
 _Array: TypeAlias = NDArray[Any]
 E = TypeVar("E", DataSet, MultiDataSet)
@@ -205,6 +221,26 @@ class CompositeMultiDataSetPreProcessor(CompositeDataSetPreProcessor):
     kind: ClassVar[str] = "multi_composite"
 
 
+PRE_PROCESSORS: Mapping[str, type[Normalizer]] = MappingProxyType(
+    {
+        found.kind: found
+        for found in (
+            CompositeDataSetPreProcessor,
+            CompositeMultiDataSetPreProcessor,
+            CropAndResizeDataSetPreProcessor,
+            ImageFlatteningDataSetPreProcessor,
+            ImageMultiPreProcessingScaler,
+            LabelLastTimeStepPreProcessor,
+            PermuteDataSetPreProcessor,
+            RGBtoGrayscaleDataSetPreProcessor,
+            UnderSamplingByMaskingMultiDataSetPreProcessor,
+            UnderSamplingByMaskingPreProcessor,
+        )
+    }
+)
+"""The kinds by name."""
+
+
 def pre_processor_from_dict(values: Any) -> Normalizer:
     """Return the preprocessor or normalizer that ``to_dict`` described.
 
@@ -215,9 +251,6 @@ def pre_processor_from_dict(values: Any) -> Normalizer:
     OptionError
         If an option cannot be right.
     """
-    # The table holds composites, which call this.
-    from daskdl.data.pre_processors.table import PRE_PROCESSORS
-
     kind = values.get("type") if isinstance(values, dict) else None
     found = PRE_PROCESSORS.get(kind) if isinstance(kind, str) else None
     return normalizer_from_dict(values) if found is None else found.from_dict(values)

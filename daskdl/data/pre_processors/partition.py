@@ -20,7 +20,7 @@ from daskdl.data.pre_processors.composite import (
     pre_processor_from_dict,
 )
 from daskdl.data.pre_processors.under_sampling import UnderSampling
-from daskdl.data.sources.source import Partition, Source
+from daskdl.data.sources.partition import Partition, Source
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError
 
 __all__ = ["PreProcessedPartition", "keep_features", "pre_processed", "pre_processors"]

@@ -15,7 +15,7 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.data.normalizers.scaler import Direction, Scaler
 from daskdl.data.pairs import Examples
-from daskdl.data.sources.source import Source
+from daskdl.data.sources.partition import Source
 from daskdl.data.statistics import FeatureStatistics
 from daskdl.errors import OptionError, ShapeError
 

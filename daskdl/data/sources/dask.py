@@ -17,7 +17,8 @@ from daskdl.data.columns import check_columns_named, columns_of, examples_from_c
 from daskdl.data.dataset import DataSet
 from daskdl.data.masked_arrays import without_mask
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.sources.source import Partition, Source, SourceOptions
+from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused import refuse_unused
 from daskdl.errors import ColumnError, DataError, OptionError, ShapeError
 

@@ -11,7 +11,8 @@ from daskdl.data.examples import checked_features
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.pairs import Examples, as_examples, is_pair
-from daskdl.data.sources.source import Partition, Source, SourceOptions
+from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused import refuse_unused
 from daskdl.errors import DataError, OptionError
 

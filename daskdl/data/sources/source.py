@@ -1,4 +1,4 @@
-"""What every source of data looks like: options in, partitions out.
+"""How sources of data are opened: options in, partitions out.
 
 A source turns what the user names (a path, arrays, a collection) into partitions that
 any worker can load by itself. Which source opens what is decided by asking the entry
@@ -6,22 +6,19 @@ points of the group ``daskdl.sources``, so that other packages can add theirs.
 """
 
 import importlib.metadata
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from daskdl.checks import check_count, check_one_of, check_positive, some
-from daskdl.data.dataset import DataSet
-from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.pre_processors.partition import pre_processed, pre_processors
+from daskdl.data.sources.partition import Source
 from daskdl.data.sources.text_options import check_text_options
 from daskdl.data.sources.unused import refuse_for_open
 from daskdl.errors import OptionError
 
 __all__ = [
     "Columns",
-    "Partition",
-    "Source",
     "SourceOpener",
     "SourceOptions",
     "open_source",
@@ -139,7 +136,8 @@ class SourceOptions:
         for option in ("key", "features_mask", "labels_mask"):
             _check_column(option, getattr(self, option))
         check_one_of("SourceOptions", "dtype", self.dtype, ("float32", "float64"))
-        object.__setattr__(self, "pre_processor", _pre_processors(self.pre_processor))
+        through = pre_processors("SourceOptions", self.pre_processor)
+        object.__setattr__(self, "pre_processor", through)
         self._check_numbers()
         check_text_options(self)
         self._check_combinations()
@@ -196,101 +194,6 @@ class SourceOptions:
                 )
 
 
-class Partition(ABC):
-    """A part of a source that a worker loads by itself; small and picklable.
-
-    Attributes
-    ----------
-    name : str
-        What messages call it: a path, ``DataSet 3``.
-    rows : int or None
-        Number of examples where it is known without loading.
-    class_names : tuple of str, or None
-        Of the labels, if they are stored, in the order of their numbers.
-    """
-
-    name: str
-    rows: int | None
-    class_names: tuple[str, ...] | None = None
-
-    @abstractmethod
-    def load(self) -> DataSet | MultiDataSet:
-        """Load all examples in stored order; keys are set if the options name a key.
-
-        Raises
-        ------
-        DataError
-            If the stored data cannot be used; the message names partition, column and
-            the first bad row.
-        """
-
-    def stored_keys(self, keys: Any) -> Any:
-        """Return the keys of loaded examples as a predictions file is to hold them.
-
-        A source whose store knows the type of its keys returns an array that has it,
-        so that all parts of the predictions agree.
-
-        Parameters
-        ----------
-        keys : ndarray of shape (rows,) or None
-            As `load` set them.
-
-        Returns
-        -------
-        array of length rows, or None
-
-        Raises
-        ------
-        DataError
-            If a key does not fit the type in which keys are stored.
-        """
-        return keys
-
-    def for_training(
-        self, examples: DataSet | MultiDataSet, epoch: int, index: int
-    ) -> DataSet | MultiDataSet:
-        """Return a minibatch as it is to be trained, with what is drawn for it.
-
-        Parameters
-        ----------
-        examples : DataSet or MultiDataSet
-            A minibatch that begins in this partition, made of what `load` gave.
-        epoch, index : int
-            They decide what is drawn: a repeated minibatch is the same.
-        """
-        return examples
-
-
-@dataclass(frozen=True)
-class Source:
-    """Partitions in order, and what messages call the whole.
-
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    partitions : tuple of Partition
-        In order: the examples of the source are theirs, one partition after another.
-    minibatches : bool
-        True: each partition is one minibatch already and is trained as it is.
-    in_memory : bool
-        True: the partitions carry their arrays. They are scanned where they are, and
-        minibatch k goes to worker k mod n, so that the order of training is that of
-        one process.
-    class_names : tuple of str, optional
-        Of the labels, if what is stored names them; in the order of their numbers.
-    options : SourceOptions, optional
-        Those that `open_source` opened it with.
-    """
-
-    name: str
-    partitions: tuple[Partition, ...]
-    minibatches: bool = False
-    in_memory: bool = False
-    class_names: tuple[str, ...] | None = None
-    options: SourceOptions | None = None
-
-
 class SourceOpener(Protocol):
     """What an entry point of ``daskdl.sources`` names: an object or a class.
 
@@ -334,9 +237,6 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
         source = replace(opened_by(data).open(data, options), options=options)
     if not options.pre_processor:
         return source
-    # Normalizers learn from sources, and preprocessors are made of normalizers.
-    from daskdl.data.pre_processors.partition import pre_processed
-
     return pre_processed(source, options.pre_processor)
 
 
@@ -373,15 +273,6 @@ def _described(data: Any) -> str:
         kinds = sorted({type(item).__qualname__ for item in data})
         return f"a {name} of {some(kinds)}" if kinds else f"an empty {name}"
     return name
-
-
-def _pre_processors(given: Any) -> tuple[Any, ...]:
-    if given is None or given == ():
-        return ()
-    # As above.
-    from daskdl.data.pre_processors.partition import pre_processors
-
-    return pre_processors("SourceOptions", given)
 
 
 def _as_columns(option: str, value: Any) -> Columns | dict[str, Columns] | None:

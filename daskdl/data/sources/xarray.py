@@ -21,7 +21,8 @@ from daskdl.data.fingerprint import Fingerprint, fingerprint_of, unchanged
 from daskdl.data.labelled import check_dimension, sample_dimension, variable_values
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.dask import array_chunks
-from daskdl.data.sources.source import Partition, Source, SourceOptions
+from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.stored import Stored
 from daskdl.data.sources.unused import refuse_unused
 from daskdl.data.store import naming

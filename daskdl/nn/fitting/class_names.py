@@ -4,7 +4,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from daskdl.data.class_names import check_numbers_of_names
-from daskdl.data.sources.source import Source
+from daskdl.data.sources.partition import Source
 from daskdl.nn.evaluations import CLASS_LOSSES, tells_classes
 
 if TYPE_CHECKING:

@@ -5,12 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from daskdl.data.pairs import is_pair
 from daskdl.data.sources.memory import MemorySources
-from daskdl.data.sources.source import (
-    Source,
-    SourceOptions,
-    open_source,
-    opened_by,
-)
+from daskdl.data.sources.partition import Source
+from daskdl.data.sources.source import SourceOptions, open_source, opened_by
 from daskdl.errors import OptionError
 from daskdl.nn.batches import Batch, minibatches
 from daskdl.nn.fitting.class_names import check_class_names

@@ -19,7 +19,8 @@ from daskdl.data.pairs import is_pair
 from daskdl.data.plan import Minibatch, deal, plan_given, plan_minibatches, shuffle
 from daskdl.data.pre_processors.partition import keep_features
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
-from daskdl.data.sources.source import Partition, Source, SourceOptions, open_source
+from daskdl.data.sources.partition import Partition, Source
+from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.conf.network import ComputationGraphConfiguration

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from daskdl.data.sources.source import Source, SourceOptions
+from daskdl.data.sources.partition import Source
+from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.source import PathSources
 
 

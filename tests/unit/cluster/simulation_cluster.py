@@ -22,7 +22,7 @@ from daskdl.cluster.stats import progress
 from daskdl.data.dataset import DataSet
 from daskdl.data.plan import plan_minibatches
 from daskdl.data.scan import PartitionFacts
-from daskdl.data.sources.source import Partition, Source
+from daskdl.data.sources.partition import Partition, Source
 from daskdl.errors import MissingExtraError
 from daskdl.nn.fitting import fit as fitting
 from daskdl.nn.fitting.preparation import PreparedData

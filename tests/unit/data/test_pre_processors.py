@@ -8,8 +8,7 @@ import pytest
 
 import daskdl as dl
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.pre_processors.composite import pre_processor_from_dict
-from daskdl.data.pre_processors.table import PRE_PROCESSORS
+from daskdl.data.pre_processors.composite import PRE_PROCESSORS, pre_processor_from_dict
 from daskdl.errors import DataError, FormatError, OptionError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, FeedForward
 from tests.unit.data.pre_processor_cases import (

@@ -9,7 +9,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.plan import Minibatch, Piece, plan_minibatches
 from daskdl.data.reader import MinibatchReader
-from daskdl.data.sources.source import Partition
+from daskdl.data.sources.partition import Partition
 from daskdl.errors import DataError, OptionError
 
 

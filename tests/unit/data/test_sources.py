@@ -10,7 +10,8 @@ import pytest
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sinks import open_sink
-from daskdl.data.sources.source import Source, SourceOptions, open_source
+from daskdl.data.sources.partition import Source
+from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import ColumnError, DataError, OptionError
 
 

@@ -14,7 +14,8 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.image import ImagePreProcessingScaler
 from daskdl.data.normalizers.min_max import NormalizerMinMaxScaler
 from daskdl.data.normalizers.standardize import NormalizerStandardize
-from daskdl.data.sources.source import Source, SourceOptions, open_source
+from daskdl.data.sources.partition import Source
+from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import MultiLayerConfiguration, configuration_from_dict
