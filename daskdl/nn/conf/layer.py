@@ -70,14 +70,19 @@ class PreprocessorConf(Conf):
         """
         raise TypeError(f"{type(self).__name__}: must have a method forward(run, x).")
 
-    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray) -> FloatArray | None:
         """Return the mask that fits the new shape: the same, unless overridden.
 
         Parameters
         ----------
         run : Run
-        mask : ndarray of shape (rows, time), (rows, 1), or None
-            1 keeps, 0 drops. Not to be changed.
+        mask : ndarray of shape (rows, time) or (rows, 1)
+            1 keeps, 0 drops. Not to be changed; where there is none, nobody asks.
+
+        Returns
+        -------
+        ndarray of shape (rows of the output, time) or (rows of the output, 1), or None
+            None masks nothing.
         """
         return mask
 

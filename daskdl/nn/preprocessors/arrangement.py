@@ -1,6 +1,7 @@
 """How pixels lie in rows, and what input fits: what several preprocessors share."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
@@ -122,7 +123,7 @@ def flattened(
 def unflattened(
     run: Run,
     rows: FloatArray,
-    sizes: tuple[int, ...],
+    sizes: Sequence[int],
     *,
     channels_first: bool,
     back: str = "grad_x",

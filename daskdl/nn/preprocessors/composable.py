@@ -47,10 +47,13 @@ class Composable(PreprocessorConf):
 
         return x, backward
 
-    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray) -> FloatArray | None:
         """Return the mask of the last one, for one (rows, time) or (rows, 1)."""
         for part, its_run in self._parts(run):
-            mask = part.feed_forward_mask(its_run, mask)
+            kept = part.feed_forward_mask(its_run, mask)
+            if kept is None:
+                return None
+            mask = kept
         return mask
 
     def _parts(self, run: Run) -> Iterator[tuple[PreprocessorConf, Run]]:

@@ -1,13 +1,14 @@
 """The preprocessors of models that DL4J imported from Keras."""
 
 import math
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.axes import border_axes, is_channels_first, known
+from daskdl.nn.conf.axes import is_channels_first, known
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -19,7 +20,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.conf.layer import PreprocessorConf
 from daskdl.nn.conf.values import Count, canonical
-from daskdl.nn.preprocessors.arrangement import check_kind, row_shape
+from daskdl.nn.preprocessors.arrangement import check_kind, flattened, unflattened
 from daskdl.nn.run import Reshaped, Run
 
 # The type that comes out of a Permute holds for an exchange of the two axes that are no
@@ -75,18 +76,10 @@ class KerasFlattenRnn(PreprocessorConf):
             raise ShapeError(
                 f"{run.who}: x must have {self.ts_length} time steps, got {x.shape[1]}."
             )
-        shape, turned = x.shape, (len(x), self.depth, self.ts_length)
-        if not is_channels_first(run.input_type):
-            return x.reshape(row_shape(x)), lambda grad_out: grad_out.reshape(shape)
+        is_first = is_channels_first(run.input_type)
+        return flattened(run, x, channels_first=is_first)
 
-        def backward(grad_out: FloatArray) -> FloatArray:
-            series = grad_out.reshape(turned).transpose(0, 2, 1)
-            return _contiguous(run, "grad_x", series)
-
-        features = _contiguous(run, "output", x.transpose(0, 2, 1))
-        return features.reshape(row_shape(x)), backward
-
-    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray) -> None:
         """Return None: no time is left that a mask (batch, time) could mask."""
         return
 
@@ -144,12 +137,15 @@ class Permute(PreprocessorConf):
         Inside, the exchange is always one of the first two axes of an example.
         """
 
-        def backward(grad_out: FloatArray) -> FloatArray:
-            return _contiguous(run, "grad_x", grad_out.swapaxes(1, 2))
+        def exchanged(what: str, array: FloatArray) -> FloatArray:
+            turned = array.swapaxes(1, 2)
+            output = run.buffer(what, turned.shape, turned.dtype)
+            array_namespace(array).copyto(output, turned)
+            return output
 
-        return _contiguous(run, "output", x.swapaxes(1, 2)), backward
+        return exchanged("output", x), partial(exchanged, "grad_x")
 
-    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray) -> None:
         """Return None for every mask, (batch, time) or (batch, 1): none fits."""
         return
 
@@ -205,32 +201,20 @@ class Reshape(PreprocessorConf):
 
     def forward(self, run: Run, x: FloatArray) -> Reshaped:
         """Return `x`, of shape (batch, ...), with examples of the target shape."""
-        made = self.output_type(run.input_type)
-        x_shape, came, goes = x.shape, border_axes(run.input_type), border_axes(made)
-        border = _contiguous(run, "border", x.transpose(came))
-        shape, n = border.shape, math.prod(self.target_shape)
-        if math.prod(shape[1:]) != n:
+        n = math.prod(self.target_shape)
+        if math.prod(x.shape[1:]) != n:
             raise ShapeError(
-                f"{run.who}: x must hold {n} numbers an example, got shape {x_shape}."
+                f"{run.who}: x must hold {n} numbers an example, got shape {x.shape}."
             )
+        made = self.output_type(run.input_type)
+        was_first = is_channels_first(run.input_type)
+        is_first = is_channels_first(made)
+        rows, to_x = flattened(run, x, channels_first=was_first, to="border")
+        output, to_rows = unflattened(
+            run, rows, known(made.shape), channels_first=is_first, back="grad border"
+        )
+        return output, lambda grad_out: to_x(to_rows(grad_out))
 
-        def backward(grad_out: FloatArray) -> FloatArray:
-            back = _contiguous(run, "grad border", grad_out.transpose(goes))
-            grad_x = run.buffer("grad_x", x_shape, grad_out.dtype)
-            grad_x.transpose(came)[...] = back.reshape(shape)
-            return grad_x
-
-        output = run.buffer("output", (len(x), *known(made.shape)), x.dtype)
-        output.transpose(goes)[...] = border.reshape(len(x), *self.target_shape)
-        return output, backward
-
-    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray) -> None:
         """Return None for every mask, (batch, time) or (batch, 1): none fits."""
         return
-
-
-def _contiguous(run: Run, what: str, array: FloatArray) -> FloatArray:
-    """Return a copy that lies as its axes say."""
-    copy = run.buffer(what, array.shape, array.dtype)
-    array_namespace(array).copyto(copy, array)
-    return copy

@@ -71,6 +71,8 @@ class Preprocessor:
         self, mask: FloatArray | None, *, batch_size: int
     ) -> FloatArray | None:
         """Return the mask, (rows, time) or (rows, 1), that fits the new shape."""
+        if mask is None:
+            return None
         self._run.batch_size = batch_size
         return self._conf.feed_forward_mask(self._run, mask)
 

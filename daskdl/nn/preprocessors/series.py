@@ -55,10 +55,10 @@ class RnnToFeedForward(PreprocessorConf):
             return x, lambda grad_out: grad_out
         return _as_rows(run, x)
 
-    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray) -> FloatArray:
         """Return a mask of steps (batch, time) as one of rows (time * batch, 1)."""
         is_rows = isinstance(run.input_type, FeedForward)
-        return mask if is_rows else _mask_to_rows(mask)
+        return mask if is_rows else _mask_of_rows(mask)
 
 
 class FeedForwardToRnn(PreprocessorConf):
@@ -82,9 +82,9 @@ class FeedForwardToRnn(PreprocessorConf):
         """Return series (batch, time, n) of `x`, of shape (time * batch, n)."""
         return _as_steps(run, x)
 
-    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray) -> FloatArray:
         """Return a mask of rows (time * batch, 1) as one of steps (batch, time)."""
-        return _mask_to_steps(mask, run.batch_size)
+        return _mask_of_steps(run, mask)
 
 
 class RnnToCnn(PreprocessorConf):
@@ -129,9 +129,9 @@ class RnnToCnn(PreprocessorConf):
         )
         return output, lambda grad_out: to_steps(to_rows(grad_out))
 
-    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray) -> FloatArray:
         """Return a mask of steps (batch, time) as one of images (time * batch, 1)."""
-        return _mask_to_rows(mask)
+        return _mask_of_rows(mask)
 
 
 class CnnToRnn(OfImages):
@@ -162,9 +162,9 @@ class CnnToRnn(OfImages):
         output, to_rows = _as_steps(run, rows, back="rows")
         return output, lambda grad_out: to_images(to_rows(grad_out))
 
-    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray) -> FloatArray:
         """Return a mask of rows (time * batch, 1) as one of steps (batch, time)."""
-        return _mask_to_steps(mask, run.batch_size)
+        return _mask_of_steps(run, mask)
 
 
 def _as_rows(run: Run, series: FloatArray, to: str = "output") -> Reshaped:
@@ -200,12 +200,14 @@ def _rows_to_steps(rows: FloatArray, out: FloatArray) -> FloatArray:
     return out
 
 
-def _mask_to_rows(mask: FloatArray | None) -> FloatArray | None:
-    return None if mask is None else mask.T.reshape(-1, 1)
+def _mask_of_rows(mask: FloatArray) -> FloatArray:
+    rows: FloatArray = mask.T.reshape(-1, 1)
+    return rows
 
 
-def _mask_to_steps(mask: FloatArray | None, batch_size: int) -> FloatArray | None:
-    return None if mask is None else mask.reshape(-1, batch_size).T
+def _mask_of_steps(run: Run, mask: FloatArray) -> FloatArray:
+    steps: FloatArray = mask.reshape(-1, run.batch_size).T
+    return steps
 
 
 def _steps_in(run: Run, rows: FloatArray) -> int:
