@@ -148,7 +148,7 @@ def calls(monkeypatch):
     # They are looked up for each file, which takes longer than to write it.
     entry_points = functools.cache(importlib.metadata.entry_points)
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    monkeypatch.setattr("daskdl.nn.network.entry_points", entry_points)
+    monkeypatch.setattr("daskdl.nn.file_formats.entry_points", entry_points)
     calls = FailingCalls()
     calls.install(monkeypatch)
     return calls
