@@ -38,15 +38,7 @@ class Preprocessor:
     ) -> None:
         self.output_type = conf.output_type(input_type)
         self._conf = conf
-        self._run = Run(
-            {},
-            {},
-            input_type=input_type,
-            who=f"{type(conf).__name__} {name!r}",
-            name=name,
-            workspace=workspace,
-            part="preprocessor",
-        )
+        self._run = run_of(conf, input_type, name, workspace)
 
     def forward(self, x: FloatArray, *, batch_size: int) -> FloatArray:
         """Return the input in its new shape; see :meth:`PreprocessorConf.forward`.
@@ -75,6 +67,21 @@ class Preprocessor:
             return None
         self._run.batch_size = batch_size
         return self._conf.feed_forward_mask(self._run, mask)
+
+
+def run_of(
+    conf: PreprocessorConf, input_type: InputType, name: str, workspace: Workspace
+) -> Run:
+    """Return what a preprocessor works with; arguments as of :class:`Preprocessor`."""
+    return Run(
+        {},
+        {},
+        input_type=input_type,
+        who=f"{type(conf).__name__} {name!r}",
+        name=name,
+        workspace=workspace,
+        part="preprocessor",
+    )
 
 
 def check_input(run: Run, x: FloatArray) -> None:

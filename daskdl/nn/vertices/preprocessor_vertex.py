@@ -7,9 +7,8 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import AnyPreprocessor
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.preprocessors.preprocessor import Preprocessor
-from daskdl.nn.preprocessors.table import build_preprocessor
-from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
+from daskdl.nn.preprocessors.preprocessor import check_input, run_of
+from daskdl.nn.run import Arrays, Masks, Run, VertexPass, VertexRun
 
 
 class PreprocessorVertex(VertexConf):
@@ -32,19 +31,23 @@ class PreprocessorVertex(VertexConf):
     def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Reshape the input, (rows, ...), and its gradient back."""
         (x,) = inputs
-        worker = self._worker(run)
-        output = worker.forward(x, batch_size=run.batch_size)
-        return output, lambda grad_out: [worker.backward(grad_out)]
+        inner = self._inner(run)
+        check_input(inner, x)
+        output, backward = self.preprocessor.forward(inner, x)
+        return output, lambda grad_out: [backward(grad_out)]
 
     def feed_forward_mask(self, run: VertexRun, masks: Masks) -> FloatArray | None:
         """Return the mask in the new shape.
 
-        See :meth:`Preprocessor.feed_forward_mask`.
+        See :meth:`PreprocessorConf.feed_forward_mask`.
         """
-        return self._worker(run).feed_forward_mask(masks[0], batch_size=run.batch_size)
+        (mask,) = masks
+        if mask is None:
+            return None
+        return self.preprocessor.feed_forward_mask(self._inner(run), mask)
 
-    def _worker(self, run: VertexRun) -> Preprocessor:
+    def _inner(self, run: VertexRun) -> Run:
         (input_type,) = run.input_types
-        return build_preprocessor(
-            self.preprocessor, input_type, run.name, run.workspace
-        )
+        inner = run_of(self.preprocessor, input_type, run.name, run.workspace)
+        inner.batch_size = run.batch_size
+        return inner
