@@ -24,6 +24,8 @@ OLD_CLASS = "org.deeplearning4j.eval.Evaluation"
 _WHO = "Evaluation"
 # Their matrix takes 2 GiB. A file can name more in a few letters each.
 _MOST_CLASSES = 2**14
+# Zeros behind the counts of a class, which nobody reads: they are as many as examples.
+_MOST_PADDING = 2**20
 
 
 def write(evaluation: Evaluation, *, compact: bool) -> str:
@@ -120,7 +122,8 @@ def _confusion(confusion: NDArray[np.int64], compact: bool) -> dict[str, Any] | 
         predicted = np.flatnonzero(row)
         if predicted.size:
             # DL4J makes both lists as long as the row has examples.
-            padding = [] if compact else [0] * (int(row.sum()) - predicted.size)
+            missing = int(row.sum()) - predicted.size
+            padding = [] if compact or missing > _MOST_PADDING else [0] * missing
             counts = row[predicted].tolist()
             matrix[str(actual)] = [predicted.tolist() + padding, counts + padding]
     return {"classes": list(range(confusion.shape[0])), "matrix": matrix}

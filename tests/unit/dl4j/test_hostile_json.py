@@ -197,6 +197,14 @@ def test_curves_of_what_are_no_rates_are_refused(curve, rate):
         from_json(json.dumps(fields))
 
 
+def test_many_examples_are_not_written_as_so_many_zeros():
+    evaluation = from_json(text_of(Evaluation(labels=["a", "b"])))
+    evaluation.confusion_matrix[0, 0] = 2**53
+    assert len(evaluation.to_json()) < 10_000
+    found = from_json(evaluation.to_json())
+    np.testing.assert_array_equal(found.confusion_matrix, evaluation.confusion_matrix)
+
+
 def test_sums_beyond_a_double_are_read_without_a_warning():
     huge = changed("RegressionEvaluation", "sumSquaredLabels", vector(1e308, 1e308))
     merged = from_json(huge)
