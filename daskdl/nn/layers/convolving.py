@@ -2,30 +2,30 @@
 
 import math
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
-
-import numpy as np
+from typing import ClassVar, TypeAlias
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.conv import convolution_backward, convolution_forward
 from daskdl.kernels.window import Window
+from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.names import SeriesConvolutionModeLiteral
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.layers.activation import activate, activate_backward
 from daskdl.nn.layers.entering import Sized, entering
-from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.masked_series import MaskedSeries
-from daskdl.nn.layers.softmax_axis import as_activated
 from daskdl.nn.layers.window_masks import window_mask
 from daskdl.nn.layers.windows import Counts, Indices, window_of, window_sizes
 from daskdl.nn.masks import check_step_mask
+from daskdl.nn.run import Backward, Run, Work
+
+ConvolvedBackward: TypeAlias = Callable[..., FloatArray | None]
+KernelPair: TypeAlias = tuple[Callable[..., FloatArray], ConvolvedBackward]
 
 
 class ConvolvingConf(WeightLayerConf):
@@ -37,6 +37,11 @@ class ConvolvingConf(WeightLayerConf):
     dilation: Counts
     convolution_mode: SeriesConvolutionModeLiteral = "truncate"
     has_bias: bool = True
+
+    # What makes pre-activations of windows and weights, and takes the gradient back.
+    kernels: ClassVar[KernelPair] = (convolution_forward, convolution_backward)
+    # Whether the first one can rectify as it writes.
+    kernel_rectifies: ClassVar[bool] = False
 
     @property
     def n_axes(self) -> int:
@@ -54,6 +59,14 @@ class ConvolvingConf(WeightLayerConf):
     def sizes_after(self, sizes: tuple[int | None, ...]) -> tuple[int | None, ...]:
         """Return the sizes that come out; what is unknown stays unknown."""
         return window_sizes(self, sizes)
+
+    def window(self, sizes: tuple[int, ...]) -> Window:
+        """Return where the window lies for an input of these sizes."""
+        return window_of(self, sizes)
+
+    def sizes_under(self, window: Window) -> tuple[int, ...]:
+        """Return the sizes that come out where the window lies so."""
+        return window.out
 
     def output_type(self, input_type: InputType) -> Sized:
         """Return series, images or volumes of `n_out` channels."""
@@ -78,94 +91,102 @@ class ConvolvingConf(WeightLayerConf):
         """Return the bias first."""
         return ("b", "W") if self.has_bias else ("W",)
 
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return n_in * kernel cells, and n_out * kernel cells / stride cells."""
+        *_, n_in, n_out = parameter.shape
+        return self.fans_of(n_in, n_out)
 
-K = TypeVar("K", bound=ConvolvingConf)
-KernelPair: TypeAlias = tuple[
-    Callable[..., FloatArray], Callable[..., FloatArray | None]
-]
+    def fans_of(self, n_in: int, n_out: int) -> tuple[float, float]:
+        """Return the fans of weights between so many channels."""
+        cells = math.prod(self.kernel_size)
+        return float(n_in * cells), n_out * cells / math.prod(self.stride)
 
+    def can_take_over(self, work: Work) -> bool:
+        """Return whether it can rectify: if it has no activation."""
+        return work == "rectifier" and self.function is IDENTITY
 
-class ConvolvingLayer(Layer[K]):
-    """``activation(what the weights make of the windows, plus b)``.
+    @property
+    def function(self) -> ActivationFunction:
+        """The activation."""
+        return activation_function(self.activation or "identity", self.quirks)
 
-    By itself a cross-correlation; its kinds may do other things with their weights.
-    """
-
-    _kernels: KernelPair = (convolution_forward, convolution_backward)
-
-    def __init__(
-        self, conf: K, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(self._activation_taken(), conf.quirks)
-        is_series = conf.n_axes == 1
-        self._series: MaskedSeries | None = None
-        if is_series and "series_convolutions_ignore_masks" not in conf.quirks:
-            self._series = MaskedSeries(conf, name, workspace)
-        self._kept: FloatArray | None = None
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W by its fans; every bias is `bias_init`.
-
-        The fans are n_in * kernel cells, and n_out * kernel cells / stride cells.
-        """
-        self._draw("W", *self._fans(), rng)
-        if "b" in self.params:
-            self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, *output_type.shape); see :meth:`Layer.forward`.
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Convolve `x`, of shape (batch, ..., n_in), and apply the activation.
 
         What a mask drops of series counts as 0, and windows that a series does not
         have come out as 0. Masks of images and volumes only pass by.
         """
-        self._check_input(x)
-        self._x = x
-        self._window = self._window_on(x.shape[1:-1])
-        self._kept = None
-        if mask is not None and self._series is not None:
-            check_step_mask(mask, x, self.who)
-            self._kept = self._series.window_mask(mask, self._window)
-            self._x, self._window = self._series.enter(x, mask, self._window)
-        shape = (x.shape[0], *self._out_sizes(), self.output_type.shape[-1])
-        self._preout = self._buffer("preout", shape, x.dtype)
-        self._convolve(self._preout)
-        self._activate(rng if training else None)
-        if self._kept is not None:
-            self._output *= self._kept[:, :, None]
-        return self._output
+        window, mask = self.window(x.shape[1:-1]), run.mask
+        if mask is None or not self.drops_masked_steps:
+            return self._activated(run, x, window)
+        check_step_mask(mask, x, run.who)
+        series = MaskedSeries(self, run)
+        kept = series.window_mask(mask, window)[:, :, None]
+        output, back = self._activated(run, *series.enter(x, mask, window))
+        output *= kept
 
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; see :meth:`Layer.backward`."""
-        if self._kept is not None:
-            masked = self._like("masked", grad_out)
-            kept = self._kept[:, :, None]
-            grad_out = array_namespace(grad_out).multiply(grad_out, kept, out=masked)
-        grad_preout = grad_out
-        if self._activation.name != "identity":
-            grad_preout = self._like("grad_preout", self._output)
-            self._activation.backward(
-                *map(self._as_activated, (grad_out, self._preout, self._output)),
-                out=self._as_activated(grad_preout),
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            masked = run.buffer("masked", grad_out.shape, grad_out.dtype)
+            array_namespace(grad_out).multiply(grad_out, kept, out=masked)
+            grad_series = back(masked)
+            return None if grad_series is None else series.leave(grad_series)
+
+        return output, backward
+
+    def convolve(
+        self,
+        run: Run,
+        x: FloatArray,
+        window: Window,
+        out: FloatArray,
+        **options: bool,
+    ) -> ConvolvedBackward:
+        """Overwrite `out` with the pre-activations, and return the way back.
+
+        Parameters
+        ----------
+        run : Run
+        x : ndarray of shape (batch, *window.sizes, n_in)
+            Not changed, and read again by what is returned.
+        window : Window
+        out : ndarray of shape (batch, *sizes_under(window), n_out)
+        **options : bool
+            Of the kernel.
+
+        Returns
+        -------
+        function of (gradient in `out`, array for that in `x` or None, options)
+            Writes the gradients of the parameters, and returns that in `x`.
+        """
+        forward, backward = self.kernels
+        weight = run.params["W"]
+        forward(
+            x, weight, run.params.get("b"), window, run.workspace, out=out, **options
+        )
+
+        def back(
+            grad_out: FloatArray, grad_x: FloatArray | None, **options: bool
+        ) -> FloatArray | None:
+            return backward(
+                grad_out,
+                x,
+                weight,
+                window,
+                run.workspace,
+                grad_weight=run.gradients["W"],
+                grad_bias=run.gradients.get("b"),
+                grad_x=grad_x,
+                **options,
             )
-        grad_x = self._like("grad_x", self._x) if self.needs_grad_x else None
-        grad_x = self._convolve_back(grad_preout, grad_x)
-        if grad_x is None or self._kept is None or self._series is None:
-            return grad_x
-        return self._series.leave(grad_x)
 
-    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
+        return back
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask of the windows, if it is one of single cells.
 
         Parameters
         ----------
+        run : Run
         mask : ndarray of shape (batch, *axes) or (batch, *axes, 1), or None
             Masks of examples, of shape (batch, 1), go on as they are.
 
@@ -174,80 +195,38 @@ class ConvolvingLayer(Layer[K]):
         ndarray of shape (batch, *window.out), with the last axis of `mask`, or None
             1 where a window sees a kept cell.
         """
-        if mask is None or mask.ndim < self.conf.n_axes + 1:
+        if mask is None or mask.ndim < self.n_axes + 1:
             return mask
-        if self._series is not None:
-            return self._series.window_mask(mask, self._window_on(mask.shape[1:]))
-        return window_mask(mask, self.conf, self.name, self._workspace)
+        if not self.drops_masked_steps:
+            return window_mask(mask, self, run)
+        return MaskedSeries(self, run).window_mask(mask, self.window(mask.shape[1:]))
 
-    def rectify(self) -> bool:
-        """Take a rectifier for the activation, if there is none."""
-        if self._activation is not IDENTITY:
-            return False
-        self._activation = RELU
-        return True
-
-    def _activation_taken(self) -> AnyActivation:
-        """Return the activation of the configuration."""
-        activation: AnyActivation = self._given("activation", self.conf.activation)
-        return activation
-
-    def _as_activated(self, array: FloatArray) -> FloatArray:
-        """Return a view of the output with the axis last that a softmax works along."""
-        quirks = self.conf.quirks
-        return as_activated(array, self._activation, self.input_type, quirks)
-
-    def _activate(self, rng: np.random.Generator | None) -> None:
-        """Make the output of the pre-activations."""
-        reads_preout = self._activation.reads_preout
-        self._output = (
-            self._like("output", self._preout) if reads_preout else self._preout
-        )
-        self._activation.forward(
-            self._as_activated(self._preout),
-            out=self._as_activated(self._output),
-            rng=rng,
+    @property
+    def drops_masked_steps(self) -> bool:
+        """Whether this is a layer of series whose masks count."""
+        return (
+            self.n_axes == 1 and "series_convolutions_ignore_masks" not in self.quirks
         )
 
-    def _fans(self) -> tuple[float, float]:
-        n_in = features_of(self.input_type)
-        return self._fan(n_in), self._fan(self.conf.n_out) / math.prod(self.conf.stride)
+    def _activated(
+        self, run: Run, x: FloatArray, window: Window
+    ) -> tuple[FloatArray, Backward]:
+        function = RELU if run.fused.rectifies else self.function
+        shape = (x.shape[0], *self.sizes_under(window), self.n_out)
+        preout = output = run.buffer("preout", shape, x.dtype)
+        if function.reads_preout:
+            output = run.buffer("output", shape, x.dtype)
+        is_rectified = self.kernel_rectifies and function is RELU
+        options = {"rectifies": True} if is_rectified else {}
+        back = self.convolve(run, x, window, preout, **options)
+        if not is_rectified:
+            activate(run, function, preout, output)
 
-    def _fan(self, n: int) -> float:
-        return n * math.prod(self.conf.kernel_size)
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_preout = activate_backward(run, function, grad_out, preout, output)
+            grad_x = (
+                run.buffer("grad_x", x.shape, x.dtype) if run.needs_grad_x else None
+            )
+            return back(grad_preout, grad_x)
 
-    def _window_on(self, sizes: tuple[int, ...]) -> Window:
-        """Return where the window lies for an input of these sizes."""
-        return window_of(self.conf, sizes)
-
-    def _out_sizes(self) -> tuple[int, ...]:
-        """Return the sizes of the output under the window of the last input."""
-        return self._window.out
-
-    def _convolve(self, out: FloatArray) -> None:
-        """Overwrite `out` with the pre-activations."""
-        forward, _ = self._kernels
-        forward(
-            self._x,
-            self.params["W"],
-            self.params.get("b"),
-            self._window,
-            self._workspace,
-            out=out,
-        )
-
-    def _convolve_back(
-        self, grad_preout: FloatArray, grad_x: FloatArray | None
-    ) -> FloatArray | None:
-        """Write the gradients; return that in the input, which is `grad_x`."""
-        _, backward = self._kernels
-        return backward(
-            grad_preout,
-            self._x,
-            self.params["W"],
-            self._window,
-            self._workspace,
-            grad_weight=self.gradients["W"],
-            grad_bias=self.gradients.get("b"),
-            grad_x=grad_x,
-        )
+        return output, backward

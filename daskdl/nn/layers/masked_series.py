@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.pooling import max_pool_forward, sum_pool_forward
 from daskdl.kernels.window import Window, window_axis
 from daskdl.nn.layers.windows import Windowed, output_length
 from daskdl.nn.masks import lengths_of
+from daskdl.nn.run import Run
 
 # First step of some series, and which those are as (batch, 1); None is all.
 _Rows: TypeAlias = tuple[int, NDArray[Any] | None]
@@ -27,9 +27,7 @@ class MaskedSeries:
     ----------
     conf : Windowed
         The options of the layer, which has one axis.
-    name : str
-        Of the layer; keys its buffers.
-    workspace : Workspace
+    run : Run
         Lends all arrays.
 
     Notes
@@ -38,10 +36,9 @@ class MaskedSeries:
     series of different lengths have different places in what :meth:`enter` returns.
     """
 
-    def __init__(self, conf: Windowed, name: str, workspace: Workspace) -> None:
+    def __init__(self, conf: Windowed, run: Run) -> None:
         self._conf = conf
-        self._name = name
-        self._workspace = workspace
+        self._run = run
 
     def enter(
         self, x: FloatArray, mask: FloatArray, window: Window, *, fill: float = 0.0
@@ -150,7 +147,7 @@ class MaskedSeries:
         shape = (len(mask), *placed.out, 1)
         out = self._buffer("windows", shape, mask.dtype)
         winner = self._buffer("winner", shape, "uint32")
-        max_pool_forward(cells, placed, self._workspace, out=out, winner=winner)
+        max_pool_forward(cells, placed, self._run.workspace, out=out, winner=winner)
         # A window that lies on padding entirely counts.
         xp.copyto(out, 1, where=out < 0)
         has_it = xp.arange(shape[1]) < self._n_windows(lengths)[:, None]
@@ -199,10 +196,7 @@ class MaskedSeries:
         return numbers * (lengths > 0)
 
     def _buffer(self, what: str, shape: tuple[int, ...], dtype: Any) -> FloatArray:
-        buffer: FloatArray = self._workspace.take(
-            (self._name, "masked", what), shape, dtype
-        )
-        return buffer
+        return self._run.buffer(f"masked {what}", shape, dtype)
 
 
 def _spread(

@@ -1,17 +1,18 @@
 """What becomes of a mask when a window slides over what it masks."""
 
 from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.pooling import max_pool_forward
 from daskdl.kernels.window import Window, WindowAxis, window_axis
 from daskdl.nn.layers.windows import Windowed
+from daskdl.nn.run import Run
 
 
-def window_mask(
-    mask: FloatArray, conf: Windowed, name: str, workspace: Workspace
-) -> FloatArray:
+def window_mask(mask: FloatArray, conf: Windowed, run: Run) -> FloatArray:
     """Return the mask of the windows: 1 where a cell of the window is kept.
 
     Parameters
@@ -20,9 +21,7 @@ def window_mask(
         1 keeps, 0 drops. An axis of size 1 stands for all cells along it. Not changed.
     conf : Windowed
         The options of the layer.
-    name : str
-        Of the layer; keys its buffers.
-    workspace : Workspace
+    run : Run
         Lends the result.
 
     Returns
@@ -43,9 +42,9 @@ def window_mask(
         *(_axis(size, axis, conf) for axis, size in enumerate(cells.shape[1:-1]))
     )
     shape = (cells.shape[0], *window.out, cells.shape[-1])
-    out: FloatArray = workspace.take((name, "window_mask"), shape, mask.dtype)
-    winner = workspace.take((name, "window_mask.winner"), shape, "uint32")
-    max_pool_forward(cells, window, workspace, out=out, winner=winner)
+    out = run.buffer("window_mask", shape, mask.dtype)
+    winner: NDArray[Any] = run.buffer("window_mask.winner", shape, "uint32")
+    max_pool_forward(cells, window, run.workspace, out=out, winner=winner)
     # A window that lies in the padding entirely keeps nothing.
     array_namespace(out).maximum(out, 0, out=out)
     return out if cells is mask else out[..., 0]
