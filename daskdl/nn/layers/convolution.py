@@ -1,21 +1,33 @@
-"""The convolution layers for images, time series and volumes."""
+"""The convolution layers, and what all have in common with weights under a window."""
 
-from typing import ClassVar, Literal, NoReturn
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Literal, NoReturn, TypeAlias
 
 from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
-from daskdl.kernels.conv import convolution_forward
+from daskdl.kernels.conv import convolution_backward, convolution_forward
 from daskdl.kernels.pooled_conv import (
     pooled_convolution_backward,
     pooled_convolution_forward,
 )
 from daskdl.kernels.pooled_conv.windows import PooledWindows
+from daskdl.kernels.window import Window
+from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.activations.rectifiers import RELU
-from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.names import ConvolutionModeName, SeriesConvolutionModeName
+from daskdl.nn.activations.table import activation_function
+from daskdl.nn.conf.axes import with_shape
+from daskdl.nn.conf.input_type import InputType, features_of
+from daskdl.nn.conf.layer import WeightLayerConf
+from daskdl.nn.conf.names import (
+    ConvolutionModeName,
+    SeriesConvolutionModeLiteral,
+    SeriesConvolutionModeName,
+)
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import (
     CountPair,
@@ -25,11 +37,183 @@ from daskdl.nn.conf.values import (
     IndexSingle,
     IndexTriple,
 )
-from daskdl.nn.layers.convolving import ConvolvingConf
+from daskdl.nn.layers.activation import activate, activate_backward
+from daskdl.nn.layers.entering import Sized, entering
+from daskdl.nn.layers.masked_series import MaskedSeries
 from daskdl.nn.layers.scaling import Scaling
-from daskdl.nn.layers.window_masks import window_mask
+from daskdl.nn.layers.windows import (
+    Counts,
+    Indices,
+    window_mask,
+    window_of,
+    window_sizes,
+)
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import Backward, Run, Work
+
+KernelPair: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
+
+
+class ConvolvingConf(WeightLayerConf):
+    """A layer with weights under a window; see its kinds for the options."""
+
+    kernel_size: Counts
+    stride: Counts
+    padding: Indices
+    dilation: Counts
+    convolution_mode: SeriesConvolutionModeLiteral = "truncate"
+    has_bias: bool = True
+
+    # What makes pre-activations of windows and weights, and takes the gradient back.
+    kernels: ClassVar[KernelPair] = (convolution_forward, convolution_backward)
+    # The same with a rectifier behind, if that costs less than two passes.
+    rectifying_kernels: ClassVar[KernelPair | None] = None
+
+    @property
+    def n_axes(self) -> int:
+        """1 for series, 2 for images, 3 for volumes."""
+        return len(self.kernel_size)
+
+    def entering(self, input_type: InputType) -> Sized:
+        """Return the series, images or volumes that come in; refuse other things."""
+        return entering(self, input_type, self.n_axes)
+
+    def inferred_n_in(self, input_type: InputType) -> int:
+        """Return the number of channels that come in."""
+        return self._agreed_n_in(features_of(self.entering(input_type)), input_type)
+
+    def sizes_after(self, sizes: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        """Return the sizes that come out; what is unknown stays unknown."""
+        return window_sizes(self, sizes)
+
+    def window(self, sizes: tuple[int, ...]) -> Window:
+        """Return where the window lies for an input of these sizes."""
+        return window_of(self, sizes)
+
+    def sizes_under(self, window: Window) -> tuple[int, ...]:
+        """Return the sizes that come out where the window lies so."""
+        return window.out
+
+    def output_type(self, input_type: InputType) -> Sized:
+        """Return series, images or volumes of `n_out` channels."""
+        entered = self.entering(input_type)
+        self.inferred_n_in(entered)
+        sizes = self.sizes_after(entered.shape[:-1])
+        return with_shape(entered, (*sizes, self.n_out))
+
+    def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
+        """Return W ``(*kernel, n_in, n_out)`` and b (n_out,)."""
+        n = self.n_axes
+        shape = (*self.kernel_size, self.inferred_n_in(input_type), self.n_out)
+        axes = (n + 1, n, *range(n))
+        weight = Parameter("W", shape, axes=axes, order="c")
+        return (weight, *self.bias_parameters())
+
+    def bias_parameters(self) -> tuple[Parameter, ...]:
+        """Return b (n_out,), if there is one."""
+        return (Parameter("b", (self.n_out,), "bias"),) if self.has_bias else ()
+
+    def file_order(self, input_type: InputType) -> tuple[str, ...]:
+        """Return the bias first."""
+        return ("b", "W") if self.has_bias else ("W",)
+
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return n_in * kernel cells, and n_out * kernel cells / stride cells."""
+        *_, n_in, n_out = parameter.shape
+        return self.fans_of(n_in, n_out)
+
+    def fans_of(self, n_in: int, n_out: int) -> tuple[float, float]:
+        """Return the fans of weights between so many channels."""
+        cells = math.prod(self.kernel_size)
+        return float(n_in * cells), n_out * cells / math.prod(self.stride)
+
+    def can_take_over(self, work: Work) -> bool:
+        """Return whether it can rectify: if it has no activation."""
+        return work == "rectifier" and self.function is IDENTITY
+
+    @property
+    def function(self) -> ActivationFunction:
+        """The activation."""
+        return activation_function(self.activation or "identity", self.quirks)
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Convolve `x`, of shape (batch, ..., n_in), and apply the activation.
+
+        What a mask drops of series counts as 0, and windows that a series does not
+        have come out as 0. Masks of images and volumes only pass by.
+        """
+        window, mask = self.window(x.shape[1:-1]), run.mask
+        if mask is None or not self.drops_masked_steps:
+            return self._activated(run, x, window)
+        check_step_mask(mask, x, run.who)
+        series = MaskedSeries(self, run)
+        kept = series.window_mask(mask, window)[:, :, None]
+        output, back = self._activated(run, *series.enter(x, mask, window))
+        output *= kept
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            masked = run.buffer("masked", grad_out.shape, grad_out.dtype)
+            array_namespace(grad_out).multiply(grad_out, kept, out=masked)
+            grad_series = back(masked)
+            return None if grad_series is None else series.leave(grad_series)
+
+        return output, backward
+
+    def _activated(
+        self, run: Run, x: FloatArray, window: Window
+    ) -> tuple[FloatArray, Backward]:
+        function = RELU if run.fused.rectifies else self.function
+        shape = (x.shape[0], *self.sizes_under(window), self.n_out)
+        preout = output = run.buffer("preout", shape, x.dtype)
+        if function.reads_preout:
+            output = run.buffer("output", shape, x.dtype)
+        rectifying = self.rectifying_kernels if function is RELU else None
+        back = self._convolve(rectifying or self.kernels, run, x, window, preout)
+        if rectifying is None:
+            activate(run, function, preout, output)
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            return back(activate_backward(run, function, grad_out, preout, output))
+
+        return output, backward
+
+    def _convolve(
+        self, kernels: KernelPair, run: Run, x: FloatArray, window: Window, out: Any
+    ) -> Backward:
+        """Overwrite `out` with the pre-activations; return the way back."""
+        forward, backward = kernels
+        weight, workspace = run.params["W"], run.workspace
+        forward(x, weight, run.params.get("b"), window, workspace, out=out)
+
+        def back(grad_out: FloatArray) -> FloatArray | None:
+            grad_x: FloatArray | None = backward(
+                *(grad_out, x, weight, window, workspace),
+                grad_weight=run.gradients["W"],
+                grad_bias=run.gradients.get("b"),
+                grad_x=grad_buffer(run, x),
+            )
+            return grad_x
+
+        return back
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask of the windows, if it is one of single cells.
+
+        That is (batch, *axes) or (batch, *axes, 1) and becomes (batch, *window.out)
+        with as many axes, 1 where a window sees a kept cell. Masks of examples, of
+        shape (batch, 1), go on as they are.
+        """
+        if mask is None or mask.ndim < self.n_axes + 1:
+            return mask
+        if not self.drops_masked_steps:
+            return window_mask(mask, self, run)
+        return MaskedSeries(self, run).window_mask(mask, self.window(mask.shape[1:]))
+
+    @property
+    def drops_masked_steps(self) -> bool:
+        """Whether this is a layer of series whose masks count."""
+        ignored = "series_convolutions_ignore_masks" in self.quirks
+        return self.n_axes == 1 and not ignored
 
 
 class Convolution2D(ConvolvingConf):
@@ -55,13 +239,15 @@ class Convolution2D(ConvolvingConf):
     dilation: CountPair = (1, 1)
     convolution_mode: ConvolutionModeName = "truncate"
 
-    kernel_rectifies: ClassVar[bool] = True
+    rectifying_kernels: ClassVar[KernelPair | None] = (
+        partial(convolution_forward, rectifies=True),
+        convolution_backward,
+    )
 
     def can_take_over(self, work: Work) -> bool:
         """Return whether at most a rectifier is in front of a pooling, or nothing."""
-        return self.function is IDENTITY or (
-            work == "pooling" and self.function is RELU
-        )
+        is_pooling = work == "pooling"
+        return self.function is IDENTITY or (is_pooling and self.function is RELU)
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Convolve images `x`, of shape (batch, height, width, n_in).
@@ -79,27 +265,21 @@ class Convolution2D(ConvolvingConf):
         shape = (x.shape[0], *pool.out, self.n_out)
         output = run.buffer("output", shape, x.dtype)
         winner = run.buffer("winner", shape, x.dtype)
+        bias, workspace = run.params.get("b"), run.workspace
+        pooled_convolution_forward(
+            x, weight, bias, windows, workspace, out=output, winner=winner
+        )
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
             return pooled_convolution_backward(
-                grad_out,
-                x,
-                weight,
-                windows,
-                run.workspace,
+                *(grad_out, x, weight, windows, workspace),
                 output=output,
                 winner=winner,
                 grad_weight=run.gradients["W"],
                 grad_bias=run.gradients.get("b"),
-                grad_x=run.buffer("grad_x", x.shape, x.dtype)
-                if run.needs_grad_x
-                else None,
+                grad_x=grad_buffer(run, x),
             )
 
-        bias = run.params.get("b")
-        pooled_convolution_forward(
-            x, weight, bias, windows, run.workspace, out=output, winner=winner
-        )
         return output, backward
 
     def _scaled(self, run: Run, x: FloatArray, scaling: Scaling) -> FloatArray:
@@ -110,14 +290,11 @@ class Convolution2D(ConvolvingConf):
         shift = scaling.shift
         if "b" in run.params:
             shift = shift + run.params["b"] * scaling.scale
+        out = run.buffer("preout", (x.shape[0], *window.out, self.n_out), x.dtype)
         return convolution_forward(
-            x,
-            weight,
-            shift,
-            window,
-            run.workspace,
+            *(x, weight, shift, window, run.workspace),
             rectifies=scaling.rectifies,
-            out=run.buffer("preout", (x.shape[0], *window.out, self.n_out), x.dtype),
+            out=out,
         )
 
 
@@ -198,6 +375,11 @@ class Convolution3D(ConvolvingConf):
     padding: IndexTriple = (0, 0, 0)
     dilation: CountTriple = (1, 1, 1)
     convolution_mode: ConvolutionModeName = "truncate"
+
+
+def grad_buffer(run: Run, x: FloatArray) -> FloatArray | None:
+    """Return a buffer like `x`, of any shape, for its gradient, if anybody reads it."""
+    return run.buffer("grad_x", x.shape, x.dtype) if run.needs_grad_x else None
 
 
 def _refuse(grad_out: FloatArray) -> NoReturn:

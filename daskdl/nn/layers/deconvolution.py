@@ -14,7 +14,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import CountPair, CountTriple, IndexPair, IndexTriple
-from daskdl.nn.layers.convolving import ConvolvingConf, KernelPair
+from daskdl.nn.layers.convolution import ConvolvingConf, KernelPair
 from daskdl.nn.layers.windows import reach
 from daskdl.nn.run import Run
 

@@ -14,13 +14,9 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair
-from daskdl.nn.layers.convolving import (
-    ConvolvedBackward,
-    ConvolvingConf,
-    KernelPair,
-)
+from daskdl.nn.layers.convolution import ConvolvingConf, KernelPair, grad_buffer
 from daskdl.nn.layers.entering import Sized
-from daskdl.nn.run import Run
+from daskdl.nn.run import Backward, Run
 
 
 class DepthwiseConvolution2D(ConvolvingConf):
@@ -86,11 +82,8 @@ class DepthwiseConvolution2D(ConvolvingConf):
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return b (n_out,) and W ``(*kernel, n_in, depth_multiplier)``."""
-        shape = (
-            *self.kernel_size,
-            self.inferred_n_in(input_type),
-            self.depth_multiplier,
-        )
+        n_in = self.inferred_n_in(input_type)
+        shape = (*self.kernel_size, n_in, self.depth_multiplier)
         weight = Parameter("W", shape, order="c")
         if not self.has_bias:
             return (weight,)
@@ -145,56 +138,35 @@ class SeparableConvolution2D(ConvolvingConf):
     def fans(self, parameter: Parameter) -> tuple[float, float]:
         """Return those of a depthwise convolution for W, twice the inputs of pW."""
         first, second, *_ = parameter.shape
-        if parameter.name == "pW":
-            return float(second), second
-        return self.fans_of(second, first)
+        return self.fans_of(second, first) if parameter.name == "W" else (second,) * 2
 
-    def convolve(
-        self,
-        run: Run,
-        x: FloatArray,
-        window: Window,
-        out: FloatArray,
-        **options: bool,
-    ) -> ConvolvedBackward:
-        """Overwrite `out`, (batch, *window.out, n_out); return the way back.
-
-        See :meth:`ConvolvingConf.convolve`.
-        """
+    def _convolve(
+        self, kernels: KernelPair, run: Run, x: FloatArray, window: Window, out: Any
+    ) -> Backward:
         workspace = run.workspace
         weight, pointwise = _copied(run, "W"), _copied(run, "pW")
-        each = Window(
-            *(window_axis(size, 1, 1, 0, 1, "truncate") for size in window.out)
-        )
+        cells = (window_axis(size, 1, 1, 0, 1, "truncate") for size in window.out)
+        each = Window(*cells)
         shape = (*out.shape[:-1], pointwise.shape[-2])
         between = run.buffer("between", shape, out.dtype)
         depthwise_forward(x, weight, None, window, workspace, out=between)
         bias = run.params.get("b")
         convolution_forward(between, pointwise, bias, each, workspace, out=out)
 
-        def back(
-            grad_out: FloatArray, grad_x: FloatArray | None, **options: bool
-        ) -> FloatArray | None:
+        def back(grad_out: FloatArray) -> FloatArray | None:
             grad_pointwise = _like(run, "grad_pointwise", pointwise)
             grad_between = _like(run, "grad_between", between)
             grad_weight = _like(run, "grad_weight", weight)
+            grad_x = grad_buffer(run, x)
             convolution_backward(
-                grad_out,
-                between,
-                pointwise,
-                each,
-                workspace,
+                *(grad_out, between, pointwise, each, workspace),
                 grad_weight=grad_pointwise,
                 grad_bias=run.gradients.get("b"),
                 grad_x=grad_between,
             )
             run.gradients["pW"][...] = grad_pointwise.transpose(3, 2, 0, 1)
             depthwise_backward(
-                grad_between,
-                x,
-                weight,
-                window,
-                workspace,
+                *(grad_between, x, weight, window, workspace),
                 grad_weight=grad_weight,
                 grad_bias=None,
                 grad_x=grad_x,

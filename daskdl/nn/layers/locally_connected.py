@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
@@ -21,15 +22,11 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import CountPair, CountSingle, IndexPair, IndexSingle
-from daskdl.nn.layers.convolving import (
-    ConvolvedBackward,
-    ConvolvingConf,
-    KernelPair,
-)
+from daskdl.nn.layers.convolution import ConvolvingConf, KernelPair
 from daskdl.nn.layers.entering import Sized
 from daskdl.nn.layers.same_diff import sd_activation, sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import Counts
-from daskdl.nn.run import Run
+from daskdl.nn.run import Backward, Run
 
 
 class LocallyConnectingConf(ConvolvingConf):
@@ -119,21 +116,13 @@ class LocallyConnectingConf(ConvolvingConf):
             return window
         return Window(*(replace(axis, dilation=1) for axis in window.axes))
 
-    def convolve(
-        self,
-        run: Run,
-        x: FloatArray,
-        window: Window,
-        out: FloatArray,
-        **options: bool,
-    ) -> ConvolvedBackward:
-        """Overwrite `out`, (batch, *window.out, n_out); return the way back.
-
-        See :meth:`ConvolvingConf.convolve`. Windows are counted row by row.
-        """
-        options["by_column"] = "locally_connected_windows_by_column" in self.quirks
-        back = super().convolve(run, x, window, _places(out), **options)
-        return lambda grad_out, grad_x: back(_places(grad_out), grad_x, **options)
+    def _convolve(
+        self, kernels: KernelPair, run: Run, x: FloatArray, window: Window, out: Any
+    ) -> Backward:
+        by_column = "locally_connected_windows_by_column" in self.quirks
+        forward, backward = (partial(each, by_column=by_column) for each in kernels)
+        back = super()._convolve((forward, backward), run, x, window, _places(out))
+        return lambda grad_out: back(_places(grad_out))
 
 
 class LocallyConnected1D(LocallyConnectingConf):

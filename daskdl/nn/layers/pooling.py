@@ -1,7 +1,7 @@
 """The layers that pool over windows of series, images or volumes."""
 
 import math
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -34,19 +34,15 @@ from daskdl.nn.conf.values import (
 )
 from daskdl.nn.layers.entering import Sized, entering
 from daskdl.nn.layers.masked_series import MaskedSeries
-from daskdl.nn.layers.window_masks import window_mask
-from daskdl.nn.layers.windows import Counts, Indices, window_of, window_sizes
+from daskdl.nn.layers.windows import (
+    Counts,
+    Indices,
+    window_mask,
+    window_of,
+    window_sizes,
+)
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import Backward, Run
-
-
-class Pooling(NamedTuple):
-    """What a window becomes: kind, and what some of the kinds need."""
-
-    kind: str
-    exponent: int = 0
-    eps: float = 0.0
-    include_padding: bool = False
 
 
 class PoolingConf(DroppedLayerConf):
@@ -57,11 +53,7 @@ class PoolingConf(DroppedLayerConf):
     padding: Indices
     dilation: Counts
     convolution_mode: ConvolutionModeName = "truncate"
-
-    @property
-    def pooling(self) -> Pooling:
-        """What a window becomes."""
-        raise TypeError(f"{type(self).__name__} does not say how it pools.")
+    pooling_type: PoolingName = "max"
 
     def output_type(self, input_type: InputType) -> Sized:
         """Return smaller series, images or volumes of the same channels."""
@@ -75,7 +67,39 @@ class PoolingConf(DroppedLayerConf):
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Pool `x`, of shape (batch, ..., channels). Masks only pass by."""
-        return _pool(run, x, self.window(x.shape[1:-1]), self.pooling)
+        return self._pool(run, x, self.window(x.shape[1:-1]), self.pooling_type)
+
+    def _pool(
+        self: Any, run: Run, x: FloatArray, window: Window, kind: PoolingName
+    ) -> tuple[FloatArray, Backward]:
+        """Return what the windows on `x` become, and the way back."""
+        shape, workspace = (x.shape[0], *window.out, x.shape[-1]), run.workspace
+        output = run.buffer("output", shape, x.dtype)
+        seen: Any = {"window": window, "workspace": workspace}
+        back: Any = sum_pool_backward
+        if kind == "max":
+            index_dtype = "uint8" if window.n_cells <= 256 else "uint32"
+            seen["winner"] = run.buffer("winner", shape, index_dtype)
+            winner = seen["winner"]
+            max_pool_forward(x, window, workspace, out=output, winner=winner)
+            back = max_pool_backward
+        elif kind == "avg":
+            padded = seen["include_padding"] = getattr(self, "include_padding", False)
+            average_pool_forward(x, window, include_padding=padded, out=output)
+            back = average_pool_backward
+        elif kind == "pnorm":
+            seen |= {"x": x, "output": output, "exponent": self.pnorm, "eps": self.eps}
+            pnorm_pool_forward(x, window, self.pnorm, workspace, out=output)
+            back = pnorm_pool_backward
+        else:
+            sum_pool_forward(x, window, out=output)
+
+        def backward(grad_out: FloatArray) -> FloatArray:
+            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            pooled: FloatArray = back(grad_out, grad_x=grad_x, **seen)
+            return pooled
+
+        return output, backward
 
 
 class SubsamplingConf(PoolingConf):
@@ -87,11 +111,6 @@ class SubsamplingConf(PoolingConf):
     pnorm: Index = 0
     eps: Positive = 1e-8
     include_padding: bool = False
-
-    @property
-    def pooling(self) -> Pooling:
-        """What a window becomes."""
-        return Pooling(self.pooling_type, self.pnorm, self.eps, self.include_padding)
 
     @model_validator(mode="after")
     def _check_exponent(self) -> "SubsamplingConf":
@@ -187,7 +206,7 @@ class Subsampling1D(SubsamplingConf):
         if self._counts_kept_steps:
             output, back = self._pool_kept(run, x, mask, window)
         else:
-            output, back = _pool(run, x, window, self.pooling)
+            output, back = self._pool(run, x, window, self.pooling_type)
         xp = array_namespace(x)
         xp.copyto(output, 0, where=kept == 0)
 
@@ -215,21 +234,23 @@ class Subsampling1D(SubsamplingConf):
         self, run: Run, x: FloatArray, mask: FloatArray, window: Window
     ) -> tuple[FloatArray, Backward]:
         """Pool series over the steps that the mask keeps."""
-        pooling, series = self.pooling, MaskedSeries(self, run)
-        lowest = -math.inf if pooling.kind == "max" else 0.0
+        kind: PoolingName = self.pooling_type
+        series = MaskedSeries(self, run)
+        lowest = -math.inf if kind == "max" else 0.0
         placed, under = series.enter(x, mask, window, fill=lowest)
         counts: FloatArray | None = None
-        if pooling.kind == "avg" and not pooling.include_padding:
+        if kind == "avg" and not self.include_padding:
             # An average is of the steps that are kept, whose number differs by series.
-            counts, pooling = series.counts(mask, window), Pooling("sum")
-        output, back = _pool(run, placed, under, pooling)
+            counts, kind = series.counts(mask, window), "sum"
+        output, back = self._pool(run, placed, under, kind)
         if counts is not None:
             output /= counts
 
         def backward(grad_out: FloatArray) -> FloatArray:
             if counts is not None:
                 grad_out /= counts
-            return series.leave(back(grad_out))
+            grad_series: Any = back(grad_out)
+            return series.leave(grad_series)
 
         return output, backward
 
@@ -255,57 +276,3 @@ class Subsampling3D(PoolingConf):
     padding: IndexTriple = (0, 0, 0)
     dilation: CountTriple = (1, 1, 1)
     convolution_mode: ConvolutionModeName = "same"
-
-    @property
-    def pooling(self) -> Pooling:
-        """What a window becomes."""
-        return Pooling(self.pooling_type)
-
-
-def _pool(
-    run: Run, x: FloatArray, window: Window, pooling: Pooling
-) -> tuple[FloatArray, Any]:
-    """Return what the windows on `x` become, and the way back."""
-    kind, workspace = pooling.kind, run.workspace
-    shape = (x.shape[0], *window.out, x.shape[-1])
-    output = run.buffer("output", shape, x.dtype)
-    winner: Any = None
-    if kind == "max":
-        winner = run.buffer(
-            "winner", shape, "uint8" if window.n_cells <= 256 else "uint32"
-        )
-        max_pool_forward(x, window, workspace, out=output, winner=winner)
-    elif kind == "avg":
-        padded = pooling.include_padding
-        average_pool_forward(x, window, include_padding=padded, out=output)
-    elif kind == "pnorm":
-        pnorm_pool_forward(x, window, pooling.exponent, workspace, out=output)
-    else:
-        sum_pool_forward(x, window, out=output)
-
-    def backward(grad_out: FloatArray) -> FloatArray:
-        grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
-        if kind == "max":
-            return max_pool_backward(grad_out, winner, window, workspace, grad_x=grad_x)
-        if kind == "avg":
-            return average_pool_backward(
-                grad_out,
-                window,
-                workspace,
-                include_padding=pooling.include_padding,
-                grad_x=grad_x,
-            )
-        if kind == "pnorm":
-            return pnorm_pool_backward(
-                grad_out,
-                x,
-                output,
-                window,
-                pooling.exponent,
-                workspace,
-                eps=pooling.eps,
-                grad_x=grad_x,
-            )
-        return sum_pool_backward(grad_out, window, workspace, grad_x=grad_x)
-
-    return output, backward
