@@ -133,7 +133,7 @@ class ConvolvingConf(WeightLayerConf):
 
     @property
     def function(self) -> ActivationFunction:
-        """The activation."""
+        """The activation; a layer at work has one."""
         return activation_function(self.activation or "identity", self.quirks)
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
@@ -142,26 +142,13 @@ class ConvolvingConf(WeightLayerConf):
         What a mask drops of series counts as 0, and windows that a series does not
         have come out as 0. Masks of images and volumes only pass by.
         """
-        window, mask = self.window(x.shape[1:-1]), run.mask
-        if mask is None or not self.drops_masked_steps:
-            return self._activated(run, x, window)
-        check_step_mask(mask, x, run.who)
-        series = MaskedSeries(self, run)
-        kept = series.window_mask(mask, window)[:, :, None]
-        output, back = self._activated(run, *series.enter(x, mask, window))
-        output *= kept
-
-        def backward(grad_out: FloatArray) -> FloatArray | None:
-            masked = run.buffer("masked", grad_out.shape, grad_out.dtype)
-            array_namespace(grad_out).multiply(grad_out, kept, out=masked)
-            grad_series = back(masked)
-            return None if grad_series is None else series.leave(grad_series)
-
-        return output, backward
-
-    def _activated(
-        self, run: Run, x: FloatArray, window: Window
-    ) -> tuple[FloatArray, Backward]:
+        window, mask, series = self.window(x.shape[1:-1]), run.mask, None
+        kept: Any = None
+        if mask is not None and self.drops_masked_steps:
+            check_step_mask(mask, x, run.who)
+            series = MaskedSeries(self, run)
+            kept = series.window_mask(mask, window)[:, :, None]
+            x, window = series.enter(x, mask, window)
         function = RELU if run.fused.rectifies else self.function
         shape = (x.shape[0], *self.sizes_under(window), self.n_out)
         preout = output = run.buffer("preout", shape, x.dtype)
@@ -171,9 +158,16 @@ class ConvolvingConf(WeightLayerConf):
         back = self._convolve(rectifying or self.kernels, run, x, window, preout)
         if rectifying is None:
             activate(run, function, preout, output)
+        if series is not None:
+            output *= kept
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
-            return back(activate_backward(run, function, grad_out, preout, output))
+            if series is not None:
+                masked = run.buffer("masked", grad_out.shape, grad_out.dtype)
+                array_namespace(grad_out).multiply(grad_out, kept, out=masked)
+                grad_out = masked
+            grad_x = back(activate_backward(run, function, grad_out, preout, output))
+            return grad_x if series is None or grad_x is None else series.leave(grad_x)
 
         return output, backward
 
@@ -182,12 +176,12 @@ class ConvolvingConf(WeightLayerConf):
     ) -> Backward:
         """Overwrite `out` with the pre-activations; return the way back."""
         forward, backward = kernels
-        weight, workspace = run.params["W"], run.workspace
-        forward(x, weight, run.params.get("b"), window, workspace, out=out)
+        weight = run.params["W"]
+        forward(x, weight, run.params.get("b"), window, run.workspace, out=out)
 
         def back(grad_out: FloatArray) -> FloatArray | None:
             grad_x: FloatArray | None = backward(
-                *(grad_out, x, weight, window, workspace),
+                *(grad_out, x, weight, window, run.workspace),
                 grad_weight=run.gradients["W"],
                 grad_bias=run.gradients.get("b"),
                 grad_x=grad_buffer(run, x),

@@ -36,6 +36,8 @@ class MaskedSeries:
     series of different lengths have different places in what :meth:`enter` returns.
     """
 
+    __slots__ = ("_conf", "_kept", "_places", "_run")
+
     def __init__(self, conf: Windowed, run: Run) -> None:
         self._conf = conf
         self._run = run
@@ -63,7 +65,8 @@ class MaskedSeries:
         window : Window
             Where windows lie on it.
         """
-        self._kept = mask > 0
+        self._kept: NDArray[Any] = self._buffer("kept", mask.shape, "bool")
+        array_namespace(mask).greater(mask, 0, out=self._kept)
         placed, self._places = self._placed(mask, window)
         series = self._buffer("series", (len(x), *placed.sizes, x.shape[2]), x.dtype)
         series.fill(fill)
@@ -166,7 +169,11 @@ class MaskedSeries:
         last = (self._n_windows(lengths) - 1) * axis.stride
         reach = axis.span - (axis.out - 1) * axis.stride
         padding = array_namespace(mask).maximum(0, last + reach - lengths) // 2
-        places: list[_Rows] = [(start, (padding == start)[:, None]) for start in starts]
+        places: list[_Rows] = []
+        for start in starts:
+            rows = self._buffer(f"from {start}", (len(mask), 1), "bool")
+            array_namespace(mask).equal(padding[:, None], start, out=rows)
+            places.append((start, rows))
         return Window(replace(axis, size=room, before=0)), places
 
     def _paddings(self, steps: int) -> list[int]:

@@ -1,6 +1,7 @@
 """The layers that pool over windows of series, images or volumes."""
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -70,34 +71,37 @@ class PoolingConf(DroppedLayerConf):
         return self._pool(run, x, self.window(x.shape[1:-1]), self.pooling_type)
 
     def _pool(
-        self: Any, run: Run, x: FloatArray, window: Window, kind: PoolingName
-    ) -> tuple[FloatArray, Backward]:
+        self, run: Run, x: FloatArray, window: Window, kind: PoolingName
+    ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
         """Return what the windows on `x` become, and the way back."""
         shape, workspace = (x.shape[0], *window.out, x.shape[-1]), run.workspace
         output = run.buffer("output", shape, x.dtype)
-        seen: Any = {"window": window, "workspace": workspace}
-        back: Any = sum_pool_backward
+        seen: dict[str, Any] = {"window": window, "workspace": workspace}
+        back: Callable[..., FloatArray] = sum_pool_backward
+        # Layers that know a kind of pooling have the options that it reads.
+        options: Any = self
         if kind == "max":
             index_dtype = "uint8" if window.n_cells <= 256 else "uint32"
-            seen["winner"] = run.buffer("winner", shape, index_dtype)
-            winner = seen["winner"]
+            winner: Any = run.buffer("winner", shape, index_dtype)
+            seen["winner"] = winner
             max_pool_forward(x, window, workspace, out=output, winner=winner)
             back = max_pool_backward
         elif kind == "avg":
-            padded = seen["include_padding"] = getattr(self, "include_padding", False)
+            padded = getattr(options, "include_padding", False)
+            seen["include_padding"] = padded
             average_pool_forward(x, window, include_padding=padded, out=output)
             back = average_pool_backward
         elif kind == "pnorm":
-            seen |= {"x": x, "output": output, "exponent": self.pnorm, "eps": self.eps}
-            pnorm_pool_forward(x, window, self.pnorm, workspace, out=output)
+            power, eps = options.pnorm, options.eps
+            seen |= {"x": x, "output": output, "exponent": power, "eps": eps}
+            pnorm_pool_forward(x, window, power, workspace, out=output)
             back = pnorm_pool_backward
         else:
             sum_pool_forward(x, window, out=output)
 
         def backward(grad_out: FloatArray) -> FloatArray:
             grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
-            pooled: FloatArray = back(grad_out, grad_x=grad_x, **seen)
-            return pooled
+            return back(grad_out, grad_x=grad_x, **seen)
 
         return output, backward
 
@@ -202,18 +206,28 @@ class Subsampling1D(SubsamplingConf):
             return super().forward(run, x)
         check_step_mask(mask, x, run.who)
         kept = self._window_mask(run, mask)[:, :, None]
-        window = self.window(x.shape[1:-1])
+        window, kind = self.window(x.shape[1:-1]), self.pooling_type
+        series, counts = None, None
         if self._counts_kept_steps:
-            output, back = self._pool_kept(run, x, mask, window)
-        else:
-            output, back = self._pool(run, x, window, self.pooling_type)
+            series = MaskedSeries(self, run)
+            if kind == "avg" and not self.include_padding:
+                # An average is of the steps that are kept, which differ by series.
+                counts, kind = series.counts(mask, window), "sum"
+            lowest = -math.inf if kind == "max" else 0.0
+            x, window = series.enter(x, mask, window, fill=lowest)
+        output, back = self._pool(run, x, window, kind)
+        if counts is not None:
+            output /= counts
         xp = array_namespace(x)
         xp.copyto(output, 0, where=kept == 0)
 
-        def backward(grad_out: FloatArray) -> FloatArray | None:
+        def backward(grad_out: FloatArray) -> FloatArray:
             masked = run.buffer("masked", grad_out.shape, grad_out.dtype)
             xp.multiply(grad_out, kept, out=masked)
-            return back(masked)
+            if counts is not None:
+                masked /= counts
+            grad_x = back(masked)
+            return grad_x if series is None else series.leave(grad_x)
 
         return output, backward
 
@@ -229,30 +243,6 @@ class Subsampling1D(SubsamplingConf):
         if not self._counts_kept_steps:
             return window_mask(mask, self, run)
         return MaskedSeries(self, run).window_mask(mask, self.window(mask.shape[1:]))
-
-    def _pool_kept(
-        self, run: Run, x: FloatArray, mask: FloatArray, window: Window
-    ) -> tuple[FloatArray, Backward]:
-        """Pool series over the steps that the mask keeps."""
-        kind: PoolingName = self.pooling_type
-        series = MaskedSeries(self, run)
-        lowest = -math.inf if kind == "max" else 0.0
-        placed, under = series.enter(x, mask, window, fill=lowest)
-        counts: FloatArray | None = None
-        if kind == "avg" and not self.include_padding:
-            # An average is of the steps that are kept, whose number differs by series.
-            counts, kind = series.counts(mask, window), "sum"
-        output, back = self._pool(run, placed, under, kind)
-        if counts is not None:
-            output /= counts
-
-        def backward(grad_out: FloatArray) -> FloatArray:
-            if counts is not None:
-                grad_out /= counts
-            grad_series: Any = back(grad_out)
-            return series.leave(grad_series)
-
-        return output, backward
 
 
 class Subsampling3D(PoolingConf):
