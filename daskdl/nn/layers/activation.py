@@ -46,7 +46,7 @@ class Activation(LayerConf):
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Return an array like `x`, of shape (batch, ...)."""
-        function, output = self._function, run.buffer("output", x.shape, x.dtype)
+        function, output = self._function, run.like("output", x)
         activate(run, function, x, output)
 
         def backward(grad_out: FloatArray) -> FloatArray:
@@ -56,7 +56,7 @@ class Activation(LayerConf):
 
     @property
     def _function(self) -> ActivationFunction:
-        return activation_function(self.activation or "identity", self.quirks)
+        return activation_function(self.activation, self.quirks)
 
 
 def activate(
@@ -100,7 +100,7 @@ def activate_backward(
     if function.name == "identity":
         return grad_out
     seen = _seen_by(function, run)
-    grad_preout = run.buffer("grad_preout", grad_out.shape, grad_out.dtype)
+    grad_preout = run.like("grad_preout", grad_out)
     arrays = (grad_out, preout, output)
     function.backward(*map(seen, arrays), out=seen(grad_preout))
     return grad_preout

@@ -133,8 +133,8 @@ class ConvolvingConf(WeightLayerConf):
 
     @property
     def function(self) -> ActivationFunction:
-        """The activation; a layer at work has one."""
-        return activation_function(self.activation or "identity", self.quirks)
+        """The activation."""
+        return activation_function(self.activation, self.quirks)
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Convolve `x`, of shape (batch, ..., n_in), and apply the activation.
@@ -163,7 +163,7 @@ class ConvolvingConf(WeightLayerConf):
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
             if series is not None:
-                masked = run.buffer("masked", grad_out.shape, grad_out.dtype)
+                masked = run.like("masked", grad_out)
                 array_namespace(grad_out).multiply(grad_out, kept, out=masked)
                 grad_out = masked
             grad_x = back(activate_backward(run, function, grad_out, preout, output))
@@ -279,7 +279,7 @@ class Convolution2D(ConvolvingConf):
     def _scaled(self, run: Run, x: FloatArray, scaling: Scaling) -> FloatArray:
         """Return the normalized output: the weights take the factors."""
         window, given = self.window(x.shape[1:-1]), run.params["W"]
-        weight = run.buffer("scaled", given.shape, given.dtype)
+        weight = run.like("scaled", given)
         array_namespace(x).multiply(given, scaling.scale, out=weight)
         shift = scaling.shift
         if "b" in run.params:
@@ -344,7 +344,7 @@ class Convolution1D(ConvolvingConf):
             return output, backward
         check_step_mask(mask, x, run.who)
         # The gradient does not know of the mask, so it keeps the output.
-        masked = run.buffer("masked", output.shape, output.dtype)
+        masked = run.like("masked", output)
         of_windows = window_mask(mask, self, run)[:, :, None]
         array_namespace(output).multiply(output, of_windows, out=masked)
         return masked, backward
@@ -373,7 +373,7 @@ class Convolution3D(ConvolvingConf):
 
 def grad_buffer(run: Run, x: FloatArray) -> FloatArray | None:
     """Return a buffer like `x`, of any shape, for its gradient, if anybody reads it."""
-    return run.buffer("grad_x", x.shape, x.dtype) if run.needs_grad_x else None
+    return run.like("grad_x", x) if run.needs_grad_x else None
 
 
 def _refuse(grad_out: FloatArray) -> NoReturn:

@@ -56,7 +56,7 @@ class Dense(WeightLayerConf):
 
     def can_take_over(self, work: Work) -> bool:
         """Return whether it can rectify: if it has no activation."""
-        function = activation_function(self.activation or "identity", self.quirks)
+        function = activation_function(self.activation, self.quirks)
         return work == "rectifier" and function is IDENTITY
 
 

@@ -154,9 +154,9 @@ class SeparableConvolution2D(ConvolvingConf):
         convolution_forward(between, pointwise, bias, each, workspace, out=out)
 
         def back(grad_out: FloatArray) -> FloatArray | None:
-            grad_pointwise = _like(run, "grad_pointwise", pointwise)
-            grad_between = _like(run, "grad_between", between)
-            grad_weight = _like(run, "grad_weight", weight)
+            grad_pointwise = run.like("grad_pointwise", pointwise)
+            grad_between = run.like("grad_between", between)
+            grad_weight = run.like("grad_weight", weight)
             grad_x = grad_buffer(run, x)
             convolution_backward(
                 *(grad_out, between, pointwise, each, workspace),
@@ -183,10 +183,6 @@ def _copied(run: Run, name: str) -> FloatArray:
     The vector holds them as files do: some dialects deal regularization along it.
     """
     given = run.params[name].transpose(2, 3, 1, 0)
-    copy = _like(run, f"copy of {name}", given)
+    copy = run.like(f"copy of {name}", given)
     array_namespace(copy).copyto(copy, given)
     return copy
-
-
-def _like(run: Run, what: str, array: FloatArray) -> FloatArray:
-    return run.buffer(what, array.shape, array.dtype)

@@ -222,7 +222,7 @@ class Subsampling1D(SubsamplingConf):
         xp.copyto(output, 0, where=kept == 0)
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            masked = run.buffer("masked", grad_out.shape, grad_out.dtype)
+            masked = run.like("masked", grad_out)
             xp.multiply(grad_out, kept, out=masked)
             if counts is not None:
                 masked /= counts
