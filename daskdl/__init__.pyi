@@ -211,15 +211,12 @@ from daskdl.nn.layers.batch_normalization import BatchNormalization
 from daskdl.nn.layers.bidirectional import Bidirectional
 from daskdl.nn.layers.capsules import Capsule, CapsuleStrength, PrimaryCapsules
 from daskdl.nn.layers.center_loss_output import CenterLossOutput
-from daskdl.nn.layers.convolution import Convolution2D
-from daskdl.nn.layers.convolution1d import Convolution1D
-from daskdl.nn.layers.convolution3d import Convolution3D
+from daskdl.nn.layers.convolution import Convolution1D, Convolution2D, Convolution3D
 from daskdl.nn.layers.cropping import Cropping1D, Cropping2D, Cropping3D
-from daskdl.nn.layers.deconvolution2d import Deconvolution2D
-from daskdl.nn.layers.deconvolution3d import Deconvolution3D
+from daskdl.nn.layers.deconvolution import Deconvolution2D, Deconvolution3D
 from daskdl.nn.layers.definition import LayerDefinition
 from daskdl.nn.layers.dense import Dense
-from daskdl.nn.layers.depthwise_convolution2d import DepthwiseConvolution2D
+from daskdl.nn.layers.depthwise import DepthwiseConvolution2D, SeparableConvolution2D
 from daskdl.nn.layers.dropout import Dropout
 from daskdl.nn.layers.element_wise_multiplication import ElementWiseMultiplication
 from daskdl.nn.layers.embedding import Embedding, EmbeddingSequence
@@ -230,23 +227,19 @@ from daskdl.nn.layers.graves_bidirectional_lstm import GravesBidirectionalLSTM
 from daskdl.nn.layers.graves_lstm import GravesLSTM
 from daskdl.nn.layers.last_time_step import LastTimeStep
 from daskdl.nn.layers.local_response_normalization import LocalResponseNormalization
-from daskdl.nn.layers.locally_connected1d import LocallyConnected1D
-from daskdl.nn.layers.locally_connected2d import LocallyConnected2D
+from daskdl.nn.layers.locally_connected import LocallyConnected1D, LocallyConnected2D
 from daskdl.nn.layers.lstm import LSTM
 from daskdl.nn.layers.mask_layer import Mask
 from daskdl.nn.layers.mask_zero import MaskZero
 from daskdl.nn.layers.ocnn_output import OCNNOutput
 from daskdl.nn.layers.output import Output, RnnOutput
+from daskdl.nn.layers.pooling import Subsampling, Subsampling1D, Subsampling3D
 from daskdl.nn.layers.prelu import PReLU
 from daskdl.nn.layers.recurrent_attention import RecurrentAttention
 from daskdl.nn.layers.repeat_vector import RepeatVector
-from daskdl.nn.layers.separable_convolution2d import SeparableConvolution2D
 from daskdl.nn.layers.simple_rnn import SimpleRnn
 from daskdl.nn.layers.space_to_batch import SpaceToBatch
 from daskdl.nn.layers.space_to_depth import SpaceToDepth
-from daskdl.nn.layers.subsampling import Subsampling
-from daskdl.nn.layers.subsampling1d import Subsampling1D
-from daskdl.nn.layers.subsampling3d import Subsampling3D
 from daskdl.nn.layers.time_distributed import TimeDistributed
 from daskdl.nn.layers.upsampling import Upsampling1D, Upsampling2D, Upsampling3D
 from daskdl.nn.layers.variational_autoencoder import VariationalAutoencoder

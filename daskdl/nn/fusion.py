@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from daskdl.nn.conf.topology import Node
-from daskdl.nn.layers.activation import ActivationLayer
+from daskdl.nn.layers.activation import Activation
 from daskdl.nn.layers.batch_normalization import BatchNormalizationLayer
 from daskdl.nn.layers.layer import Layer
+from daskdl.nn.layers.pooling import Subsampling
 from daskdl.nn.layers.stage import Stage
-from daskdl.nn.layers.subsampling import SubsamplingLayer
 from daskdl.nn.vertices.vertex import Vertex
 
 _Part: TypeAlias = Stage | Vertex
@@ -25,6 +25,8 @@ _Part: TypeAlias = Stage | Vertex
 
 def join_parts(parts: Sequence[tuple[Node, _Part]], outputs: Iterable[str]) -> None:
     """Let each part that can do it take over the layer that alone reads it.
+
+    What each layer then does, or leaves to the part in front, is in its `fused`.
 
     Parameters
     ----------
@@ -46,16 +48,19 @@ def join_parts(parts: Sequence[tuple[Node, _Part]], outputs: Iterable[str]) -> N
 
 def _join(layer: Layer[Any], source: _Part) -> None:
     """Let the source do the work of a layer, if both can."""
-    worker = source.layer if isinstance(source, Stage) else source
-    if isinstance(layer, ActivationLayer) and layer.is_relu and worker.rectify():
-        layer.leave_to_source()
-    if not isinstance(worker, Layer):
+    conf, left = layer.conf, layer.fused
+    is_rectifier = isinstance(conf, Activation) and conf.is_relu
+    if isinstance(source, Vertex):
+        left.is_done = is_rectifier and source.rectify()
         return
-    if isinstance(layer, BatchNormalizationLayer) and worker.scale(layer.scaling):
-        layer.leave_inference_to_source()
+    taken, can_take_over = source.layer.fused, source.layer.conf.can_take_over
+    if is_rectifier and can_take_over("rectifier"):
+        taken.rectifies = left.is_done = True
+    if isinstance(layer, BatchNormalizationLayer) and can_take_over("normalization"):
+        taken.scaling_of, left.is_done_in_inference = layer.scaling, True
     if (
-        isinstance(layer, SubsamplingLayer)
-        and layer.is_plain_maximum
-        and worker.pool(layer.window_on)
+        isinstance(conf, Subsampling)
+        and conf.is_plain_maximum
+        and can_take_over("pooling")
     ):
-        layer.leave_to_source()
+        taken.pool_on, left.is_done = conf.window, True

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -10,11 +10,42 @@ from numpy.typing import DTypeLike
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.dialects import Quirks
+from daskdl.kernels.window import Window
 from daskdl.nn.conf.input_type import FeedForward, InputType
+from daskdl.nn.layers.scaling import ScalingOf
 
 Backward: TypeAlias = Callable[[FloatArray], FloatArray | None]
 # An array in another shape, and what takes the gradient back to the old one.
 Reshaped: TypeAlias = tuple[FloatArray, Callable[[FloatArray], FloatArray]]
+# What a layer may do for the one behind it.
+Work: TypeAlias = Literal["rectifier", "normalization", "pooling"]
+
+
+@dataclass
+class Fused:
+    """What a layer does for the one behind it, or leaves to the part in front.
+
+    See :mod:`daskdl.nn.fusion`, which writes it down when a network is built.
+
+    Attributes
+    ----------
+    rectifies : bool
+        Whether to rectify the output, which only a rectifier reads.
+    scaling_of : function without arguments, or None
+        To scale the output in inference, which only a normalization reads: returns
+        factors and shifts as they are now.
+    pool_on : function of sizes, or None
+        To return the maxima of the output, which only a pooling reads: returns its
+        window on images of these sizes, without padding, dilation and overlap.
+    is_done, is_done_in_inference : bool
+        Whether the part in front does it already: arrays are handed through.
+    """
+
+    rectifies: bool = False
+    scaling_of: ScalingOf | None = None
+    pool_on: Callable[[tuple[int, ...]], Window] | None = None
+    is_done: bool = False
+    is_done_in_inference: bool = False
 
 
 # Of a vertex: its inputs and their masks; its output, and what takes the gradient in
@@ -113,6 +144,10 @@ class Run(PartRun):
     needs_gradients : bool
         Whether anybody reads the gradients of the parameters; they may be written all
         the same.
+    uses_mask : bool
+        Whether a wrapper wants a mask used that such layers by themselves pass on.
+    fused : Fused
+        What is done for the layer behind, or by the part in front.
     input_type, output_type : InputType
         What comes in, and what comes out.
     """
@@ -122,6 +157,8 @@ class Run(PartRun):
     rng: np.random.Generator | None = None
     needs_grad_x: bool = True
     needs_gradients: bool = True
+    uses_mask: bool = False
+    fused: Fused = field(default_factory=Fused)
     input_type: InputType = field(default_factory=lambda: FeedForward(size=1))
     output_type: InputType = field(default_factory=lambda: FeedForward(size=1))
 

@@ -7,7 +7,7 @@ from typing import Any
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.layers.locally_connecting import LocallyConnectingConf
+from daskdl.nn.layers.locally_connected import LocallyConnectingConf
 from daskdl.nn.layers.windows import window_of
 from daskdl.nn.vertices.attention import AttentionVertex
 

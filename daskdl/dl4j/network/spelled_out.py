@@ -8,7 +8,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.attention import AttentionConf
 from daskdl.nn.layers.global_pooling import GlobalPooling
-from daskdl.nn.layers.locally_connecting import LocallyConnectingConf
+from daskdl.nn.layers.locally_connected import LocallyConnectingConf
 from daskdl.nn.layers.prelu import PReLU
 from daskdl.nn.vertices.attention import AttentionVertex
 from daskdl.nn.vertices.merge import MergeVertex

@@ -20,20 +20,20 @@ def write_pooling(graph: Graph, part: Part, x: str) -> str:
 
 
 def _pooled(graph: Graph, part: Part, x: str, window: dict[str, Any]) -> str:
-    pooling = part.conf.pooling
-    if pooling.kind == "max":
+    conf, kind = part.conf, part.conf.pooling_type
+    if kind == "max":
         return graph.op("MaxPool", x, **window)
     if any(step != 1 for step in window.pop("dilations")):
         raise part.refused(
-            f"dilation must be 1 unless pooling_type is 'max', got {part.conf.dilation}"
+            f"dilation must be 1 unless pooling_type is 'max', got {conf.dilation}"
         )
-    if pooling.kind == "pnorm":
-        return graph.op("LpPool", x, p=pooling.exponent, **window)
-    counts_padding = pooling.kind == "sum" or pooling.include_padding
+    if kind == "pnorm":
+        return graph.op("LpPool", x, p=conf.pnorm, **window)
+    counts_padding = kind == "sum" or getattr(conf, "include_padding", False)
     y = graph.op("AveragePool", x, count_include_pad=int(counts_padding), **window)
-    if pooling.kind == "avg":
+    if kind == "avg":
         return y
-    return graph.op("Mul", y, graph.floats(math.prod(part.conf.kernel_size)))
+    return graph.op("Mul", y, graph.floats(math.prod(conf.kernel_size)))
 
 
 def write_global_pooling(graph: Graph, part: Part, x: str) -> str:

@@ -30,7 +30,7 @@ from daskdl.nn.conf.updaters import AnyUpdater
 from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real, Several
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
-from daskdl.nn.run import Backward, Reshaped, Run
+from daskdl.nn.run import Backward, Reshaped, Run, Work
 
 
 def _names(value: object) -> object:
@@ -227,6 +227,13 @@ class LayerConf(Conf):
     def trained(self) -> "TrainedLayerConf | None":
         """The configuration that says how the parameters change, if there are any."""
         return None
+
+    def can_take_over(self, work: Work) -> bool:
+        """Return whether it can do such work of the layer that alone reads its output.
+
+        Then it does what `run.fused` says; by itself none can.
+        """
+        return False
 
     @property
     def drops_input(self) -> bool:

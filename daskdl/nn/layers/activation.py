@@ -1,19 +1,19 @@
 """The layer that applies an activation function and nothing else."""
 
+from collections.abc import Callable
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
+from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
+from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.layers.layer import Layer, works_for
-from daskdl.nn.layers.softmax_axis import as_activated
+from daskdl.nn.run import Backward, Run
 
 
 class Activation(LayerConf):
@@ -35,68 +35,85 @@ class Activation(LayerConf):
             return True
         return super().draws_random_numbers
 
+    @property
+    def is_relu(self) -> bool:
+        """Whether this is a rectifier without options."""
+        return self._function is RELU
+
     def output_type(self, input_type: InputType) -> InputType:
         """Return `input_type`: nothing changes its shape."""
         return input_type
 
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Return an array like `x`, of shape (batch, ...)."""
+        function, output = self._function, run.like("output", x)
+        activate(run, function, x, output)
 
-@works_for(Activation)
-class ActivationLayer(Layer[Activation]):
-    """``activation(x)``; softmax as :func:`~softmax_axis.as_activated` says.
+        def backward(grad_out: FloatArray) -> FloatArray:
+            return activate_backward(run, function, grad_out, x, output)
 
-    Where the layer in front does it already, see :mod:`daskdl.nn.fusion`, arrays are
-    handed through.
-    """
-
-    def __init__(
-        self, conf: Activation, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        activation: AnyActivation = self._given("activation", conf.activation)
-        self._activation = activation_function(activation, conf.quirks)
-        self._is_done_before = False
+        return output, backward
 
     @property
-    def is_relu(self) -> bool:
-        """Whether this is a rectifier without options."""
-        return self._activation is RELU
+    def _function(self) -> ActivationFunction:
+        return activation_function(self.activation, self.quirks)
 
-    def leave_to_source(self) -> None:
-        """Hand arrays through from now on."""
-        self._is_done_before = True
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, an array like `x`; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        if self._is_done_before:
-            return x
-        self._x = x
-        self._output: FloatArray = self._like("output", x)
-        self._activation.forward(
-            self._seen(x),
-            out=self._seen(self._output),
-            rng=rng if training else None,
-        )
-        return self._output
+def activate(
+    run: Run, function: ActivationFunction, preout: FloatArray, output: FloatArray
+) -> None:
+    """Apply a function to an array whose last axis are features or channels.
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient; see :meth:`Layer.backward`."""
-        if self._is_done_before:
-            return grad_out
-        grad_x: FloatArray = self._like("grad_x", grad_out)
-        arrays = (grad_out, self._x, self._output)
-        self._activation.backward(
-            *(self._seen(array) for array in arrays), out=self._seen(grad_x)
-        )
-        return grad_x
+    A softmax is over the channels, but with the quirk ``softmax_along_last_axis`` along
+    the last axis at the border: the width of images and volumes, or the time, where
+    channels come first.
 
-    def _seen(self, array: FloatArray) -> FloatArray:
-        quirks = self.conf.quirks
-        return as_activated(array, self._activation, self.input_type, quirks)
+    Parameters
+    ----------
+    run : Run
+        Says which axis is the last one at the border.
+    function : ActivationFunction
+    preout : ndarray of shape (batch, ..., channels)
+    output : ndarray like preout
+        Overwritten; may be `preout` itself where the function allows it.
+    """
+    seen = _seen_by(function, run)
+    function.forward(seen(preout), out=seen(output), rng=run.rng)
+
+
+def activate_backward(
+    run: Run,
+    function: ActivationFunction,
+    grad_out: FloatArray,
+    preout: FloatArray,
+    output: FloatArray,
+) -> FloatArray:
+    """Return the gradient in the `preout` of :func:`activate`: a buffer, or `grad_out`.
+
+    Parameters
+    ----------
+    run, function, preout, output
+        As of :func:`activate`.
+    grad_out : ndarray of shape (batch, ..., channels)
+        Gradient of the loss in the output. Not changed.
+    """
+    if function.name == "identity":
+        return grad_out
+    seen = _seen_by(function, run)
+    grad_preout = run.like("grad_preout", grad_out)
+    arrays = (grad_out, preout, output)
+    function.backward(*map(seen, arrays), out=seen(grad_preout))
+    return grad_preout
+
+
+def _seen_by(
+    function: ActivationFunction, run: Run
+) -> Callable[[FloatArray], FloatArray]:
+    """Return what gives a view with the axis last that the function works along."""
+    if (
+        "softmax_along_last_axis" in run.quirks
+        and function.name == "softmax"
+        and is_channels_first(run.input_type)
+    ):
+        return lambda array: array.swapaxes(-1, -2)
+    return lambda array: array

@@ -6,7 +6,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.activation import relu_backward
 from daskdl.kernels.normalization import (
     batch_norm_backward,
@@ -20,6 +19,7 @@ from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative, Real, Share
 from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.scaling import Scaling
+from daskdl.nn.run import Work
 
 _Scale = FloatArray | float
 
@@ -72,6 +72,14 @@ class BatchNormalization(TrainedLayerConf):
             *(Parameter(name, shape, "running") for name in ("mean", spread)),
         )
 
+    def can_take_over(self, work: Work) -> bool:
+        """Return whether it can rectify: unless scale and shift are locked.
+
+        Backward computes the sign of the output from scale and shift as arrays, which
+        locked ones are not.
+        """
+        return work == "rectifier" and not self.lock_gamma_beta
+
 
 @works_for(BatchNormalization)
 class BatchNormalizationLayer(Layer[BatchNormalization]):
@@ -83,39 +91,12 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
     running + (1 - decay) * batch``.
     """
 
-    def __init__(
-        self,
-        conf: BatchNormalization,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._rectifies = False
-        self._is_scaled_before = False
-
-    def rectify(self) -> bool:
-        """Rectify the output from now on, unless scale and shift are locked.
-
-        Backward computes the sign of the output from scale and shift as arrays, which
-        locked ones are not.
-        """
-        self._rectifies = not self.conf.lock_gamma_beta
-        return self._rectifies
-
     def scaling(self) -> Scaling:
         """Return the factors and shifts of inference, from the present statistics."""
         gamma, beta = self._scale_and_shift()
         scale = gamma / np.sqrt(self._running_variance() + self.conf.eps)
         shift = beta - self.params["mean"] * scale
-        return Scaling(scale, shift, self._rectifies)
-
-    def leave_inference_to_source(self) -> None:
-        """Hand arrays through in inference from now on.
-
-        A network computes no gradients of a forward pass in inference.
-        """
-        self._is_scaled_before = True
+        return Scaling(scale, shift, self.fused.rectifies)
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Set scale and shift to the configured values, mean to 0 and variance to 1."""
@@ -136,7 +117,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         See :meth:`Layer.forward`. Masks only pass by.
         """
         self._check_input(x)
-        if self._is_scaled_before and not training:
+        if self.fused.is_done_in_inference and not training:
             return x
         self._training, self._x = training, x
         output = self._like("output", x)
@@ -151,7 +132,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
                 mean=self.params["mean"],
                 variance=self._running_variance(),
                 out=out,
-                rectifies=self._rectifies,
+                rectifies=self.fused.rectifies,
             )
             self._output = output
             return output
@@ -166,7 +147,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
             mean=self._mean,
             variance=self._variance,
             out=out,
-            rectifies=self._rectifies,
+            rectifies=self.fused.rectifies,
         )
         return output
 
@@ -196,7 +177,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
             grad_gamma=self._gradient("gamma"),
             grad_beta=self._gradient("beta"),
             grad_x=self._rows(grad_x),
-            rectified_beta=self.params["beta"] if self._rectifies else None,
+            rectified_beta=self.params["beta"] if self.fused.rectifies else None,
         )
         decay = self.conf.decay
         self.gradients["mean"][...] = (1 - decay) * (self.params["mean"] - self._mean)
@@ -210,7 +191,7 @@ class BatchNormalizationLayer(Layer[BatchNormalization]):
         self.gradients["log10stdev"][...] = xp.log(before / after) / math.log(100)
 
     def _backward_inference(self, grad_out: FloatArray, grad_x: FloatArray) -> None:
-        if self._rectifies:
+        if self.fused.rectifies:
             masked = self._like("grad_rectified", grad_out)
             grad_out = relu_backward(grad_out, self._output, out=masked)
         batch_norm_inference_backward(

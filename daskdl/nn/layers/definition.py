@@ -84,9 +84,11 @@ class DefinedLayer(Layer[D]):
         self, conf: D, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
+        self._given("activation", getattr(conf, "activation", ""))
         self._run = Run(
             {},
             {},
+            fused=self.fused,
             quirks=conf.quirks,
             input_type=input_type,
             output_type=self.output_type,
@@ -133,6 +135,9 @@ class DefinedLayer(Layer[D]):
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
         """Compute the output; see :meth:`Layer.forward`."""
+        if self.fused.is_done or (self.fused.is_done_in_inference and not training):
+            self._backward = _handed_through
+            return x
         self._check_input(x)
         run = self._run
         run.training, run.mask, run.rng = training, mask, rng if training else None
@@ -168,10 +173,18 @@ class DefinedLayer(Layer[D]):
         run.training, run.mask, run.rng = True, None, rng
         return self.conf.pretrain(run, x, rng)
 
+    def use_mask(self) -> None:
+        """Say so to the definition; see :meth:`Layer.use_mask`."""
+        self._run.uses_mask = True
+
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask that goes on with the output."""
         out: FloatArray | None = self.conf.feed_forward_mask(self._run, mask)
         return out
+
+
+def _handed_through(grad_out: FloatArray) -> FloatArray:
+    return grad_out
 
 
 @works_for(LayerDefinition)

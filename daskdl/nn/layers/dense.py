@@ -8,12 +8,14 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.normalization import layer_norm_backward, layer_norm_forward
 from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.activations.rectifiers import RELU
+from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.affine import AffineLayer
 from daskdl.nn.layers.layer import works_for
+from daskdl.nn.run import Work
 
 
 class Dense(WeightLayerConf):
@@ -52,6 +54,11 @@ class Dense(WeightLayerConf):
             found += (gain((self.n_out,), self.quirks),)
         return found
 
+    def can_take_over(self, work: Work) -> bool:
+        """Return whether it can rectify: if it has no activation."""
+        function = activation_function(self.activation, self.quirks)
+        return work == "rectifier" and function is IDENTITY
+
 
 @works_for(Dense)
 class DenseLayer(AffineLayer[Dense]):
@@ -75,6 +82,8 @@ class DenseLayer(AffineLayer[Dense]):
         rng: np.random.Generator | None = None,
     ) -> FloatArray:
         """Compute the output, (batch, ..., n_out); see :meth:`Layer.forward`."""
+        if self.fused.rectifies:
+            self._activation = RELU
         preout = self._affine_forward(x, bias=not self.conf.has_layer_norm)
         if self.conf.has_layer_norm:
             self._normalize(preout)
@@ -87,13 +96,6 @@ class DenseLayer(AffineLayer[Dense]):
         if self.conf.has_layer_norm:
             self._normalize_backward(grad_preout)
         return self._affine_backward(grad_preout)
-
-    def rectify(self) -> bool:
-        """Take a rectifier for the activation, if there is none."""
-        if self._activation is not IDENTITY:
-            return False
-        self._activation = RELU
-        return True
 
     def _normalize(self, preout: FloatArray) -> None:
         """Turn ``x @ W`` into ``norm(x @ W) * g + b``, in place."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -10,19 +10,15 @@ from numpy.typing import DTypeLike
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
-from daskdl.kernels.window import Window
 from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import draw_weights
-from daskdl.nn.layers.scaling import ScalingOf
+from daskdl.nn.run import Fused
 
 C = TypeVar("C", bound=LayerConf)
 T = TypeVar("T")
-
-# Where a pooling lies on images of some sizes.
-PoolOn: TypeAlias = Callable[[tuple[int, ...]], Window]
 
 WORKERS: "dict[type[LayerConf], type[Layer[Any]]]" = {}
 L = TypeVar("L", bound="Layer[Any]")
@@ -75,6 +71,8 @@ class Layer(ABC, Generic[C]):
     forgets_between_segments : bool
         Whether a recurrent layer begins each segment of truncated backpropagation with
         zeros. A wrapper says so of layers that are such.
+    fused : Fused
+        What is done for the layer behind, or by the part in front.
     """
 
     forgets_in_wrappers: ClassVar[bool] = False
@@ -94,6 +92,7 @@ class Layer(ABC, Generic[C]):
         self.state: Any = None
         self.back_length: int | None = None
         self.forgets_between_segments = False
+        self.fused = Fused()
         self._workspace = workspace
 
     def bind(
@@ -195,47 +194,6 @@ class Layer(ABC, Generic[C]):
         By itself what :meth:`feed_forward_mask` returns, which says the shapes.
         """
         return self.feed_forward_mask(mask)
-
-    def rectify(self) -> bool:
-        """Rectify the output from now on, which only a rectifier reads.
-
-        Returns
-        -------
-        bool
-            Whether the layer can: by itself none does.
-        """
-        return False
-
-    def scale(self, scaling_of: ScalingOf) -> bool:
-        """Scale the output in inference from now on, which only a normalization reads.
-
-        Parameters
-        ----------
-        scaling_of : function without arguments
-            Returns factors and shifts as they are now.
-
-        Returns
-        -------
-        bool
-            Whether the layer can: by itself none does.
-        """
-        return False
-
-    def pool(self, window_of: PoolOn) -> bool:
-        """Return the maxima of the output from now on, which only a pooling reads.
-
-        Parameters
-        ----------
-        window_of : function of sizes
-            Returns the pooling's window on images of these sizes: without padding,
-            dilation and overlap.
-
-        Returns
-        -------
-        bool
-            Whether the layer can: by itself none does.
-        """
-        return False
 
     @property
     def who(self) -> str:

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.pooling import max_pool_forward, sum_pool_forward
 from daskdl.kernels.window import Window, window_axis
 from daskdl.nn.layers.windows import Windowed, output_length
 from daskdl.nn.masks import lengths_of
+from daskdl.nn.run import Run
 
 # First step of some series, and which those are as (batch, 1); None is all.
 _Rows: TypeAlias = tuple[int, NDArray[Any] | None]
@@ -27,9 +27,7 @@ class MaskedSeries:
     ----------
     conf : Windowed
         The options of the layer, which has one axis.
-    name : str
-        Of the layer; keys its buffers.
-    workspace : Workspace
+    run : Run
         Lends all arrays.
 
     Notes
@@ -38,10 +36,11 @@ class MaskedSeries:
     series of different lengths have different places in what :meth:`enter` returns.
     """
 
-    def __init__(self, conf: Windowed, name: str, workspace: Workspace) -> None:
+    __slots__ = ("_conf", "_kept", "_places", "_run")
+
+    def __init__(self, conf: Windowed, run: Run) -> None:
         self._conf = conf
-        self._name = name
-        self._workspace = workspace
+        self._run = run
 
     def enter(
         self, x: FloatArray, mask: FloatArray, window: Window, *, fill: float = 0.0
@@ -66,7 +65,8 @@ class MaskedSeries:
         window : Window
             Where windows lie on it.
         """
-        self._kept = mask > 0
+        self._kept: NDArray[Any] = self._buffer("kept", mask.shape, "bool")
+        array_namespace(mask).greater(mask, 0, out=self._kept)
         placed, self._places = self._placed(mask, window)
         series = self._buffer("series", (len(x), *placed.sizes, x.shape[2]), x.dtype)
         series.fill(fill)
@@ -150,7 +150,7 @@ class MaskedSeries:
         shape = (len(mask), *placed.out, 1)
         out = self._buffer("windows", shape, mask.dtype)
         winner = self._buffer("winner", shape, "uint32")
-        max_pool_forward(cells, placed, self._workspace, out=out, winner=winner)
+        max_pool_forward(cells, placed, self._run.workspace, out=out, winner=winner)
         # A window that lies on padding entirely counts.
         xp.copyto(out, 1, where=out < 0)
         has_it = xp.arange(shape[1]) < self._n_windows(lengths)[:, None]
@@ -169,7 +169,11 @@ class MaskedSeries:
         last = (self._n_windows(lengths) - 1) * axis.stride
         reach = axis.span - (axis.out - 1) * axis.stride
         padding = array_namespace(mask).maximum(0, last + reach - lengths) // 2
-        places: list[_Rows] = [(start, (padding == start)[:, None]) for start in starts]
+        places: list[_Rows] = []
+        for start in starts:
+            rows = self._buffer(f"from {start}", (len(mask), 1), "bool")
+            array_namespace(mask).equal(padding[:, None], start, out=rows)
+            places.append((start, rows))
         return Window(replace(axis, size=room, before=0)), places
 
     def _paddings(self, steps: int) -> list[int]:
@@ -199,10 +203,7 @@ class MaskedSeries:
         return numbers * (lengths > 0)
 
     def _buffer(self, what: str, shape: tuple[int, ...], dtype: Any) -> FloatArray:
-        buffer: FloatArray = self._workspace.take(
-            (self._name, "masked", what), shape, dtype
-        )
-        return buffer
+        return self._run.buffer(f"masked {what}", shape, dtype)
 
 
 def _spread(

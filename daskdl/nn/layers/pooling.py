@@ -1,11 +1,12 @@
-"""What the layers share that pool over windows of series, images or volumes."""
+"""The layers that pool over windows of series, images or volumes."""
 
-from typing import Any, ClassVar, NamedTuple, TypeVar
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.pooling import (
     average_pool_backward,
     average_pool_forward,
@@ -21,20 +22,28 @@ from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import DroppedLayerConf
-from daskdl.nn.conf.names import ConvolutionModeName, PoolingName
-from daskdl.nn.conf.values import Index, Positive
+from daskdl.nn.conf.names import ConvolutionModeName, PoolingName, VolumePoolingName
+from daskdl.nn.conf.values import (
+    CountPair,
+    CountSingle,
+    CountTriple,
+    Index,
+    IndexPair,
+    IndexSingle,
+    IndexTriple,
+    Positive,
+)
 from daskdl.nn.layers.entering import Sized, entering
-from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.windows import Counts, Indices, window_of, window_sizes
-
-
-class Pooling(NamedTuple):
-    """What a window becomes: kind, and what some of the kinds need."""
-
-    kind: str
-    exponent: int = 0
-    eps: float = 0.0
-    include_padding: bool = False
+from daskdl.nn.layers.masked_series import MaskedSeries
+from daskdl.nn.layers.windows import (
+    Counts,
+    Indices,
+    window_mask,
+    window_of,
+    window_sizes,
+)
+from daskdl.nn.masks import check_step_mask
+from daskdl.nn.run import Backward, Run
 
 
 class PoolingConf(DroppedLayerConf):
@@ -45,17 +54,56 @@ class PoolingConf(DroppedLayerConf):
     padding: Indices
     dilation: Counts
     convolution_mode: ConvolutionModeName = "truncate"
-
-    @property
-    def pooling(self) -> Pooling:
-        """What a window becomes."""
-        raise TypeError(f"{type(self).__name__} does not say how it pools.")
+    pooling_type: PoolingName = "max"
 
     def output_type(self, input_type: InputType) -> Sized:
         """Return smaller series, images or volumes of the same channels."""
         entered = entering(self, input_type, len(self.kernel_size))
         *sizes, channels = entered.shape
         return with_shape(entered, (*window_sizes(self, tuple(sizes)), channels))
+
+    def window(self, sizes: tuple[int, ...]) -> Window:
+        """Return where the window lies on an input of these sizes."""
+        return window_of(self, sizes)
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Pool `x`, of shape (batch, ..., channels). Masks only pass by."""
+        return self._pool(run, x, self.window(x.shape[1:-1]), self.pooling_type)
+
+    def _pool(
+        self, run: Run, x: FloatArray, window: Window, kind: PoolingName
+    ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+        """Return what the windows on `x` become, and the way back."""
+        shape, workspace = (x.shape[0], *window.out, x.shape[-1]), run.workspace
+        output = run.buffer("output", shape, x.dtype)
+        seen: dict[str, Any] = {"window": window, "workspace": workspace}
+        back: Callable[..., FloatArray] = sum_pool_backward
+        # Layers that know a kind of pooling have the options that it reads.
+        options: Any = self
+        if kind == "max":
+            index_dtype = "uint8" if window.n_cells <= 256 else "uint32"
+            winner: Any = run.buffer("winner", shape, index_dtype)
+            seen["winner"] = winner
+            max_pool_forward(x, window, workspace, out=output, winner=winner)
+            back = max_pool_backward
+        elif kind == "avg":
+            padded = getattr(options, "include_padding", False)
+            seen["include_padding"] = padded
+            average_pool_forward(x, window, include_padding=padded, out=output)
+            back = average_pool_backward
+        elif kind == "pnorm":
+            power, eps = options.pnorm, options.eps
+            seen |= {"x": x, "output": output, "exponent": power, "eps": eps}
+            pnorm_pool_forward(x, window, power, workspace, out=output)
+            back = pnorm_pool_backward
+        else:
+            sum_pool_forward(x, window, out=output)
+
+        def backward(grad_out: FloatArray) -> FloatArray:
+            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            return back(grad_out, grad_x=grad_x, **seen)
+
+        return output, backward
 
 
 class SubsamplingConf(PoolingConf):
@@ -68,11 +116,6 @@ class SubsamplingConf(PoolingConf):
     eps: Positive = 1e-8
     include_padding: bool = False
 
-    @property
-    def pooling(self) -> Pooling:
-        """What a window becomes."""
-        return Pooling(self.pooling_type, self.pnorm, self.eps, self.include_padding)
-
     @model_validator(mode="after")
     def _check_exponent(self) -> "SubsamplingConf":
         if self.pooling_type == "pnorm" and self.pnorm == 0:
@@ -82,73 +125,144 @@ class SubsamplingConf(PoolingConf):
         return self
 
 
-P = TypeVar("P", bound=PoolingConf)
+class Subsampling(SubsamplingConf):
+    """Pooling over windows of an image.
 
+    Parameters
+    ----------
+    pooling_type : {"max", "avg", "sum", "pnorm"}
+        What a window becomes. ``max`` ignores padding.
+    kernel_size, stride, dilation, padding, convolution_mode
+        As for :class:`Convolution2D`.
+    pnorm : int
+        Exponent of ``pnorm``, ``(sum |x|^p)^(1/p)``; needed by it alone.
+    eps : float
+        Least norm that a gradient of ``pnorm`` is divided by.
+    include_padding : bool
+        Whether ``avg`` divides by the window's size also where it hangs over the
+        border, instead of by the cells inside.
+    """
 
-class PoolingLayer(Layer[P]):
-    """Maximum, sum, average or p-norm of each window."""
+    type: Literal["subsampling"] = "subsampling"
+    kernel_size: CountPair = (2, 2)
+    stride: CountPair = (2, 2)
+    padding: IndexPair = (0, 0)
+    dilation: CountPair = (1, 1)
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, *window.out, channels).
+    @property
+    def is_plain_maximum(self) -> bool:
+        """Whether its windows cover whole places, each one once, and take the maximum.
 
-        See :meth:`Layer.forward`. Masks only pass by.
+        Some at the end may be left over.
         """
-        self._check_input(x)
-        return self._pool(x, window_of(self.conf, x.shape[1:-1]), self.conf.pooling)
+        is_side_by_side = self.kernel_size == self.stride
+        is_within = self.padding == (0, 0) and self.convolution_mode != "same"
+        is_plain = self.pooling_type == "max" and self.dilation == (1, 1)
+        return is_plain and is_side_by_side and is_within
 
-    def _pool(self, x: FloatArray, window: Window, pooling: Pooling) -> FloatArray:
-        """Pool the windows on `x`, and keep what the gradient needs."""
-        self._x, self._window, self._pooling = x, window, pooling
-        shape = (x.shape[0], *window.out, x.shape[-1])
-        out = self._output = self._buffer("output", shape, x.dtype)
-        if pooling.kind == "max":
-            index_dtype = "uint8" if window.n_cells <= 256 else "uint32"
-            self._winner: Any = self._buffer("winner", shape, index_dtype)
-            return max_pool_forward(
-                x, window, self._workspace, out=out, winner=self._winner
-            )
-        if pooling.kind == "avg":
-            return average_pool_forward(
-                x, window, include_padding=pooling.include_padding, out=out
-            )
-        if pooling.kind == "pnorm":
-            return pnorm_pool_forward(
-                x, window, pooling.exponent, self._workspace, out=out
-            )
-        return sum_pool_forward(x, window, out=out)
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask of the windows, if it is one of pixels.
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient; see :meth:`Layer.backward`."""
-        grad_x = self._buffer("grad_x", self._x.shape, grad_out.dtype)
-        window, pooling = self._window, self._pooling
-        if pooling.kind == "max":
-            return max_pool_backward(
-                grad_out, self._winner, window, self._workspace, grad_x=grad_x
-            )
-        if pooling.kind == "avg":
-            return average_pool_backward(
-                grad_out,
-                window,
-                self._workspace,
-                include_padding=pooling.include_padding,
-                grad_x=grad_x,
-            )
-        if pooling.kind == "pnorm":
-            return pnorm_pool_backward(
-                grad_out,
-                self._x,
-                self._output,
-                window,
-                pooling.exponent,
-                self._workspace,
-                eps=pooling.eps,
-                grad_x=grad_x,
-            )
-        return sum_pool_backward(grad_out, window, self._workspace, grad_x=grad_x)
+        That is (batch, *axes, 1) and becomes (batch, *window.out, 1). A mask of whole
+        images, (batch, 1), goes on as it is.
+        """
+        if mask is None or mask.ndim < 4:
+            return mask
+        return window_mask(mask, self, run)
+
+
+class Subsampling1D(SubsamplingConf):
+    """Pooling over windows of time steps.
+
+    Parameters
+    ----------
+    pooling_type : {"max", "avg", "sum", "pnorm"}
+        What a window becomes. ``max`` ignores padding.
+    kernel_size, stride, dilation, padding : int
+        Time steps.
+    convolution_mode, pnorm, eps, include_padding
+        As for :class:`Subsampling`.
+
+    Notes
+    -----
+    What a mask drops counts like padding, and windows that a series does not have come
+    out as 0.
+    """
+
+    type: Literal["subsampling1d"] = "subsampling1d"
+    kernel_size: CountSingle = (2,)
+    stride: CountSingle = (1,)
+    padding: IndexSingle = (0,)
+    dilation: CountSingle = (1,)
+
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Pool `x`, of shape (batch, time, n), as its mask (batch, time) keeps it.
+
+        Where masks are ignored, they are reduced to the windows and pass by. Inside a
+        wrapper that asks for it, windows without a kept step come out as 0 even there.
+        """
+        mask = run.mask
+        if mask is None or not (self._counts_kept_steps or run.uses_mask):
+            return super().forward(run, x)
+        check_step_mask(mask, x, run.who)
+        kept = self._window_mask(run, mask)[:, :, None]
+        window, kind = self.window(x.shape[1:-1]), self.pooling_type
+        series, counts = None, None
+        if self._counts_kept_steps:
+            series = MaskedSeries(self, run)
+            if kind == "avg" and not self.include_padding:
+                # An average is of the steps that are kept, which differ by series.
+                counts, kind = series.counts(mask, window), "sum"
+            lowest = -math.inf if kind == "max" else 0.0
+            x, window = series.enter(x, mask, window, fill=lowest)
+        output, back = self._pool(run, x, window, kind)
+        if counts is not None:
+            output /= counts
+        xp = array_namespace(x)
+        xp.copyto(output, 0, where=kept == 0)
+
+        def backward(grad_out: FloatArray) -> FloatArray:
+            masked = run.like("masked", grad_out)
+            xp.multiply(grad_out, kept, out=masked)
+            if counts is not None:
+                masked /= counts
+            grad_x = back(masked)
+            return grad_x if series is None else series.leave(grad_x)
+
+        return output, backward
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask (batch, n_windows) of the windows of a series."""
+        return None if mask is None else self._window_mask(run, mask)
+
+    @property
+    def _counts_kept_steps(self) -> bool:
+        return "subsampling1d_ignores_masks" not in self.quirks
+
+    def _window_mask(self, run: Run, mask: FloatArray) -> FloatArray:
+        if not self._counts_kept_steps:
+            return window_mask(mask, self, run)
+        return MaskedSeries(self, run).window_mask(mask, self.window(mask.shape[1:]))
+
+
+class Subsampling3D(PoolingConf):
+    """Pooling over windows of a volume. Masks only pass by.
+
+    Parameters
+    ----------
+    pooling_type : {"max", "avg"}
+        What a window becomes. ``max`` ignores padding, ``avg`` divides by the cells
+        inside the volume.
+    kernel_size, stride, dilation, padding : (int, int, int) or int
+        Depth, height and width; one number means all three.
+    convolution_mode : {"same", "truncate", "strict"}
+        As for :class:`Convolution2D`; volumes are padded unless it says otherwise.
+    """
+
+    type: Literal["subsampling3d"] = "subsampling3d"
+    pooling_type: VolumePoolingName = "max"
+    kernel_size: CountTriple = (1, 1, 1)
+    stride: CountTriple = (2, 2, 2)
+    padding: IndexTriple = (0, 0, 0)
+    dilation: CountTriple = (1, 1, 1)
+    convolution_mode: ConvolutionModeName = "same"

@@ -1,14 +1,18 @@
-"""Sliding windows of layers: what fits, what comes out, where cells lie."""
+"""Sliding windows of layers: what fits, what comes out, what becomes of masks."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 from pydantic import Field
 
-from daskdl.kernels.window import Window, window_axis
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.pooling import max_pool_forward
+from daskdl.kernels.window import Window, WindowAxis, window_axis
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.names import SeriesConvolutionModeLiteral
 from daskdl.nn.conf.values import Count, Index
+from daskdl.nn.run import Run
 
 Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
 Indices = Annotated[tuple[Index, ...], Field(min_length=1)]
@@ -81,16 +85,7 @@ def window_sizes(
     """
     _check_fits(layer, sizes)
     return tuple(
-        None
-        if size is None
-        else output_length(
-            size,
-            layer.kernel_size[axis],
-            layer.stride[axis],
-            layer.padding[axis],
-            layer.dilation[axis],
-            layer.convolution_mode,
-        )
+        None if size is None else _axis(layer, axis, size).out
         for axis, size in enumerate(sizes)
     )
 
@@ -111,19 +106,59 @@ def window_of(conf: Windowed, sizes: tuple[int, ...]) -> Window:
         If it does not fit.
     """
     _check_fits(conf, sizes)
-    return Window(
-        *(
-            window_axis(
-                size,
-                conf.kernel_size[axis],
-                conf.stride[axis],
-                conf.padding[axis],
-                conf.dilation[axis],
-                conf.convolution_mode,
-            )
-            for axis, size in enumerate(sizes)
-        )
+    return Window(*(_axis(conf, axis, size) for axis, size in enumerate(sizes)))
+
+
+def window_mask(mask: FloatArray, conf: Windowed, run: Run) -> FloatArray:
+    """Return the mask of the windows: 1 where a cell of the window is kept.
+
+    Parameters
+    ----------
+    mask : ndarray of shape (batch, *axes) or (batch, *axes, channels)
+        1 keeps, 0 drops. An axis of size 1 stands for all cells along it. Not changed.
+    conf : Windowed
+        The options of the layer.
+    run : Run
+        Lends the result.
+
+    Returns
+    -------
+    mask : ndarray of shape (batch, *windows) or (batch, *windows, channels)
+        `mask` itself where windows of mode ``same`` or ``causal`` go on cell by cell.
+
+    References
+    ----------
+    DL4J's `ConvolutionUtils.cnn1dMaskReduction` and `cnn2dMaskReduction`.
+    """
+    if conf.convolution_mode in ("same", "causal") and set(conf.stride) == {1}:
+        # Each window belongs to a cell: what is kept is not widened.
+        return mask
+    n_axes = len(conf.kernel_size)
+    cells = mask if mask.ndim > n_axes + 1 else mask[..., None]
+    window = Window(
+        *(_mask_axis(conf, axis, size) for axis, size in enumerate(cells.shape[1:-1]))
     )
+    shape = (cells.shape[0], *window.out, cells.shape[-1])
+    out = run.buffer("window_mask", shape, mask.dtype)
+    winner: NDArray[Any] = run.buffer("window_mask.winner", shape, "uint32")
+    max_pool_forward(cells, window, run.workspace, out=out, winner=winner)
+    # A window that lies in the padding entirely keeps nothing.
+    array_namespace(out).maximum(out, 0, out=out)
+    return out if cells is mask else out[..., 0]
+
+
+def _axis(conf: Windowed, axis: int, size: int) -> WindowAxis:
+    options = (conf.kernel_size, conf.stride, conf.padding, conf.dilation)
+    return window_axis(size, *(each[axis] for each in options), conf.convolution_mode)
+
+
+def _mask_axis(conf: Windowed, axis: int, size: int) -> WindowAxis:
+    if size == 1:
+        return window_axis(1, 1, 1, 0, 1, "truncate")
+    windows = _axis(conf, axis, size)
+    # No causal mask is padded: its windows begin where those of the series end.
+    is_causal = conf.convolution_mode == "causal"
+    return replace(windows, before=0) if is_causal else windows
 
 
 def _check_fits(layer: Windowed, sizes: tuple[int | None, ...]) -> None:

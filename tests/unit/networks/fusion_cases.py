@@ -21,11 +21,7 @@ def relu(source):
 
 def handed_through(network):
     """Return the names of the layers that leave their work to the part in front."""
-    return [
-        layer.name
-        for layer in network._program.layers
-        if vars(layer).get("_is_done_before")
-    ]
+    return [layer.name for layer in network._program.layers if layer.fused.is_done]
 
 
 def close(actual, expected, dtype):

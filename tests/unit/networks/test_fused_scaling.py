@@ -11,6 +11,7 @@ from daskdl import (
     Output,
     Subsampling,
 )
+from daskdl.errors import ShapeError
 from daskdl.nn.conf.input_type import Convolutional
 from tests.unit.networks.fusion_cases import (
     IDENTITY,
@@ -80,3 +81,10 @@ def test_factors_are_those_of_the_parameters_of_now(rng, unfused):
     network.fit(DataSet(x, np.eye(2)[[0, 1, 1]]))
     assert np.abs(network.output(x) - before).max() > 1e-3
     close(network.output(x), unfused(network).output(x), "float64")
+
+
+def test_a_convolution_that_normalized_sends_no_gradient(rng):
+    network = normalized(*NORMALIZED["a bias"], *NORMS["plain"])
+    network.output(rng.standard_normal((3, 2, 5, 4)))
+    with pytest.raises(ShapeError, match="Convolution2D: backward must follow forward"):
+        network._program.layers[0].backward(np.ones((3, 4, 3, 3)))

@@ -6,7 +6,7 @@ import pytest
 from daskdl import BatchNormalization, DataSet, Dense, Frozen, Output
 from daskdl.nn.conf.input_type import Convolutional, FeedForward
 from daskdl.nn.conf.regularization import WeightDecay
-from daskdl.nn.layers.separable_convolution2d import SeparableConvolution2D
+from daskdl.nn.layers.depthwise import SeparableConvolution2D
 from tests.memory import peak_bytes
 from tests.unit.networks.small import sequence
 
