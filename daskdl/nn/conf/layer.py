@@ -112,6 +112,8 @@ class LayerConf(Conf):
 
     # Whether the dropout of the whole network is this layer's, if it has none itself.
     takes_network_dropout: ClassVar[bool] = False
+    # What the network has for all layers and this one has no use for.
+    unused_options: ClassVar[tuple[str, ...]] = ()
     # Whether nothing in front of the layer learns from what is behind it.
     stops_gradient: ClassVar[bool] = False
 

@@ -1,19 +1,11 @@
 """Rows times weights plus bias: what dense and output layers share."""
 
-from typing import TypeVar
-
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.dense import dense_backward, dense_forward
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import Recurrent
-from daskdl.nn.conf.layer import WeightLayerConf
-from daskdl.nn.layers.row_layer import RowLayer
 from daskdl.nn.preprocessors.arrangement import flatten, row_shape, unflatten
 from daskdl.nn.run import Backward, Run
-
-A = TypeVar("A", bound=WeightLayerConf)
 
 
 def affine(
@@ -98,42 +90,3 @@ def from_rows(
         return rows.reshape(shape)
     images = run.buffer(what, shape, rows.dtype)
     return unflatten(rows, images, channels_first=True)
-
-
-class AffineLayer(RowLayer[A]):
-    """A layer that computes ``activation(rows @ W + b)``."""
-
-    def bind(
-        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
-    ) -> None:
-        """Take the views to read parameters from and write gradients to."""
-        super().bind(params, gradients)
-        self._run = Run(
-            params,
-            gradients,
-            quirks=self.conf.quirks,
-            input_type=self.input_type,
-            who=self.who,
-            name=self.name,
-            workspace=self._workspace,
-        )
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W with fans n_in and n_out; every bias is `bias_init`."""
-        n_in, n_out = self.params["W"].shape
-        self._draw("W", n_in, n_out, rng)
-        if "b" in self.params:
-            self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
-
-    def _affine_forward(self, x: FloatArray, *, bias: bool = True) -> FloatArray:
-        """Return ``rows @ W + b`` of shape (rows, n_out); its activation may follow."""
-        self._check_input(x)
-        self._x_shape = x.shape
-        preout, self._backward = affine(self._run, x, bias=bias)
-        return preout
-
-    def _affine_backward(self, grad_preout: FloatArray) -> FloatArray | None:
-        """Write the gradients of :meth:`_affine_forward`; return that in the input."""
-        self._run.needs_grad_x = self.needs_grad_x
-        self._run.needs_gradients = self.needs_gradients
-        return self._backward(grad_preout)

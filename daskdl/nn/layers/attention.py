@@ -34,7 +34,6 @@ class AttentionConf(WeightLayerConf):
 
     takes_network_dropout: ClassVar[bool] = False
     ignores_weight_noise: ClassVar[bool] = True
-    # What the network has for all layers and this one has no use for.
     unused_options: ClassVar[tuple[str, ...]] = ("activation", "bias_init")
 
     n_out: Annotated[Count, WithJsonSchema({"type": "integer", "minimum": 0})] = Field(

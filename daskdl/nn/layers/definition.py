@@ -84,7 +84,8 @@ class DefinedLayer(Layer[D]):
         self, conf: D, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        self._given("activation", getattr(conf, "activation", ""))
+        if "activation" not in conf.unused_options:
+            self._given("activation", getattr(conf, "activation", ""))
         self._run = Run(
             {},
             {},

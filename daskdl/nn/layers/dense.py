@@ -7,15 +7,14 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.normalization import layer_norm_backward, layer_norm_forward
 from daskdl.nn.activations.identity import IDENTITY
-from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
 from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
-from daskdl.nn.layers.affine import AffineLayer
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.run import Work
+from daskdl.nn.layers.affine import affine
+from daskdl.nn.layers.rows import activated_rows
+from daskdl.nn.run import Backward, Run, Work
 
 
 class Dense(WeightLayerConf):
@@ -54,78 +53,56 @@ class Dense(WeightLayerConf):
             found += (gain((self.n_out,), self.quirks),)
         return found
 
+    def initialize(self, run: Run, rng: np.random.Generator) -> None:
+        """Begin with the gains that the options say."""
+        if "g" in run.params:
+            run.params["g"].fill(self.gain_init)
+
     def can_take_over(self, work: Work) -> bool:
         """Return whether it can rectify: if it has no activation."""
         function = activation_function(self.activation, self.quirks)
         return work == "rectifier" and function is IDENTITY
 
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Compute the output, (batch, ..., n_out), of `x`, of shape (batch, ...).
 
-@works_for(Dense)
-class DenseLayer(AffineLayer[Dense]):
-    """``activation(x @ W + b)`` of rows, flattened images or each time step.
+        Masked rows come out as 0 and send no gradient back.
+        """
+        preout, affine_backward = affine(run, x, bias=not self.has_layer_norm)
+        if self.has_layer_norm:
+            affine_backward = _normalized(run, preout, affine_backward)
+        activation = "relu" if run.fused.rectifies else self.activation
+        rows, activated_backward = activated_rows(run, preout, activation)
+        axes = x.shape[: len(run.output_type.shape)]
 
-    Masked rows come out as 0 and send no gradient back.
-    """
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            return affine_backward(activated_backward(grad_out))
 
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W with fans n_in and n_out; biases and gains have their options."""
-        super().initialize(rng)
-        if "g" in self.params:
-            self.params["g"].fill(self._given("gain_init", self.conf.gain_init))
+        return rows.reshape(*axes, self.n_out), backward
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, ..., n_out); see :meth:`Layer.forward`."""
-        if self.fused.rectifies:
-            self._activation = RELU
-        preout = self._affine_forward(x, bias=not self.conf.has_layer_norm)
-        if self.conf.has_layer_norm:
-            self._normalize(preout)
-        rows = self._activated_and_masked(preout, mask, rng if training else None)
-        return rows.reshape(*self._row_axes(), self.conf.n_out)
 
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; see :meth:`Layer.backward`."""
-        grad_preout = self._preout_gradient(grad_out)
-        if self.conf.has_layer_norm:
-            self._normalize_backward(grad_preout)
-        return self._affine_backward(grad_preout)
+def _normalized(run: Run, preout: FloatArray, affine_backward: Backward) -> Backward:
+    """Turn ``x @ W``, in place, into ``norm(x @ W) * g + b``; return the way back."""
+    gain, normalized = run.params["g"], run.like("normalized", preout)
+    deviation = run.buffer("deviation", (len(preout), 1), preout.dtype)
+    layer_norm_forward(
+        preout, gain, deviation=deviation, normalized=normalized, out=preout
+    )
+    if "b" in run.params:
+        preout += run.params["b"]
 
-    def _normalize(self, preout: FloatArray) -> None:
-        """Turn ``x @ W`` into ``norm(x @ W) * g + b``, in place."""
-        self._normalized = self._like("normalized", preout)
-        self._deviation = self._buffer("deviation", (len(preout), 1), preout.dtype)
-        layer_norm_forward(
-            preout,
-            self.params["g"],
-            deviation=self._deviation,
-            normalized=self._normalized,
-            out=preout,
-        )
-        if "b" in self.params:
-            preout += self.params["b"]
-
-    def _normalize_backward(self, grad_preout: FloatArray) -> None:
-        """Turn the gradient in the pre-activations into that in ``x @ W``."""
-        if "b" in self.gradients:
-            xp = array_namespace(grad_preout)
-            xp.sum(grad_preout, axis=0, out=self.gradients["b"])
+    def backward(grad_out: FloatArray) -> FloatArray | None:
+        if "b" in run.gradients:
+            array_namespace(grad_out).sum(grad_out, axis=0, out=run.gradients["b"])
+        grad_product = run.like("grad_product", grad_out)
         layer_norm_backward(
-            grad_preout,
-            self._normalized,
-            self._deviation,
-            self.params["g"],
-            grad_gain=self.gradients["g"],
-            grad_x=grad_preout,
+            grad_out,
+            normalized,
+            deviation,
+            gain,
+            grad_gain=run.gradients["g"],
+            grad_x=grad_product,
         )
+        return affine_backward(grad_product)
 
-    def _row_axes(self) -> tuple[int, ...]:
-        """Return (batch, time) of series, else (batch,)."""
-        n_axes = len(self.output_type.shape)
-        return self._x_shape[:n_axes]
+    return backward

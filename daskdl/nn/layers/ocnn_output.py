@@ -8,11 +8,13 @@ from pydantic import BeforeValidator, Field
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
+from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import TrainedLayerConf, WeightLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Count, Real, plain
-from daskdl.nn.layers.affine import AffineLayer, as_rows, from_rows
+from daskdl.nn.layers.affine import as_rows, from_rows
+from daskdl.nn.layers.definition import DefinedLayer
 from daskdl.nn.layers.layer import OutputLayer, works_for
 from daskdl.nn.layers.one_class_loss import (
     ScoreWindow,
@@ -91,7 +93,7 @@ class OCNNOutput(WeightLayerConf):
 
 
 @works_for(OCNNOutput)
-class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
+class OCNNOutputLayer(DefinedLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     """``output = activation(x @ v) @ w``, and a loss.
 
     The mean loss is ``|w|^2 / 2 + |v|^2 / 2 + mean(max(0, r - output)) / nu - r``.
@@ -112,6 +114,7 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
         self, conf: OCNNOutput, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
+        self._activation = activation_function(conf.activation, conf.quirks)
         self._window = ScoreWindow(conf.window_size, conf.nu, conf.quirks)
         self._counts_means = "one_class_loss_of_means" in conf.quirks
 
@@ -146,7 +149,12 @@ class OCNNOutputLayer(AffineLayer[OCNNOutput], OutputLayer[OCNNOutput]):
         shape = (len(x), self.conf.hidden_size)
         self._preout = self._buffer("preout", shape, x.dtype)
         xp.matmul(self._rows, self.params["v"], out=self._preout)
-        self._hidden = self._activated(self._preout, rng if training else None)
+        hidden = self._preout
+        if self._activation.reads_preout:
+            hidden = self._like("output", hidden)
+        self._hidden = self._activation.forward(
+            self._preout, out=hidden, rng=rng if training else None
+        )
         output: FloatArray = self._buffer("scores", (len(x), 1), x.dtype)
         xp.matmul(self._hidden, self.params["w"].T, out=output)
         self._output = output

@@ -10,8 +10,7 @@ from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
-from daskdl.nn.layers.affine import AffineLayer
-from daskdl.nn.layers.layer import works_for
+from daskdl.nn.layers.affine import affine
 
 PACKAGE = "org.deeplearning4j.regressiontest.customlayer100a."
 
@@ -29,25 +28,15 @@ class TwoHalves(WeightLayerConf):
     def parameters(self, input_type):
         return dense_parameters(self, input_type, has_bias=True)
 
-
-@works_for(TwoHalves)
-class TwoHalvesLayer(AffineLayer[TwoHalves]):
-    """The layer at work."""
-
-    def __init__(self, conf, input_type, name, workspace):
-        super().__init__(conf, input_type, name, workspace)
-        self._second = activation_function(conf.second_activation)
-
-    def forward(self, x, *, training, mask=None, rng=None):
-        preout = self._affine_forward(x)
+    def forward(self, run, x):
+        preout, _ = affine(run, x)
         middle = preout.shape[1] // 2
+        first = activation_function(self.activation)
+        second = activation_function(self.second_activation)
         output = preout.copy()
-        output[:, :middle] = self._activation.forward(preout[:, :middle].copy())
-        output[:, middle:] = self._second.forward(preout[:, middle:].copy())
-        return output
-
-    def backward(self, grad_out):
-        raise NotImplementedError
+        output[:, :middle] = first.forward(preout[:, :middle].copy())
+        output[:, middle:] = second.forward(preout[:, middle:].copy())
+        return output, None
 
 
 ROW = LayerRow(
