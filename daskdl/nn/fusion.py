@@ -10,11 +10,13 @@ normalization behind one, whose factors go into the weights. What comes out is t
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.layers.activation import Activation
-from daskdl.nn.layers.batch_normalization import BatchNormalizationLayer
+from daskdl.nn.layers.batch_normalization import BatchNormalization
+from daskdl.nn.layers.definition import DefinedLayer
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.pooling import Subsampling
 from daskdl.nn.layers.stage import Stage
@@ -56,8 +58,10 @@ def _join(layer: Layer[Any], source: _Part) -> None:
     taken, can_take_over = source.layer.fused, source.layer.conf.can_take_over
     if is_rectifier and can_take_over("rectifier"):
         taken.rectifies = left.is_done = True
-    if isinstance(layer, BatchNormalizationLayer) and can_take_over("normalization"):
-        taken.scaling_of, left.is_done_in_inference = layer.scaling, True
+    if isinstance(layer, DefinedLayer) and isinstance(conf, BatchNormalization):
+        left.is_done_in_inference = can_take_over("normalization")
+        if left.is_done_in_inference:
+            taken.scaling_of = partial(conf.scaling, layer.run)
     if (
         isinstance(conf, Subsampling)
         and conf.is_plain_maximum

@@ -17,9 +17,8 @@ from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative, Real, Share
-from daskdl.nn.layers.layer import Layer, works_for
 from daskdl.nn.layers.scaling import Scaling
-from daskdl.nn.run import Work
+from daskdl.nn.run import Backward, Run, Work
 
 _Scale = FloatArray | float
 
@@ -80,158 +79,131 @@ class BatchNormalization(TrainedLayerConf):
         """
         return work == "rectifier" and not self.lock_gamma_beta
 
-
-@works_for(BatchNormalization)
-class BatchNormalizationLayer(Layer[BatchNormalization]):
-    """Normalise each feature, or channel of images, over the minibatch.
-
-    Training uses the minibatch's mean and biased variance, inference the running
-    ones. The running ones are parameters whose gradient is the update itself, such as
-    ``(1 - decay) * (running - batch)``: subtracted as it is, it leaves ``decay *
-    running + (1 - decay) * batch``.
-    """
-
-    def scaling(self) -> Scaling:
-        """Return the factors and shifts of inference, from the present statistics."""
-        gamma, beta = self._scale_and_shift()
-        scale = gamma / np.sqrt(self._running_variance() + self.conf.eps)
-        shift = beta - self.params["mean"] * scale
-        return Scaling(scale, shift, self.fused.rectifies)
-
-    def initialize(self, rng: np.random.Generator) -> None:
+    def initialize(self, run: Run, rng: np.random.Generator) -> None:
         """Set scale and shift to the configured values, mean to 0 and variance to 1."""
-        initial = {"gamma": self.conf.gamma, "beta": self.conf.beta, "var": 1.0}
-        for name, parameter in self.params.items():
+        initial = {"gamma": self.gamma, "beta": self.beta, "var": 1.0}
+        for name, parameter in run.params.items():
             parameter.fill(initial.get(name, 0.0))
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, an array like `x`.
+    def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        """Normalise `x`, of shape (batch, ..., features). Masks only pass by.
 
-        See :meth:`Layer.forward`. Masks only pass by.
+        Training uses the minibatch's mean and biased variance, inference the running
+        ones. The running ones are parameters whose gradient is the update itself, such
+        as ``(1 - decay) * (running - batch)``: subtracted as it is, it leaves ``decay *
+        running + (1 - decay) * batch``. In inference it is 0.
         """
-        self._check_input(x)
-        if self.fused.is_done_in_inference and not training:
-            return x
-        self._training, self._x = training, x
-        output = self._like("output", x)
-        rows, out = self._rows(x), self._rows(output)
-        gamma, beta = self._scale_and_shift()
-        if not training:
-            batch_norm_inference(
-                rows,
-                gamma,
-                beta,
-                self.conf.eps,
-                mean=self.params["mean"],
-                variance=self._running_variance(),
-                out=out,
-                rectifies=self.fused.rectifies,
-            )
-            self._output = output
-            return output
-        n = (rows.shape[1],)
-        self._mean = self._buffer("mean", n, x.dtype)
-        self._variance = self._buffer("variance", n, x.dtype)
+        return self._of_minibatch(run, x) if run.training else self._of_running(run, x)
+
+    def _of_minibatch(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        output, n = run.like("output", x), (x.shape[-1],)
+        mean = run.buffer("mean", n, x.dtype)
+        variance = run.buffer("variance", n, x.dtype)
         batch_norm_forward(
-            rows,
+            _rows(x),
+            *self._scale_and_shift(run),
+            self.eps,
+            mean=mean,
+            variance=variance,
+            out=_rows(output),
+            rectifies=run.fused.rectifies,
+        )
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_x = run.like("grad_x", grad_out)
+            batch_norm_backward(
+                _rows(grad_out),
+                _rows(x),
+                # Also where the output leaves a locked scale out.
+                run.params.get("gamma", self.gamma),
+                self.eps,
+                mean=mean,
+                variance=variance,
+                grad_gamma=_gradient(run, "gamma"),
+                grad_beta=_gradient(run, "beta"),
+                grad_x=_rows(grad_x),
+                rectified_beta=run.params["beta"] if run.fused.rectifies else None,
+            )
+            self._move_on(run, mean, variance)
+            return grad_x if run.needs_grad_x else None
+
+        return output, backward
+
+    def _of_running(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
+        output, (gamma, beta) = run.like("output", x), self._scale_and_shift(run)
+        running = {"mean": run.params["mean"], "variance": self._running_variance(run)}
+        batch_norm_inference(
+            _rows(x),
             gamma,
             beta,
-            self.conf.eps,
-            mean=self._mean,
-            variance=self._variance,
-            out=out,
-            rectifies=self.fused.rectifies,
+            self.eps,
+            **running,
+            out=_rows(output),
+            rectifies=run.fused.rectifies,
         )
-        return output
 
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of the last forward pass.
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_x = run.like("grad_x", grad_out)
+            if run.fused.rectifies:
+                masked = run.like("grad_rectified", grad_out)
+                grad_out = relu_backward(grad_out, output, out=masked)
+            batch_norm_inference_backward(
+                _rows(grad_out),
+                _rows(x),
+                gamma,
+                self.eps,
+                **running,
+                grad_gamma=_gradient(run, "gamma"),
+                grad_beta=_gradient(run, "beta"),
+                grad_x=_rows(grad_x),
+            )
+            for name in ("mean", "var", "log10stdev"):
+                if name in run.gradients:
+                    run.gradients[name].fill(0)
+            return grad_x if run.needs_grad_x else None
 
-        See :meth:`Layer.backward` for the shapes. After one in training the views of
-        running statistics are overwritten with their updates, after one in inference
-        with 0.
-        """
-        grad_x = self._like("grad_x", grad_out)
-        if self._training:
-            self._backward_training(grad_out, grad_x)
-        else:
-            self._backward_inference(grad_out, grad_x)
-        return grad_x if self.needs_grad_x else None
+        return output, backward
 
-    def _backward_training(self, grad_out: FloatArray, grad_x: FloatArray) -> None:
-        batch_norm_backward(
-            self._rows(grad_out),
-            self._rows(self._x),
-            # Also where the output leaves a locked scale out.
-            self.params.get("gamma", self.conf.gamma),
-            self.conf.eps,
-            mean=self._mean,
-            variance=self._variance,
-            grad_gamma=self._gradient("gamma"),
-            grad_beta=self._gradient("beta"),
-            grad_x=self._rows(grad_x),
-            rectified_beta=self.params["beta"] if self.fused.rectifies else None,
-        )
-        decay = self.conf.decay
-        self.gradients["mean"][...] = (1 - decay) * (self.params["mean"] - self._mean)
-        if not self.conf.use_log_std:
-            change = self.params["var"] - self._variance
-            self.gradients["var"][...] = (1 - decay) * change
+    def _move_on(self, run: Run, mean: FloatArray, variance: FloatArray) -> None:
+        """Write what takes the running statistics a step to those of a minibatch."""
+        rest = 1 - self.decay
+        run.gradients["mean"][...] = rest * (run.params["mean"] - mean)
+        if not self.use_log_std:
+            run.gradients["var"][...] = rest * (run.params["var"] - variance)
             return
-        xp = array_namespace(grad_out)
-        before = self._running_variance()
-        after = decay * before + (1 - decay) * self._variance
-        self.gradients["log10stdev"][...] = xp.log(before / after) / math.log(100)
+        before = self._running_variance(run)
+        after = self.decay * before + rest * variance
+        change = array_namespace(mean).log(before / after) / math.log(100)
+        run.gradients["log10stdev"][...] = change
 
-    def _backward_inference(self, grad_out: FloatArray, grad_x: FloatArray) -> None:
-        if self.fused.rectifies:
-            masked = self._like("grad_rectified", grad_out)
-            grad_out = relu_backward(grad_out, self._output, out=masked)
-        batch_norm_inference_backward(
-            self._rows(grad_out),
-            self._rows(self._x),
-            self._scale_and_shift()[0],
-            self.conf.eps,
-            mean=self.params["mean"],
-            variance=self._running_variance(),
-            grad_gamma=self._gradient("gamma"),
-            grad_beta=self._gradient("beta"),
-            grad_x=self._rows(grad_x),
-        )
-        for name in ("mean", "var", "log10stdev"):
-            if name in self.gradients:
-                self.gradients[name].fill(0)
+    def scaling(self, run: Run) -> Scaling:
+        """Return the factors and shifts of inference, from the present statistics."""
+        gamma, beta = self._scale_and_shift(run)
+        scale = gamma / np.sqrt(self._running_variance(run) + self.eps)
+        shift = beta - run.params["mean"] * scale
+        return Scaling(scale, shift, run.fused.rectifies)
 
-    def _scale_and_shift(self) -> tuple[_Scale, _Scale]:
-        if not self.conf.lock_gamma_beta:
-            return self.params["gamma"], self.params["beta"]
-        gamma, beta = self.conf.gamma, self.conf.beta
-        changes_both = gamma != 1 and beta != 0
-        if "locked_gamma_beta_left_out" in self.conf.quirks and not changes_both:
+    def _scale_and_shift(self, run: Run) -> tuple[_Scale, _Scale]:
+        if not self.lock_gamma_beta:
+            return run.params["gamma"], run.params["beta"]
+        changes_both = self.gamma != 1 and self.beta != 0
+        if "locked_gamma_beta_left_out" in self.quirks and not changes_both:
             return 1.0, 0.0
-        return gamma, beta
+        return self.gamma, self.beta
 
-    def _running_variance(self) -> FloatArray:
-        if not self.conf.use_log_std:
-            return self.params["var"]
-        deviation: FloatArray = 10.0 ** self.params["log10stdev"]
+    def _running_variance(self, run: Run) -> FloatArray:
+        if not self.use_log_std:
+            return run.params["var"]
+        deviation: FloatArray = 10.0 ** run.params["log10stdev"]
         return deviation * deviation
 
-    def _gradient(self, name: str) -> FloatArray:
-        """Return where a gradient goes; scratch where it is locked."""
-        if name in self.gradients:
-            return self.gradients[name]
-        mean = self.params["mean"]
-        scratch: FloatArray = self._buffer(name, mean.shape, mean.dtype)
-        return scratch
 
-    @staticmethod
-    def _rows(x: FloatArray) -> FloatArray:
-        return x.reshape(-1, x.shape[-1])
+def _gradient(run: Run, name: str) -> FloatArray:
+    """Return where a gradient goes; scratch where it is locked."""
+    if name in run.gradients:
+        return run.gradients[name]
+    return run.like(name, run.params["mean"])
+
+
+def _rows(x: FloatArray) -> FloatArray:
+    return x.reshape(-1, x.shape[-1])

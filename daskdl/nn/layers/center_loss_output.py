@@ -114,7 +114,7 @@ class CenterLossOutputLayer(RowLossLayer[CenterLossOutput]):
         grad_x = super().backward_loss(labels, mask)
         if grad_x is not None:
             away *= self.conf.lambda_
-            grad_x += from_rows(self._run, "grad_away", away, grad_x.shape)
+            grad_x += from_rows(self.run, "grad_away", away, grad_x.shape)
         return grad_x
 
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
@@ -143,7 +143,7 @@ class CenterLossOutputLayer(RowLossLayer[CenterLossOutput]):
 
     def _away_from_centers(self, labels: FloatArray) -> FloatArray:
         """Return ``x - labels @ cL``, a buffer."""
-        rows = as_rows(self._run, self._x)
+        rows = as_rows(self.run, self._x)
         away = self._like("away", rows)
         xp = array_namespace(labels)
         xp.matmul(self._label_rows(labels), self.params["cL"], out=away)

@@ -78,6 +78,11 @@ class DefinedLayer(Layer[D]):
     conf : LayerConf
     input_type, name, workspace
         As of :class:`~daskdl.nn.layers.layer.Layer`.
+
+    Attributes
+    ----------
+    run : Run
+        What the definition works with.
     """
 
     def __init__(
@@ -86,7 +91,7 @@ class DefinedLayer(Layer[D]):
         super().__init__(conf, input_type, name, workspace)
         if "activation" not in conf.unused_options:
             self._given("activation", getattr(conf, "activation", ""))
-        self._run = Run(
+        self.run = Run(
             {},
             {},
             fused=self.fused,
@@ -104,7 +109,7 @@ class DefinedLayer(Layer[D]):
     ) -> None:
         """Take the views to read parameters from and write gradients to."""
         super().bind(params, gradients)
-        self._run.params, self._run.gradients = params, gradients
+        self.run.params, self.run.gradients = params, gradients
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Fill the parameters as their roles say, and then as the definition does."""
@@ -117,7 +122,7 @@ class DefinedLayer(Layer[D]):
                 self._draw_weight(item, rng)
             else:
                 values.fill(begin.get(item.role) or 0.0)
-        self.conf.initialize(self._run, rng)
+        self.conf.initialize(self.run, rng)
 
     def _draw_weight(self, item: Parameter, rng: np.random.Generator) -> None:
         scheme = self._given("weight_init", getattr(self.conf, "weight_init", None))
@@ -140,7 +145,7 @@ class DefinedLayer(Layer[D]):
             self._backward = _handed_through
             return x
         self._check_input(x)
-        run = self._run
+        run = self.run
         run.training, run.mask, run.rng = training, mask, rng if training else None
         output: FloatArray
         output, self._backward = self.conf.forward(run, x)
@@ -150,8 +155,8 @@ class DefinedLayer(Layer[D]):
         """Compute the gradients; see :meth:`Layer.backward`."""
         if self._backward is None:
             raise ShapeError(f"{self.who}: backward must follow forward.")
-        self._run.needs_grad_x = self.needs_grad_x
-        self._run.needs_gradients = self.needs_gradients
+        self.run.needs_grad_x = self.needs_grad_x
+        self.run.needs_gradients = self.needs_gradients
         return self._backward(grad_out)
 
     def pretrain(self, x: FloatArray, *, rng: np.random.Generator) -> float:
@@ -170,17 +175,17 @@ class DefinedLayer(Layer[D]):
             See :meth:`LayerConf.pretrain`.
         """
         self._check_input(x)
-        run = self._run
+        run = self.run
         run.training, run.mask, run.rng = True, None, rng
         return self.conf.pretrain(run, x, rng)
 
     def use_mask(self) -> None:
         """Say so to the definition; see :meth:`Layer.use_mask`."""
-        self._run.uses_mask = True
+        self.run.uses_mask = True
 
     def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask that goes on with the output."""
-        out: FloatArray | None = self.conf.feed_forward_mask(self._run, mask)
+        out: FloatArray | None = self.conf.feed_forward_mask(self.run, mask)
         return out
 
 

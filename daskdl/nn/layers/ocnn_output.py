@@ -144,7 +144,7 @@ class OCNNOutputLayer(DefinedLayer[OCNNOutput], OutputLayer[OCNNOutput]):
         """Compute the scores, (batch, 1); see :meth:`Layer.forward`."""
         self._check_input(x)
         self._x_shape, self._features_mask = x.shape, mask
-        self._rows = as_rows(self._run, x)
+        self._rows = as_rows(self.run, x)
         xp = array_namespace(x)
         shape = (len(x), self.conf.hidden_size)
         self._preout = self._buffer("preout", shape, x.dtype)
@@ -178,7 +178,7 @@ class OCNNOutputLayer(DefinedLayer[OCNNOutput], OutputLayer[OCNNOutput]):
             return None
         grad_rows = self._like("grad_rows", self._rows)
         xp.matmul(grad_preout, self.params["v"].T, out=grad_rows)
-        return from_rows(self._run, "grad_x", grad_rows, self._x_shape)
+        return from_rows(self.run, "grad_x", grad_rows, self._x_shape)
 
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
@@ -248,7 +248,7 @@ class OCNNOutputLayer(DefinedLayer[OCNNOutput], OutputLayer[OCNNOutput]):
             return None
         grad_rows = self._like("grad_rows", self._rows)
         xp.copyto(grad_rows, is_below)
-        return from_rows(self._run, "grad_x", grad_rows, self._x_shape)
+        return from_rows(self.run, "grad_x", grad_rows, self._x_shape)
 
     def _share(self, mask: FloatArray | None) -> FloatArray:
         """Return how much each example counts, (batch, 1)."""

@@ -124,7 +124,7 @@ class RowLossLayer(DefinedLayer[R], OutputLayer[R]):
         """Compute the output, (batch, ..., n_out); see :meth:`Layer.forward`."""
         self._check_input(x)
         self._x, self._features_mask = x, mask
-        self._preout, self._preout_backward = self.conf.preout(self._run, x)
+        self._preout, self._preout_backward = self.conf.preout(self.run, x)
         out = self._preout
         if self._keeps_preout:
             out = self._like("output", self._preout)
@@ -197,8 +197,8 @@ class RowLossLayer(DefinedLayer[R], OutputLayer[R]):
         )
 
     def _leave(self, grad_preout: FloatArray) -> FloatArray | None:
-        self._run.needs_grad_x = self.needs_grad_x
-        self._run.needs_gradients = self.needs_gradients
+        self.run.needs_grad_x = self.needs_grad_x
+        self.run.needs_gradients = self.needs_gradients
         return self._preout_backward(grad_preout)
 
     def _seen(self, mask: FloatArray | None) -> FloatArray:
@@ -225,5 +225,5 @@ class RowLossLayer(DefinedLayer[R], OutputLayer[R]):
         if mask is None and self.conf.reads_features_mask:
             mask = self._features_mask
         return (
-            None if mask is None else self.conf.loss_mask(self._run, mask, self._shape)
+            None if mask is None else self.conf.loss_mask(self.run, mask, self._shape)
         )
