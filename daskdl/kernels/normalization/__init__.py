@@ -1,4 +1,4 @@
-"""Normalization of rows: one statistic a feature (batch), or one a row (layer)."""
+"""Batch normalization of rows: one statistic a feature."""
 
 import numpy as np
 
@@ -188,75 +188,6 @@ def batch_norm_inference_backward(
         grad_out, nothing, slope, nothing, x.dtype.type(-np.inf), grad_x
     )
     return grad_x
-
-
-def layer_norm_forward(
-    x: FloatArray,
-    gain: FloatArray,
-    *,
-    deviation: FloatArray,
-    normalized: FloatArray,
-    out: FloatArray,
-) -> FloatArray:
-    """Compute ``out = gain * (x - mean(x)) / std(x)``, mean and std of each row.
-
-    Parameters
-    ----------
-    x : ndarray of shape (rows, features)
-        Not changed, unless it is also `out`.
-    gain : ndarray of shape (features,), same dtype
-        Not changed.
-    deviation : ndarray of shape (rows, 1), same dtype
-        Overwritten with the standard deviation, the one that divides by the number of
-        features.
-    normalized : ndarray of shape (rows, features), same dtype
-        Overwritten with the values before the gain: the backward pass's.
-    out : ndarray of shape (rows, features), same dtype
-        Overwritten; may be `x` itself.
-
-    Returns
-    -------
-    out : ndarray
-        The array that was given.
-
-    References
-    ----------
-    Ba, Kiros and Hinton, *Layer Normalization*, 2016, equation 4, as in ND4J: nothing
-    is added to the deviation, and a row of equal numbers becomes 0.
-    """
-    return reference.layer_norm_forward(x, gain, deviation, normalized, out)
-
-
-def layer_norm_backward(
-    grad_out: FloatArray,
-    normalized: FloatArray,
-    deviation: FloatArray,
-    gain: FloatArray,
-    *,
-    grad_gain: FloatArray,
-    grad_x: FloatArray,
-) -> FloatArray:
-    """Compute the gradients of :func:`layer_norm_forward`.
-
-    Parameters
-    ----------
-    grad_out : ndarray of shape (rows, features)
-        Gradient of the loss in the output. Not changed, unless it is also `grad_x`.
-    normalized, deviation, gain
-        As the forward pass left them.
-    grad_gain : ndarray of shape (features,), same dtype
-        Overwritten with the sum over the rows.
-    grad_x : ndarray of shape (rows, features), same dtype
-        Overwritten; may be `grad_out` itself. 0 for rows of equal numbers.
-
-    Returns
-    -------
-    grad_x : ndarray
-        The array that was given.
-    """
-    return reference.layer_norm_backward(
-        grad_out, normalized, deviation, gain, grad_gain, grad_x
-    )
 
 
 def _shift_and_scale(

@@ -89,47 +89,6 @@ def batch_norm_inference_backward(
     return grad_x
 
 
-def layer_norm_forward(
-    x: FloatArray,
-    gain: FloatArray,
-    deviation: FloatArray,
-    normalized: FloatArray,
-    out: FloatArray,
-) -> FloatArray:
-    """Compute what :func:`daskdl.kernels.normalization.layer_norm_forward` says."""
-    xp = array_namespace(x)
-    xp.mean(x, axis=1, keepdims=True, out=deviation)
-    xp.subtract(x, deviation, out=normalized)
-    xp.multiply(normalized, normalized, out=out)
-    xp.mean(out, axis=1, keepdims=True, out=deviation)
-    xp.sqrt(deviation, out=deviation)
-    normalized /= _or_infinity(deviation)
-    xp.multiply(normalized, gain, out=out)
-    return out
-
-
-def layer_norm_backward(
-    grad_out: FloatArray,
-    normalized: FloatArray,
-    deviation: FloatArray,
-    gain: FloatArray,
-    grad_gain: FloatArray,
-    grad_x: FloatArray,
-) -> FloatArray:
-    """Compute what :func:`daskdl.kernels.normalization.layer_norm_backward` says."""
-    xp = array_namespace(grad_out)
-    along = xp.multiply(grad_out, normalized)
-    xp.sum(along, axis=0, out=grad_gain)
-    along *= gain
-    share = xp.mean(along, axis=1, keepdims=True)
-    xp.multiply(grad_out, gain, out=grad_x)
-    grad_x -= xp.mean(grad_x, axis=1, keepdims=True)
-    xp.multiply(normalized, share, out=along)
-    grad_x -= along
-    grad_x /= _or_infinity(deviation)
-    return grad_x
-
-
 def _scale_and_shift(
     gamma: FloatArray | float,
     beta: FloatArray | float,
@@ -162,11 +121,3 @@ def _sum_gradients(
     scratch *= grad_out
     xp.sum(scratch, axis=0, out=grad_gamma)
     grad_gamma /= deviation
-
-
-def _or_infinity(deviation: FloatArray) -> FloatArray:
-    """Return the deviations with infinity for 0, so that quotients become 0."""
-    xp = array_namespace(deviation)
-    infinity = xp.asarray(xp.inf, deviation.dtype)
-    divisors: FloatArray = xp.where(deviation == 0, infinity, deviation)
-    return divisors

@@ -2,7 +2,7 @@
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.normalization import layer_norm_backward, layer_norm_forward
+from daskdl.kernels.layer_norm import layer_norm_backward, layer_norm_forward
 from daskdl.kernels.recurrent.trace import ActivationPair
 from daskdl.kernels.simple_rnn.weights import (
     NormTrace,
@@ -25,7 +25,7 @@ def simple_rnn_forward(
     """Run ``h[t] = activation(x[t] @ weight + h[t-1] @ recurrent_weight + bias)``.
 
     With layer normalization, where ``norm`` is that of
-    :func:`daskdl.kernels.normalization.layer_norm_forward`::
+    :func:`daskdl.kernels.layer_norm.layer_norm_forward`::
 
         h[t] = activation(
             gains[0] * norm(x[t] @ weight)

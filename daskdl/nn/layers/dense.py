@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.kernels.normalization import layer_norm_backward, layer_norm_forward
+from daskdl.kernels.layer_norm import layer_norm_backward, layer_norm_forward
 from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent

@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
 
+from daskdl.kernels.layer_norm import layer_norm_backward, layer_norm_forward
 from daskdl.kernels.normalization import (
     batch_norm_backward,
     batch_norm_forward,
     batch_norm_inference,
-    layer_norm_backward,
-    layer_norm_forward,
 )
 from tests.gradients import check_gradient
 
