@@ -21,7 +21,7 @@ from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
 from daskdl.cluster.pausing import PausedWorkers, paused_among
-from daskdl.cluster.placement import release_late
+from daskdl.cluster.placement import cancel
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
 from daskdl.cluster.reports import DriverEvent, LeftOut, ReportQueue, WorkerGone
 from daskdl.cluster.selection import Selection
@@ -162,12 +162,7 @@ class Crew:
                 self._deliver(orders, STOP_TIMEOUT_S)
             self._reports.__exit__(kind, error, traceback)
             members = [member.future for member in self._members.values()]
-            self._client.cancel(members + self._shared)
-            if error is not None:
-                keys = [future.key for future in members + self._shared]
-                self._client.run_on_scheduler(
-                    release_late, keys, self._client.id, wait=False
-                )
+            cancel(self._client, members + self._shared)
             bus.uninstall(self._client, holder=self._spec.session)
         except (*GONE, RuntimeError):
             # The cluster or the client is closed, and the members give up by

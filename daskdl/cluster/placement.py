@@ -2,8 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+
+from distributed import Client, Future
 
 # A scheduler reads a graph beside its other work; only then are its tasks known.
 _KNOWN_WITHIN_S = 5.0
@@ -22,6 +24,14 @@ def allow(keys: Iterable[str], addresses: list[str], dask_scheduler: Any) -> Non
         waiting += task.dependencies
         if task.worker_restrictions is not None:
             task.worker_restrictions = {*task.worker_restrictions, *addresses}
+
+
+def cancel(client: Client, futures: Sequence[Future]) -> None:
+    """Cancel tasks, those too that the scheduler does not know yet."""
+    unknown = [future.key for future in futures if future.status == "pending"]
+    client.cancel(futures)
+    if unknown:
+        client.run_on_scheduler(release_late, unknown, client.id, wait=False)
 
 
 async def release_late(keys: Collection[str], client: str, dask_scheduler: Any) -> None:

@@ -22,7 +22,7 @@ from daskdl.checks import some
 from daskdl.cluster.bus.probing import installed_version, probe_each
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
 from daskdl.cluster.pausing import PausedWorkers, held_by, paused_among
-from daskdl.cluster.placement import allow, erred_on, release_late
+from daskdl.cluster.placement import allow, cancel, erred_on
 from daskdl.cluster.silence import Sign, SilentWorkers, signs_of_life
 from daskdl.errors import ClusterError, WorkerLostError
 
@@ -149,9 +149,7 @@ def give_up(client: Client, futures: Sequence[Any]) -> None:
     if left and client.status == "running":
         # Whatever goes wrong now, what ended the tasks is to be told.
         with contextlib.suppress(Exception):
-            client.cancel(left)
-            keys = [future.key for future in left]
-            client.run_on_scheduler(release_late, keys, client.id, wait=False)
+            cancel(client, left)
 
 
 def _start(client: Client, who: str) -> _Where:
