@@ -155,11 +155,9 @@ class Stage:
                 f"{layer.who}: must be an autoencoder to be pretrained, got a "
                 "layer that learns from labels only."
             )
-        x = self._arrived
-        if self._preprocessor is not None:
-            x = self._preprocessor.forward(x, batch_size=batch_size)
-        x = self._dropout.forward(x, training=True, rng=rng)
-        self._noise.swap(training=True, rng=rng)
+        x, _ = self.enter(
+            self._arrived, training=True, mask=None, rng=rng, batch_size=batch_size
+        )
         score = layer.pretrain(x, rng=rng)
         self._noise.backward()
         return score
