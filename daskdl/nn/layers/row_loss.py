@@ -101,8 +101,7 @@ class RowLossLayer(DefinedLayer[R], OutputLayer[R]):
         self, conf: R, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
         super().__init__(conf, input_type, name, workspace)
-        given: AnyActivation | None = getattr(conf, "activation", None)
-        activation: AnyActivation = self._given("activation", given)
+        activation: AnyActivation | None = getattr(conf, "activation", None)
         self._activation = activation_function(activation, conf.quirks)
         self._loss = loss_function(conf.loss, conf.quirks)
         self._keeps_preout = (
@@ -124,7 +123,7 @@ class RowLossLayer(DefinedLayer[R], OutputLayer[R]):
         """Compute the output, (batch, ..., n_out); see :meth:`Layer.forward`."""
         self._check_input(x)
         self._x, self._features_mask = x, mask
-        self._preout, self._preout_backward = self.conf.preout(self.run, x)
+        self._preout, self._backward = self.conf.preout(self.run, x)
         out = self._preout
         if self._keeps_preout:
             out = self._like("output", self._preout)
@@ -148,7 +147,7 @@ class RowLossLayer(DefinedLayer[R], OutputLayer[R]):
         )
         if self._features_mask is not None and self.conf.zeroes_masked_rows:
             grad_preout *= column_mask(self._features_mask, len(grad_preout), self.who)
-        return self._leave(grad_preout)
+        return super().backward(grad_preout)
 
     def backward_loss(
         self, labels: FloatArray, mask: FloatArray | None = None
@@ -162,7 +161,7 @@ class RowLossLayer(DefinedLayer[R], OutputLayer[R]):
             output=self._output,
             out=self._like("grad_preout", self._output),
         )
-        return self._leave(grad_preout)
+        return super().backward(grad_preout)
 
     def arrived_mask(self) -> FloatArray | None:
         """Return the mask where labels have none.
@@ -195,11 +194,6 @@ class RowLossLayer(DefinedLayer[R], OutputLayer[R]):
             self._loss_mask(mask),
             output=self._output,
         )
-
-    def _leave(self, grad_preout: FloatArray) -> FloatArray | None:
-        self.run.needs_grad_x = self.needs_grad_x
-        self.run.needs_gradients = self.needs_gradients
-        return self._preout_backward(grad_preout)
 
     def _seen(self, mask: FloatArray | None) -> FloatArray:
         """Return what callers see of the output; the loss sees it without a mask."""
