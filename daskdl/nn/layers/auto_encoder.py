@@ -20,6 +20,7 @@ from daskdl.nn.conf.losses import AnyLoss, label_columns
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Fraction, Real
 from daskdl.nn.layers.affine import affine, as_rows
+from daskdl.nn.layers.rows import applied
 from daskdl.nn.losses.table import loss_function
 from daskdl.nn.run import Backward, Run
 
@@ -150,8 +151,7 @@ class AutoEncoder(WeightLayerConf):
     ) -> tuple[ActivationFunction, FloatArray]:
         """Return the activation, and what it makes of `preout`: perhaps in place."""
         activation = activation_function(self.activation, self.quirks)
-        out = run.like("output", preout) if activation.reads_preout else preout
-        return activation, activation.forward(preout, out=out, rng=run.rng)
+        return activation, applied(run, activation, preout)
 
     def _corrupted(
         self, run: Run, rows: FloatArray, rng: np.random.Generator

@@ -3,11 +3,29 @@
 from collections.abc import Callable
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.masks import column_mask
 from daskdl.nn.run import Run
+
+
+def applied(
+    run: Run, function: ActivationFunction, preout: FloatArray, what: str = "output"
+) -> FloatArray:
+    """Return a function of `preout`: in place, unless the way back reads that.
+
+    Parameters
+    ----------
+    run : Run
+    function : ActivationFunction
+    preout : ndarray of shape (rows, n)
+    what : str
+        Names the buffer where one is needed.
+    """
+    out = run.like(what, preout) if function.reads_preout else preout
+    return function.forward(preout, out=out, rng=run.rng)
 
 
 def activated_rows(
@@ -30,8 +48,7 @@ def activated_rows(
         What it returns is not to be changed.
     """
     function = activation_function(activation, run.quirks)
-    out = run.like("output", preout) if function.reads_preout else preout
-    rows = function.forward(preout, out=out, rng=run.rng)
+    rows = applied(run, function, preout)
     column = None
     if run.mask is not None:
         column = column_mask(run.mask, len(rows), run.who)

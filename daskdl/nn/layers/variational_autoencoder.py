@@ -20,6 +20,7 @@ from daskdl.nn.conf.reconstructions import (
 )
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.entering import rows_in
+from daskdl.nn.layers.rows import applied
 from daskdl.nn.reconstructions import reconstruction
 from daskdl.nn.run import Backward, Run
 
@@ -224,8 +225,7 @@ def _dense_rows(
     weight, bias = run.params[f"{part}W"], run.params[f"{part}b"]
     preout = run.buffer(f"{part} preout", (len(x), weight.shape[1]), x.dtype)
     dense_forward(x, weight, bias, out=preout)
-    out = run.like(f"{part} output", preout) if function.reads_preout else preout
-    output = function.forward(preout, out=out, rng=run.rng)
+    output = applied(run, function, preout, f"{part} output")
 
     def backward(
         grad_out: FloatArray, *, add: bool = False, needs_grad_x: bool = True
