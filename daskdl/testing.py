@@ -13,7 +13,7 @@ from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.values import with_quirks
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.layers.layer import Layer
 
 __all__ = ["Difference", "check_gradients", "largest_difference"]
 
@@ -154,14 +154,14 @@ class _Trial:
         options = NetworkConf(dtype="float64", dialect=dialect, activation="tanh")
         conf = with_quirks(layer, quirks_of(dialect))
         conf = conf.filled(options.defaults(), inside, "layer")
-        self._stage = Stage(conf, inside, "layer", Workspace())
+        self._layer = Layer(conf, inside, "layer", Workspace())
         self._layout = ParamLayout.of(conf.parameter_shapes(inside))
         self._params = np.zeros(self._layout.size)
         self._gradients = np.zeros(self._layout.size)
-        self._stage.layer.bind(
+        self._layer.bind(
             self._layout.views(self._params), self._layout.views(self._gradients)
         )
-        self._stage.layer.initialize(np.random.default_rng(seed))
+        self._layer.initialize(np.random.default_rng(seed))
         rng = np.random.default_rng([seed, 1])
         sizes = [_STEPS_OF_SERIES if n is None else n for n in inside.shape]
         if mask is not None and len(sizes) == 2:
@@ -175,7 +175,7 @@ class _Trial:
     def gradient(self) -> Vector:
         """Return the gradients of the parameters, then that of the input."""
         self._forward(self._x)
-        grad_x = self._stage.backward(self._target)
+        grad_x = self._layer.backward(self._target)
         told = np.zeros_like(self._x) if grad_x is None else grad_x
         return np.concatenate([self._gradients, told.ravel()]).astype(np.float64)
 
@@ -198,15 +198,13 @@ class _Trial:
         return f"the input{[int(i) for i in where]}"
 
     def _forward(self, x: Any) -> Any:
-        output, _ = self._stage.forward(
+        return self._layer.forward(
             x,
             training=True,
             mask=self._mask,
             # Whatever is drawn, is drawn alike each time.
             rng=np.random.default_rng([self._seed, 2]),
-            batch_size=len(x),
         )
-        return output
 
 
 def _directions(size: int, seed: int) -> Any:

@@ -15,55 +15,54 @@ def make(case: str, what: str, variant: str) -> Work:
     """Return forward and backward of the layer `what`."""
     layer_case = LAYER_CASES[what]
     rng = np.random.default_rng(0)
-    stage = _stage(layer_case)
-    x = _features(layer_case, stage.layer.input_type.shape, rng)
+    layer = _layer(layer_case)
+    x = _features(layer_case, layer.input_type.shape, rng)
     mask = _mask(x) if layer_case.is_masked else None
 
     def forward() -> Any:
-        output, _ = stage.forward(
+        return layer.forward(
             x, training=True, mask=mask, rng=rng, batch_size=layer_case.batch
         )
-        return output
 
     output = forward()
-    if stage.layer.conf.is_output:
-        return _with_loss(stage, forward, _labels(what, output.shape, rng))
+    if layer.conf.is_output:
+        return _with_loss(layer, forward, _labels(what, output.shape, rng))
     grad_out = rng.standard_normal(output.shape, dtype=np.float32)
 
     def call() -> None:
         forward()
-        stage.backward(grad_out)
+        layer.backward(grad_out)
 
     return Work(call)
 
 
-def _with_loss(stage: Any, forward: Callable[[], Any], labels: Any) -> Work:
+def _with_loss(layer: Any, forward: Callable[[], Any], labels: Any) -> Work:
     def call() -> None:
         forward()
-        stage.output_layer.score(labels)
-        stage.backward_loss(labels, None)
+        layer.loss.score(labels)
+        layer.backward_loss(labels, None)
 
     return Work(call)
 
 
-def _stage(case: LayerCase) -> Any:
+def _layer(case: LayerCase) -> Any:
     """Return the layer with drawn parameters, in its place in a network of one."""
     from daskdl.arrays.flat import ParamLayout
     from daskdl.arrays.workspace import Workspace
     from daskdl.nn.conf.network import MultiLayerConfiguration
-    from daskdl.nn.layers.stage import Stage
+    from daskdl.nn.layers.layer import Layer
 
     data = {"input": _input_type(case), "layers": [dict(case.conf)]}
     (node,) = MultiLayerConfiguration.from_dict(data).nodes()
     conf: Any = node.conf
-    stage = Stage(conf, node.input_types[0], case.kind, Workspace())
-    layout = ParamLayout.of(conf.parameter_shapes(stage.layer.input_type))
+    layer = Layer(conf, node.input_types[0], case.kind, Workspace())
+    layout = ParamLayout.of(conf.parameter_shapes(layer.input_type))
     params, gradients = (np.zeros(layout.size, np.float32) for _ in range(2))
-    stage.layer.bind(layout.views(params), layout.views(gradients))
-    stage.layer.initialize(np.random.default_rng(0))
+    layer.bind(layout.views(params), layout.views(gradients))
+    layer.initialize(np.random.default_rng(0))
     # Nothing below a frozen layer learns either: nobody asks for a gradient.
-    stage.layer.needs_grad_x = case.kind != "frozen"
-    return stage
+    layer.run.needs_grad_x = case.kind != "frozen"
+    return layer
 
 
 def _input_type(case: LayerCase) -> dict[str, Any]:

@@ -9,20 +9,21 @@ normalization behind one, whose factors go into the weights. What comes out is t
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.layers.activation import Activation
 from daskdl.nn.layers.batch_normalization import BatchNormalization
-from daskdl.nn.layers.definition import DefinedLayer
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.pooling import Subsampling
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.run import LayerPass, Run
 from daskdl.nn.vertices.vertex import Vertex
 
-_Part: TypeAlias = Stage | Vertex
+_Part: TypeAlias = Layer | Vertex
+_Compute: TypeAlias = Callable[[Run, FloatArray], LayerPass]
 
 
 def join_parts(parts: Sequence[tuple[Node, _Part]], outputs: Iterable[str]) -> None:
@@ -32,7 +33,7 @@ def join_parts(parts: Sequence[tuple[Node, _Part]], outputs: Iterable[str]) -> N
 
     Parameters
     ----------
-    parts : sequence of (Node, Stage or Vertex)
+    parts : sequence of (Node, Layer or Vertex)
         Of a network, new.
     outputs : iterable of str
         Names of the nodes whose output leaves the network.
@@ -44,27 +45,51 @@ def join_parts(parts: Sequence[tuple[Node, _Part]], outputs: Iterable[str]) -> N
         source = by_name.get(node.inputs[0])
         if source is None or readers[node.inputs[0]] > 1:
             continue
-        if isinstance(part, Stage) and not part.has_entrance:
-            _join(part.layer, source)
+        if isinstance(part, Layer) and not part.has_entrance:
+            _join(part, source)
 
 
-def _join(layer: Layer[Any], source: _Part) -> None:
+def _join(layer: Layer, source: _Part) -> None:
     """Let the source do the work of a layer, if both can."""
-    conf, left = layer.conf, layer.fused
+    conf = layer.conf
     is_rectifier = isinstance(conf, Activation) and conf.is_relu
     if isinstance(source, Vertex):
-        left.is_done = is_rectifier and source.rectify()
+        if is_rectifier and source.rectify():
+            _leave_all(layer)
         return
-    taken, can_take_over = source.layer.fused, source.layer.conf.can_take_over
+    taken, can_take_over = source.run.fused, source.conf.can_take_over
     if is_rectifier and can_take_over("rectifier"):
-        taken.rectifies = left.is_done = True
-    if isinstance(layer, DefinedLayer) and isinstance(conf, BatchNormalization):
-        left.is_done_in_inference = can_take_over("normalization")
-        if left.is_done_in_inference:
-            taken.scaling_of = partial(conf.scaling, layer.run)
-    if (
+        taken.rectifies = True
+        _leave_all(layer)
+    elif isinstance(conf, BatchNormalization) and can_take_over("normalization"):
+        taken.scaling_of = partial(conf.scaling, layer.run)
+        layer.compute = _left_in_inference(layer.compute)
+    elif (
         isinstance(conf, Subsampling)
         and conf.is_plain_maximum
         and can_take_over("pooling")
     ):
-        taken.pool_on, left.is_done = conf.window, True
+        taken.pool_on = conf.window
+        _leave_all(layer)
+
+
+def _leave_all(layer: Layer) -> None:
+    layer.run.fused.is_done = True
+    layer.compute = _handed_through
+
+
+def _handed_through(run: Run, x: FloatArray) -> LayerPass:
+    return x, _as_it_is
+
+
+def _as_it_is(grad_out: FloatArray) -> FloatArray:
+    return grad_out
+
+
+def _left_in_inference(compute: _Compute) -> _Compute:
+    """Return what computes in training only."""
+
+    def computed(run: Run, x: FloatArray) -> LayerPass:
+        return compute(run, x) if run.training else _handed_through(run, x)
+
+    return computed

@@ -246,7 +246,7 @@ class Network(StepNetwork[Conf]):
 
     def rnn_clear_previous_state(self) -> None:
         """Let the next :meth:`rnn_time_step` begin with zeros."""
-        forget(self._program.layers)
+        forget(self._program.runs)
 
     def output(
         self,
@@ -288,7 +288,7 @@ class Network(StepNetwork[Conf]):
         if labels_mask is not None:
             masks = self._border.masks_of(results, labels_mask)
             results = [
-                masked(result, mask) if layer.masks_output else result
+                masked(result, mask) if layer.conf.masks_output else result
                 for layer, result, mask in zip(
                     self._program.output_layers, results, masks, strict=True
                 )
@@ -380,7 +380,7 @@ class Network(StepNetwork[Conf]):
         for layer, target, mask in zip(
             self._program.output_layers, labels, masks, strict=True
         ):
-            scores += to_host(layer.score_examples(target, mask))
+            scores += to_host(layer.loss.score_examples(target, mask))
         return scores, self._border.leave(results)
 
     def compute_score(

@@ -10,7 +10,7 @@ from daskdl.nn.batches import Batch, Given, as_arrays, check_readable
 from daskdl.nn.border import Border
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.divergence import check_score, numbers_may_overflow
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.layers.layer import Layer
 from daskdl.nn.normalizing import NormalizerChoice
 from daskdl.nn.passes import passes_over
 from daskdl.nn.program import Program
@@ -84,7 +84,7 @@ class Pretraining:
         who = f"{self._who}.pretrain_layer"
         check_count(who, "epochs", epochs)
         check_readable(who, data, epochs)
-        node, stage = self._found(who, layer)
+        node, found = self._found(who, layer)
         if node.key not in self._by_key:
             self._by_key[node.key] = _OfLayer(self._network, node)
         of_layer = self._by_key[node.key]
@@ -92,7 +92,7 @@ class Pretraining:
         for _ in range(epochs):
             for batch in batches():
                 with self._border.using(normalizer), numbers_may_overflow():
-                    self._train_minibatch(node, stage, of_layer, batch)
+                    self._train_minibatch(node, found, of_layer, batch)
             of_layer.epoch += 1
 
     def _look_at(self, who: str, batch: Batch) -> None:
@@ -102,7 +102,7 @@ class Pretraining:
         self._border.admission.check_numbers(who, arrays, None)
 
     def _train_minibatch(
-        self, node: Node, stage: Stage, of_layer: "_OfLayer", batch: Batch
+        self, node: Node, layer: Layer, of_layer: "_OfLayer", batch: Batch
     ) -> None:
         network, who = self._network, self._who
         arrays = self._border.unlabelled(as_arrays(who, batch).features, numbers=False)
@@ -113,7 +113,7 @@ class Pretraining:
         now = of_layer.iteration, of_layer.epoch
         numbers = stream(network.conf.seed, "pretraining", node.key, now[0])
         rng = IterationStream(numbers, *now)
-        loss = stage.pretrain(rng=rng, batch_size=n_examples)
+        loss = layer.pretrain(rng=rng, batch_size=n_examples)
         if network.conf.mini_batch:
             of_layer.plan.average(network.gradients, n_examples)
             loss /= n_examples
@@ -127,13 +127,13 @@ class Pretraining:
         return [
             node.name
             for node, part in self._program.parts
-            if isinstance(part, Stage) and part.layer.conf.is_pretrainable
+            if isinstance(part, Layer) and part.conf.is_pretrainable
         ]
 
-    def _found(self, who: str, layer: int | str) -> tuple[Node, Stage]:
+    def _found(self, who: str, layer: int | str) -> tuple[Node, Layer]:
         names = self._pretrainable()
         for index, (node, part) in enumerate(self._program.parts):
-            if layer in (node.name, index) and isinstance(part, Stage):
+            if layer in (node.name, index) and isinstance(part, Layer):
                 if node.name in names:
                     return node, part
                 break

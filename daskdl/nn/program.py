@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.topology import Node, learning_nodes
 from daskdl.nn.fusion import join_parts
-from daskdl.nn.layers.layer import Layer, OutputLayer
+from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.same_diff import as_counted
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.run import Run
 from daskdl.nn.vertices.vertex import Vertex
 
-Part: TypeAlias = Stage | Vertex
+Part: TypeAlias = Layer | Vertex
 Mask: TypeAlias = FloatArray | None
 
 _Flow: TypeAlias = tuple[FloatArray, Mask, int]
@@ -43,10 +43,10 @@ class Program:
 
     Attributes
     ----------
-    parts : list of (Node, Stage or Vertex)
+    parts : list of (Node, Layer or Vertex)
         In the order of `nodes`.
-    layers : list of Layer
-        All of them, those inside wrappers too.
+    runs : list of Run
+        Of all layers, those inside wrappers too.
     """
 
     def __init__(
@@ -62,17 +62,17 @@ class Program:
         self._outputs = outputs
         self._workspace = workspace
         self.parts = [(node, _part(node, workspace)) for node in nodes]
-        self.layers: list[Layer[Any]] = [
-            layer
+        self.runs: list[Run] = [
+            layer.run
             for _, part in self.parts
-            if isinstance(part, Stage)
-            for layer in part.layer.walk()
+            if isinstance(part, Layer)
+            for layer in part.walk()
         ]
         join_parts(self.parts, outputs)
         self._learning = learning_nodes(nodes)
         for node, part in self.parts:
-            if isinstance(part, Stage):
-                part.layer.needs_grad_x = not self._learning.isdisjoint(node.inputs)
+            if isinstance(part, Layer):
+                part.run.needs_grad_x = not self._learning.isdisjoint(node.inputs)
 
     def bind(
         self, layout: ParamLayout, params: FloatArray, gradients: FloatArray
@@ -87,7 +87,7 @@ class Program:
         values, slopes = layout.views(params), layout.views(gradients)
         for node, part in self.parts:
             names = {item.name: f"{node.key}_{item.name}" for item in node.parameters}
-            _learner(part).bind(
+            part.bind(
                 {name: values[slot] for name, slot in names.items()},
                 {name: slopes[slot] for name, slot in names.items()},
             )
@@ -95,7 +95,7 @@ class Program:
     def initialize(self, seed: int) -> None:
         """Draw the initial weights."""
         for node, part in self.parts:
-            _learner(part).initialize(stream(seed, "weights", node.key))
+            part.initialize(stream(seed, "weights", node.key))
 
     @cached_property
     def output_parts(self) -> list[Part]:
@@ -104,7 +104,7 @@ class Program:
         return [by_name[name] for name in self._outputs]
 
     @cached_property
-    def output_layers(self) -> list[OutputLayer[Any]]:
+    def output_layers(self) -> list[Layer]:
         """The layers that have the losses, in the order of the labels.
 
         Raises
@@ -114,12 +114,18 @@ class Program:
         """
         layers = []
         for part in self.output_parts:
-            if not isinstance(part, Stage):
+            if not isinstance(part, Layer):
                 raise OptionError(
                     f"{self._who} {part.name} ({type(part.conf).__name__}): training "
                     "and scores need an output layer as output, got a vertex."
                 )
-            layers.append(part.output_layer)
+            if not part.conf.is_output:
+                raise OptionError(
+                    f"{part.who}: training and scores need an output layer at the end, "
+                    "got a layer without a loss. Replace it, for example with Output "
+                    "or LossLayer."
+                )
+            layers.append(part)
         return layers
 
     def loss_mask(self) -> Mask:
@@ -131,8 +137,8 @@ class Program:
             Of the last forward pass.
         """
         part = self.output_parts[0]
-        layer = part.layer if isinstance(part, Stage) else None
-        return layer.arrived_mask() if isinstance(layer, OutputLayer) else None
+        loss = part.run.loss if isinstance(part, Layer) else None
+        return None if loss is None else loss.arrived_mask()
 
     def check_losses(self) -> None:
         """Refuse outputs without a loss, as :attr:`output_layers` does."""
@@ -173,18 +179,17 @@ class Program:
             for name, array, mask in zip(self._inputs, features, masks, strict=True)
         }
         for node, part in self.parts:
-            if not isinstance(part, Stage):
+            if not isinstance(part, Layer):
                 flows[node.name] = _through_vertex(part, node.inputs, flows)
                 continue
             x, mask, size = flows[node.inputs[0]]
-            x, mask = part.enter(
-                x, training=training, mask=mask, rng=rng, batch_size=size
-            )
+            x = part.enter(x, training=training, mask=mask, rng=rng, batch_size=size)
+            run = part.run
             try:
-                value = part.layer.forward(x, training=training, mask=mask, rng=rng)
+                value, part.way_back = part.compute(run, x)
             except PathError as error:
                 raise part.refusal(error) from None
-            flows[node.name] = value, part.layer.feed_forward_mask(mask), size
+            flows[node.name] = value, part.conf.feed_forward_mask(run, run.mask), size
         return [flows[name][0] for name in self._outputs]
 
     def loss(
@@ -206,7 +211,7 @@ class Program:
             layer may make several rows of an example.
         """
         return sum(
-            layer.score(target, mask)
+            layer.loss.score(target, mask)
             / (len(target) if averages or _has_mean_score(layer) else 1)
             for layer, target, mask in zip(
                 self.output_layers, labels, masks, strict=True
@@ -226,7 +231,7 @@ class Program:
         arrived: dict[str, FloatArray] = {}
         for node, part in reversed(self.parts):
             grads: Sequence[FloatArray | None]
-            if isinstance(part, Stage) and node.name in targets:
+            if isinstance(part, Layer) and node.name in targets:
                 grad = part.backward_loss(*targets[node.name])
                 if node.name in arrived:
                     grad = self._with_readers(part, grad, arrived[node.name])
@@ -236,7 +241,7 @@ class Program:
             elif node.name not in arrived:
                 _clear_gradients(part)
                 continue
-            elif isinstance(part, Stage):
+            elif isinstance(part, Layer):
                 grads = [part.backward(arrived[node.name])]
             else:
                 grads = part.backward(self._counted(part, arrived[node.name]))
@@ -248,13 +253,13 @@ class Program:
         return as_counted(part.conf, grad_out, part.name, self._workspace)
 
     def _with_readers(
-        self, part: Stage, grad: FloatArray | None, grad_out: FloatArray
+        self, part: Layer, grad: FloatArray | None, grad_out: FloatArray
     ) -> FloatArray | None:
         """Add what the readers of an output ask for to the gradients of its loss.
 
         Parameters
         ----------
-        part : Stage
+        part : Layer
             The output layer, whose gradients are those of its loss.
         grad : ndarray or None
             Gradient of its loss in its input.
@@ -266,7 +271,7 @@ class Program:
         ndarray or None
             Gradient of both in its input.
         """
-        gradients = part.layer.gradients
+        gradients = part.run.gradients
         kept = {name: self._kept(part, name, gradients[name]) for name in gradients}
         kept_grad = None if grad is None else self._kept(part, "x", grad)
         grad = part.backward(grad_out)
@@ -277,9 +282,9 @@ class Program:
         array_namespace(grad).add(grad, kept_grad, out=kept_grad)
         return kept_grad
 
-    def _kept(self, part: Stage, what: str, array: FloatArray) -> FloatArray:
+    def _kept(self, part: Layer, what: str, array: FloatArray) -> FloatArray:
         """Return a copy of what the next backward pass overwrites."""
-        key = (part.layer.name, "kept", what)
+        key = (part.name, "kept", what)
         copy: FloatArray = self._workspace.take(key, array.shape, array.dtype)
         copy[...] = array
         return copy
@@ -302,13 +307,8 @@ class Program:
 
 def _part(node: Node, workspace: Workspace) -> Part:
     if isinstance(node.conf, LayerConf):
-        return Stage(node.conf, node.input_types[0], node.name, workspace)
+        return Layer(node.conf, node.input_types[0], node.name, workspace)
     return Vertex(node.conf, node.input_types, node.name, workspace)
-
-
-def _learner(part: Part) -> Layer[Any] | Vertex:
-    """Return who has the parameters."""
-    return part.layer if isinstance(part, Stage) else part
 
 
 def _through_vertex(
@@ -332,10 +332,11 @@ def _through_vertex(
 
 def _clear_gradients(part: Part) -> None:
     """Set the gradients of what no loss depends on to 0."""
-    for view in _learner(part).gradients.values():
+    for view in part.run.gradients.values():
         view.fill(0)
 
 
-def _has_mean_score(layer: OutputLayer[Any]) -> bool:
+def _has_mean_score(layer: Layer) -> bool:
     """Return whether a score is divided by the examples whatever `mini_batch` says."""
-    return layer.has_mean_score and "mean_scores_of_sums" in layer.conf.quirks
+    conf = layer.conf
+    return conf.has_mean_score and "mean_scores_of_sums" in conf.quirks

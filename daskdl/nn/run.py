@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -14,7 +14,12 @@ from daskdl.kernels.window import Window
 from daskdl.nn.conf.input_type import FeedForward, InputType
 from daskdl.nn.layers.scaling import ScalingOf
 
+if TYPE_CHECKING:
+    from daskdl.nn.conf.layer import LayerConf
+
 Backward: TypeAlias = Callable[[FloatArray], FloatArray | None]
+# What a layer's forward pass returns: its output, and what takes the gradient back.
+LayerPass: TypeAlias = tuple[FloatArray, Backward]
 # An array in another shape, and what takes the gradient back to the old one.
 Reshaped: TypeAlias = tuple[FloatArray, Callable[[FloatArray], FloatArray]]
 # What a layer may do for the one behind it.
@@ -37,7 +42,7 @@ class Fused:
     pool_on : function of sizes, or None
         To return the maxima of the output, which only a pooling reads: returns its
         window on images of these sizes, without padding, dilation and overlap.
-    is_done, is_done_in_inference : bool
+    is_done : bool
         Whether the part in front does it already: arrays are handed through.
     """
 
@@ -45,7 +50,6 @@ class Fused:
     scaling_of: ScalingOf | None = None
     pool_on: Callable[[tuple[int, ...]], Window] | None = None
     is_done: bool = False
-    is_done_in_inference: bool = False
 
 
 # Of a vertex: its inputs and their masks; its output, and what takes the gradient in
@@ -54,6 +58,95 @@ Arrays: TypeAlias = Sequence[FloatArray]
 Masks: TypeAlias = Sequence[FloatArray | None]
 VertexBackward: TypeAlias = Callable[[FloatArray], list[FloatArray]]
 VertexPass: TypeAlias = tuple[FloatArray, VertexBackward]
+
+
+class LossPass(Protocol):
+    """The loss of an output layer in one forward pass."""
+
+    def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
+        """Return the summed loss.
+
+        Labels and mask are those of :meth:`score_examples`. Not always the sum of what
+        that returns: some losses are of a whole minibatch.
+        """
+
+    def score_examples(
+        self, labels: FloatArray, mask: FloatArray | None = None
+    ) -> FloatArray:
+        """Compute the loss of each example.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (batch, *output_type.shape)
+            Targets.
+        mask : ndarray, optional
+            1 keeps, 0 drops: whole examples (batch,) or (batch, 1), time steps
+            (batch, time), or single outputs in the shape of the labels.
+
+        Returns
+        -------
+        scores : ndarray of shape (batch,)
+            Summed over outputs and time steps.
+
+        Raises
+        ------
+        ShapeError
+            If labels or mask do not fit the output.
+        OptionError
+            If single outputs of a softmax are masked.
+        """
+
+    def backward(
+        self, labels: FloatArray, mask: FloatArray | None = None
+    ) -> FloatArray | None:
+        """Write the gradients of the summed loss.
+
+        Parameters
+        ----------
+        labels, mask
+            As for :meth:`score_examples`.
+
+        Returns
+        -------
+        grad_x : ndarray of shape (batch, *input_type.shape), same dtype, or None
+            None where nobody reads it.
+
+        Raises
+        ------
+        ShapeError, OptionError
+            As :meth:`score_examples`.
+        """
+
+    def arrived_mask(self) -> FloatArray | None:
+        """Return the mask that counts in the loss where the labels have none.
+
+        Returns
+        -------
+        ndarray of shape (batch,) or (batch, time), or None
+            None if none arrived.
+        """
+
+
+class InnerLayer(Protocol):
+    """A layer inside a wrapper: see :class:`daskdl.nn.layers.layer.Layer`."""
+
+    conf: "LayerConf"
+    run: "Run"
+    arrived_mask: FloatArray | None
+    mask: FloatArray | None
+
+    def forward(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> FloatArray:
+        """Return the output, of shape (batch, *output_type.shape)."""
+
+    def backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Return the gradient in the input, of its shape."""
 
 
 @dataclass
@@ -150,6 +243,22 @@ class Run(PartRun):
         What is done for the layer behind, or by the part in front.
     input_type, output_type : InputType
         What comes in, and what comes out.
+    inner : tuple of InnerLayer
+        The layers that a wrapper holds.
+    loss : LossPass or None
+        What an output layer's forward pass leaves for training and scores.
+    carries_state : bool
+        Whether a recurrent layer begins with `state`, and leaves its last one there.
+    state : object
+        What a recurrent layer carries over; None before the first step.
+    back_length : int or None
+        How many time steps a gradient flows back in a recurrent layer at most; None is
+        all.
+    forgets_between_segments : bool
+        Whether a recurrent layer begins each segment of truncated backpropagation with
+        zeros.
+    memory : dict
+        What a layer keeps from one iteration to the next beside its parameters.
     """
 
     training: bool = False
@@ -161,6 +270,13 @@ class Run(PartRun):
     fused: Fused = field(default_factory=Fused)
     input_type: InputType = field(default_factory=lambda: FeedForward(size=1))
     output_type: InputType = field(default_factory=lambda: FeedForward(size=1))
+    inner: tuple[InnerLayer, ...] = ()
+    loss: LossPass | None = None
+    carries_state: bool = False
+    state: Any = None
+    back_length: int | None = None
+    forgets_between_segments: bool = False
+    memory: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)

@@ -336,7 +336,7 @@ class StepNetwork(ABC, Generic[Conf]):
     @property
     def sets_parameters(self) -> bool:
         """Whether training changes a parameter otherwise than by an update."""
-        return any(layer.sets_parameters for layer in self._program.output_layers)
+        return any(layer.conf.sets_parameters for layer in self._program.output_layers)
 
     def compute_gradients(self, batch: Batch, *, rng_stream: int = 0) -> float:
         """Run forward and backward, and leave the mean gradient in `gradients`.
@@ -389,12 +389,12 @@ class StepNetwork(ABC, Generic[Conf]):
     @property
     def carried_states(self) -> list[Any]:
         """What the recurrent layers carry over."""
-        return [layer.state for layer in self._program.layers]
+        return [run.state for run in self._program.runs]
 
     @carried_states.setter
     def carried_states(self, states: list[Any]) -> None:
-        for layer, state in zip(self._program.layers, states, strict=True):
-            layer.state = state
+        for run, state in zip(self._program.runs, states, strict=True):
+            run.state = state
 
     def slope(self) -> FloatArray:
         """Return the derivative of the score behind the last mean gradients.
@@ -446,7 +446,7 @@ class StepNetwork(ABC, Generic[Conf]):
             self._checked(batch),
             self.inputs,
             self.labels,
-            self._program.layers,
+            self._program.runs,
             length=self.conf.tbptt_fwd_length,
             back_length=self.conf.back_length,
             only_series=isinstance(self.conf, MultiLayerConfiguration),
@@ -535,7 +535,7 @@ class StepNetwork(ABC, Generic[Conf]):
             drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
             rng = IterationStream(drawn, *now)
         for layer in self._program.output_layers:
-            layer.begin_iteration(self.epoch_count)
+            layer.conf.begin_iteration(layer.run, self.epoch_count)
         features, masks = self._border.features(arrays)
         self._program.forward(features, masks, training=True, rng=rng)
         labels, masks = self._border.labels(arrays)
@@ -574,7 +574,7 @@ class StepNetwork(ABC, Generic[Conf]):
     def _fitting(self, batch: Batch, *, numbers: bool = False) -> Arrays:
         """Do the same without a look at what the losses say of the labels."""
         self._program.check_losses()
-        is_stretch = any(layer.carries_state for layer in self._program.layers)
+        is_stretch = any(run.carries_state for run in self._program.runs)
         return self._border.checked(batch, any_length=is_stretch, numbers=numbers)
 
     def _regularization_score(self) -> float:

@@ -15,49 +15,48 @@ from daskdl.errors import ShapeError
 from daskdl.nn.batches import Arrays, Batch, Port, time_steps
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import Recurrent
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.run import Run
 
 
 @contextmanager
-def carrying(
-    layers: Sequence[Layer[Any]], *, back_length: int | None = None
-) -> Iterator[None]:
+def carrying(runs: Sequence[Run], *, back_length: int | None = None) -> Iterator[None]:
     """Let recurrent layers begin with the state that they have, and keep their last.
 
     Parameters
     ----------
-    layers : sequence of Layer
+    runs : sequence of Run
+        Of the layers.
     back_length : int, optional
         How many time steps gradients flow back at most; None is all.
     """
-    before = [(layer.carries_state, layer.back_length) for layer in layers]
-    for layer in layers:
-        layer.carries_state, layer.back_length = True, back_length
+    before = [(run.carries_state, run.back_length) for run in runs]
+    for run in runs:
+        run.carries_state, run.back_length = True, back_length
     try:
         yield
     finally:
-        for layer, kept in zip(layers, before, strict=True):
-            layer.carries_state, layer.back_length = kept
+        for run, kept in zip(runs, before, strict=True):
+            run.carries_state, run.back_length = kept
 
 
 @contextmanager
 def carrying_anew(
-    layers: Sequence[Layer[Any]], *, back_length: int | None = None
+    runs: Sequence[Run], *, back_length: int | None = None
 ) -> Iterator[None]:
     """Let recurrent layers carry their state over, from zeros; forget it at the end."""
-    forget(layers)
+    forget(runs)
     try:
-        with carrying(layers, back_length=back_length):
+        with carrying(runs, back_length=back_length):
             yield
     finally:
-        forget(layers)
+        forget(runs)
 
 
 def truncated(
     arrays: Arrays,
     inputs: Sequence[Port],
     labels: Sequence[Port],
-    layers: Sequence[Layer[Any]],
+    runs: Sequence[Run],
     *,
     length: int,
     back_length: int | None,
@@ -69,13 +68,13 @@ def truncated(
     ----------
     arrays, inputs, labels, length, only_series
         As of :func:`time_segments`.
-    layers : sequence of Layer
-        All of the network.
+    runs : sequence of Run
+        Of all layers of the network.
     back_length : int or None
         How many time steps gradients flow back at most; None is all.
     """
-    forgetful = [layer for layer in layers if layer.forgets_between_segments]
-    with carrying_anew(layers, back_length=back_length):
+    forgetful = [run for run in runs if run.forgets_between_segments]
+    with carrying_anew(runs, back_length=back_length):
         for segment in time_segments(
             arrays, length, inputs, labels, only_series=only_series
         ):
@@ -83,10 +82,10 @@ def truncated(
             yield segment
 
 
-def forget(layers: Iterable[Layer[Any]]) -> None:
+def forget(runs: Iterable[Run]) -> None:
     """Let recurrent layers begin with zeros again."""
-    for layer in layers:
-        layer.state = None
+    for run in runs:
+        run.state = None
 
 
 def time_segments(

@@ -29,7 +29,7 @@ def next_steps(who: str, program: Program, border: Border, features: Any) -> lis
     are_steps = all(array.ndim == 2 for array in given) and any(
         array.ndim == 3 for array in stretches
     )
-    with carrying(program.layers):
+    with carrying(program.runs):
         arrays = border.unlabelled(stretches, any_length=True)
         entered = border.features(arrays)
         inside = program.forward(*entered, training=False, rng=None)

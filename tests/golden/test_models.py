@@ -202,7 +202,7 @@ def test_dl4j_scores_channels_last_along_the_wrong_axis(golden):
     network, arrays = recorded(golden, "cnnloss_nhwc")
     labels = arrays["y0"]
     score = network.compute_gradients(DataSet(arrays["x0"], labels))
-    preout = to_host(network._program.layers[-1]._preout).reshape(labels.shape)
+    preout = to_host(network._program.runs[-1].loss.preout).reshape(labels.shape)
     powers = np.exp(preout - preout.max(axis=1, keepdims=True))
     wrong = -(labels * np.log(powers / powers.sum(axis=1, keepdims=True))).sum()
     np.testing.assert_allclose(wrong / len(labels), arrays["score"], rtol=1e-12)

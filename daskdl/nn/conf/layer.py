@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
@@ -90,6 +90,26 @@ class PreprocessorConf(Conf):
 AnyPreprocessor = Annotated[PreprocessorConf, AnyOf(PREPROCESSOR_KINDS)]
 
 
+class Inside(NamedTuple):
+    """A layer that a wrapper holds.
+
+    Attributes
+    ----------
+    name : str
+        Ends the name of the wrapper.
+    conf : LayerConf
+    input_type : InputType
+        What arrives, in front of its preprocessor.
+    prefix : str
+        Begins the names that its parameters have in the wrapper.
+    """
+
+    name: str
+    conf: "LayerConf"
+    input_type: InputType
+    prefix: str = ""
+
+
 class LayerConf(Conf):
     """A layer, with or without parameters.
 
@@ -119,6 +139,17 @@ class LayerConf(Conf):
 
     # Some dialects take the gradient of some layers twice, see nn.layers.same_diff.
     counts_gradient_twice: ClassVar[bool] = False
+    # Whether the layers inside use a mask that they by themselves may only pass on.
+    masks_inside: ClassVar[bool] = False
+    # Whether some dialects let a recurrent layer in a wrapper begin each segment of
+    # truncated backpropagation with zeros.
+    forgets_in_wrappers: ClassVar[bool] = False
+    # Of output layers: whether some dialects divide the score by the number of examples
+    # whatever `mini_batch` says.
+    has_mean_score: ClassVar[bool] = False
+    # Of output layers: whether training sets a parameter to what this process has seen,
+    # besides updates.
+    sets_parameters: ClassVar[bool] = False
 
     type: str
     name: Annotated[str, Field(min_length=1)] | None = None
@@ -184,6 +215,32 @@ class LayerConf(Conf):
             1 keeps, 0 drops. Not to be changed.
         """
         return mask
+
+    def step_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask that the steps of the last output obey.
+
+        Parameters
+        ----------
+        run : Run
+        mask : ndarray of shape (batch, time), or None
+            That which arrived.
+        """
+        return self.feed_forward_mask(run, mask)
+
+    def layers_inside(self, input_type: InputType) -> tuple[Inside, ...]:
+        """Return the layers that a wrapper holds, by what the wrapper gets."""
+        return ()
+
+    def begin_iteration(self, run: Run, epoch: int) -> None:
+        """Take notice that an iteration of training begins, `epoch` epochs done.
+
+        Only output layers are told.
+        """
+
+    def weight_init_of(self, parameter: Parameter) -> AnyWeightInit | None:
+        """Return how a weight is drawn."""
+        rule: AnyWeightInit | None = getattr(self, "weight_init", None)
+        return rule
 
     def initialize(self, run: Run, rng: np.random.Generator) -> None:
         """Change initial values; by now they are what the roles of parameters say.
@@ -292,6 +349,11 @@ class LayerConf(Conf):
     def is_output(self) -> bool:
         """True if the layer computes a loss."""
         return False
+
+    @property
+    def masks_output(self) -> bool:
+        """Whether a mask of the labels sets what it drops of the output to 0."""
+        return True
 
     @property
     def draws_random_numbers(self) -> bool:

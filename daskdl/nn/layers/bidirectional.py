@@ -1,22 +1,19 @@
 """The wrapper that runs a recurrent layer from both ends of the series."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType, Recurrent, features_of, with_features
+from daskdl.nn.conf.layer import Inside
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import canonical
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.graves_bidirectional_lstm import refuse_carrying
-from daskdl.nn.layers.layer import Layer, works_for
-from daskdl.nn.layers.stage import Stage
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
+from daskdl.nn.layers.wrapper import WrapperConf, through
+from daskdl.nn.run import LayerPass, Run
 
 _Mode = Literal["concat", "add", "mul", "average"]
 
@@ -65,149 +62,103 @@ class Bidirectional(WrapperConf):
         once = super().file_order(input_type)
         return tuple(prefix + name for prefix in "fb" for name in once)
 
-
-@works_for(Bidirectional)
-class BidirectionalLayer(WrapperLayer[Bidirectional]):
-    """A recurrent layer, and one like it that gets the series from behind.
-
-    The other one gets series, and masks, that are turned around as a whole: padding
-    comes first there, where it leaves the state at 0.
-
-    Attributes
-    ----------
-    inner, inner_backwards : Layer
-        The wrapped layer and the one that runs backwards.
-    """
-
-    def __init__(
-        self,
-        conf: Bidirectional,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._stage_backwards = Stage(
-            conf.layer, conf.inner_type(input_type), f"{name}.backwards", workspace
+    def layers_inside(self, input_type: InputType) -> tuple[Inside, ...]:
+        """Return the layer that runs onwards, and the one that runs backwards."""
+        arriving = self.inner_type(input_type)
+        return (
+            Inside("layer", self.layer, arriving, "f"),
+            Inside("backwards", self.layer, arriving, "b"),
         )
-        self.inner_backwards: Layer[Any] = self._stage_backwards.layer
-        self._is_series = isinstance(self.output_type, Recurrent)
 
-    def walk(self) -> Iterator[Layer[Any]]:
-        """Yield the wrapper, and the layers inside it."""
-        yield from super().walk()
-        yield from self.inner_backwards.walk()
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute both outputs and join them: (batch, time, n), or (batch, n).
 
-    def bind(
-        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
-    ) -> None:
-        """Hand each of the two the views of its parameters; see :meth:`Layer.bind`."""
-        super().bind(params, gradients)
-        self.inner.bind(_of("f", params), _of("f", gradients))
-        self.inner_backwards.bind(_of("b", params), _of("b", gradients))
+        The second layer gets series (batch, time, n_in), and masks, that are turned
+        around as a whole: padding comes first there, where it leaves the state at 0.
+        """
+        refuse_carrying(run.who, run.carries_state)
+        in_time = _in_time if isinstance(run.output_type, Recurrent) else _as_it_is
+        turned = contiguous(run, "x turned", x[:, ::-1])
+        mask = run.mask
+        if mask is not None:
+            mask = contiguous(run, "mask turned", mask[:, ::-1])
+        onwards, back = through(run, x)
+        backwards, back_turned = through(run, turned, inner=run.inner[1], mask=mask)
+        backwards = in_time(backwards)
 
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Let both draw their initial values, one after the other."""
-        self.inner.initialize(rng)
-        self.inner_backwards.initialize(rng)
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grads = self._parted(run, grad_out, onwards, backwards)
+            grad_x = back(grads[0])
+            grad_turned = in_time(grads[1])
+            if grad_turned is not grads[1]:
+                grad_turned = contiguous(run, "grad turned", grad_turned)
+            grad_other = back_turned(grad_turned)
+            if grad_x is None or grad_other is None:
+                return None
+            total = run.like("grad_x", grad_x)
+            array_namespace(grad_x).add(grad_x, grad_other[:, ::-1], out=total)
+            return total
 
-    def use_mask(self) -> None:
-        """Let both use a mask that they only pass on by themselves."""
-        self.inner.use_mask()
-        self.inner_backwards.use_mask()
+        return self._joined(run, onwards, backwards), backward
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
+    def _joined(
+        self, run: Run, onwards: FloatArray, backwards: FloatArray
     ) -> FloatArray:
-        """Compute both outputs and join them; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        refuse_carrying(self.who, self.carries_state)
-        onwards = self._inner_forward(x, training=training, mask=mask, rng=rng)
-        turned = self._turned("x turned", x)
-        backwards, _ = self._stage_backwards.forward(
-            turned,
-            training=training,
-            mask=None if mask is None else self._turned("mask turned", mask),
-            rng=rng,
-            batch_size=len(x),
-        )
-        self._outputs = (onwards, backwards)
-        return self._joined(onwards, self._in_time(backwards))
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of both; see :meth:`Layer.backward`."""
-        grad_onwards, grad_backwards = self._parted(grad_out)
-        grad_x = self._inner_backward(grad_onwards)
-        self.inner_backwards.needs_grad_x = self.needs_grad_x
-        if self._is_series:
-            grad_backwards = self._turned("grad turned", grad_backwards)
-        grad_other = self._stage_backwards.backward(grad_backwards)
-        if grad_x is None or grad_other is None:
-            return None
-        total = self._like("grad_x", grad_x)
-        array_namespace(grad_x).add(grad_x, grad_other[:, ::-1], out=total)
-        return total
-
-    def _joined(self, onwards: FloatArray, backwards: FloatArray) -> FloatArray:
         """Return the output of both: `backwards` is in the order of time again."""
         xp = array_namespace(onwards)
-        if self.conf.mode == "concat":
+        if self.mode == "concat":
             n = onwards.shape[-1]
-            shape = (*onwards.shape[:-1], 2 * n)
-            output: FloatArray = self._buffer("output", shape, onwards.dtype)
+            output = run.buffer("output", (*onwards.shape[:-1], 2 * n), onwards.dtype)
             output[..., :n] = onwards
             output[..., n:] = backwards
             return output
-        output = self._like("output", onwards)
-        if self.conf.mode == "mul":
+        output = run.like("output", onwards)
+        if self.mode == "mul":
             xp.multiply(onwards, backwards, out=output)
             return output
         xp.add(onwards, backwards, out=output)
-        if self.conf.mode == "average":
+        if self.mode == "average":
             output *= 0.5
         return output
 
-    def _parted(self, grad_out: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _parted(
+        self,
+        run: Run,
+        grad_out: FloatArray,
+        onwards: FloatArray,
+        backwards: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the gradient in each output; both are in the order of time."""
         xp = array_namespace(grad_out)
-        if self.conf.mode == "concat":
+        if self.mode == "concat":
             n = grad_out.shape[-1] // 2
-            onwards, backwards = grad_out[..., :n], grad_out[..., n:]
-            return self._contiguous("grad f", onwards), self._contiguous(
-                "grad b", backwards
+            return (
+                contiguous(run, "grad f", grad_out[..., :n]),
+                contiguous(run, "grad b", grad_out[..., n:]),
             )
-        if self.conf.mode == "add":
+        if self.mode == "add":
             return grad_out, grad_out
-        first = self._like("grad f", grad_out)
-        if self.conf.mode == "average":
+        first = run.like("grad f", grad_out)
+        if self.mode == "average":
             xp.multiply(grad_out, 0.5, out=first)
             return first, first
-        second = self._like("grad b", grad_out)
-        xp.multiply(grad_out, self._in_time(self._outputs[1]), out=first)
-        xp.multiply(grad_out, self._outputs[0], out=second)
+        second = run.like("grad b", grad_out)
+        xp.multiply(grad_out, backwards, out=first)
+        xp.multiply(grad_out, onwards, out=second)
         return first, second
 
-    def _in_time(self, backwards: FloatArray) -> FloatArray:
-        """View the output of the layer that runs backwards in the order of time."""
-        return backwards[:, ::-1] if self._is_series else backwards
 
-    def _turned(self, what: str, series: FloatArray) -> FloatArray:
-        return self._contiguous(what, series[:, ::-1])
-
-    def _contiguous(self, what: str, array: FloatArray) -> FloatArray:
-        """Return a copy that layers can take as rows."""
-        copy = self._like(what, array)
-        copy[...] = array
-        return copy
+def contiguous(run: Run, what: str, array: FloatArray) -> FloatArray:
+    """Return a copy that layers can take as rows, of the shape of `array`."""
+    copy = run.like(what, array)
+    copy[...] = array
+    return copy
 
 
-def _of(prefix: str, arrays: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the arrays of one of the two, by the names that it knows."""
-    return {
-        name[1:]: array for name, array in arrays.items() if name.startswith(prefix)
-    }
+def _in_time(series: FloatArray) -> FloatArray:
+    """View what runs backwards in the order of time."""
+    return series[:, ::-1]
+
+
+def _as_it_is(rows: FloatArray) -> FloatArray:
+    return rows

@@ -23,7 +23,7 @@ class Dropout(DroppedLayerConf):
         return input_type
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
-        """Return `x`, masked rows as 0: the stage around each layer drops."""
+        """Return `x`, masked rows as 0: each layer drops its input."""
         if run.mask is None or x.ndim != 2:
             return x, lambda grad_out: grad_out
         return masked(run, x, column_mask(run.mask, len(x), run.who))

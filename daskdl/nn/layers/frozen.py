@@ -1,15 +1,14 @@
 """The wrapper that keeps a layer as it is, and the gradient from what is in front."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Literal
-
-import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
+from daskdl.nn.layers.wrapper import WrapperConf, through
+from daskdl.nn.run import LayerPass, Run
 
 
 class Frozen(WrapperConf):
@@ -44,30 +43,22 @@ class Frozen(WrapperConf):
         """True if the wrapper drops its input; the layer inside drops nothing."""
         return self.input_dropout is not None
 
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the output in inference mode, (batch, ...), for `x` (batch, ...)."""
+        output, _ = through(run, x, learns=False)
 
-@works_for(Frozen)
-class FrozenLayer(WrapperLayer[Frozen]):
-    """The wrapped layer in inference mode, without gradients."""
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            clear(run.gradients)
+            if not run.needs_grad_x:
+                return None
+            grad_x = run.like("grad_x", x)
+            grad_x.fill(0)
+            return grad_x
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output in inference mode; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._x = x
-        return self._inner_forward(x, training=False, mask=mask, rng=None)
+        return output, backward
 
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Set all gradients to 0, that in the input too; see :meth:`Layer.backward`."""
-        for gradient in self.gradients.values():
-            gradient.fill(0)
-        if not self.needs_grad_x:
-            return None
-        grad_x = self._like("grad_x", self._x)
-        grad_x.fill(0)
-        return grad_x
+
+def clear(gradients: Mapping[str, FloatArray]) -> None:
+    """Set the gradients of frozen parameters, of any shape, to 0."""
+    for gradient in gradients.values():
+        gradient.fill(0)

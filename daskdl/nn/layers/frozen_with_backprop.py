@@ -3,15 +3,13 @@
 from dataclasses import replace
 from typing import Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
+from daskdl.nn.layers.frozen import clear
+from daskdl.nn.layers.wrapper import WrapperConf, through
+from daskdl.nn.run import LayerPass, Run
 
 
 class FrozenWithBackprop(WrapperConf):
@@ -51,36 +49,13 @@ class FrozenWithBackprop(WrapperConf):
         """True if the wrapper drops its input; the layer inside drops nothing."""
         return self.input_dropout is not None
 
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the output in inference mode, (batch, ...), for `x` (batch, ...)."""
+        output, back = through(run, x, learns=False)
 
-@works_for(FrozenWithBackprop)
-class FrozenWithBackpropLayer(WrapperLayer[FrozenWithBackprop]):
-    """The wrapped layer in inference mode; its own gradients are 0."""
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_x = back(grad_out)
+            clear(run.gradients)
+            return grad_x
 
-    def __init__(
-        self,
-        conf: FrozenWithBackprop,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self.inner.needs_gradients = False
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output in inference mode; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        return self._inner_forward(x, training=False, mask=mask, rng=None)
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradient in the input; see :meth:`Layer.backward`."""
-        grad_x = self._inner_backward(grad_out)
-        for gradient in self.gradients.values():
-            gradient.fill(0)
-        return grad_x
+        return output, backward

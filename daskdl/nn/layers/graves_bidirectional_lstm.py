@@ -2,17 +2,14 @@
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.graves_lstm import N_PEEPHOLES
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.recurrent import GatedConf, GatedLayer, Lstm
+from daskdl.nn.layers.recurrent import GatedConf, Lstm
 from daskdl.nn.masks import check_step_mask
+from daskdl.nn.run import LayerPass, Run
 
 
 class GravesBidirectionalLSTM(GatedConf):
@@ -47,80 +44,37 @@ class GravesBidirectionalLSTM(GatedConf):
             *self.lstm_parameters(input_type, "B", n_peepholes=N_PEEPHOLES),
         )
 
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the sum of both, (batch, time, n_out), `x` (batch, time, n_in).
 
-@works_for(GravesBidirectionalLSTM)
-class GravesBidirectionalLstmLayer(GatedLayer[GravesBidirectionalLSTM]):
-    """The sum of two LSTMs with peepholes, one of which runs through time backwards.
-
-    Steps that the mask drops come out as 0, and leave the states as they are.
-    """
-
-    def __init__(
-        self,
-        conf: GravesBidirectionalLSTM,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._onwards = Lstm(conf, f"{name}.F", workspace, masks_gradient=True)
-        self._backwards = Lstm(conf, f"{name}.B", workspace, masks_gradient=True)
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw the weights of both; see :class:`GravesBidirectionalLSTM`."""
-        self._initialize_lstm(rng, "F")
-        self._initialize_lstm(rng, "B")
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, time, n_out); see :meth:`Layer.forward`."""
-        self._check_input(x)
-        refuse_carrying(self.who, self.carries_state)
-        check_step_mask(mask, x, self.who)
-        self._mask = mask
-        self._x_shape = x.shape
-        shape = (*x.shape[:2], self.conf.n_out)
-        output: FloatArray = self._buffer("output", shape, x.dtype)
-        other = self._like("output backwards", output)
-        self._onwards.forward(x, self._weights(self.params, "F"), out=output, mask=mask)
-        self._backwards.forward(
-            x[:, ::-1],
-            self._weights(self.params, "B"),
-            out=other[:, ::-1],
-            mask=_reversed(mask),
-        )
+        Steps that the mask drops come out as 0, and leave the states as they are.
+        """
+        refuse_carrying(run.who, run.carries_state)
+        mask, mask_backwards = run.mask, _reversed(run.mask)
+        check_step_mask(mask, x, run.who)
+        output = run.buffer("output", (*x.shape[:2], self.n_out), x.dtype)
+        other = run.like("output backwards", output)
+        onwards = Lstm(self, run, "F", masks_gradient=True)
+        backwards = Lstm(self, run, "B", masks_gradient=True)
+        onwards.forward(x, out=output, mask=mask)
+        backwards.forward(x[:, ::-1], out=other[:, ::-1], mask=mask_backwards)
         output += other
-        return output
 
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients through all time steps; see :meth:`Layer.backward`."""
-        grad_x = grad_other = None
-        if self.needs_grad_x:
-            grad_x = self._buffer("grad_x", self._x_shape, grad_out.dtype)
-            grad_other = self._like("grad_x backwards", grad_x)
-        self._onwards.backward(
-            grad_out,
-            self._weights(self.params, "F"),
-            self._weights(self.gradients, "F"),
-            grad_x=grad_x,
-            mask=self._mask,
-        )
-        self._backwards.backward(
-            grad_out[:, ::-1],
-            self._weights(self.params, "B"),
-            self._weights(self.gradients, "B"),
-            grad_x=None if grad_other is None else grad_other[:, ::-1],
-            mask=_reversed(self._mask),
-        )
-        if grad_x is not None and grad_other is not None:
-            array_namespace(grad_x).add(grad_x, grad_other, out=grad_x)
-        return grad_x
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_x = grad_other = grad_turned = None
+            if run.needs_grad_x:
+                grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+                grad_other = run.like("grad_x backwards", grad_x)
+                grad_turned = grad_other[:, ::-1]
+            onwards.backward(grad_out, grad_x=grad_x, mask=mask)
+            backwards.backward(
+                grad_out[:, ::-1], grad_x=grad_turned, mask=mask_backwards
+            )
+            if grad_x is not None and grad_other is not None:
+                array_namespace(grad_x).add(grad_x, grad_other, out=grad_x)
+            return grad_x
+
+        return output, backward
 
 
 def refuse_carrying(who: str, carries_state: bool) -> None:

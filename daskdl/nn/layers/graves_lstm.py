@@ -1,12 +1,12 @@
 """The long short-term memory layer with peepholes."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.lstm import OneWayLstmLayer
-from daskdl.nn.layers.recurrent import GatedConf
+from daskdl.nn.layers.recurrent import GatedConf, lstm_pass
+from daskdl.nn.run import LayerPass, Run
 
 N_PEEPHOLES = 3
 
@@ -31,6 +31,10 @@ class GravesLSTM(GatedConf):
     section 4.6. DL4J, ``GravesLSTM``.
     """
 
+    # Some dialects read the state of time steps here, which only the network itself
+    # moves on from segment to segment, and not for layers in wrappers.
+    forgets_in_wrappers: ClassVar[bool] = True
+
     type: Literal["graves_lstm"] = "graves_lstm"
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
@@ -40,12 +44,6 @@ class GravesLSTM(GatedConf):
         """
         return self.lstm_parameters(input_type, n_peepholes=N_PEEPHOLES)
 
-
-@works_for(GravesLSTM)
-class GravesLstmLayer(OneWayLstmLayer[GravesLSTM]):
-    """An LSTM with peepholes."""
-
-    _masks_gradient = True
-    # Some dialects read the state of time steps here, which only the network itself
-    # moves on from segment to segment, and not for layers in wrappers.
-    forgets_in_wrappers = True
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the output, (batch, time, n_out); see :func:`lstm_pass`."""
+        return lstm_pass(self, run, x, masks_gradient=True)

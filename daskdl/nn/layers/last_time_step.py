@@ -1,17 +1,14 @@
 """The wrapper that keeps the last step of what a recurrent layer computes."""
 
-from typing import Literal
-
-import numpy as np
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, describe
 from daskdl.nn.layers.entering import series_in
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
+from daskdl.nn.layers.wrapper import WrapperConf, through
 from daskdl.nn.masks import at_steps, check_step_mask, last_steps
+from daskdl.nn.run import LayerPass, Run
 
 
 class LastTimeStep(WrapperConf):
@@ -22,6 +19,8 @@ class LastTimeStep(WrapperConf):
     layer : layer
         A recurrent layer, or a wrapper around one.
     """
+
+    masks_inside: ClassVar[bool] = True
 
     # In a graph "last_time_step" is the vertex.
     type: Literal["last_time_step_layer"] = "last_time_step_layer"
@@ -37,55 +36,26 @@ class LastTimeStep(WrapperConf):
             )
         return FeedForward(size=series.size)
 
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the last outputs, (batch, n_out), of series (batch, time, n_in).
 
-@works_for(LastTimeStep)
-class LastTimeStepLayer(WrapperLayer[LastTimeStep]):
-    """The last step of each series, or the last one that the mask keeps.
-
-    No mask goes on: there is no time left.
-    """
-
-    def __init__(
-        self,
-        conf: LastTimeStep,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self.inner.use_mask()
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the last outputs, (batch, n_out); see :meth:`Layer.forward`."""
-        self._check_input(x)
-        series = self._inner_forward(x, training=training, mask=mask, rng=rng)
-        mask = self.inner.step_mask(mask)
-        check_step_mask(mask, series, self.who)
-        self._series_shape = series.shape
-        self._steps = None if mask is None else last_steps(mask)
-        output: FloatArray = self._buffer("output", series[:, -1].shape, x.dtype)
-        output[...] = series[at_steps(x, self._steps)]
-        return output
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients; see :meth:`Layer.backward`."""
-        grad: FloatArray = self._buffer(
-            "grad_series", self._series_shape, grad_out.dtype
-        )
-        grad.fill(0)
-        grad[at_steps(grad_out, self._steps)] = grad_out
-        return self._inner_backward(grad)
-
-    def feed_forward_mask(self, mask: FloatArray | None) -> None:
-        """Return None: there is no time left to mask.
-
-        See :meth:`Layer.feed_forward_mask`.
+        Those are the last steps that the mask keeps, if there is one.
         """
+        series, back = through(run, x)
+        mask = super().step_mask(run, run.mask)
+        check_step_mask(mask, series, run.who)
+        steps = None if mask is None else last_steps(mask)
+        output = run.buffer("output", series[:, -1].shape, x.dtype)
+        output[...] = series[at_steps(x, steps)]
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad = run.buffer("grad_series", series.shape, grad_out.dtype)
+            grad.fill(0)
+            grad[at_steps(grad_out, steps)] = grad_out
+            return back(grad)
+
+        return output, backward
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> None:
+        """Return None: there is no time left to mask."""
         return

@@ -1,103 +1,137 @@
-"""What every layer can do, and what an output layer can do besides."""
+"""A layer in its place in a network, with what it works with.
 
-from abc import ABC, abstractmethod
+What is computed says its configuration: options, shapes, parameters, forward and
+backward are one class, a frozen value that holds no state. Everything that changes is
+in the :class:`~daskdl.nn.run.Run`, which the configuration's methods get. Here is what
+all kinds have alike: preprocessor, dropout and weight noise in front, and the layers
+that a wrapper holds.
+"""
+
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.axes import fits
-from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.input_type import InputType, Recurrent, inside_type
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import draw_weights
-from daskdl.nn.run import Fused
+from daskdl.nn.layers.definition import LayerDefinition, checked_forward
+from daskdl.nn.layers.initial_params import draw_params
+from daskdl.nn.layers.input_dropout import InputDropout
+from daskdl.nn.layers.noisy_params import NoisyParams
+from daskdl.nn.layers.same_diff import as_counted
+from daskdl.nn.preprocessors.table import build_preprocessor
+from daskdl.nn.run import Backward, LossPass, Run
 
-C = TypeVar("C", bound=LayerConf)
-T = TypeVar("T")
-
-WORKERS: "dict[type[LayerConf], type[Layer[Any]]]" = {}
-L = TypeVar("L", bound="Layer[Any]")
-
-
-def works_for(conf: type[LayerConf]) -> Callable[[type[L]], type[L]]:
-    """Return a decorator: objects of the class do what such a configuration says."""
-
-    def enter(worker: type[L]) -> type[L]:
-        WORKERS[conf] = worker
-        return worker
-
-    return enter
+Params: TypeAlias = dict[str, FloatArray]
 
 
-class Layer(ABC, Generic[C]):
-    """A layer at work: what it is, says its configuration.
+class Layer:
+    """A layer of a network, or one inside a wrapper.
 
     Parameters
     ----------
     conf : LayerConf
-        The configuration with nothing left open.
+        With nothing left open; see :meth:`LayerConf.filled`.
     input_type : InputType
-        What the layer gets.
+        What arrives, in front of the preprocessor.
     name : str
-        What messages call it; unique in the network.
+        What messages call it; unique in the network: its buffers are keyed by it.
     workspace : Workspace
         Lends all its arrays.
 
     Attributes
     ----------
-    output_type : InputType
-        What comes out.
-    params, gradients : dict of str to ndarray
-        Views of the network's flat vectors, empty until :meth:`bind`.
-    needs_grad_x : bool
-        Whether anybody reads the gradient in the input. The network says no where
-        nothing in front of the layer has parameters; to compute it costs as much there
-        as the gradient of the weights.
-    needs_gradients : bool
-        Whether anybody reads the gradients of the parameters. A wrapper that keeps them
-        as they are says no; a layer may write them all the same.
-    carries_state : bool
-        Whether a recurrent layer begins with `state`, and leaves its last one there.
-    state : object
-        What a recurrent layer carries over; None before the first step.
-    back_length : int or None
-        How many time steps a gradient flows back in a recurrent layer at most; None is
-        all.
-    forgets_between_segments : bool
-        Whether a recurrent layer begins each segment of truncated backpropagation with
-        zeros. A wrapper says so of layers that are such.
-    fused : Fused
-        What is done for the layer behind, or by the part in front.
+    input_type, output_type : InputType
+        What comes in, behind the preprocessor, and what comes out.
+    run : Run
+        What the configuration's methods work with.
+    compute : function of (run, x)
+        The forward method of the configuration.
+    way_back : function of (gradient in the output)
+        What the last forward pass returned beside its output.
+    arrived, arrived_mask : ndarray of shape (batch, ...), (batch, time), or None
+        What the last forward pass got, in front of the preprocessor.
+    mask : ndarray of shape (batch, time), (batch, 1), or None
+        Goes on with the output of the last :meth:`forward`.
+
+    Raises
+    ------
+    OptionError
+        If an option is left open, the input does not fit, or the configuration does not
+        say what is computed.
     """
 
-    forgets_in_wrappers: ClassVar[bool] = False
+    arrived: FloatArray
+    arrived_mask: FloatArray | None = None
+    mask: FloatArray | None = None
 
     def __init__(
-        self, conf: C, input_type: InputType, name: str, workspace: Workspace
+        self, conf: LayerConf, input_type: InputType, name: str, workspace: Workspace
     ) -> None:
+        kind = type(conf)
+        if kind.forward is LayerConf.forward:
+            raise OptionError(
+                f"Layer: the configuration of {name!r} must be of a known layer, got "
+                f"{kind.__name__}."
+            )
         self.conf = conf
-        self.input_type = input_type
-        self.output_type = conf.output_type(input_type)
         self.name = name
-        self.params: dict[str, FloatArray] = {}
-        self.gradients: dict[str, FloatArray] = {}
-        self.needs_grad_x = True
-        self.needs_gradients = True
-        self.carries_state = False
-        self.state: Any = None
-        self.back_length: int | None = None
-        self.forgets_between_segments = False
-        self.fused = Fused()
-        self._workspace = workspace
+        self.who = f"{kind.__name__} {name!r}"
+        if "activation" not in conf.unused_options:
+            refuse_open(self.who, "activation", getattr(conf, "activation", ""))
+        self._preprocessor = None
+        if conf.preprocessor is not None:
+            self._preprocessor = build_preprocessor(
+                conf.preprocessor, inside_type(input_type), name, workspace
+            )
+            input_type = self._preprocessor.output_type
+        self.input_type = inside_type(input_type)
+        self.output_type = conf.output_type(self.input_type)
+        self.run = Run(
+            {},
+            {},
+            quirks=conf.quirks,
+            input_type=self.input_type,
+            output_type=self.output_type,
+            who=self.who,
+            name=name,
+            workspace=workspace,
+        )
+        is_own = isinstance(conf, LayerDefinition)
+        self.compute = checked_forward(conf) if is_own else conf.forward
+        self.way_back: Backward = _refuse_backward(self.who)
+        self._draws = conf.draws_random_numbers
+        self._dropout = InputDropout(conf.input_dropout, name, workspace)
+        self._noise = NoisyParams(conf, self.run)
+        self._inside = conf.layers_inside(self.input_type)
+        self.run.inner = self.inner = tuple(
+            Layer(held.conf, held.input_type, f"{name}.{held.name}", workspace)
+            for held in self._inside
+        )
+        self._rule_inner()
 
-    def bind(
-        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
-    ) -> None:
+    def _rule_inner(self) -> None:
+        """Tell the layers inside what a wrapper says of masks and state."""
+        forget = "wrapped_layers_forget" in self.conf.quirks
+        for inner in self.inner:
+            for layer in inner.walk():
+                run, conf = layer.run, layer.conf
+                run.uses_mask |= self.conf.masks_inside
+                forgets = bool(inner.inner) or conf.forgets_in_wrappers
+                run.forgets_between_segments |= forget and forgets
+
+    def walk(self) -> "Iterator[Layer]":
+        """Yield the layer, and those inside it."""
+        yield self
+        for inner in self.inner:
+            yield from inner.walk()
+
+    def bind(self, params: Params, gradients: Params) -> None:
         """Take the views to read parameters from and write gradients to.
 
         Parameters
@@ -106,16 +140,70 @@ class Layer(ABC, Generic[C]):
             By the names and with the shapes of ``conf.parameters``: (n_in, n_out) for
             the weights of a dense layer.
         """
-        self.params = params
-        self.gradients = gradients
+        self.run.params, self.run.gradients = params, gradients
+        for held, inner in zip(self._inside, self.inner, strict=True):
+            inner.bind(_of(held.prefix, params), _of(held.prefix, gradients))
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Write initial values into the bound parameters, drawn on the host.
+        """Write initial values into the bound parameters, drawn on the host."""
+        for inner in self.inner:
+            inner.initialize(rng)
+        if not self.inner:
+            draw_params(self.conf, self.run, rng)
 
-        A layer without parameters has nothing to do.
+    def enter(
+        self,
+        x: FloatArray,
+        *,
+        training: bool,
+        mask: FloatArray | None,
+        rng: np.random.Generator | None,
+        batch_size: int,
+    ) -> FloatArray:
+        """Return what the layer itself gets; make its run ready.
+
+        Parameters
+        ----------
+        x : ndarray of shape (rows, ...)
+            What arrives. Not changed.
+        training : bool
+            Whether batch statistics and random numbers are on.
+        mask : ndarray of shape (batch, time), (batch, 1), or None
+            1 keeps, 0 drops a time step, or an example.
+        rng : numpy.random.Generator or None
+            For what draws.
+        batch_size : int
+            Examples of the minibatch; rows may be their time steps.
+
+        Returns
+        -------
+        ndarray of shape (batch, *input_type.shape)
+            `x` itself where nothing changes it.
+
+        Raises
+        ------
+        OptionError
+            If training needs random numbers and `rng` is None.
+        ShapeError
+            If `x` does not fit.
         """
+        run = self.run
+        self.arrived, self.arrived_mask = x, mask
+        if self._preprocessor is not None:
+            mask = self._preprocessor.feed_forward_mask(mask, batch_size=batch_size)
+            x = self._preprocessor.forward(x, batch_size=batch_size)
+        x = self._dropout.forward(x, training=training, rng=rng)
+        self._noise.swap(training=training, rng=rng)
+        if training and rng is None and self._draws:
+            raise OptionError(
+                f"{self.who}: training needs a random generator, got None."
+            )
+        run.training, run.mask, run.rng = training, mask, rng if training else None
+        # What the part in front has done already comes in other shapes.
+        if not run.fused.is_done:
+            self._check_input(x)
+        return x
 
-    @abstractmethod
     def forward(
         self,
         x: FloatArray,
@@ -123,19 +211,16 @@ class Layer(ABC, Generic[C]):
         training: bool,
         mask: FloatArray | None = None,
         rng: np.random.Generator | None = None,
+        batch_size: int | None = None,
     ) -> FloatArray:
-        """Compute the output, and keep what the backward pass needs.
+        """Compute the output, and the mask that goes on with it.
 
         Parameters
         ----------
-        x : ndarray of shape (batch, *input_type.shape), dtype of the parameters
-            Not changed, and read again by :meth:`backward`.
-        training : bool
-            Whether batch statistics and random numbers are on.
-        mask : ndarray of shape (batch, time), optional
-            1 keeps, 0 drops a time step; (batch, 1) masks examples.
-        rng : numpy.random.Generator, optional
-            For layers that draw; needed in training if this one does.
+        x, training, mask, rng
+            As for :meth:`enter`.
+        batch_size : int, optional
+            As for :meth:`enter`; None stands for the rows of `x`.
 
         Returns
         -------
@@ -144,11 +229,23 @@ class Layer(ABC, Generic[C]):
 
         Raises
         ------
-        ShapeError
-            If `x` or `mask` do not fit.
+        OptionError
+            As :meth:`enter`, and if the layer cannot work on data of this length or
+            size.
         """
+        size = len(x) if batch_size is None else batch_size
+        x = self.enter(x, training=training, mask=mask, rng=rng, batch_size=size)
+        try:
+            output, self.way_back = self.compute(self.run, x)
+        except PathError as error:
+            raise self.refusal(error) from None
+        self.mask = self.conf.feed_forward_mask(self.run, self.run.mask)
+        return output
 
-    @abstractmethod
+    def refusal(self, error: PathError) -> OptionError:
+        """Return what the layer says of data: then no key is to blame."""
+        return OptionError(f"{self.who}: {error}")
+
     def backward(self, grad_out: FloatArray) -> FloatArray | None:
         """Compute the gradients of the last forward pass.
 
@@ -161,80 +258,87 @@ class Layer(ABC, Generic[C]):
 
         Returns
         -------
-        grad_x : ndarray of shape (batch, *input_type.shape), same dtype, or None
+        grad_x : ndarray of the shape of what arrived, same dtype, or None
             A buffer of this layer, or `grad_out` itself; valid until the next backward
-            pass. None if a layer with parameters has `needs_grad_x` False.
+            pass. None if nobody reads it.
         """
+        run = self.run
+        grad_out = as_counted(self.conf, grad_out, self.name, run.workspace)
+        return self._leave(self.way_back(grad_out))
 
-    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask that goes on with the output.
+    @property
+    def loss(self) -> LossPass:
+        """The loss of the last forward pass, of an output layer."""
+        if self.run.loss is None:
+            raise ShapeError(f"{self.who}: the loss must follow forward.")
+        return self.run.loss
+
+    def backward_loss(
+        self, labels: FloatArray, mask: FloatArray | None = None
+    ) -> FloatArray | None:
+        """Compute the gradients of the summed scores: :meth:`backward` from the loss.
 
         Parameters
         ----------
-        mask : ndarray of shape (batch, time), (batch, 1) or one of cells, or None
-            That of the input.
+        labels, mask
+            As for :meth:`LossPass.score_examples`.
 
         Returns
         -------
-        ndarray of the same shape, unless the layer changes the number of steps or cells
-            None masks nothing.
+        grad_x : ndarray of the shape of what arrived, same dtype, or None
+            As for :meth:`backward`.
         """
-        return mask
+        return self._leave(self.loss.backward(labels, mask))
 
-    def walk(self) -> "Iterator[Layer[Any]]":
-        """Yield the layer, and those inside it."""
-        yield self
+    def pretrain(self, *, rng: np.random.Generator, batch_size: int) -> float:
+        """Train the layer on the input of the last forward pass, without labels.
 
-    def use_mask(self) -> None:
-        """Use a mask that layers of this kind by themselves only pass on."""
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            For dropout and noise too.
+        batch_size : int
+            As for :meth:`enter`.
 
-    def step_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask that the steps of the last output obey: `mask` arrived.
+        Returns
+        -------
+        score : float
+            See :meth:`LayerConf.pretrain`.
 
-        By itself what :meth:`feed_forward_mask` returns, which says the shapes.
+        Raises
+        ------
+        OptionError
+            If the layer cannot be pretrained.
         """
-        return self.feed_forward_mask(mask)
+        if not self.conf.is_pretrainable:
+            raise OptionError(
+                f"{self.who}: must be an autoencoder to be pretrained, got a layer "
+                "that learns from labels only."
+            )
+        x = self.enter(
+            self.arrived, training=True, mask=None, rng=rng, batch_size=batch_size
+        )
+        score = self.conf.pretrain(self.run, x, rng)
+        self._noise.backward()
+        return score
 
     @property
-    def who(self) -> str:
-        """Class and name, for messages."""
-        return f"{type(self.conf).__name__} {self.name!r}"
+    def has_entrance(self) -> bool:
+        """Whether a preprocessor or dropout changes what the layer gets."""
+        return self._preprocessor is not None or self.conf.input_dropout is not None
 
-    def _draw(
-        self, name: str, fan_in: float, fan_out: float, rng: np.random.Generator
-    ) -> None:
-        """Write fresh weights into a parameter, as the option `weight_init` says."""
-        given = getattr(self.conf, "weight_init", None)
-        scheme: AnyWeightInit = self._given("weight_init", given)
-        draw_weights(
-            scheme,
-            fan_in,
-            fan_out,
-            rng,
-            out=self.params[name],
-            quirks=self.conf.quirks,
-        )
-
-    def _given(self, option: str, value: T | None) -> T:
-        """Refuse an option that the network's defaults should have filled."""
-        if value is None:
-            raise OptionError(
-                f"{self.who}: {option} must be given, got None. Build layers from a "
-                "network's configuration, which fills in its defaults."
-            )
-        return value
-
-    def _buffer(self, what: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-        return self._workspace.take((self.name, what), shape, dtype)
-
-    def _like(self, what: str, array: FloatArray) -> FloatArray:
-        """Return a buffer with shape and dtype of `array`."""
-        buffer: FloatArray = self._buffer(what, array.shape, array.dtype)
-        return buffer
+    def _leave(self, grad_x: FloatArray | None) -> FloatArray | None:
+        self._noise.backward()
+        if grad_x is None:
+            return None
+        grad_x = self._dropout.backward(grad_x)
+        if self._preprocessor is not None:
+            grad_x = self._preprocessor.backward(grad_x)
+        return grad_x
 
     def _check_input(self, x: FloatArray) -> None:
         expected = self.input_type.shape
-        if self.carries_state and isinstance(self.input_type, Recurrent):
+        if self.run.carries_state and isinstance(self.input_type, Recurrent):
             # A stretch of a series is shorter than the series are.
             expected = (None, self.input_type.size)
         if not fits(expected, x):
@@ -244,90 +348,28 @@ class Layer(ABC, Generic[C]):
             )
 
 
-class OutputLayer(Layer[C]):
-    """A layer with a loss."""
+def refuse_open(who: str, option: str, value: object) -> None:
+    """Refuse an option that the network's defaults should have filled."""
+    if value is None:
+        raise OptionError(
+            f"{who}: {option} must be given, got None. Build layers from a network's "
+            "configuration, which fills in its defaults."
+        )
 
-    # Whether a mask of the labels sets what it drops of the output to 0.
-    masks_output: bool = True
-    # Whether some dialects divide the score by the number of examples whatever
-    # `mini_batch` says.
-    has_mean_score: bool = False
 
-    # Whether training sets a parameter to what this process has seen, besides updates.
-    sets_parameters: ClassVar[bool] = False
+def _refuse_backward(who: str) -> Callable[[FloatArray], FloatArray | None]:
+    def refuse(grad_out: FloatArray) -> FloatArray | None:
+        raise ShapeError(f"{who}: backward must follow forward.")
 
-    def begin_iteration(self, epoch: int) -> None:
-        """Take notice that an iteration of training begins; most need not know.
+    return refuse
 
-        Parameters
-        ----------
-        epoch : int
-            Epochs done before this one.
-        """
 
-    def arrived_mask(self) -> FloatArray | None:
-        """Return the mask that counts in the loss where the labels have none.
-
-        Returns
-        -------
-        ndarray of shape (batch,) or (batch, time), or None
-            Of the last forward pass; None if none arrived.
-        """
-        return None
-
-    @abstractmethod
-    def score_examples(
-        self, labels: FloatArray, mask: FloatArray | None = None
-    ) -> FloatArray:
-        """Compute the loss of each example of the last forward pass.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (batch, *output_type.shape)
-            Targets.
-        mask : ndarray, optional
-            1 keeps, 0 drops: whole examples (batch,) or (batch, 1), time steps
-            (batch, time), or single outputs in the shape of the labels.
-
-        Returns
-        -------
-        scores : ndarray of shape (batch,)
-            Summed over outputs and time steps.
-
-        Raises
-        ------
-        ShapeError
-            If labels or mask do not fit the last output.
-        OptionError
-            If single outputs of a softmax are masked.
-        """
-
-    @abstractmethod
-    def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
-        """Return the summed loss of the last forward pass.
-
-        Labels and mask are those of :meth:`score_examples`. Not always the sum of what
-        that returns: some losses are of a whole minibatch.
-        """
-
-    @abstractmethod
-    def backward_loss(
-        self, labels: FloatArray, mask: FloatArray | None = None
-    ) -> FloatArray | None:
-        """Compute the gradients of the summed scores: :meth:`backward` from the loss.
-
-        Parameters
-        ----------
-        labels, mask
-            As for :meth:`score_examples`.
-
-        Returns
-        -------
-        grad_x : ndarray of shape (batch, *input_type.shape), same dtype, or None
-            As for :meth:`backward`.
-
-        Raises
-        ------
-        ShapeError, OptionError
-            As :meth:`score_examples`.
-        """
+def _of(prefix: str, arrays: Params) -> Params:
+    """Return the arrays of a layer inside, by the names that it knows."""
+    if not prefix:
+        return arrays
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }

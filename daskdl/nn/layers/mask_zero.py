@@ -1,17 +1,14 @@
 """The wrapper that masks the steps in which all features have one value."""
 
-from typing import Literal
-
-import numpy as np
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.entering import series_in
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
+from daskdl.nn.layers.wrapper import WrapperConf, through
 from daskdl.nn.masks import check_step_mask
+from daskdl.nn.run import LayerPass, Run
 
 
 class MaskZero(WrapperConf):
@@ -25,6 +22,8 @@ class MaskZero(WrapperConf):
         What the features of a step are that is dropped.
     """
 
+    masks_inside: ClassVar[bool] = True
+
     type: Literal["mask_zero"] = "mask_zero"
     masking_value: Real = 0.0
 
@@ -33,50 +32,26 @@ class MaskZero(WrapperConf):
         series_in(self, input_type)
         return self.wrapped_output(input_type)
 
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the output, (batch, time, n), with a mask that `x` implies.
 
-@works_for(MaskZero)
-class MaskZeroLayer(WrapperLayer[MaskZero]):
-    """A recurrent layer with the mask that its input implies, and the one that arrives.
-
-    What both keep goes on as mask.
-    """
-
-    def __init__(
-        self, conf: MaskZero, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self.inner.use_mask()
-        self._masks_inside_only = "mask_zero_masks_inside_only" in conf.quirks
-        self._implied: FloatArray | None = None
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output with a mask of its own; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._implied = self._mask_of(x)
-        if mask is not None and not self._masks_inside_only:
-            check_step_mask(mask, x, self.who)
-            self._implied *= mask
-        return self._inner_forward(x, training=training, mask=self._implied, rng=rng)
-
-    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask behind the layer inside.
-
-        See :meth:`Layer.feed_forward_mask`.
+        It is multiplied by the one that arrives.
         """
-        return None if self._masks_inside_only else self._mask_behind
+        implied = run.buffer("mask", x.shape[:2], x.dtype)
+        implied[...] = (x != self.masking_value).any(axis=2)
+        if run.mask is not None and not self._masks_inside_only:
+            check_step_mask(run.mask, x, run.who)
+            implied *= run.mask
+        return through(run, x, mask=implied)
 
-    def step_mask(self, mask: FloatArray | None) -> FloatArray | None:
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask (batch, time) behind the layer inside."""
+        return None if self._masks_inside_only else super().feed_forward_mask(run, mask)
+
+    def step_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
         """Return the mask (batch, time) that the layer inside has used."""
-        return self._implied
+        return run.inner[0].arrived_mask
 
-    def _mask_of(self, x: FloatArray) -> FloatArray:
-        mask: FloatArray = self._buffer("mask", x.shape[:2], x.dtype)
-        mask[...] = (x != self.conf.masking_value).any(axis=2)
-        return mask
+    @property
+    def _masks_inside_only(self) -> bool:
+        return "mask_zero_masks_inside_only" in self.quirks

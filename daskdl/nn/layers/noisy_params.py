@@ -6,15 +6,13 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
 from daskdl.arrays.random import moment_of
-from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
-from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.schedules import value_at
 from daskdl.nn.conf.weight_noise import DropConnect, WeightNoise
 from daskdl.nn.distributions import sample
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.run import Run
 
 _Noise: TypeAlias = DropConnect | WeightNoise
 
@@ -28,27 +26,16 @@ class NoisyParams:
     ----------
     conf : LayerConf
         Of the layer, resolved.
-    input_type : InputType
-        What the layer gets.
-    layer : Layer
-        Whose parameters are swapped.
-    workspace : Workspace
-        Lends the copies.
+    run : Run
+        Of the layer: its parameters are swapped, and it lends the copies.
     """
 
-    def __init__(
-        self,
-        conf: LayerConf,
-        input_type: InputType,
-        layer: Layer[Any],
-        workspace: Workspace,
-    ) -> None:
+    def __init__(self, conf: LayerConf, run: Run) -> None:
         self._noise = _noise_of(conf)
-        self._layer = layer
-        self._workspace = workspace
+        self._run = run
         self._names = frozenset(
             item.name
-            for item in (conf.parameters(input_type) if self._noise else ())
+            for item in (conf.parameters(run.input_type) if self._noise else ())
             if _is_noised(item, self._noise)
         )
         self._true: dict[str, FloatArray] = {}
@@ -57,7 +44,7 @@ class NoisyParams:
         self._keeps_factors = "noise_not_in_gradient" not in conf.quirks
 
     def swap(self, *, training: bool, rng: np.random.Generator | None) -> None:
-        """Bind the layer to noisy parameters in training, else to the true ones.
+        """Give the layer noisy parameters in training, else the true ones.
 
         Raises
         ------
@@ -66,15 +53,16 @@ class NoisyParams:
         """
         if self._noise is None:
             return
-        if self._layer.params is not self._noisy:
-            self._true = self._layer.params
+        run = self._run
+        if run.params is not self._noisy:
+            self._true = run.params
         self._factors = {}
         if not training:
-            self._layer.bind(self._true, self._layer.gradients)
+            run.params = self._true
             return
         if rng is None:
             raise OptionError(
-                f"Weight noise of {self._layer.name!r}: training needs a random "
+                f"Weight noise of {self._run.name!r}: training needs a random "
                 "generator, got rng=None."
             )
         self._noisy = {
@@ -83,20 +71,18 @@ class NoisyParams:
             else array
             for name, array in self._true.items()
         }
-        self._layer.bind(self._noisy, self._layer.gradients)
+        run.params = self._noisy
 
     def backward(self) -> None:
         """Turn the layer's gradients, in place, into those in the true parameters."""
         for name, factor in self._factors.items():
-            self._layer.gradients[name][...] *= factor
+            self._run.gradients[name][...] *= factor
 
     def _noised(
         self, noise: _Noise, name: str, array: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         xp = array_namespace(array)
-        out: FloatArray = self._workspace.take(
-            (self._layer.name, "noise", name), array.shape, array.dtype
-        )
+        out = self._run.like(f"noisy {name}", array)
         if isinstance(noise, DropConnect):
             keep = self._retain_probability(noise, rng)
             kept = rng.random(array.shape, dtype=np.float32) < keep
@@ -121,7 +107,7 @@ class NoisyParams:
         keep = value_at(noise.weight_retain_probability, *moment_of(rng))
         if not 0 < keep <= 1:
             raise OptionError(
-                f"Weight noise of {self._layer.name!r}: weight_retain_probability must "
+                f"Weight noise of {self._run.name!r}: weight_retain_probability must "
                 f"be above 0 and at most 1, got {keep}."
             )
         return keep

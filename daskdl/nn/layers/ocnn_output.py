@@ -1,28 +1,30 @@
 """The output layer of a one-class neural network: it learns what is normal."""
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
+from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import TrainedLayerConf, WeightLayerConf, refuse_input
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Count, Real, plain
 from daskdl.nn.layers.affine import as_rows, from_rows
-from daskdl.nn.layers.definition import DefinedLayer
-from daskdl.nn.layers.layer import OutputLayer, works_for
+from daskdl.nn.layers.initial_params import draw_weight
 from daskdl.nn.layers.one_class_loss import (
     ScoreWindow,
     one_class_gradients,
     one_class_score,
     summed_one_class_score,
 )
+from daskdl.nn.layers.rows import applied
 from daskdl.nn.masks import column_mask
+from daskdl.nn.run import LayerPass, Run
 
 One = Annotated[Count, Field(le=1)]
 Share = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
@@ -51,6 +53,8 @@ class OCNNOutput(WeightLayerConf):
     n_out : int
         Always 1.
     """
+
+    sets_parameters: ClassVar[bool] = True
 
     type: Literal["ocnn_output"] = "ocnn_output"
     hidden_size: Count
@@ -91,15 +95,83 @@ class OCNNOutput(WeightLayerConf):
             Parameter("r", (1,), role, file_shape=()),
         )
 
+    def initialize(self, run: Run, rng: np.random.Generator) -> None:
+        """Set r; v was drawn with fans n_in and hidden_size, w with 1 and hidden_size.
 
-@works_for(OCNNOutput)
-class OCNNOutputLayer(DefinedLayer[OCNNOutput], OutputLayer[OCNNOutput]):
-    """``output = activation(x @ v) @ w``, and a loss.
+        Where `configure_r` is False, r is drawn like them.
+        """
+        if self.configure_r:
+            run.params["r"].fill(self.initial_r_value)
+            return
+        threshold = self.parameters(run.input_type)[-1]
+        if threshold.role != "weight":
+            draw_weight(self, run, threshold, rng)
 
-    The mean loss is ``|w|^2 / 2 + |v|^2 / 2 + mean(max(0, r - output)) / nu - r``.
+    def begin_iteration(self, run: Run, epoch: int) -> None:
+        """Take notice of a new epoch, with which `r` changes."""
+        window = self.window(run)
+        window.begin_iteration(epoch)
+        if window.threshold is not None and not self.counts_means:
+            run.params["r"].fill(window.threshold)
 
-    The window of scores is not stored with a network: training that goes on from a file
-    begins with an empty one, and leaves ``r`` as it is until an epoch has filled it.
+    def window(self, run: Run) -> ScoreWindow:
+        """Return the scores that `r` follows from.
+
+        They are not stored with a network: training that goes on from a file begins
+        with none, and leaves ``r`` as it is until an epoch has filled the window.
+        """
+        if "window" not in run.memory:
+            run.memory["window"] = ScoreWindow(self.window_size, self.nu, self.quirks)
+        window: ScoreWindow = run.memory["window"]
+        return window
+
+    @property
+    def counts_means(self) -> bool:
+        """Whether the loss is one of means, and its gradients are not its own."""
+        return "one_class_loss_of_means" in self.quirks
+
+    @property
+    def masks_output(self) -> bool:
+        """False: a score is one of its example, kept or not."""
+        return False
+
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the scores, (batch, 1): ``activation(x @ v) @ w``."""
+        xp, rows = array_namespace(x), as_rows(run, x)
+        function = activation_function(self.activation, self.quirks)
+        preout = run.buffer("preout", (len(x), self.hidden_size), x.dtype)
+        xp.matmul(rows, run.params["v"], out=preout)
+        hidden = applied(run, function, preout)
+        scores = run.buffer("scores", (len(x), 1), x.dtype)
+        xp.matmul(hidden, run.params["w"].T, out=scores)
+        loss = OneClassLoss(
+            self, run, function, rows, preout, hidden, scores, run.mask, x.shape
+        )
+        run.loss = loss
+        return scores, loss.output_backward
+
+
+@dataclass
+class OneClassLoss:
+    """The loss of one forward pass; see :class:`~daskdl.nn.run.LossPass`.
+
+    The mean loss is ``|w|^2 / 2 + |v|^2 / 2 + mean(max(0, r - scores)) / nu - r``.
+
+    Attributes
+    ----------
+    conf : OCNNOutput
+    run : Run
+    function : ActivationFunction
+    rows : ndarray of shape (batch, n_in)
+        What came in.
+    preout, hidden : ndarray of shape (batch, hidden_size)
+        In front of the activation, and behind it.
+    scores : ndarray of shape (batch, 1)
+        What came out.
+    features_mask : ndarray of shape (batch, 1), or None
+        The mask that arrived.
+    shape : tuple of int
+        Of what came in.
 
     References
     ----------
@@ -107,161 +179,117 @@ class OCNNOutputLayer(DefinedLayer[OCNNOutput], OutputLayer[OCNNOutput]):
     2018, equation 4. Here ``r`` also follows its gradient between epochs.
     """
 
-    masks_output = False
-    sets_parameters: ClassVar[bool] = True
+    conf: OCNNOutput
+    run: Run
+    function: ActivationFunction
+    rows: FloatArray
+    preout: FloatArray
+    hidden: FloatArray
+    scores: FloatArray
+    features_mask: FloatArray | None
+    shape: tuple[int, ...]
 
-    def __init__(
-        self, conf: OCNNOutput, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(conf.activation, conf.quirks)
-        self._window = ScoreWindow(conf.window_size, conf.nu, conf.quirks)
-        self._counts_means = "one_class_loss_of_means" in conf.quirks
+    def arrived_mask(self) -> None:
+        """Return None: evaluations count all scores."""
 
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw v with fans n_in and hidden_size, and w with 1 and hidden_size."""
-        n_in, hidden_size = self.params["v"].shape
-        self._draw("w", 1, hidden_size, rng)
-        self._draw("v", n_in, hidden_size, rng)
-        self._draw("r", 1, 1, rng)
-        if self.conf.configure_r:
-            self.params["r"].fill(self.conf.initial_r_value)
-
-    def begin_iteration(self, epoch: int) -> None:
-        """Take notice of a new epoch, with which `r` changes."""
-        self._window.begin_iteration(epoch)
-        if self._window.threshold is not None and not self._counts_means:
-            self.params["r"].fill(self._window.threshold)
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the scores, (batch, 1); see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._x_shape, self._features_mask = x.shape, mask
-        self._rows = as_rows(self.run, x)
-        xp = array_namespace(x)
-        shape = (len(x), self.conf.hidden_size)
-        self._preout = self._buffer("preout", shape, x.dtype)
-        xp.matmul(self._rows, self.params["v"], out=self._preout)
-        hidden = self._preout
-        if self._activation.reads_preout:
-            hidden = self._like("output", hidden)
-        self._hidden = self._activation.forward(
-            self._preout, out=hidden, rng=rng if training else None
-        )
-        output: FloatArray = self._buffer("scores", (len(x), 1), x.dtype)
-        xp.matmul(self._hidden, self.params["w"].T, out=output)
-        self._output = output
-        return output
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of the scores, not of the loss.
-
-        See :meth:`Layer.backward`.
-        """
-        xp = array_namespace(grad_out)
-        self.gradients["r"].fill(0)
-        xp.matmul(grad_out.T, self._hidden, out=self.gradients["w"])
-        grad_preout = self._like("grad_preout", self._hidden)
-        xp.multiply(grad_out, self.params["w"], out=grad_preout)
-        self._activation.backward(
-            grad_preout, self._preout, self._hidden, out=grad_preout
-        )
-        xp.matmul(self._rows.T, grad_preout, out=self.gradients["v"])
-        if not self.needs_grad_x:
+    def output_backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients of the scores (batch, 1), not of the loss."""
+        xp, run = array_namespace(grad_out), self.run
+        run.gradients["r"].fill(0)
+        xp.matmul(grad_out.T, self.hidden, out=run.gradients["w"])
+        grad_preout = run.like("grad_preout", self.hidden)
+        xp.multiply(grad_out, run.params["w"], out=grad_preout)
+        self.function.backward(grad_preout, self.preout, self.hidden, out=grad_preout)
+        xp.matmul(self.rows.T, grad_preout, out=run.gradients["v"])
+        if not run.needs_grad_x:
             return None
-        grad_rows = self._like("grad_rows", self._rows)
-        xp.matmul(grad_preout, self.params["v"].T, out=grad_rows)
-        return from_rows(self.run, "grad_x", grad_rows, self._x_shape)
+        grad_rows = run.like("grad_rows", self.rows)
+        xp.matmul(grad_preout, run.params["v"].T, out=grad_rows)
+        return from_rows(run, "grad_x", grad_rows, self.shape)
 
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Return how far each example is below `r`: more than 0 for anomalies.
+        """Return how far each example is below `r`, (batch,): above 0 for anomalies.
 
-        See :meth:`OutputLayer.score_examples` for the shapes. Not the loss of single
-        examples, which has the weights in it.
+        Not the loss of single examples, which has the weights in it.
         """
         self._check_labels(labels)
-        below: FloatArray = (self.params["r"] - self._output)[:, 0]
+        below: FloatArray = (self.run.params["r"] - self.scores)[:, 0]
         return below
 
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
-        """Return the summed loss; see :meth:`OutputLayer.score`."""
+        """Return the summed loss; see :meth:`LossPass.score`."""
         self._check_labels(labels)
-        w, v, r = (self.params[name] for name in ("w", "v", "r"))
-        if self._counts_means:
+        w, v, r = (self.run.params[name] for name in ("w", "v", "r"))
+        if self.conf.counts_means:
             # In the first iteration of an epoch it is scored with the r that is set
             # behind the gradients, which are those of the old one.
-            threshold = self._window.threshold
+            threshold = self.conf.window(self.run).threshold
             now = float(r[0]) if threshold is None else threshold
-            return one_class_score(self._output, w, v, now, nu=self.conf.nu)
+            return one_class_score(self.scores, w, v, now, nu=self.conf.nu)
         share = self._share(mask)
-        return summed_one_class_score(self._output, share, w, v, r, nu=self.conf.nu)
+        return summed_one_class_score(self.scores, share, w, v, r, nu=self.conf.nu)
 
-    def backward_loss(
+    def backward(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray | None:
-        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
+        """Compute the gradients; see :meth:`LossPass.backward`."""
         self._check_labels(labels)
-        if self._counts_means:
+        if self.conf.counts_means:
             return self._backward_means(labels)
+        params, gradients = self.run.params, self.run.gradients
         share = self._share(mask)
-        below = (self._output < self.params["r"]) * share
+        below = (self.scores < params["r"]) * share
         below *= 1 / self.conf.nu
-        grad_x = self.backward(-below)
+        grad_x = self.output_backward(-below)
         n = float(share.sum())
         for name in ("w", "v"):
-            self.gradients[name] += n * self.params[name]
-        self.gradients["r"][...] = below.sum() - n
-        self._window.put(self._output[share[:, 0] > 0])
+            gradients[name] += n * params[name]
+        gradients["r"][...] = below.sum() - n
+        self.conf.window(self.run).put(self.scores[share[:, 0] > 0])
         return grad_x
 
     def _backward_means(self, labels: FloatArray) -> FloatArray | None:
         """Compute gradients of a mean; in the input those are ones below `r`."""
-        xp = array_namespace(labels)
+        run = self.run
         # Slopes first: so a softmax has none.
-        slopes = self._like("slopes", self._hidden)
-        ones = self._like("ones", self._hidden)
+        slopes, ones = run.like("slopes", self.hidden), run.like("ones", self.hidden)
         ones.fill(1)
-        self._activation.backward(ones, self._preout, self._hidden, out=slopes)
+        self.function.backward(ones, self.preout, self.hidden, out=slopes)
         is_below = one_class_gradients(
-            self._rows,
-            self._hidden,
+            self.rows,
+            self.hidden,
             slopes,
-            self._output,
-            self.params,
+            self.scores,
+            run.params,
             nu=self.conf.nu,
-            gradients=self.gradients,
+            gradients=run.gradients,
         )
-        if self._window.threshold is None:
-            self._window.put(self._output)
+        window = self.conf.window(run)
+        if window.threshold is None:
+            window.put(self.scores)
         else:
-            self.params["r"].fill(self._window.threshold)
-        if not self.needs_grad_x:
+            run.params["r"].fill(window.threshold)
+        if not run.needs_grad_x:
             return None
-        grad_rows = self._like("grad_rows", self._rows)
-        xp.copyto(grad_rows, is_below)
-        return from_rows(self.run, "grad_x", grad_rows, self._x_shape)
+        grad_rows = run.like("grad_rows", self.rows)
+        array_namespace(labels).copyto(grad_rows, is_below)
+        return from_rows(run, "grad_x", grad_rows, self.shape)
 
     def _share(self, mask: FloatArray | None) -> FloatArray:
         """Return how much each example counts, (batch, 1)."""
-        mask = self._features_mask if mask is None else mask
+        mask = self.features_mask if mask is None else mask
         if mask is not None:
-            return column_mask(mask, len(self._output), self.who)
-        ones = self._like("share", self._output)
+            return column_mask(mask, len(self.scores), self.run.who)
+        ones = self.run.like("share", self.scores)
         ones.fill(1)
         return ones
 
     def _check_labels(self, labels: FloatArray) -> None:
-        expected = self._output.shape
+        expected = self.scores.shape
         if labels.shape != expected:
             raise ShapeError(
-                f"{self.who}: labels must have shape {expected}, got {labels.shape}."
+                f"{self.run.who}: labels must have shape {expected}, got "
+                f"{labels.shape}."
             )

@@ -1,12 +1,10 @@
-"""What the recurrent layers share: their configuration, and one LSTM at work."""
+"""What the recurrent layers share: their options, and one LSTM over series."""
 
-from collections.abc import Callable, Hashable
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.kernels.recurrent import lstm_backward, lstm_forward
 from daskdl.kernels.recurrent.trace import ActivationPair, take_trace
@@ -19,10 +17,10 @@ from daskdl.nn.conf.layer import WeightLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.initializers import draw_weights
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.kept_steps import KeptSteps
-from daskdl.nn.layers.layer import Layer
+from daskdl.nn.masks import check_step_mask
+from daskdl.nn.run import LayerPass, Run
 
 
 class RecurrentConf(WeightLayerConf):
@@ -38,6 +36,13 @@ class RecurrentConf(WeightLayerConf):
 
     activation: AnyActivation = "tanh"
     weight_init_recurrent: AnyWeightInit | None = None
+
+    def weight_init_of(self, parameter: Parameter) -> AnyWeightInit | None:
+        """Return how a weight is drawn; those between the steps have a rule."""
+        rule = self.weight_init_recurrent
+        if parameter.name.startswith("RW") and rule is not None:
+            return rule
+        return super().weight_init_of(parameter)
 
     def output_type(self, input_type: InputType) -> Recurrent:
         """Return time series of `n_out`."""
@@ -62,6 +67,18 @@ class GatedConf(RecurrentConf):
     gate_activation: AnyActivation = "sigmoid"
     forget_gate_bias_init: Real = 1.0
 
+    def fans(self, parameter: Parameter) -> tuple[float, float]:
+        """Return n_out and n_in + n_out, for W and RW alike."""
+        n_in = self.n_in or 0
+        return self.n_out, n_in + self.n_out
+
+    def initialize(self, run: Run, rng: np.random.Generator) -> None:
+        """Set the bias of forget gates to `forget_gate_bias_init`, the others to 0."""
+        for name, values in run.params.items():
+            if name.startswith("b"):
+                values.fill(0)
+                values[self.n_out : 2 * self.n_out] = self.forget_gate_bias_init
+
     def lstm_parameters(
         self, input_type: InputType, suffix: str = "", *, n_peepholes: int = 0
     ) -> tuple[Parameter, ...]:
@@ -85,55 +102,29 @@ class GatedConf(RecurrentConf):
         )
 
 
-# What computes gradients in stretches: of a function of one, and the number of steps.
-InStretches: TypeAlias = Callable[[Callable[[slice], object], int], None]
+def in_stretches(run: Run, backward: Callable[[slice], object], n_steps: int) -> None:
+    """Sum the gradients of stretches of time steps between which none flows.
 
-G = TypeVar("G", bound=GatedConf)
-R = TypeVar("R", bound=RecurrentConf)
-
-
-class RecurrentLayer(Layer[R]):
-    """A recurrent layer at work."""
-
-    def _draw(
-        self, name: str, fan_in: float, fan_out: float, rng: np.random.Generator
-    ) -> None:
-        """Draw initial weights; those between the steps have a rule of their own."""
-        rule = self.conf.weight_init_recurrent
-        if name.startswith("RW") and rule is not None:
-            weights, quirks = self.params[name], self.conf.quirks
-            draw_weights(rule, fan_in, fan_out, rng, out=weights, quirks=quirks)
-        else:
-            super()._draw(name, fan_in, fan_out, rng)
-
-    def _backward_in_stretches(
-        self, backward: Callable[[slice], object], n_steps: int
-    ) -> None:
-        """Sum the gradients of stretches of time steps between which none flows.
-
-        Parameters
-        ----------
-        backward : function of a slice of time steps
-            Overwrites `gradients` with those of a stretch, which takes the state in
-            front of it for a constant.
-        n_steps : int
-            All of them.
-        """
-        first, *others = stretches_of(n_steps, self.back_length)
-        backward(first)
-        for steps in others:
-            so_far = {
-                name: self._copied(("summed", name), array)
-                for name, array in self.gradients.items()
-            }
-            backward(steps)
-            for name, array in self.gradients.items():
-                array += so_far[name]
-
-    def _copied(self, what: Hashable, array: FloatArray) -> FloatArray:
-        copy: FloatArray = self._buffer(what, array.shape, array.dtype)
-        copy[...] = array
-        return copy
+    Parameters
+    ----------
+    run : Run
+        Says how long they are.
+    backward : function of a slice of time steps
+        Overwrites the run's gradients with those of a stretch, which takes the state in
+        front of it for a constant.
+    n_steps : int
+        All of them.
+    """
+    first, *others = stretches_of(n_steps, run.back_length)
+    backward(first)
+    for steps in others:
+        so_far = {}
+        for name, array in run.gradients.items():
+            so_far[name] = run.like(f"summed {name}", array)
+            so_far[name][...] = array
+        backward(steps)
+        for name, array in run.gradients.items():
+            array += so_far[name]
 
 
 def stretches_of(n_steps: int, length: int | None) -> list[slice]:
@@ -145,69 +136,38 @@ def stretches_of(n_steps: int, length: int | None) -> list[slice]:
     return [slice(at, min(at + length, n_steps)) for at in range(0, n_steps, length)]
 
 
-def whole(backward: Callable[[slice], object], n_steps: int) -> None:
-    """Call a function with all time steps."""
-    backward(slice(0, n_steps))
-
-
-class GatedLayer(RecurrentLayer[G]):
-    """A layer of one or two LSTMs."""
-
-    def _initialize_lstm(self, rng: np.random.Generator, suffix: str = "") -> None:
-        """Draw W and RW with the fans n_out and n_in + n_out; set the biases.
-
-        The forget gate's bias is `forget_gate_bias_init`, the others are 0.
-        """
-        n_in, n_out = self.params[f"W{suffix}"].shape[0], self.conf.n_out
-        for name in (f"W{suffix}", f"RW{suffix}"):
-            self._draw(name, n_out, n_in + n_out, rng)
-        bias = self.params[f"b{suffix}"]
-        bias.fill(0)
-        bias[n_out : 2 * n_out] = self.conf.forget_gate_bias_init
-
-    def _weights(self, arrays: dict[str, FloatArray], suffix: str = "") -> LstmWeights:
-        """Return parameters or gradients as the kernels take them: views."""
-        recurrent = arrays[f"RW{suffix}"]
-        gates = 4 * self.conf.n_out
-        return LstmWeights(
-            arrays[f"W{suffix}"],
-            recurrent[:, :gates],
-            arrays[f"b{suffix}"],
-            recurrent[:, gates:] if recurrent.shape[1] > gates else None,
-        )
-
-
 class Lstm:
-    """One LSTM over whole series: forward, and backward from what forward left.
+    """One LSTM over whole series in one pass: forward, then backward.
 
     Parameters
     ----------
     conf : GatedConf
         Activations and width.
-    name : str
-        Key of its buffers.
-    workspace : Workspace
-        Lends them.
+    run : Run
+        Parameters, gradients, buffers.
+    suffix : str
+        Ends the names of its parameters.
     masks_gradient : bool
         Whether steps that reset the state send no gradient back.
     """
 
     def __init__(
-        self, conf: GatedConf, name: str, workspace: Workspace, *, masks_gradient: bool
+        self, conf: GatedConf, run: Run, suffix: str = "", *, masks_gradient: bool
     ) -> None:
         self._activation = activation_function(conf.activation, conf.quirks)
         self._gate_activation = activation_function(conf.gate_activation, conf.quirks)
         self._gate_pair = _of_each_gate(self._gate_activation, conf.n_out)
         self._n_out = conf.n_out
-        self._name = name
-        self._workspace = workspace
+        self._run = run
+        self._suffix = suffix
+        self._name = f"{run.name}.{suffix}" if suffix else run.name
         self._masks_gradient = masks_gradient
         self._resets = "dropped_steps_reset_state" in conf.quirks
+        self._weights = self._of(run.params)
 
     def forward(
         self,
         x: FloatArray,
-        weights: LstmWeights,
         *,
         out: FloatArray | None,
         mask: FloatArray | None = None,
@@ -219,11 +179,11 @@ class Lstm:
         """
         self._before = state
         self._kept = KeptSteps(
-            None if self._resets else mask, self._name, self._workspace
+            None if self._resets else mask, self._name, self._run.workspace
         )
         gathered = self._kept.room("output", out)
         self._trace = take_trace(
-            self._workspace,
+            self._run.workspace,
             self._name,
             x.shape,
             self._n_out,
@@ -233,11 +193,11 @@ class Lstm:
         )
         lstm_forward(
             self._kept.gathered("x", x),
-            weights,
+            self._weights,
             self._activation,
             self._gate_pair,
             self._trace,
-            self._workspace,
+            self._run.workspace,
             out=gathered,
             mask=mask if self._resets else None,
             state=state,
@@ -247,35 +207,30 @@ class Lstm:
     def backward(
         self,
         grad_out: FloatArray,
-        weights: LstmWeights,
-        gradients: LstmWeights,
         *,
         grad_x: FloatArray | None,
         mask: FloatArray | None = None,
-        stretches: InStretches = whole,
     ) -> FloatArray | None:
         """Write the gradients; see :func:`daskdl.kernels.recurrent.lstm_backward`.
 
         Parameters
         ----------
-        grad_out, weights, gradients, grad_x, mask
+        grad_out, grad_x, mask
             Of all time steps.
-        stretches : function of a function and of the number of steps
-            Calls it with each stretch, which takes what is in front of it for a
-            constant.
         """
         gathered = self._kept.room("grad_x", grad_x)
         grads = self._kept.gathered("grad_out", grad_out)
         mask = mask if self._resets else None
+        gradients = self._of(self._run.gradients)
 
         def backward(steps: slice) -> None:
             lstm_backward(
                 grads[:, steps],
-                weights,
+                self._weights,
                 self._activation,
                 self._gate_pair,
                 self._trace.part(steps),
-                self._workspace,
+                self._run.workspace,
                 gradients=gradients,
                 grad_x=None if gathered is None else gathered[:, steps],
                 mask=None if mask is None else mask[:, steps],
@@ -283,8 +238,19 @@ class Lstm:
                 state=self._state_before(steps.start),
             )
 
-        stretches(backward, grad_out.shape[1])
+        in_stretches(self._run, backward, grad_out.shape[1])
         return self._kept.scatter(gathered, grad_x)
+
+    def _of(self, arrays: dict[str, FloatArray]) -> LstmWeights:
+        """Return parameters or gradients as the kernels take them: views."""
+        recurrent = arrays[f"RW{self._suffix}"]
+        gates = 4 * self._n_out
+        return LstmWeights(
+            arrays[f"W{self._suffix}"],
+            recurrent[:, :gates],
+            arrays[f"b{self._suffix}"],
+            recurrent[:, gates:] if recurrent.shape[1] > gates else None,
+        )
 
     def _state_before(self, step: int) -> LstmState | None:
         if not step:
@@ -299,6 +265,51 @@ class Lstm:
         return LstmState(
             self._kept.last(trace.hidden, hidden), self._kept.last(trace.cells, cell)
         )
+
+
+def lstm_pass(
+    conf: GatedConf, run: Run, x: FloatArray, *, masks_gradient: bool = False
+) -> LayerPass:
+    """Return what an LSTM from the first step to the last computes, and its way back.
+
+    Steps that a mask drops come out as 0, and leave output and cell as they are for
+    the step behind them.
+
+    Parameters
+    ----------
+    conf : GatedConf
+    run : Run
+    x : ndarray of shape (batch, time, n_in)
+    masks_gradient : bool
+        See :class:`Lstm`.
+
+    Returns
+    -------
+    output : ndarray of shape (batch, time, n_out)
+    backward : function of a gradient like output
+    """
+    uses_mask = run.uses_mask or "lstm_ignores_masks" not in conf.quirks
+    mask = run.mask if uses_mask else None
+    check_step_mask(mask, x, run.who)
+    before: LstmState | None = run.state if run.carries_state else None
+    if before is not None:
+        check_state(run.who, len(x), len(before.hidden))
+    output = run.buffer("output", (*x.shape[:2], conf.n_out), x.dtype)
+    lstm = Lstm(conf, run, masks_gradient=masks_gradient)
+    lstm.forward(x, out=output, mask=mask, state=before)
+    if run.carries_state:
+        run.state = lstm.last_state
+
+    def backward(grad_out: FloatArray) -> FloatArray | None:
+        if before is not None and "gradients_begin_with_zeros" in conf.quirks:
+            # Though the layers above saw what began with the state.
+            lstm.forward(x, out=None, mask=mask)
+        grad_x = None
+        if run.needs_grad_x:
+            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+        return lstm.backward(grad_out, grad_x=grad_x, mask=mask)
+
+    return output, backward
 
 
 def check_state(who: str, batch: int, state_batch: int) -> None:

@@ -1,22 +1,148 @@
 """Output layers whose loss sees rows: examples, their time steps, or pixels."""
 
-from typing import ClassVar, TypeVar
-
-import numpy as np
+from dataclasses import dataclass
+from typing import ClassVar
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
+from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
-from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.losses import AnyLoss
-from daskdl.nn.layers.definition import DefinedLayer
-from daskdl.nn.layers.layer import OutputLayer, works_for
+from daskdl.nn.losses.loss import LossFunction
 from daskdl.nn.losses.table import loss_function
 from daskdl.nn.masks import column_mask
-from daskdl.nn.run import Backward, Run
+from daskdl.nn.run import Backward, LayerPass, Run
+
+
+@dataclass
+class RowLoss:
+    """The loss of rows in one forward pass; see :class:`~daskdl.nn.run.LossPass`.
+
+    Without a mask of the labels, one that arrived with the input counts.
+
+    Attributes
+    ----------
+    conf : RowLossConf
+    run : Run
+    x : ndarray of shape (batch, ...)
+        What came in.
+    preout, output : ndarray of shape (rows, n_out)
+        In front of the activation, and behind it.
+    back : callable
+        Takes the gradient in `preout` to that in `x`.
+    features_mask : ndarray or None
+        The mask that arrived.
+    shape : tuple of int
+        Of the output: (batch, ..., n_out).
+    """
+
+    conf: "RowLossConf"
+    run: Run
+    x: FloatArray
+    preout: FloatArray
+    output: FloatArray
+    back: Backward
+    features_mask: FloatArray | None
+    shape: tuple[int, ...]
+
+    @property
+    def activation(self) -> ActivationFunction:
+        """The function between `preout` and `output`."""
+        return activation_function(activation_in(self.conf), self.conf.quirks)
+
+    @property
+    def loss(self) -> LossFunction:
+        """The loss of a row."""
+        return loss_function(self.conf.loss, self.conf.quirks)
+
+    def arrived_mask(self) -> FloatArray | None:
+        """Return the mask where labels have none, (batch,) or (batch, time)."""
+        mask = self.mask(None)
+        return None if mask is None else mask.reshape(self.shape[:-1])
+
+    def score_examples(
+        self, labels: FloatArray, mask: FloatArray | None = None
+    ) -> FloatArray:
+        """Compute the losses, (batch,); see :meth:`LossPass.score_examples`."""
+        rows = self.loss.score_examples(
+            self.label_rows(labels),
+            self.preout,
+            self.activation,
+            self.mask(mask),
+            output=self.output,
+        )
+        scores: FloatArray = rows.reshape(self.shape[0], -1).sum(axis=1)
+        return scores
+
+    def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
+        """Return the summed loss; see :meth:`LossPass.score`."""
+        return self.loss.score(
+            self.label_rows(labels),
+            self.preout,
+            self.activation,
+            self.mask(mask),
+            output=self.output,
+        )
+
+    def backward(
+        self, labels: FloatArray, mask: FloatArray | None = None
+    ) -> FloatArray | None:
+        """Compute the gradients; see :meth:`LossPass.backward`."""
+        grad_preout = self.loss.gradient(
+            self.label_rows(labels),
+            self.preout,
+            self.activation,
+            self.mask(mask),
+            output=self.output,
+            out=self.run.like("grad_preout", self.output),
+        )
+        return self.back(grad_preout)
+
+    def output_backward(self, grad_out: FloatArray) -> FloatArray | None:
+        """Compute the gradients of the output (batch, ..., n_out), not of the loss."""
+        grad_preout = self.activation.backward(
+            grad_out.reshape(self.output.shape),
+            self.preout,
+            self.output,
+            out=self.run.like("grad_preout", self.output),
+        )
+        if self.features_mask is not None and self.conf.zeroes_masked_rows:
+            rows = len(grad_preout)
+            grad_preout *= column_mask(self.features_mask, rows, self.run.who)
+        return self.back(grad_preout)
+
+    def seen(self) -> FloatArray:
+        """Return what callers see of the output; the loss sees it without a mask."""
+        mask = self.features_mask
+        if mask is None or not self.conf.zeroes_masked_rows:
+            return self.output.reshape(self.shape)
+        column = column_mask(mask, len(self.output), self.run.who)
+        seen: FloatArray = array_namespace(column).multiply(
+            self.output, column, out=self.run.like("seen", self.output)
+        )
+        return seen.reshape(self.shape)
+
+    def label_rows(self, labels: FloatArray) -> FloatArray:
+        """Return labels (batch, ..., n) as rows (rows, n), or refuse their shape."""
+        n_columns = self.loss.label_columns(self.output.shape[-1])
+        expected = (*self.shape[:-1], n_columns)
+        if labels.shape != expected:
+            raise ShapeError(
+                f"{self.run.who}: labels must have shape {expected}, got "
+                f"{labels.shape}."
+            )
+        return labels.reshape(-1, n_columns)
+
+    def mask(self, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask of the labels, or else that which arrived, for the loss.
+
+        The shapes are those of :meth:`RowLossConf.loss_mask`.
+        """
+        if mask is None and self.conf.reads_features_mask:
+            mask = self.features_mask
+        return None if mask is None else self.conf.loss_mask(self.run, mask, self.shape)
 
 
 class RowLossConf(LayerConf):
@@ -24,9 +150,8 @@ class RowLossConf(LayerConf):
 
     # Whether :meth:`preout` gives an array of its own, that may be overwritten.
     owns_preout: ClassVar[bool] = False
-    # Whether some dialects divide the score by the number of examples whatever
-    # `mini_batch` says.
-    has_mean_score: ClassVar[bool] = False
+    # What is kept of a forward pass.
+    kept: ClassVar[type[RowLoss]] = RowLoss
 
     loss: AnyLoss = "mcxent"
 
@@ -38,11 +163,6 @@ class RowLossConf(LayerConf):
     @property
     def zeroes_masked_rows(self) -> bool:
         """Whether a mask that arrives with the input makes rows of the output 0."""
-        return True
-
-    @property
-    def masks_output(self) -> bool:
-        """Whether a mask of the labels sets what it drops of the output to 0."""
         return True
 
     @property
@@ -67,6 +187,21 @@ class RowLossConf(LayerConf):
         """
         raise TypeError(f"{type(self).__name__} does not say what its loss sees.")
 
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute ``activation(preout)``, (batch, ..., n_out), and keep its loss."""
+        activation = activation_function(activation_in(self), self.quirks)
+        loss = loss_function(self.loss, self.quirks)
+        preout, back = self.preout(run, x)
+        output = preout
+        is_read = activation.reads_preout or loss.reads_preout(activation)
+        if is_read or not self.owns_preout:
+            output = run.like("output", preout)
+        output = activation.forward(preout, out=output, rng=run.rng)
+        shape = (*x.shape[: len(run.output_type.shape)], output.shape[-1])
+        kept = self.kept(self, run, x, preout, output, back, run.mask, shape)
+        run.loss = kept
+        return kept.seen(), kept.output_backward
+
     def loss_mask(
         self, run: Run, mask: FloatArray, shape: tuple[int, ...]
     ) -> FloatArray:
@@ -87,137 +222,7 @@ class RowLossConf(LayerConf):
         return mask
 
 
-R = TypeVar("R", bound=RowLossConf)
-
-
-@works_for(RowLossConf)
-class RowLossLayer(DefinedLayer[R], OutputLayer[R]):
-    """``activation(preout)`` with a loss.
-
-    Without a mask of the labels, one that arrives with the input counts.
-    """
-
-    def __init__(
-        self, conf: R, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        activation: AnyActivation | None = getattr(conf, "activation", None)
-        self._activation = activation_function(activation, conf.quirks)
-        self._loss = loss_function(conf.loss, conf.quirks)
-        self._keeps_preout = (
-            not conf.owns_preout
-            or self._activation.reads_preout
-            or self._loss.reads_preout(self._activation)
-        )
-        self.masks_output = conf.masks_output
-        self.has_mean_score = conf.has_mean_score
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, ..., n_out); see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._x, self._features_mask = x, mask
-        self._preout, self._backward = self.conf.preout(self.run, x)
-        out = self._preout
-        if self._keeps_preout:
-            out = self._like("output", self._preout)
-        self._output = self._activation.forward(
-            self._preout, out=out, rng=rng if training else None
-        )
-        leading = x.shape[: len(self.output_type.shape)]
-        self._shape = (*leading, self._output.shape[-1])
-        return self._seen(mask).reshape(self._shape)
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of the output, not of the loss.
-
-        See :meth:`Layer.backward`.
-        """
-        grad_preout = self._activation.backward(
-            grad_out.reshape(self._output.shape),
-            self._preout,
-            self._output,
-            out=self._like("grad_preout", self._output),
-        )
-        if self._features_mask is not None and self.conf.zeroes_masked_rows:
-            grad_preout *= column_mask(self._features_mask, len(grad_preout), self.who)
-        return super().backward(grad_preout)
-
-    def backward_loss(
-        self, labels: FloatArray, mask: FloatArray | None = None
-    ) -> FloatArray | None:
-        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
-        grad_preout = self._loss.gradient(
-            self._label_rows(labels),
-            self._preout,
-            self._activation,
-            self._loss_mask(mask),
-            output=self._output,
-            out=self._like("grad_preout", self._output),
-        )
-        return super().backward(grad_preout)
-
-    def arrived_mask(self) -> FloatArray | None:
-        """Return the mask where labels have none.
-
-        See :meth:`OutputLayer.arrived_mask`.
-        """
-        mask = self._loss_mask(None)
-        return None if mask is None else mask.reshape(self._shape[:-1])
-
-    def score_examples(
-        self, labels: FloatArray, mask: FloatArray | None = None
-    ) -> FloatArray:
-        """Compute the losses; see :meth:`OutputLayer.score_examples`."""
-        rows = self._loss.score_examples(
-            self._label_rows(labels),
-            self._preout,
-            self._activation,
-            self._loss_mask(mask),
-            output=self._output,
-        )
-        scores: FloatArray = rows.reshape(self._shape[0], -1).sum(axis=1)
-        return scores
-
-    def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
-        """Return the summed loss; see :meth:`OutputLayer.score`."""
-        return self._loss.score(
-            self._label_rows(labels),
-            self._preout,
-            self._activation,
-            self._loss_mask(mask),
-            output=self._output,
-        )
-
-    def _seen(self, mask: FloatArray | None) -> FloatArray:
-        """Return what callers see of the output; the loss sees it without a mask."""
-        if mask is None or not self.conf.zeroes_masked_rows:
-            return self._output
-        column = column_mask(mask, len(self._output), self.who)
-        seen: FloatArray = array_namespace(column).multiply(
-            self._output, column, out=self._like("seen", self._output)
-        )
-        return seen
-
-    def _label_rows(self, labels: FloatArray) -> FloatArray:
-        n_columns = self._loss.label_columns(self._output.shape[-1])
-        expected = (*self._shape[:-1], n_columns)
-        if labels.shape != expected:
-            raise ShapeError(
-                f"{self.who}: labels must have shape {expected}, got {labels.shape}."
-            )
-        return labels.reshape(-1, n_columns)
-
-    def _loss_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask of the labels, or else that which arrived, for the loss."""
-        if mask is None and self.conf.reads_features_mask:
-            mask = self._features_mask
-        return (
-            None if mask is None else self.conf.loss_mask(self.run, mask, self._shape)
-        )
+def activation_in(conf: LayerConf) -> AnyActivation | None:
+    """Return the activation of an output layer, None if it has no such option."""
+    activation: AnyActivation | None = getattr(conf, "activation", None)
+    return activation

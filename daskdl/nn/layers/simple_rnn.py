@@ -5,7 +5,6 @@ from typing import Literal
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.simple_rnn import simple_rnn_backward, simple_rnn_forward
 from daskdl.kernels.simple_rnn.weights import SimpleRnnWeights, take_trace
 from daskdl.nn.activations.table import activation_function
@@ -13,9 +12,9 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.kept_steps import KeptSteps
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.recurrent import RecurrentConf, RecurrentLayer, check_state
+from daskdl.nn.layers.recurrent import RecurrentConf, check_state, in_stretches
 from daskdl.nn.masks import check_step_mask
+from daskdl.nn.run import LayerPass, Run
 
 
 class SimpleRnn(RecurrentConf):
@@ -57,116 +56,83 @@ class SimpleRnn(RecurrentConf):
             return parameters
         return (*parameters, gain((2 * self.n_out,), self.quirks))
 
+    def initialize(self, run: Run, rng: np.random.Generator) -> None:
+        """Set the gains."""
+        if self.gain_init is not None and self.has_layer_norm:
+            run.params["g"].fill(self.gain_init)
 
-@works_for(SimpleRnn)
-class SimpleRnnLayer(RecurrentLayer[SimpleRnn]):
-    """A recurrent layer without gates.
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the output, (batch, time, n_out), `x` (batch, time, n_in).
 
-    Steps that the mask drops come out as 0, and leave the output as it is for the step
-    behind them.
-    """
-
-    def __init__(
-        self, conf: SimpleRnn, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        self._activation = activation_function(conf.activation, conf.quirks)
-        self._resets = "dropped_steps_reset_state" in conf.quirks
-        self._state: FloatArray | None = None
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Draw W and RW with fans n_in and n_out; biases and gains have options."""
-        n_in, n_out = self.params["W"].shape
-        self._draw("W", n_in, n_out, rng)
-        self._draw("RW", n_out, n_out, rng)
-        self.params["b"].fill(self._given("bias_init", self.conf.bias_init))
-        if "g" in self.params:
-            self.params["g"].fill(self._given("gain_init", self.conf.gain_init))
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, time, n_out); see :meth:`Layer.forward`."""
-        self._check_input(x)
-        check_step_mask(mask, x, self.who)
-        self._x = x
-        self._mask = mask if self._resets else None
-        self._kept = KeptSteps(
-            None if self._resets else mask, self.name, self._workspace
+        Steps that the mask drops come out as 0, and leave the output as it is for the
+        step behind them.
+        """
+        check_step_mask(run.mask, x, run.who)
+        resets = "dropped_steps_reset_state" in self.quirks
+        mask = run.mask if resets else None
+        kept = KeptSteps(None if resets else run.mask, run.name, run.workspace)
+        function = activation_function(self.activation, self.quirks)
+        trace = take_trace(
+            run.workspace,
+            run.name,
+            x.shape,
+            self.n_out,
+            x.dtype,
+            is_normalized=self.has_layer_norm,
         )
-        output: FloatArray = self._buffer(
-            "output", (*x.shape[:2], self.conf.n_out), x.dtype
-        )
-        state = self._carried_state(len(x))
-        self._run(out=output, state=state)
-        if self.carries_state:
-            self.state = self._kept.last(self._trace.hidden, state)
-        return output
+        weights = _weights(run.params)
 
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients through all time steps; see :meth:`Layer.backward`."""
-        has_state = self._state is not None
-        if has_state and "gradients_begin_with_zeros" in self.conf.quirks:
-            # Though the layers above saw what began with the state.
-            self._run(out=None, state=None)
-        grad_x = None
-        if self.needs_grad_x:
-            grad_x = self._buffer("grad_x", self._x.shape, grad_out.dtype)
-        gathered = self._kept.room("grad_x", grad_x)
-        grads = self._kept.gathered("grad_out", grad_out)
-
-        def backward(steps: slice) -> None:
-            simple_rnn_backward(
-                grads[:, steps],
-                _weights(self.params),
-                self._activation,
-                self._trace.part(steps),
-                self._workspace,
-                gradients=_weights(self.gradients),
-                grad_x=None if gathered is None else gathered[:, steps],
-                mask=None if self._mask is None else self._mask[:, steps],
-                state=self._trace.hidden[steps.start - 1]
-                if steps.start
-                else self._state,
+        def write(out: FloatArray | None, state: FloatArray | None) -> None:
+            gathered = kept.room("output", out)
+            simple_rnn_forward(
+                kept.gathered("x", x),
+                weights,
+                function,
+                trace,
+                run.workspace,
+                out=gathered,
+                mask=mask,
+                state=state,
             )
+            kept.scatter(gathered, out)
 
-        self._backward_in_stretches(backward, grad_out.shape[1])
-        return self._kept.scatter(gathered, grad_x)
+        before: FloatArray | None = run.state if run.carries_state else None
+        if before is not None:
+            check_state(run.who, len(x), len(before))
+        output = run.buffer("output", (*x.shape[:2], self.n_out), x.dtype)
+        write(output, before)
+        if run.carries_state:
+            run.state = kept.last(trace.hidden, before)
 
-    def _run(self, *, out: FloatArray | None, state: FloatArray | None) -> None:
-        self._state = state
-        self._trace = take_trace(
-            self._workspace,
-            self.name,
-            self._x.shape,
-            self.conf.n_out,
-            self._x.dtype,
-            is_normalized=self.conf.has_layer_norm,
-        )
-        gathered = self._kept.room("output", out)
-        simple_rnn_forward(
-            self._kept.gathered("x", self._x),
-            _weights(self.params),
-            self._activation,
-            self._trace,
-            self._workspace,
-            out=gathered,
-            mask=self._mask,
-            state=state,
-        )
-        self._kept.scatter(gathered, out)
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            state = before
+            if before is not None and "gradients_begin_with_zeros" in self.quirks:
+                # Though the layers above saw what began with the state.
+                state = None
+                write(None, state)
+            grad_x = None
+            if run.needs_grad_x:
+                grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            gathered = kept.room("grad_x", grad_x)
+            grads = kept.gathered("grad_out", grad_out)
 
-    def _carried_state(self, batch: int) -> FloatArray | None:
-        if not self.carries_state or self.state is None:
-            return None
-        state: FloatArray = self.state
-        check_state(self.who, batch, len(state))
-        return state
+            def backward_part(steps: slice) -> None:
+                simple_rnn_backward(
+                    grads[:, steps],
+                    weights,
+                    function,
+                    trace.part(steps),
+                    run.workspace,
+                    gradients=_weights(run.gradients),
+                    grad_x=None if gathered is None else gathered[:, steps],
+                    mask=None if mask is None else mask[:, steps],
+                    state=trace.hidden[steps.start - 1] if steps.start else state,
+                )
+
+            in_stretches(run, backward_part, grad_out.shape[1])
+            return kept.scatter(gathered, grad_x)
+
+        return output, backward
 
 
 def _weights(arrays: dict[str, FloatArray]) -> SimpleRnnWeights:

@@ -2,15 +2,13 @@
 
 from typing import Literal
 
-import numpy as np
-
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, describe
 from daskdl.nn.layers.entering import series_in
-from daskdl.nn.layers.layer import works_for
-from daskdl.nn.layers.wrapper import WrapperConf, WrapperLayer
+from daskdl.nn.layers.wrapper import WrapperConf, through
 from daskdl.nn.masks import check_step_mask
+from daskdl.nn.run import LayerPass, Run
 
 
 class TimeDistributed(WrapperConf):
@@ -38,41 +36,23 @@ class TimeDistributed(WrapperConf):
             )
         return series.replaced(size=rows.size)
 
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the output, (batch, time, n_out), of `x` (batch, time, n_in).
 
-@works_for(TimeDistributed)
-class TimeDistributedLayer(WrapperLayer[TimeDistributed]):
-    """A layer for rows, which are the time steps of all examples.
-
-    A mask lies in the order of the rows: it drops the steps that it names.
-    """
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output, (batch, time, n_out); see :meth:`Layer.forward`."""
-        self._check_input(x)
-        if mask is not None:
-            check_step_mask(mask, x, self.who)
-            mask = mask.reshape(-1, 1)
-        self._x_shape = x.shape
-        rows = self._inner_forward(
-            x.reshape(-1, x.shape[2]), training=training, mask=mask, rng=rng
-        )
-        return rows.reshape(*x.shape[:2], rows.shape[1])
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of all steps; see :meth:`Layer.backward`."""
-        grad_rows = self._inner_backward(grad_out.reshape(-1, grad_out.shape[2]))
-        return None if grad_rows is None else grad_rows.reshape(self._x_shape)
-
-    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask if the wrapped layer passes one on.
-
-        See :meth:`Layer.feed_forward_mask`.
+        A mask lies in the order of the rows: it drops the steps that it names.
         """
-        return None if self._mask_behind is None else mask
+        mask = run.mask
+        if mask is not None:
+            check_step_mask(mask, x, run.who)
+            mask = mask.reshape(-1, 1)
+        rows, back = through(run, x.reshape(-1, x.shape[2]), mask=mask)
+
+        def backward(grad_out: FloatArray) -> FloatArray | None:
+            grad_rows = back(grad_out.reshape(-1, grad_out.shape[2]))
+            return None if grad_rows is None else grad_rows.reshape(x.shape)
+
+        return rows.reshape(*x.shape[:2], rows.shape[1]), backward
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask (batch, time) if the wrapped layer passes one on."""
+        return None if super().feed_forward_mask(run, mask) is None else mask

@@ -1,25 +1,22 @@
 """What all layers share that hold another layer and change what goes in or comes out.
 
-The wrapped layer has the parameters, and says how they change. It lies in a stage of
-its own, so that its dropout and preprocessor are where they are without a wrapper; a
-dropout of the wrapper is one of what comes in.
+The wrapped layer has the parameters, and says how they change. Its dropout and
+preprocessor are where they are without a wrapper; a dropout of the wrapper is one of
+what comes in.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-import numpy as np
 from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.kinds import LAYER_KINDS, AnyOf
-from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
+from daskdl.nn.conf.layer import Inside, LayerConf, TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.run import InnerLayer, LayerPass, Run
 
 # One annotation for all wrappers: a schema describes what they hold only once.
 AnyWrapped = Annotated[LayerConf, AnyOf(LAYER_KINDS)]
@@ -104,93 +101,68 @@ class WrapperConf(LayerConf):
             return arriving
         return inside_type(self.layer.preprocessor.output_type(arriving))
 
+    def layers_inside(self, input_type: InputType) -> tuple[Inside, ...]:
+        """Return the layer inside."""
+        return (Inside("layer", self.layer, self.inner_type(input_type)),)
 
-W = TypeVar("W", bound=WrapperConf)
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the output of the wrapped layer, (batch, ...)."""
+        return through(run, x)
+
+    def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return the mask (batch, time) or (batch, 1) behind the wrapped layer."""
+        return run.inner[0].mask
+
+    def step_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
+        """Return that of the wrapped layer; see :meth:`LayerConf.step_mask`."""
+        inner = run.inner[0]
+        return inner.conf.step_mask(inner.run, mask)
 
 
-class WrapperLayer(Layer[W]):
-    """A wrapper at work: everything is passed on, and a subclass changes what differs.
+ARRIVED: Any = object()
 
-    Attributes
+
+def through(
+    run: Run,
+    x: FloatArray,
+    *,
+    inner: InnerLayer | None = None,
+    mask: FloatArray | None = ARRIVED,
+    learns: bool = True,
+) -> LayerPass:
+    """Return what a layer inside a wrapper computes, and its way back.
+
+    Parameters
     ----------
-    inner : Layer
-        The wrapped layer.
+    run : Run
+        Of the wrapper.
+    x : ndarray of shape (batch, ...)
+        What the layer gets.
+    inner : InnerLayer, optional
+        By default the first one.
+    mask : ndarray of shape (batch, time), (batch, 1), or None
+        By default that which arrived at the wrapper.
+    learns : bool
+        Whether it is trained where the wrapper is; if not, it is in inference mode and
+        nobody reads the gradients of its parameters.
+
+    Returns
+    -------
+    output : ndarray of shape (batch, ...)
+    backward : function of a gradient like output
     """
+    layer = run.inner[0] if inner is None else inner
+    training = run.training and learns
+    output = layer.forward(
+        x,
+        training=training,
+        mask=run.mask if mask is ARRIVED else mask,
+        rng=run.rng if training else None,
+    )
 
-    def __init__(
-        self, conf: W, input_type: InputType, name: str, workspace: Workspace
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        arriving = conf.inner_type(input_type)
-        self._stage = Stage(conf.layer, arriving, f"{name}.layer", workspace)
-        self.inner: Layer[Any] = self._stage.layer
-        if "wrapped_layers_forget" in conf.quirks:
-            is_nested = isinstance(self.inner, WrapperLayer)
-            for layer in self.inner.walk():
-                layer.forgets_between_segments |= is_nested or layer.forgets_in_wrappers
-        self._mask_behind: FloatArray | None = None
+    def backward(grad_out: FloatArray) -> FloatArray | None:
+        layer.run.needs_grad_x = run.needs_grad_x
+        layer.run.needs_gradients = run.needs_gradients and learns
+        return layer.backward(grad_out)
 
-    def walk(self) -> Iterator[Layer[Any]]:
-        """Yield the wrapper, and the layers inside it."""
-        yield self
-        yield from self.inner.walk()
-
-    def bind(
-        self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
-    ) -> None:
-        """Hand the views on to the wrapped layer; see :meth:`Layer.bind`."""
-        super().bind(params, gradients)
-        self.inner.bind(params, gradients)
-
-    def initialize(self, rng: np.random.Generator) -> None:
-        """Let the wrapped layer draw its initial values."""
-        self.inner.initialize(rng)
-
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the output of the wrapped layer; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        return self._inner_forward(x, training=training, mask=mask, rng=rng)
-
-    def backward(self, grad_out: FloatArray) -> FloatArray | None:
-        """Compute the gradients of the wrapped layer; see :meth:`Layer.backward`."""
-        return self._inner_backward(grad_out)
-
-    def feed_forward_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask behind the wrapped layer.
-
-        See :meth:`Layer.feed_forward_mask`.
-        """
-        return self._mask_behind
-
-    def use_mask(self) -> None:
-        """Let the layers inside use a mask that they only pass on by themselves."""
-        self.inner.use_mask()
-
-    def step_mask(self, mask: FloatArray | None) -> FloatArray | None:
-        """Return that of the wrapped layer; see :meth:`Layer.step_mask`."""
-        return self.inner.step_mask(mask)
-
-    def _inner_forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None,
-        rng: np.random.Generator | None,
-    ) -> FloatArray:
-        output, self._mask_behind = self._stage.forward(
-            x, training=training, mask=mask, rng=rng, batch_size=len(x)
-        )
-        return output
-
-    def _inner_backward(self, grad_out: FloatArray) -> FloatArray | None:
-        self.inner.needs_grad_x = self.needs_grad_x
-        self.inner.needs_gradients &= self.needs_gradients
-        return self._stage.backward(grad_out)
+    return output, backward

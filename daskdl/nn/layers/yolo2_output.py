@@ -1,12 +1,11 @@
 """The output layer that finds objects in images: YOLO, version 2."""
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.kernels.yolo import boxes_backward, boxes_forward
 from daskdl.nn.conf.errors import PathError
@@ -15,9 +14,9 @@ from daskdl.nn.conf.layer import DroppedLayerConf
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.conf.values import NonNegative, Positive
 from daskdl.nn.layers.entering import images_in
-from daskdl.nn.layers.layer import OutputLayer, works_for
 from daskdl.nn.layers.yolo2_loss import N_CORNERS, N_GEOMETRY, BoxLoss
 from daskdl.nn.losses.table import loss_function
+from daskdl.nn.run import LayerPass, Run
 
 
 class Yolo2Output(DroppedLayerConf):
@@ -50,6 +49,7 @@ class Yolo2Output(DroppedLayerConf):
     """
 
     takes_network_dropout: ClassVar[bool] = False
+    has_mean_score: ClassVar[bool] = True
 
     type: Literal["yolo2_output"] = "yolo2_output"
     bounding_boxes: Annotated[
@@ -93,91 +93,95 @@ class Yolo2Output(DroppedLayerConf):
         images = images_in(self, input_type)
         return images.replaced(channels=N_CORNERS + self.n_classes(images))
 
-
-@works_for(Yolo2Output)
-class Yolo2OutputLayer(OutputLayer[Yolo2Output]):
-    """Boxes and their loss. Masks that arrive with the input change nothing."""
-
-    has_mean_score = True
-
-    def __init__(
-        self,
-        conf: Yolo2Output,
-        input_type: InputType,
-        name: str,
-        workspace: Workspace,
-    ) -> None:
-        super().__init__(conf, input_type, name, workspace)
-        n_classes = conf.n_classes(images_in(conf, input_type))
-        self._per_box = N_GEOMETRY + n_classes
-        self._per_label = N_CORNERS + n_classes
-        self._loss = BoxLoss(
-            loss_function(conf.loss_position_scale, conf.quirks),
-            loss_function(conf.loss_class_predictions, conf.quirks),
-            conf.lambda_coord,
-            conf.lambda_no_obj,
-            squares_lambda_no_obj="yolo2_squares_lambda_no_obj" in conf.quirks,
+    @property
+    def box_loss(self) -> BoxLoss:
+        """The loss with the weights of the options."""
+        return BoxLoss(
+            loss_function(self.loss_position_scale, self.quirks),
+            loss_function(self.loss_class_predictions, self.quirks),
+            self.lambda_coord,
+            self.lambda_no_obj,
+            squares_lambda_no_obj="yolo2_squares_lambda_no_obj" in self.quirks,
         )
 
-    def forward(
-        self,
-        x: FloatArray,
-        *,
-        training: bool,
-        mask: FloatArray | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> FloatArray:
-        """Compute the boxes; see :meth:`Layer.forward`."""
-        self._check_input(x)
-        self._x = self._boxes(x)
-        priors = array_namespace(x).asarray(self.conf.bounding_boxes, dtype=x.dtype)
-        output = self._like("output", x)
-        self._output = boxes_forward(self._x, priors, out=self._boxes(output))
-        return output
+    def forward(self, run: Run, x: FloatArray) -> LayerPass:
+        """Compute the boxes, (batch, height, width, channels) like `x`.
 
-    def backward(self, grad_out: FloatArray) -> FloatArray:
-        """Compute the gradient of the boxes, not of the loss.
-
-        See :meth:`Layer.backward`.
+        Masks that arrive with the input change nothing.
         """
-        grad_x = self._like("grad_x", grad_out)
-        boxes_backward(self._boxes(grad_out), self._output, grad_x=self._boxes(grad_x))
-        return grad_x
+        n_boxes = len(self.bounding_boxes)
+        priors = array_namespace(x).asarray(self.bounding_boxes, dtype=x.dtype)
+        output, apart = run.like("output", x), by_box(x, n_boxes)
+        boxes = boxes_forward(apart, priors, out=by_box(output, n_boxes))
+        run.loss = GridLoss(run, self.box_loss, apart, boxes)
+
+        def backward(grad_out: FloatArray) -> FloatArray:
+            grad_x = run.like("grad_x", grad_out)
+            grad_boxes = by_box(grad_out, n_boxes)
+            boxes_backward(grad_boxes, boxes, grad_x=by_box(grad_x, n_boxes))
+            return grad_x
+
+        return output, backward
+
+
+@dataclass
+class GridLoss:
+    """The loss of one forward pass; see :class:`~daskdl.nn.run.LossPass`.
+
+    Attributes
+    ----------
+    run : Run
+    loss : BoxLoss
+    x, boxes : ndarray of shape (batch, height, width, boxes, 5 + classes)
+        What came in, and what came out.
+    """
+
+    run: Run
+    loss: BoxLoss
+    x: FloatArray
+    boxes: FloatArray
+
+    def arrived_mask(self) -> None:
+        """Return None: masks that arrive change nothing."""
 
     def score_examples(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the losses; see :meth:`OutputLayer.score_examples`."""
+        """Compute the losses, (batch,); see :meth:`LossPass.score_examples`."""
         self._check(labels, mask)
-        return self._loss.score_examples(labels, self._x, self._output)
+        return self.loss.score_examples(labels, self.x, self.boxes)
 
     def score(self, labels: FloatArray, mask: FloatArray | None = None) -> float:
-        """Return the summed loss; see :meth:`OutputLayer.score`."""
+        """Return the summed loss; see :meth:`LossPass.score`."""
         self._check(labels, mask)
-        return self._loss.score(labels, self._x, self._output)
+        return self.loss.score(labels, self.x, self.boxes)
 
-    def backward_loss(
+    def backward(
         self, labels: FloatArray, mask: FloatArray | None = None
     ) -> FloatArray:
-        """Compute the gradients; see :meth:`OutputLayer.backward_loss`."""
+        """Compute the gradients; see :meth:`LossPass.backward`."""
         self._check(labels, mask)
-        batch, height, width, n_boxes, per_box = self._x.shape
-        shape = (batch, height, width, n_boxes * per_box)
-        grad_x: FloatArray = self._buffer("grad_x", shape, self._x.dtype)
-        self._loss.gradient(labels, self._x, self._output, out=self._boxes(grad_x))
+        *cells, n_boxes, per_box = self.x.shape
+        shape = (*cells, n_boxes * per_box)
+        grad_x = self.run.buffer("grad_x", shape, self.x.dtype)
+        self.loss.gradient(labels, self.x, self.boxes, out=by_box(grad_x, n_boxes))
         return grad_x
 
-    def _boxes(self, x: FloatArray) -> FloatArray:
-        return x.reshape(*x.shape[:-1], len(self.conf.bounding_boxes), self._per_box)
-
     def _check(self, labels: FloatArray, mask: FloatArray | None) -> None:
-        expected = (*self._x.shape[:3], self._per_label)
+        expected = (*self.x.shape[:3], self.x.shape[4] - N_GEOMETRY + N_CORNERS)
         if labels.shape != expected:
             raise ShapeError(
-                f"{self.who}: labels must have shape {expected}, got {labels.shape}."
+                f"{self.run.who}: labels must have shape {expected}, got "
+                f"{labels.shape}."
             )
         if mask is not None:
             raise OptionError(
-                f"{self.who}: labels must come without a mask, got one of shape "
+                f"{self.run.who}: labels must come without a mask, got one of shape "
                 f"{mask.shape}. A cell without an object has no class."
             )
+
+
+def by_box(grid: FloatArray, n_boxes: int) -> FloatArray:
+    """View cells (batch, height, width, channels) as (..., boxes, 5 + classes)."""
+    *cells, channels = grid.shape
+    return grid.reshape(*cells, n_boxes, channels // n_boxes)

@@ -57,7 +57,7 @@ class Vertex:
         self.name = name
         self.params: dict[str, FloatArray] = {}
         self.gradients: dict[str, FloatArray] = {}
-        self._run = VertexRun(
+        self.run = VertexRun(
             self.params,
             self.gradients,
             quirks=conf.quirks,
@@ -73,12 +73,12 @@ class Vertex:
         self, params: dict[str, FloatArray], gradients: dict[str, FloatArray]
     ) -> None:
         """Take the views to read from and write to; see :meth:`Layer.bind`."""
-        self.params = self._run.params = params
-        self.gradients = self._run.gradients = gradients
+        self.params = self.run.params = params
+        self.gradients = self.run.gradients = gradients
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Write initial values into the bound parameters, drawn on the host."""
-        self.conf.initialize(self._run, rng)
+        self.conf.initialize(self.run, rng)
 
     def forward(
         self,
@@ -104,7 +104,7 @@ class Vertex:
         output : ndarray of shape (rows, *output_type.shape), same dtype
             Valid until the next forward pass; see :meth:`VertexConf.forward`.
         """
-        run = self._run
+        run = self.run
         run.inputs, run.masks = inputs, masks
         run.network_input, run.network_mask = network_input, network_mask
         run.batch_size = batch_size or len(inputs[0])
@@ -125,7 +125,7 @@ class Vertex:
             Valid until the next backward pass; see :meth:`VertexConf.forward`.
         """
         if self._backward is None:
-            raise ShapeError(f"{self._run.who}: backward must follow forward.")
+            raise ShapeError(f"{self.run.who}: backward must follow forward.")
         return self._backward(grad_out)
 
     def feed_forward_mask(
@@ -139,8 +139,8 @@ class Vertex:
         For the shapes see :meth:`VertexConf.feed_forward_mask`; arrays are what
         :meth:`forward` got.
         """
-        self._run.network_mask = network_mask
-        return self.conf.feed_forward_mask(self._run, masks)
+        self.run.network_mask = network_mask
+        return self.conf.feed_forward_mask(self.run, masks)
 
     def batch_size(self, sizes: Sequence[int]) -> int:
         """Return how many examples come out where `sizes` arrive with the inputs."""
@@ -148,5 +148,5 @@ class Vertex:
 
     def rectify(self) -> bool:
         """Rectify the output from now on; see :meth:`Layer.rectify`."""
-        self._run.rectifies = self.conf.can_rectify(len(self.input_types))
-        return self._run.rectifies
+        self.run.rectifies = self.conf.can_rectify(len(self.input_types))
+        return self.run.rectifies

@@ -8,7 +8,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.dialects import EXACT, quirks_of
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.values import with_quirks
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.layers.layer import Layer
 from tests.unit.layers.case import IMAGES, ROWS, SERIES, Case
 from tests.unit.layers.cases_attention import ATTENTION_CASES
 from tests.unit.layers.cases_convolution import CONVOLUTION_CASES
@@ -136,8 +136,7 @@ class Alone:
         conf = with_quirks(self.case.conf, quirks_of(dialect))
         resolved = conf.filled(defaults, self.case.input_type, "me")
         self.workspace = workspace or Workspace()
-        self.stage = Stage(resolved, self.case.input_type, "me", self.workspace)
-        self.layer = self.stage.layer
+        self.layer = Layer(resolved, self.case.input_type, "me", self.workspace)
         self.layout = ParamLayout.of(resolved.parameter_shapes(self.case.input_type))
         self.params = np.zeros(self.layout.size, dtype)
         self.gradients = np.full(self.layout.size, np.nan, dtype)
@@ -180,20 +179,21 @@ class Alone:
 
     def forward(self, x, *, training=True, mask=OWN):
         """Run forward; dropout draws the same numbers every time."""
-        output, self.mask_behind = self.stage.forward(
+        output = self.layer.forward(
             x,
             training=training,
             mask=self.mask(len(x)) if mask is OWN else mask,
             rng=np.random.default_rng(11),
             batch_size=len(x),
         )
+        self.mask_behind = self.layer.mask
         return output
 
     def backward(self, grad_out):
-        return self.stage.backward(grad_out)
+        return self.layer.backward(grad_out)
 
     def backward_loss(self, labels, mask=None):
-        return self.stage.backward_loss(labels, mask)
+        return self.layer.backward_loss(labels, mask)
 
     def trained(self):
         """Return the parameters that have gradients, as a boolean vector."""

@@ -5,7 +5,7 @@ import numpy as np
 from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.layers.layer import Layer
 
 
 class Single:
@@ -17,8 +17,7 @@ class Single:
     def __init__(self, conf, input_type, **network):
         defaults = NetworkConf(**{"activation": "tanh", **network}).defaults()
         self.resolved = conf.filled(defaults, input_type, "me")
-        self.stage = Stage(self.resolved, input_type, "me", Workspace())
-        self.layer = self.stage.layer
+        self.layer = Layer(self.resolved, input_type, "me", Workspace())
         self.layout = ParamLayout.of(self.resolved.parameter_shapes(input_type))
         self.params = np.zeros(self.layout.size)
         self.gradients = np.zeros(self.layout.size)
@@ -28,7 +27,6 @@ class Single:
         self.layer.initialize(np.random.default_rng(3))
 
     def forward(self, x, *, training=True, rng=None, mask=None):
-        output, _ = self.stage.forward(
+        return self.layer.forward(
             x, training=training, mask=mask, rng=rng, batch_size=len(x)
         )
-        return output

@@ -13,10 +13,11 @@ from daskdl import (
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.layers.building import build_layer
+from daskdl.nn.layers.layer import Layer
 from tests.dialects import DL4J, in_dl4j
 from tests.unit.layers.case import SERIES
 from tests.unit.layers.cases import Alone
+from tests.unit.layers.drawn import mask_behind
 
 MASKED = [
     "self attention, large heads, masked",
@@ -74,7 +75,7 @@ def test_the_steps_of_a_series_without_any_all_answer_in_dl4j(rng):
 
 def test_no_mask_comes_out_of_learned_queries(rng):
     alone = Alone("learned self attention, masked")
-    assert alone.layer.feed_forward_mask(alone.mask()) is None
+    assert mask_behind(alone.layer, alone.mask()) is None
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -172,7 +173,7 @@ def drawn(layer_conf, n_in):
     input_type = Recurrent(size=n_in)
     filled = layer_conf.filled(NetworkConf().defaults(), input_type, "me")
     assert filled.quirks == layer_conf.quirks
-    layer = build_layer(filled, input_type, "me", Workspace())
+    layer = Layer(filled, input_type, "me", Workspace())
     shapes = filled.parameter_shapes(input_type)
     params = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
     layer.bind(params, params)

@@ -41,7 +41,8 @@ def vae(**options):
 
 
 def pretrain(single, x, seed=1):
-    return single.layer.pretrain(x, rng=np.random.default_rng(seed))
+    single.layer.arrived = x
+    return single.layer.pretrain(rng=np.random.default_rng(seed), batch_size=len(x))
 
 
 def gradient_of_pretraining(single, x):
@@ -124,7 +125,7 @@ def test_sparsity_takes_the_place_of_the_slope_in_dl4j(x):
     hidden = 1 / (1 + np.exp(-(x @ weight + bias)))
     missing = x - 1 / (1 + np.exp(-(hidden @ weight.T + visible)))
     expected = (missing @ weight * hidden * (hidden - 0.2)).sum(axis=0)
-    np.testing.assert_allclose(single.layer.gradients["b"], expected)
+    np.testing.assert_allclose(single.layer.run.gradients["b"], expected)
 
 
 def test_images_are_restored_as_rows(rng):
@@ -174,7 +175,7 @@ def test_several_samples_are_averaged(x):
     """Where nothing is random about them, one is as good as many."""
     one, many = vae(num_samples=1), vae(num_samples=7)
     for single in (one, many):
-        single.layer.params["pXZW"][...] = 0
+        single.layer.run.params["pXZW"][...] = 0
     np.testing.assert_allclose(pretrain(one, x), pretrain(many, x))
 
 
@@ -260,4 +261,4 @@ def test_other_layers_cannot_be_pretrained(x):
     single = Single(Dense(n_out=2), ROWS)
     single.forward(x)
     with pytest.raises(OptionError, match="Dense 'me': must be an autoencoder to be"):
-        single.stage.pretrain(rng=np.random.default_rng(1), batch_size=5)
+        single.layer.pretrain(rng=np.random.default_rng(1), batch_size=5)

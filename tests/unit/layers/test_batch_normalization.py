@@ -29,25 +29,25 @@ def x(rng):
 
 def test_the_running_mean_moves_by_what_backward_leaves(x):
     layer = norm().layer
-    layer.params["mean"][...] = 3.0
+    layer.run.params["mean"][...] = 3.0
     layer.backward(np.ones_like(layer.forward(x, training=True)))
-    moved = layer.params["mean"] - layer.gradients["mean"]
+    moved = layer.run.params["mean"] - layer.run.gradients["mean"]
     np.testing.assert_allclose(moved, 0.9 * 3 + 0.1 * x.mean(axis=0))
 
 
 def test_so_does_the_running_variance(x):
     layer = norm(use_log_std=False).layer
-    layer.params["var"][...] = 2.0
+    layer.run.params["var"][...] = 2.0
     layer.backward(np.ones_like(layer.forward(x, training=True)))
-    moved = layer.params["var"] - layer.gradients["var"]
+    moved = layer.run.params["var"] - layer.run.gradients["var"]
     np.testing.assert_allclose(moved, 0.9 * 2 + 0.1 * x.var(axis=0))
 
 
 def test_the_logarithm_of_the_deviation_is_that_of_the_moved_variance(x):
     layer = norm(decay=0.8).layer
-    layer.params["log10stdev"][...] = 0.3
+    layer.run.params["log10stdev"][...] = 0.3
     layer.backward(np.ones_like(layer.forward(x, training=True)))
-    moved = layer.params["log10stdev"] - layer.gradients["log10stdev"]
+    moved = layer.run.params["log10stdev"] - layer.run.gradients["log10stdev"]
     variance = 0.8 * 10**0.6 + 0.2 * x.var(axis=0)
     np.testing.assert_allclose(moved, np.log10(np.sqrt(variance)))
 
@@ -57,21 +57,21 @@ def test_the_logarithm_of_the_deviation_is_that_of_the_moved_variance(x):
 )
 def test_inference_normalises_by_the_running_statistics(x, name, value, use_log_std):
     layer = norm(use_log_std=use_log_std, gamma=2.0, beta=0.5).layer
-    layer.params["mean"][...] = 3.0
-    layer.params[name][...] = value
+    layer.run.params["mean"][...] = 3.0
+    layer.run.params[name][...] = value
     expected = 2.0 * (x - 3) / np.sqrt(10 + 1e-5) + 0.5
     np.testing.assert_allclose(layer.forward(x, training=False), expected)
 
 
 def test_fresh_it_is_the_identity_but_for_scale_and_shift():
-    params = norm(gamma=1.5, beta=0.3).layer.params
+    params = norm(gamma=1.5, beta=0.3).layer.run.params
     values = {name: set(view) for name, view in params.items()}
     fresh = {"gamma": {1.5}, "beta": {0.3}, "mean": {0.0}, "log10stdev": {0.0}}
     assert values == fresh
 
 
 def test_a_fresh_variance_is_one():
-    assert set(norm(use_log_std=False).layer.params["var"]) == {1.0}
+    assert set(norm(use_log_std=False).layer.run.params["var"]) == {1.0}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_the_gradient_in_inference_is_that_of_a_fixed_scale(x, rng):
 def test_running_statistics_stay_after_inference(x):
     layer = norm().layer
     layer.backward(np.ones_like(layer.forward(x, training=False)))
-    np.testing.assert_array_equal(layer.gradients["log10stdev"], 0)
+    np.testing.assert_array_equal(layer.run.gradients["log10stdev"], 0)
 
 
 def test_a_dropout_of_the_network_does_not_reach_it():

@@ -26,7 +26,7 @@ class TestCapsules:
     def lengths(self, conf):
         """Return the lengths of capsules of two channels: (3, 4, 0, 1), and zeros."""
         layer = built(conf, Convolutional(height=1, width=4, channels=1))
-        layer.params["weight"][...] = [1, 0]
+        layer.run.params["weight"][...] = [1, 0]
         capsules = run(layer, np.array([3, 4, 0, 1.0]).reshape(1, 1, 4, 1))
         return np.sqrt((capsules[0] ** 2).sum(axis=0))
 

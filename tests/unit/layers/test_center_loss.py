@@ -24,12 +24,12 @@ def center_loss(rng=None, dialect=EXACT, **options):
     conf = CenterLossOutput(n_out=3, **options)
     single = Single(with_quirks(conf, quirks_of(dialect)), ROWS)
     if rng is not None:
-        single.layer.params["cL"][...] = rng.standard_normal((3, 2))
+        single.layer.run.params["cL"][...] = rng.standard_normal((3, 2))
     return single
 
 
 def test_fresh_centers_are_zero():
-    np.testing.assert_array_equal(center_loss().layer.params["cL"], 0)
+    np.testing.assert_array_equal(center_loss().layer.run.params["cL"], 0)
 
 
 def test_each_example_pays_for_its_distance(x, rng):
@@ -38,28 +38,28 @@ def test_each_example_pays_for_its_distance(x, rng):
     plain.params[...] = single.params[:9]
     for layer in (single, plain):
         layer.forward(x)
-    away = x - LABELS @ single.layer.params["cL"]
-    expected = plain.layer.score_examples(LABELS) + 0.15 * (away**2).sum(axis=1)
-    np.testing.assert_allclose(single.layer.score_examples(LABELS), expected)
+    away = x - LABELS @ single.layer.run.params["cL"]
+    expected = plain.layer.loss.score_examples(LABELS) + 0.15 * (away**2).sum(axis=1)
+    np.testing.assert_allclose(single.layer.loss.score_examples(LABELS), expected)
 
 
 def test_the_score_is_the_sum(x, rng):
     layer = center_loss(rng, lambda_=0.3).layer
     layer.forward(x, training=True)
-    expected = layer.score_examples(LABELS).sum()
-    np.testing.assert_allclose(layer.score(LABELS), expected)
+    expected = layer.loss.score_examples(LABELS).sum()
+    np.testing.assert_allclose(layer.loss.score(LABELS), expected)
 
 
 def test_centers_go_a_share_of_the_way_to_their_examples(x, rng):
     layer = center_loss(rng, alpha=0.1).layer
     layer.forward(x, training=True)
     layer.backward_loss(LABELS)
-    centers = layer.params["cL"]
+    centers = layer.run.params["cL"]
     expected = [
         0.1 * sum(centers[c] - x[i] for i in members) / (1 + len(members))
         for c, members in enumerate(([0, 2], [3], [1]))
     ]
-    np.testing.assert_allclose(layer.gradients["cL"], expected)
+    np.testing.assert_allclose(layer.run.gradients["cL"], expected)
 
 
 MASKS = {
@@ -87,19 +87,19 @@ def test_masked_examples_have_no_distance(x, rng, kind):
     plain.params[...] = single.params[:9]
     for layer in (single, plain):
         layer.forward(x)
-    away = x - LABELS @ single.layer.params["cL"]
+    away = x - LABELS @ single.layer.run.params["cL"]
     more = 0.15 * SHARES[kind] * (away**2).sum(axis=1)
-    expected = plain.layer.score_examples(LABELS, mask) + more
-    np.testing.assert_allclose(single.layer.score_examples(LABELS, mask), expected)
+    expected = plain.layer.loss.score_examples(LABELS, mask) + more
+    np.testing.assert_allclose(single.layer.loss.score_examples(LABELS, mask), expected)
 
 
 def test_a_mask_that_comes_with_the_features_counts_too(x, rng):
     layer = center_loss(rng, lambda_=0.3).layer
     mask = MASKS["of examples"]
     layer.forward(x, training=True, mask=mask[:, None])
-    found = layer.score(LABELS)
+    found = layer.loss.score(LABELS)
     layer.forward(x, training=True)
-    assert found == pytest.approx(layer.score(LABELS, mask))
+    assert found == pytest.approx(layer.loss.score(LABELS, mask))
 
 
 @pytest.mark.parametrize("kind", MASKS)
@@ -113,7 +113,7 @@ def test_gradients_with_a_mask_are_those_of_the_score(x, rng, kind):
         single.forward(vector[n:].reshape(x.shape))
         grad_x = single.layer.backward_loss(LABELS, mask)
         gradient = np.concatenate([single.gradients, grad_x.ravel()])
-        return single.layer.score(LABELS, mask), gradient
+        return single.layer.loss.score(LABELS, mask), gradient
 
     check_gradient(loss_and_grad, np.concatenate([single.params, x.ravel()]))
 
@@ -124,14 +124,14 @@ def test_masked_examples_move_no_center(x, rng, kind):
     layer = center_loss(rng, **options).layer
     layer.forward(x, training=True)
     layer.backward_loss(LABELS, mask)
-    np.testing.assert_array_equal(layer.gradients["cL"][2], 0)
+    np.testing.assert_array_equal(layer.run.gradients["cL"][2], 0)
 
 
 def test_in_dl4j_a_mask_leaves_the_distances_in(x, rng):
     layer = center_loss(rng, DL4J, lambda_=0.3).layer
     layer.forward(x, training=True)
-    away = x - LABELS @ layer.params["cL"]
-    scores = layer.score_examples(LABELS, np.zeros(4))
+    away = x - LABELS @ layer.run.params["cL"]
+    scores = layer.loss.score_examples(LABELS, np.zeros(4))
     np.testing.assert_allclose(scores, 0.15 * (away**2).sum(axis=1))
 
 
@@ -142,7 +142,7 @@ def test_in_dl4j_alpha_stays_in_gradient_checks(x, rng):
         layer = center_loss(start, dialect, alpha=0.2, gradient_check=True).layer
         layer.forward(x, training=True)
         layer.backward_loss(LABELS)
-        gradients.append(layer.gradients["cL"])
+        gradients.append(layer.run.gradients["cL"])
     np.testing.assert_allclose(gradients[1], 0.2 * gradients[0])
 
 
@@ -177,6 +177,6 @@ def test_lambda_has_its_name_in_mappings():
 
 def test_where_nobody_asks_there_is_no_gradient_of_the_input(x, rng):
     layer = center_loss(rng).layer
-    layer.needs_grad_x = False
+    layer.run.needs_grad_x = False
     layer.forward(x, training=True)
     assert layer.backward_loss(LABELS) is None

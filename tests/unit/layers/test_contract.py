@@ -16,6 +16,8 @@ from tests.unit.layers.cases import CASES, OUTPUTS, Alone, labels_of
 # An iteration may leave lists of indices behind, a number for each example, and some
 # views; an array of a row for each example is more than this.
 KEPT_BYTES, MANY = 4096, 200
+# What a layer inside a wrapper keeps of its pass for the way back, without its arrays.
+KEPT_BYTES_INSIDE = 1536
 
 every_layer = pytest.mark.parametrize("name", CASES)
 
@@ -116,10 +118,10 @@ def test_gradients_of_parameters_need_no_gradient_of_the_input(rng, name):
     alone.backward(grad_out)
     expected = alone.gradients.copy()
     alone.gradients.fill(7)
-    alone.layer.needs_grad_x = False
+    alone.layer.run.needs_grad_x = False
     grad_x = alone.backward(grad_out)
     np.testing.assert_array_equal(alone.gradients, expected)
-    assert grad_x is None or not alone.layer.params
+    assert grad_x is None or not alone.layer.run.params
 
 
 @every_layer
@@ -181,7 +183,8 @@ def test_nothing_lives_on_that_the_second_iteration_allocates(rng, name):
         alone.forward(x, mask=mask)
         alone.backward(grad_out)
 
-    assert kept_bytes(iterate) < KEPT_BYTES
+    n_inside = len(list(alone.layer.walk())) - 1
+    assert kept_bytes(iterate) < KEPT_BYTES + n_inside * KEPT_BYTES_INSIDE
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -191,7 +194,7 @@ def test_nothing_lives_on_that_the_loss_allocates(rng, name):
 
     def iterate():
         alone.forward(x)
-        alone.layer.score(labels)
+        alone.layer.loss.score(labels)
         alone.backward_loss(labels)
 
     assert kept_bytes(iterate) < KEPT_BYTES
@@ -223,7 +226,7 @@ class NoRandomNumbers:
 def test_inference_draws_no_random_numbers(rng, name):
     alone = Alone(name)
     x = alone.x(rng)
-    output, _ = alone.stage.forward(
+    output = alone.layer.forward(
         x, training=False, mask=None, rng=NoRandomNumbers(), batch_size=len(x)
     )
     assert np.isfinite(output).all()
@@ -233,7 +236,7 @@ def test_inference_draws_no_random_numbers(rng, name):
 def test_inference_needs_no_generator(rng, name):
     alone = Alone(name)
     x = alone.x(rng)
-    output, _ = alone.stage.forward(
+    output = alone.layer.forward(
         x, training=False, mask=None, rng=None, batch_size=len(x)
     )
     assert np.isfinite(output).all()
@@ -246,7 +249,7 @@ DRAWING = [name for name in CASES if Alone(name).layer.conf.draws_random_numbers
 def test_training_without_a_generator_is_refused(rng, name):
     alone = Alone(name)
     with pytest.raises(OptionError, match=r"'me.*': training needs a random generator"):
-        alone.stage.forward(
+        alone.layer.forward(
             alone.x(rng), training=True, mask=None, rng=None, batch_size=3
         )
 
@@ -254,7 +257,7 @@ def test_training_without_a_generator_is_refused(rng, name):
 @pytest.mark.parametrize("name", [name for name in CASES if name not in DRAWING])
 def test_a_layer_that_draws_nothing_needs_no_generator(rng, name):
     alone = Alone(name)
-    output, _ = alone.stage.forward(
+    output = alone.layer.forward(
         alone.x(rng), training=True, mask=None, rng=NoRandomNumbers(), batch_size=3
     )
     assert np.isfinite(output).all()

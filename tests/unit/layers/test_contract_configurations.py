@@ -9,7 +9,7 @@ import daskdl as dl
 from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.layers.layer import Layer
 from tests.unit.layers.case import IMAGES, ROWS, VOLUMES
 from tests.unit.layers.cases import CASES, Alone, tried
 
@@ -65,7 +65,7 @@ def test_a_configuration_with_nothing_left_open_comes_back(name):
 def test_the_layer_has_the_parameters_of_its_configuration(name):
     layer = Alone(name).layer
     shapes = {item.name: item.shape for item in layer.conf.parameters(layer.input_type)}
-    assert {key: view.shape for key, view in layer.params.items()} == shapes
+    assert {key: view.shape for key, view in layer.run.params.items()} == shapes
 
 
 @every_layer
@@ -101,16 +101,16 @@ def test_what_a_layer_cannot_take_is_refused_and_what_it_can_works(
         assert nodes.startswith("MultiLayerConfiguration.layers[0]")
         return
     (node,) = nodes
-    stage = Stage(node.conf, node.input_types[0], "me", Workspace())
+    layer = Layer(node.conf, node.input_types[0], "me", Workspace())
     layout = ParamLayout.of(node.conf.parameter_shapes(node.entering_type))
     params, gradients = np.zeros(layout.size), np.full(layout.size, np.nan)
-    stage.layer.bind(layout.views(params), layout.views(gradients))
-    stage.layer.initialize(rng)
+    layer.bind(layout.views(params), layout.views(gradients))
+    layer.initialize(rng)
     shape = [4 if size is None else size for size in node.input_types[0].shape]
     # Whole numbers, which are good for embeddings as well.
     x = rng.integers(0, CASES[name].n_numbers or 2, (2, *shape)).astype(float)
-    output, _ = stage.forward(x, training=True, mask=None, rng=rng, batch_size=2)
-    assert stage.backward(np.ones_like(output)).shape == x.shape
+    output = layer.forward(x, training=True, mask=None, rng=rng, batch_size=2)
+    assert layer.backward(np.ones_like(output)).shape == x.shape
     assert np.isfinite(gradients).all()
     for said, came in zip(node.output_type.shape, output.shape[1:], strict=True):
         assert said in (None, came)

@@ -7,12 +7,13 @@ import pytest
 
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import Recurrent
-from daskdl.nn.layers.lstm import OneWayLstmLayer
-from daskdl.nn.layers.simple_rnn import SimpleRnnLayer
+from daskdl.nn.layers.graves_lstm import GravesLSTM
+from daskdl.nn.layers.lstm import LSTM
+from daskdl.nn.layers.simple_rnn import SimpleRnn
 from daskdl.nn.tbptt import carrying, forget
 from tests.unit.layers.cases import CASES, Alone
 
-WITH_STATE = (OneWayLstmLayer, SimpleRnnLayer)
+WITH_STATE = (LSTM, GravesLSTM, SimpleRnn)
 
 
 def layers_of(name):
@@ -24,7 +25,7 @@ CARRYING = [
     name
     for name in CASES
     if name not in READ_WHOLE
-    and any(isinstance(layer, WITH_STATE) for layer in layers_of(name))
+    and any(isinstance(layer.conf, WITH_STATE) for layer in layers_of(name))
 ]
 
 
@@ -33,7 +34,7 @@ class Stretches:
 
     def __init__(self, name, rng):
         self.alone = Alone(name)
-        self.layers = list(self.alone.layer.walk())
+        self.runs = [layer.run for layer in self.alone.layer.walk()]
         self.x = self.alone.x(rng)
 
     def forward(self, part):
@@ -52,7 +53,7 @@ class Stretches:
 
     @property
     def states(self):
-        return [layer.state for layer in self.layers if layer.state is not None]
+        return [run.state for run in self.runs if run.state is not None]
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ every_carrying = pytest.mark.parametrize("stretches", CARRYING, indirect=True)
 @every_carrying
 def test_two_stretches_are_the_whole(stretches):
     whole = stretches.forward(slice(None))
-    with carrying(stretches.layers):
+    with carrying(stretches.runs):
         first = stretches.forward(slice(1))
         parts = [first, *map(stretches.forward, stretches.rest)]
     if isinstance(stretches.alone.layer.output_type, Recurrent):
@@ -84,16 +85,16 @@ def test_without_carrying_no_state_is_left(stretches):
 @every_carrying
 def test_a_state_that_is_forgotten_is_zeros(stretches):
     expected = stretches.forward(slice(None))
-    with carrying(stretches.layers):
+    with carrying(stretches.runs):
         stretches.forward(slice(None))
-        forget(stretches.layers)
+        forget(stretches.runs)
         again = stretches.forward(slice(None))
     np.testing.assert_array_equal(again, expected)
 
 
 @every_carrying
 def test_a_state_is_not_changed_by_later_stretches(stretches):
-    with carrying(stretches.layers):
+    with carrying(stretches.runs):
         stretches.forward(slice(None))
         (state,) = stretches.states
         before = copy.deepcopy(state)
@@ -108,7 +109,7 @@ def arrays_of(state):
 
 @every_carrying
 def test_a_state_of_other_series_is_refused(stretches):
-    with carrying(stretches.layers):
+    with carrying(stretches.runs):
         stretches.forward(slice(None))
         stretches.x = stretches.x[:2]
         with pytest.raises(ShapeError, match=r"as many examples .* over, 3, got 2"):
@@ -119,7 +120,7 @@ def test_a_state_of_other_series_is_refused(stretches):
 def test_a_layer_that_reads_from_both_ends_refuses_stretches(rng, name):
     alone = Alone(name)
     with (
-        carrying(list(alone.layer.walk())),
+        carrying([layer.run for layer in alone.layer.walk()]),
         pytest.raises(OptionError, match=r"'me.*': must get whole series"),
     ):
         alone.forward(alone.x(rng))

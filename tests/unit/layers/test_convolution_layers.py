@@ -8,7 +8,7 @@ from daskdl.errors import OptionError
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
 from tests.dialects import in_dl4j
-from tests.unit.layers.drawn import built, run
+from tests.unit.layers.drawn import built, mask_behind, run
 
 IMAGES = Convolutional(height=6, width=5, channels=2)
 ANY_IMAGES = Convolutional(channels=2)
@@ -31,13 +31,13 @@ class TestConvolution2D:
         mask = np.zeros((1, 6, 5))
         mask[0, 0, 0] = 1
         np.testing.assert_array_equal(
-            np.argwhere(layer.feed_forward_mask(mask)[0]), [[0, 0]]
+            np.argwhere(mask_behind(layer, mask)[0]), [[0, 0]]
         )
 
     def test_a_mask_of_examples_goes_on_as_it_is(self):
         layer = built(dl.Convolution2D(n_out=1, kernel_size=3), IMAGES)
         mask = np.ones((4, 1))
-        assert layer.feed_forward_mask(mask) is mask
+        assert mask_behind(layer, mask) is mask
 
     @pytest.mark.parametrize("data_format", ["NCHW", "NHWC"])
     def test_a_softmax_is_over_the_channels(self, rng, data_format):
@@ -107,7 +107,7 @@ class TestConvolution1D:
         layer = built(in_dl4j(self.PAIRS), SERIES)
         x = rng.standard_normal((1, 6, 3))
         plain = run(layer, x).copy()
-        layer.use_mask()
+        layer.run.uses_mask = True
         mask = np.array([[1, 0, 0, 0, 0, 1.0]])
         expected = plain * np.array([1, 0, 1.0])[:, None]
         np.testing.assert_array_equal(run(layer, x, mask), expected)
@@ -117,7 +117,7 @@ class TestConvolution1D:
         x, grad_out = rng.standard_normal((1, 6, 3)), np.ones((1, 3, 2))
         run(layer, x)
         plain = layer.backward(grad_out).copy()
-        layer.use_mask()
+        layer.run.uses_mask = True
         run(layer, x, np.zeros((1, 6)))
         np.testing.assert_array_equal(layer.backward(grad_out), plain)
 
@@ -135,9 +135,7 @@ class TestConvolution1D:
     def test_the_mask_of_the_windows_goes_on(self, options, exact, dl4j):
         conf = dl.Convolution1D(n_out=2, kernel_size=3, **options)
         mask = np.array([[0, 0, 1, 0, 0, 0.0]])
-        found = [
-            built(of, SERIES).feed_forward_mask(mask) for of in (conf, in_dl4j(conf))
-        ]
+        found = [mask_behind(built(of, SERIES), mask) for of in (conf, in_dl4j(conf))]
         np.testing.assert_array_equal(found[0], [exact])
         np.testing.assert_array_equal(found[1], [dl4j])
 
@@ -165,7 +163,7 @@ class TestDeconvolution:
         conf = dl.Deconvolution2D(n_out=1, kernel_size=2, stride=3)
         layer = built(conf, Convolutional(height=2, width=2, channels=1))
         mask = np.array([[[0, 1], [0, 0.0]]])
-        kept = np.argwhere(layer.feed_forward_mask(mask)[0])
+        kept = np.argwhere(mask_behind(layer, mask)[0])
         np.testing.assert_array_equal(kept, [[0, 3], [0, 4], [1, 3], [1, 4]])
 
     def test_a_mask_of_channels_keeps_them_apart(self):
@@ -173,7 +171,7 @@ class TestDeconvolution:
         layer = built(conf, Convolutional(height=2, width=2, channels=2))
         mask = np.zeros((1, 2, 2, 2))
         mask[..., 1] = 1
-        sent = layer.feed_forward_mask(mask)
+        sent = mask_behind(layer, mask)
         assert sent.shape == (1, 3, 3, 2)
         np.testing.assert_array_equal(sent[..., 0], 0)
         np.testing.assert_array_equal(sent[..., 1], 1)
@@ -181,7 +179,7 @@ class TestDeconvolution:
     def test_a_mask_of_examples_goes_on_as_it_is(self):
         layer = built(dl.Deconvolution2D(n_out=1), IMAGES)
         mask = np.ones((4, 1))
-        assert layer.feed_forward_mask(mask) is mask
+        assert mask_behind(layer, mask) is mask
 
     def test_cells_without_a_window_get_the_bias(self, rng):
         """DL4J refuses strides of more than the kernel and one cell."""
@@ -222,8 +220,8 @@ class TestDepthwiseConvolution2D:
             dl.SeparableConvolution2D(n_out=1, kernel_size=2, depth_multiplier=2),
             IMAGES,
         )
-        separable.params["W"][...] = depthwise.params["W"].transpose(3, 2, 0, 1)
-        separable.params["pW"].fill(1)
+        separable.run.params["W"][...] = depthwise.run.params["W"].transpose(3, 2, 0, 1)
+        separable.run.params["pW"].fill(1)
         x = rng.standard_normal((2, 6, 5, 2))
         expected = run(depthwise, x).sum(axis=3, keepdims=True)
         np.testing.assert_allclose(run(separable, x), expected, atol=1e-13)
@@ -238,13 +236,13 @@ class TestLocallyConnected:
         options = {**SAME, **options}
         layer = built(dl.LocallyConnected2D(activation="identity", **options), IMAGES)
         convolution = built(dl.Convolution2D(**options), IMAGES)
-        layer.params["W"][...] = convolution.params["W"].transpose(2, 0, 1, 3)
+        layer.run.params["W"][...] = convolution.run.params["W"].transpose(2, 0, 1, 3)
         x = rng.standard_normal((2, 6, 5, 2))
         np.testing.assert_allclose(run(layer, x), run(convolution, x), atol=1e-13)
 
     def test_windows_are_counted_row_by_row(self, rng):
         layer = built(dl.LocallyConnected2D(**SAME), IMAGES)
-        layer.params["W"][:5] = 0
+        layer.run.params["W"][:5] = 0
         output = run(layer, rng.standard_normal((1, 6, 5, 2)))
         np.testing.assert_array_equal(output.any(axis=(0, 2, 3)), [False] + [True] * 5)
 
@@ -254,7 +252,7 @@ class TestLocallyConnected:
         conf = dl.LocallyConnected2D(activation="identity", **SAME)
         layer = built(in_dl4j(conf), square)
         convolution = built(dl.Convolution2D(**SAME), square)
-        layer.params["W"][...] = convolution.params["W"].transpose(2, 0, 1, 3)
+        layer.run.params["W"][...] = convolution.run.params["W"].transpose(2, 0, 1, 3)
         x = rng.standard_normal((2, 5, 5, 2))
         expected = run(convolution, x).transpose(0, 2, 1, 3)
         np.testing.assert_allclose(run(layer, x), expected, atol=1e-13)
@@ -263,7 +261,7 @@ class TestLocallyConnected:
         options = {"n_out": 2, "kernel_size": 2, "convolution_mode": "truncate"}
         dilated = built(in_dl4j(dl.LocallyConnected1D(dilation=3, **options)), SERIES)
         plain = built(dl.LocallyConnected1D(**options), SERIES)
-        dilated.params["W"][...] = plain.params["W"][:3]
+        dilated.run.params["W"][...] = plain.run.params["W"][:3]
         x = rng.standard_normal((2, 6, 3))
         np.testing.assert_array_equal(run(dilated, x), run(plain, x)[:, :3])
 
@@ -339,6 +337,6 @@ def test_first_weights_have_dl4js_fans(name):
     conf, input_type, fans = FANS[name]
     layer = built(conf, input_type, weight_init="xavier")
     for parameter, (fan_in, fan_out) in fans.items():
-        weights = layer.params[parameter]
+        weights = layer.run.params[parameter]
         deviation = np.sqrt(2 / (fan_in + fan_out))
         assert weights.std() == pytest.approx(deviation, rel=5 / np.sqrt(weights.size))

@@ -39,13 +39,13 @@ def test_so_are_its_gradients(rng):
     grad_out = rng.standard_normal((4, 3))
     for layer, x in ((single, NUMBERS), (dense, ONE_HOT)):
         layer.forward(x)
-        layer.stage.backward(grad_out)
+        layer.layer.backward(grad_out)
     np.testing.assert_allclose(single.gradients, dense.gradients)
 
 
 def test_fresh_weights_do_not_depend_on_the_number_of_rows():
     conf = Embedding(n_in=2000, n_out=50)
-    weight = Single(conf, ONE).layer.params["W"]
+    weight = Single(conf, ONE).layer.run.params["W"]
     np.testing.assert_allclose(weight.std(), np.sqrt(2 / 51), rtol=0.02)
 
 
@@ -77,7 +77,7 @@ def test_several_numbers_an_example_need_the_layer_for_sequences():
 )
 def test_a_sequence_is_looked_up_step_by_step(input_type, x):
     single = Single(EmbeddingSequence(n_in=4, n_out=3), input_type)
-    weight = single.layer.params["W"]
+    weight = single.layer.run.params["W"]
     expected = weight[[[2, 0], [2, 3]]]
     np.testing.assert_array_equal(single.forward(x), expected)
 
@@ -92,10 +92,8 @@ def test_masked_steps_come_out_as_zero():
 def test_the_mask_goes_on():
     single = Single(EmbeddingSequence(n_in=4, n_out=3), FeedForward(size=2))
     mask = np.array([[1.0, 0]])
-    _, found = single.stage.forward(
-        np.ones((1, 2)), training=True, mask=mask, rng=None, batch_size=1
-    )
-    assert found is mask
+    single.layer.forward(np.ones((1, 2)), training=True, mask=mask)
+    assert single.layer.mask is mask
 
 
 @pytest.mark.parametrize("output_format", ["NCW", "NWC"])

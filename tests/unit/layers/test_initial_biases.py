@@ -32,7 +32,7 @@ def biases(conf, input_type, **network):
     """Return all biases of a layer, without what repeats."""
     layer = built(conf, input_type, **network)
     roles = {item.name: item.role for item in layer.conf.parameters(input_type)}
-    found = [layer.params[name] for name, role in roles.items() if role == "bias"]
+    found = [layer.run.params[name] for name, role in roles.items() if role == "bias"]
     return np.unique(np.concatenate([bias.ravel() for bias in found])).tolist()
 
 

@@ -141,4 +141,4 @@ def test_masked_rows_of_a_dropout_layer_come_out_as_zero():
 def test_and_send_no_gradient_back():
     layer = Single(Dropout(keep_probability=1), FeedForward(size=2))
     layer.forward(np.ones((2, 2)), training=False, mask=np.array([[1.0], [0.0]]))
-    np.testing.assert_array_equal(layer.stage.backward(np.ones((2, 2)))[1], [0, 0])
+    np.testing.assert_array_equal(layer.layer.backward(np.ones((2, 2)))[1], [0, 0])

@@ -8,8 +8,9 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, Recurrent
 from daskdl.nn.conf.layer import LayerConf
-from daskdl.nn.layers.building import build_layer
+from daskdl.nn.layers.layer import Layer
 from tests.unit.layers.cases import CASES, Alone
+from tests.unit.layers.drawn import mask_behind
 from tests.unit.layers.single import Single
 
 
@@ -17,7 +18,7 @@ def test_dense_flattens_images_channel_by_channel(rng):
     """DL4J's order (channels, height, width), so that its weights fit."""
     alone = Alone("dense on images")
     x = alone.x(rng)
-    weight, bias = alone.layer.params["W"], alone.layer.params["b"]
+    weight, bias = alone.layer.run.params["W"], alone.layer.run.params["b"]
     rows = np.stack([image.transpose(2, 0, 1).ravel() for image in x])
     np.testing.assert_allclose(alone.forward(x), np.tanh(rows @ weight + bias))
 
@@ -25,7 +26,7 @@ def test_dense_flattens_images_channel_by_channel(rng):
 def test_dense_works_at_each_time_step(rng):
     alone = Alone("dense on series")
     x = alone.x(rng)
-    weight = alone.layer.params["W"]
+    weight = alone.layer.run.params["W"]
     expected = np.tanh(np.einsum("bti,io->bto", x, weight))
     np.testing.assert_allclose(alone.forward(x), expected)
 
@@ -52,18 +53,18 @@ def test_dense_refuses_a_mask_of_another_size(rng):
 @pytest.mark.parametrize("name", ["lstm", "dense on series", "dropout of nothing"])
 def test_the_mask_goes_on(name):
     mask = np.ones((3, 4))
-    assert Alone(name).layer.feed_forward_mask(mask) is mask
+    assert mask_behind(Alone(name).layer, mask) is mask
 
 
 def test_global_pooling_uses_the_mask_up():
     mask = np.ones((3, 4))
-    assert Alone("global pooling").layer.feed_forward_mask(mask) is None
+    assert mask_behind(Alone("global pooling").layer, mask) is None
 
 
 def test_global_pooling_of_images_hands_a_mask_of_examples_on():
     mask = np.ones((3, 1))
     layer = Alone("global pooling of images").layer
-    assert layer.feed_forward_mask(mask) is mask
+    assert mask_behind(layer, mask) is mask
 
 
 def test_global_pooling_refuses_a_mask_of_other_steps(rng):
@@ -95,18 +96,18 @@ def test_dropout_of_a_layer_is_on_its_input(rng):
     alone = Alone("dense, dropout")
     x = alone.x(rng)
     kept = np.random.default_rng(11).random(x.shape, dtype=np.float32) < 0.6
-    expected = np.tanh(x * kept / 0.6 @ alone.layer.params["W"])
+    expected = np.tanh(x * kept / 0.6 @ alone.layer.run.params["W"])
     np.testing.assert_allclose(alone.forward(x), expected)
 
 
 def test_only_the_forget_gate_of_a_fresh_lstm_has_a_bias():
-    bias = Alone("lstm").layer.params["b"]
+    bias = Alone("lstm").layer.run.params["b"]
     np.testing.assert_array_equal(bias, [0, 0, 1, 1, 0, 0, 0, 0])
 
 
 def initial_std(layer_conf, input_type, name="W"):
     shapes = layer_conf.parameter_shapes(input_type)
-    layer = build_layer(layer_conf, input_type, "me", Workspace())
+    layer = Layer(layer_conf, input_type, "me", Workspace())
     params = {key: np.zeros(shape) for key, shape in shapes.items()}
     layer.bind(params, {})
     layer.initialize(np.random.default_rng(5))
@@ -135,14 +136,14 @@ def test_convolution_weights_have_fans_of_the_kernel_and_the_stride():
 @pytest.mark.parametrize("name", ["W", "RW"])
 def test_lstm_weights_have_dl4js_fans(name):
     """n_out in and n_in + n_out out, for both."""
-    lstm = conf.LSTM(n_out=60, weight_init="xavier", bias_init=0.0)
+    lstm = conf.LSTM(n_in=100, n_out=60, weight_init="xavier", bias_init=0.0)
     std = initial_std(lstm, Recurrent(size=100), name)
     assert std == pytest.approx(np.sqrt(2 / (60 + 160)), rel=0.02)
 
 
 def test_biases_begin_at_what_the_configuration_says():
     layer_conf = conf.Dense(n_out=3, **RESOLVED)
-    layer = build_layer(layer_conf, FeedForward(size=2), "me", Workspace())
+    layer = Layer(layer_conf, FeedForward(size=2), "me", Workspace())
     params = {"W": np.zeros((2, 3)), "b": np.zeros(3)}
     layer.bind(params, {})
     layer.initialize(np.random.default_rng(5))
@@ -152,13 +153,13 @@ def test_biases_begin_at_what_the_configuration_says():
 def test_flattened_images_have_become_images():
     convolution = conf.Convolution2D(n_out=2, kernel_size=2, **RESOLVED)
     rows = ConvolutionalFlat(height=6, width=5, channels=2)
-    layer = build_layer(convolution, rows, "me", Workspace())
+    layer = Layer(convolution, rows, "me", Workspace())
     assert layer.output_type.shape == (5, 4, 2)
 
 
 def test_an_option_that_is_left_open_is_refused():
     with pytest.raises(OptionError, match="Dense 'me': activation must be given"):
-        build_layer(conf.Dense(n_out=3), FeedForward(size=2), "me", Workspace())
+        Layer(conf.Dense(n_out=3), FeedForward(size=2), "me", Workspace())
 
 
 def test_a_configuration_of_an_unknown_layer_is_refused():
@@ -166,11 +167,11 @@ def test_a_configuration_of_an_unknown_layer_is_refused():
         type: str = "strange"
 
     with pytest.raises(OptionError, match="of 'me' must be of a known layer, got Str"):
-        build_layer(Strange(), FeedForward(size=2), "me", Workspace())
+        Layer(Strange(), FeedForward(size=2), "me", Workspace())
 
 
 @pytest.mark.parametrize(("own", "expected"), [(None, 1.5), (0.5, 0.5)])
 def test_fresh_gains_of_layer_normalization_are_told(own, expected):
     dense = conf.Dense(n_out=2, has_layer_norm=True, gain_init=own)
-    params = Single(dense, FeedForward(size=3), gain_init=1.5).layer.params
+    params = Single(dense, FeedForward(size=3), gain_init=1.5).layer.run.params
     np.testing.assert_array_equal(params["g"], expected)

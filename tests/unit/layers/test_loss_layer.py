@@ -27,20 +27,20 @@ def test_its_score_in_training_is_that_of_its_input(x):
     single = Single(LossLayer(loss="mse", activation="sigmoid"), ROWS)
     output = single.forward(x)
     expected = ((LABELS - output) ** 2).sum() / 3
-    single.stage.backward_loss(LABELS, None)
-    np.testing.assert_allclose(single.layer.score(LABELS), expected)
+    single.layer.backward_loss(LABELS, None)
+    np.testing.assert_allclose(single.layer.loss.score(LABELS), expected)
 
 
 def test_a_mask_of_the_features_counts(x):
     layer = Single(LossLayer(), ROWS).layer
     layer.forward(x, training=True, mask=np.array([[1.0], [0.0]]))
-    assert layer.score_examples(LABELS)[1] == 0
+    assert layer.loss.score_examples(LABELS)[1] == 0
 
 
 def test_but_that_of_the_labels_takes_its_place(x):
     layer = Single(LossLayer(), ROWS).layer
     layer.forward(x, training=True, mask=np.array([[1.0], [0.0]]))
-    assert layer.score_examples(LABELS, np.ones(2))[1] > 0
+    assert layer.loss.score_examples(LABELS, np.ones(2))[1] > 0
 
 
 def test_masked_rows_come_out_as_zero(x):
@@ -53,7 +53,7 @@ def test_labels_of_another_shape_are_refused(x):
     single = Single(LossLayer(), ROWS)
     single.forward(x)
     with pytest.raises(ShapeError, match=r"'me': labels must have shape \(2, 3\)"):
-        single.layer.score(np.ones((2, 4)))
+        single.layer.loss.score(np.ones((2, 4)))
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,12 @@ def noisy(single, x, *, seed=1, iteration=0):
     """Run forward in training, and return the weights that it used."""
     numbers = np.random.default_rng(seed)
     single.forward(x, rng=IterationStream(numbers, iteration, 0))
-    return single.layer.params
+    return single.layer.run.params
 
 
 def test_dropped_weights_are_zero_and_others_as_they_were(x):
     single = dense(CONNECT)
-    true = single.layer.params["W"]
+    true = single.layer.run.params["W"]
     weight = noisy(single, x)["W"]
     assert set(np.unique(weight / true)) == {0.0, 1.0}
 
@@ -58,7 +58,7 @@ def test_biases_change_if_asked_for(x, noise):
 
 def test_noise_is_added(x):
     single = dense(ADD)
-    true = single.layer.params["W"]
+    true = single.layer.run.params["W"]
     difference = noisy(single, x)["W"] - true
     np.testing.assert_allclose(
         [difference.mean(), difference.std()], [0, 0.1], atol=0.01
@@ -67,7 +67,7 @@ def test_noise_is_added(x):
 
 def test_or_multiplied(x):
     single = dense({**ADD, "additive": False})
-    true = single.layer.params["W"]
+    true = single.layer.run.params["W"]
     np.testing.assert_allclose((noisy(single, x)["W"] / true).std(), 0.1, atol=0.01)
 
 
@@ -79,7 +79,7 @@ def test_the_gain_of_layer_normalization_has_no_noise(x):
 def test_the_output_is_that_of_the_noisy_weights(x):
     single = dense(ADD)
     output = single.forward(x, rng=np.random.default_rng(1))
-    expected = x @ single.layer.params["W"] + 0.5
+    expected = x @ single.layer.run.params["W"] + 0.5
     np.testing.assert_allclose(output, expected)
 
 
@@ -87,7 +87,7 @@ def test_so_is_the_gradient_in_the_input(x, rng):
     single = dense(CONNECT)
     grad_out = rng.standard_normal((3, 40))
     weight = noisy(single, x)["W"]
-    np.testing.assert_allclose(single.stage.backward(grad_out), grad_out @ weight.T)
+    np.testing.assert_allclose(single.layer.backward(grad_out), grad_out @ weight.T)
 
 
 EVERYWHERE = [
@@ -109,7 +109,7 @@ def test_gradients_are_derivatives_in_the_true_weights(rng, noise):
     def loss_and_grad(vector):
         single.params[...] = vector
         output = single.forward(x, rng=np.random.default_rng(1))
-        single.stage.backward(target)
+        single.layer.backward(target)
         return float((output * target).sum()), single.gradients
 
     check_gradient(loss_and_grad, single.params.copy())
@@ -120,8 +120,8 @@ def test_the_gradient_of_dropped_weights_is_taken_as_if_they_were_there_in_dl4j(
     single = Single(conf, ROWS, bias_init=0.5)
     grad_out = rng.standard_normal((3, 40))
     noisy(single, x)
-    single.stage.backward(grad_out)
-    np.testing.assert_allclose(single.layer.gradients["W"], x.T @ grad_out)
+    single.layer.backward(grad_out)
+    np.testing.assert_allclose(single.layer.run.gradients["W"], x.T @ grad_out)
 
 
 def test_the_parameters_themselves_stay(x):

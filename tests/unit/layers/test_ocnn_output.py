@@ -54,7 +54,7 @@ def test_gradients_are_those_of_the_loss(x, activation, mask):
         single.forward(vector[n:].reshape(x.shape))
         grad_x = single.layer.backward_loss(LABELS, mask)
         gradient = np.concatenate([single.gradients, grad_x.ravel()])
-        return single.layer.score(LABELS, mask), gradient
+        return single.layer.loss.score(LABELS, mask), gradient
 
     check_gradient(loss_and_grad, np.concatenate([single.params, x.ravel()]))
 
@@ -67,7 +67,7 @@ def test_those_of_parameters_are_in_dl4j(x, activation):
         single.params[...] = vector
         single.forward(x)
         single.layer.backward_loss(LABELS)
-        return single.layer.score(LABELS), single.gradients
+        return single.layer.loss.score(LABELS), single.gradients
 
     check_gradient(loss_and_grad, single.params.copy())
 
@@ -77,10 +77,10 @@ def test_the_loss_is_that_of_the_paper(x, dialect, times):
     """A sum over the examples, which the network divides; DL4J divides a mean."""
     single = one_class(dialect, nu=0.2)
     output = single.forward(x)
-    w, v, r = (single.layer.params[name] for name in "wvr")
+    w, v, r = (single.layer.run.params[name] for name in "wvr")
     below = np.maximum(0, r - output).mean() / 0.2
     expected = (w**2).sum() / 2 + (v**2).sum() / 2 + below - r[0]
-    assert single.layer.score(LABELS) == pytest.approx(times * expected)
+    assert single.layer.loss.score(LABELS) == pytest.approx(times * expected)
 
 
 def test_masked_examples_change_nothing(x):
@@ -90,13 +90,14 @@ def test_masked_examples_change_nothing(x):
     single.layer.backward_loss(LABELS)
     part.layer.backward_loss(LABELS[:4])
     np.testing.assert_allclose(single.gradients, part.gradients)
-    assert single.layer.score(LABELS) == pytest.approx(part.layer.score(LABELS[:4]))
+    expected = part.layer.loss.score(LABELS[:4])
+    assert single.layer.loss.score(LABELS) == pytest.approx(expected)
 
 
 def test_the_gradient_in_the_input_is_one_for_what_is_below_r_in_dl4j(x):
     single = one_class(DL4J)
     output = single.forward(x)
-    single.layer.params["r"].fill(np.median(output))
+    single.layer.run.params["r"].fill(np.median(output))
     grad_x = single.layer.backward_loss(LABELS)
     expected = np.repeat(output < np.median(output), 4, axis=1)
     np.testing.assert_array_equal(grad_x, expected)
@@ -104,7 +105,7 @@ def test_the_gradient_in_the_input_is_one_for_what_is_below_r_in_dl4j(x):
 
 def test_where_nobody_asks_there_is_no_gradient_of_the_input(x):
     layer = one_class().layer
-    layer.needs_grad_x = False
+    layer.run.needs_grad_x = False
     layer.forward(x, training=True)
     assert layer.backward_loss(LABELS) is None
 
@@ -112,7 +113,7 @@ def test_where_nobody_asks_there_is_no_gradient_of_the_input(x):
 def test_each_example_has_its_distance_from_r(x):
     single = one_class(initial_r_value=0.5)
     output = single.forward(x)
-    scores = single.layer.score_examples(LABELS)
+    scores = single.layer.loss.score_examples(LABELS)
     np.testing.assert_allclose(scores, 0.5 - output[:, 0])
 
 
@@ -120,7 +121,7 @@ def test_labels_of_another_shape_are_refused(x):
     single = one_class()
     single.forward(x)
     with pytest.raises(ShapeError, match=r"'me': labels must have shape \(6, 1\), got"):
-        single.layer.score(np.ones((6, 2)))
+        single.layer.loss.score(np.ones((6, 2)))
 
 
 def test_series_are_refused():
@@ -137,12 +138,12 @@ def test_options_that_cannot_be_are_refused(option, value):
 
 
 def test_r_begins_with_its_option():
-    assert one_class(initial_r_value=0.7).layer.params["r"] == 0.7
+    assert one_class(initial_r_value=0.7).layer.run.params["r"] == 0.7
 
 
 def test_r_may_be_drawn():
     single = one_class(initial_r_value=0.7, configure_r=False)
-    assert single.layer.params["r"] not in (0.0, 0.7)
+    assert single.layer.run.params["r"] not in (0.0, 0.7)
 
 
 def column(*values):
@@ -181,12 +182,14 @@ def test_r_becomes_the_threshold_before_an_epoch_begins(x):
     """Score and gradients have the new one, which DL4J's gradients have not."""
     layer = one_class(initial_r_value=9.0).layer
     for epoch in (0, 1):
-        layer.begin_iteration(epoch)
+        layer.conf.begin_iteration(layer.run, epoch)
         output = layer.forward(x, training=True)
         layer.backward_loss(LABELS)
     expected = percentile(output[:, 0], 0.3)
-    assert layer.params["r"][0] == expected
-    assert layer.gradients["r"][0] == pytest.approx((output < expected).sum() / 0.3 - 6)
+    assert layer.run.params["r"][0] == expected
+    assert layer.run.gradients["r"][0] == pytest.approx(
+        (output < expected).sum() / 0.3 - 6
+    )
 
 
 def test_a_window_keeps_the_scores_of_the_first_epoch_in_dl4j():

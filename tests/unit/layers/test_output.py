@@ -7,7 +7,6 @@ import daskdl as dl
 from daskdl.dialects import EXACT, quirks_of
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.activations.table import activation_function
-from daskdl.nn.layers.layer import OutputLayer
 from daskdl.nn.losses.table import loss_function
 from tests.dialects import DL4J
 from tests.gradients import check_gradient
@@ -28,11 +27,6 @@ def masks_of(name):
     return SERIES_MASKS if name.startswith("rnn") else ROW_MASKS
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_it_is_an_output_layer(name):
-    assert isinstance(Alone(name).layer, OutputLayer)
-
-
 @pytest.mark.parametrize(
     ("name", "mask"), [(name, mask) for name in OUTPUTS for mask in masks_of(name)]
 )
@@ -45,7 +39,7 @@ def test_gradients_of_the_loss_are_central_differences(rng, name, mask):
     def loss_and_grad(vector):
         alone.params[...] = vector[:n_params]
         alone.forward(vector[n_params:].reshape(x.shape))
-        scores = alone.layer.score_examples(labels, mask)
+        scores = alone.layer.loss.score_examples(labels, mask)
         grad_x = alone.backward_loss(labels, mask)
         grad = np.concatenate([alone.gradients, grad_x.ravel()])
         return float(scores.sum()), grad
@@ -57,7 +51,7 @@ def test_gradients_of_the_loss_are_central_differences(rng, name, mask):
 def test_there_is_one_score_for_each_example(rng, name):
     alone = Alone(name)
     alone.forward(alone.x(rng))
-    assert alone.layer.score_examples(labels_of(rng, alone)).shape == (3,)
+    assert alone.layer.loss.score_examples(labels_of(rng, alone)).shape == (3,)
 
 
 def test_scores_of_series_are_summed_over_time(rng):
@@ -65,17 +59,17 @@ def test_scores_of_series_are_summed_over_time(rng):
     output = alone.forward(alone.x(rng))
     labels = labels_of(rng, alone)
     expected = -(labels * np.log(output)).sum(axis=(1, 2))
-    np.testing.assert_allclose(alone.layer.score_examples(labels), expected)
+    np.testing.assert_allclose(alone.layer.loss.score_examples(labels), expected)
 
 
 def test_masked_steps_add_nothing_to_score_and_gradient(rng):
     alone = Alone("rnn output")
     alone.forward(alone.x(rng))
     labels, mask = labels_of(rng, alone), SERIES_MASKS["steps"]
-    scores = alone.layer.score_examples(labels, mask)
+    scores = alone.layer.loss.score_examples(labels, mask)
     grad_x = alone.backward_loss(labels, mask).copy()
     labels[mask == 0] = 99
-    np.testing.assert_array_equal(alone.layer.score_examples(labels, mask), scores)
+    np.testing.assert_array_equal(alone.layer.loss.score_examples(labels, mask), scores)
     np.testing.assert_array_equal(alone.backward_loss(labels, mask), grad_x)
     np.testing.assert_array_equal(grad_x[mask == 0], 0)
 
@@ -85,23 +79,23 @@ def test_single_outputs_of_series_can_be_masked(rng):
     alone.forward(alone.x(rng))
     labels = labels_of(rng, alone)
     mask = rng.integers(0, 2, labels.shape).astype(float)
-    scores = alone.layer.score_examples(labels, mask)
+    scores = alone.layer.loss.score_examples(labels, mask)
     labels[mask == 0] = 0.5
-    np.testing.assert_array_equal(alone.layer.score_examples(labels, mask), scores)
+    np.testing.assert_array_equal(alone.layer.loss.score_examples(labels, mask), scores)
 
 
 def test_a_mask_of_the_features_counts_for_rows(rng):
     alone = Alone("output")
     x, labels = alone.x(rng), labels_of(rng, alone)
     alone.layer.forward(x, training=False, mask=ROW_MASKS["column"])
-    assert alone.layer.score_examples(labels)[1] == 0
+    assert alone.layer.loss.score_examples(labels)[1] == 0
 
 
 def test_a_mask_of_the_labels_replaces_that_of_the_features(rng):
     alone = Alone("output")
     x, labels = alone.x(rng), labels_of(rng, alone)
     alone.layer.forward(x, training=False, mask=ROW_MASKS["column"])
-    assert alone.layer.score_examples(labels, np.ones(3))[1] > 0
+    assert alone.layer.loss.score_examples(labels, np.ones(3))[1] > 0
 
 
 @pytest.mark.parametrize("name", ["rnn output", "rnn loss"])
@@ -109,9 +103,9 @@ def test_a_mask_of_the_features_counts_for_series(rng, name):
     alone = Alone(name)
     x, labels, mask = alone.x(rng), labels_of(rng, alone), SERIES_MASKS["steps"]
     alone.layer.forward(x, training=False)
-    expected = alone.layer.score_examples(labels, mask)
+    expected = alone.layer.loss.score_examples(labels, mask)
     alone.layer.forward(x, training=False, mask=mask)
-    np.testing.assert_array_equal(alone.layer.score_examples(labels), expected)
+    np.testing.assert_array_equal(alone.layer.loss.score_examples(labels), expected)
 
 
 def test_a_mask_of_the_features_does_not_count_for_series_in_dl4j(rng):
@@ -119,9 +113,9 @@ def test_a_mask_of_the_features_does_not_count_for_series_in_dl4j(rng):
     alone = Alone("rnn output", dialect=DL4J)
     x, labels = alone.x(rng), labels_of(rng, alone)
     alone.layer.forward(x, training=False)
-    expected = alone.layer.score_examples(labels)
+    expected = alone.layer.loss.score_examples(labels)
     alone.layer.forward(x, training=False, mask=SERIES_MASKS["steps"])
-    np.testing.assert_array_equal(alone.layer.score_examples(labels), expected)
+    np.testing.assert_array_equal(alone.layer.loss.score_examples(labels), expected)
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -138,7 +132,7 @@ def test_a_mask_that_is_not_of_the_steps_is_refused(rng):
     with pytest.raises(
         ShapeError, match=r"mask of the labels must have shape \(3, 4\)"
     ):
-        alone.layer.score_examples(labels_of(rng, alone), np.ones((3, 1)))
+        alone.layer.loss.score_examples(labels_of(rng, alone), np.ones((3, 1)))
 
 
 def test_single_outputs_of_a_softmax_cannot_be_masked_in_dl4j(rng):

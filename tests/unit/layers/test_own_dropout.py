@@ -112,7 +112,7 @@ def test_every_layer_has_noise_on_its_weights_if_asked_to(rng, alone, name):
     noisy, plain = alone(name, weight_noise=NOISE), alone(name)
     x = noisy.x(rng)
     is_the_same = np.array_equal(noisy.forward(x), plain.forward(x))
-    assert is_the_same == (not noisy.layer.params)
+    assert is_the_same == (not noisy.layer.run.params)
 
 
 @pytest.mark.parametrize("name", NOISY)
@@ -161,7 +161,7 @@ def test_an_embedding_drops_whole_rows(rng):
     numbers = rng.integers(0, 5, (40, 1)).astype(float)
     single = Single(conf, dl.FeedForward(size=1), bias_init=0.25)
     found = single.forward(numbers, rng=np.random.default_rng(1)) - 0.25
-    rows = single.layer.params["W"][numbers[:, 0].astype(int)]
+    rows = single.layer.run.params["W"][numbers[:, 0].astype(int)]
     kept = found / rows
     assert set(np.unique(kept.round(9))) == {0.0, 2.0}
     np.testing.assert_allclose(kept, np.repeat(kept[:, :1], 3, axis=1))

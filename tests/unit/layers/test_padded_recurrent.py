@@ -128,12 +128,12 @@ def test_padding_is_not_in_the_loss(rng, name, padding):
     series = rng.standard_normal((3, 5, 3))
     alone.forward(padded_with(rng, series, mask), mask=mask)
     labels = labels_of(rng, alone, 3)[:, :1].repeat(5, axis=1)
-    scores = alone.layer.score_examples(labels)
+    scores = alone.layer.loss.score_examples(labels)
     grad_x, gradients = alone.backward_loss(labels).copy(), alone.gradients.copy()
 
     def run(x, labels):
         alone.forward(x, mask=None)
-        return alone.layer.score_examples(labels), alone.backward_loss(labels)
+        return alone.layer.loss.score_examples(labels), alone.backward_loss(labels)
 
     pieces = Piecewise(alone, series, labels, mask, run=run, by_step=True)
     pieces.check(scores, grad_x, gradients, mask, has_steps=False)

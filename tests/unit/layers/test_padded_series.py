@@ -14,7 +14,7 @@ from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
 from daskdl.dialects import EXACT
 from daskdl.nn.conf.input_type import Recurrent
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.layers.layer import Layer
 from tests.dialects import DL4J
 
 N_IN, LENGTHS = 4, (11, 8, 5, 10, 7, 9, 6)
@@ -153,17 +153,16 @@ class Row:
             dialect=dialect,
         )
         workspace = Workspace()
-        self.stages, shapes = [], {}
+        self.layers, shapes = [], {}
         for node in conf.nodes():
-            stage = Stage(node.conf, node.input_types[0], node.name, workspace)
-            self.stages.append(stage)
-            parameters = node.conf.parameter_shapes(stage.layer.input_type)
+            layer = Layer(node.conf, node.input_types[0], node.name, workspace)
+            self.layers.append(layer)
+            parameters = node.conf.parameter_shapes(layer.input_type)
             shapes |= {(node.name, name): shape for name, shape in parameters.items()}
         layout = ParamLayout.of(shapes)
         self.params = layout.views(np.zeros(layout.size))
         self.gradients = layout.views(np.full(layout.size, np.nan))
-        for stage in self.stages:
-            layer = stage.layer
+        for layer in self.layers:
             layer.bind(self._of(layer, self.params), self._of(layer, self.gradients))
             layer.initialize(np.random.default_rng(3))
 
@@ -174,15 +173,16 @@ class Row:
     def forward(self, x, mask=None):
         """Return the output and its mask."""
         n_examples = len(x)
-        for stage in self.stages:
-            x, mask = stage.forward(
+        for layer in self.layers:
+            x = layer.forward(
                 x, training=True, mask=mask, rng=None, batch_size=n_examples
             )
+            mask = layer.mask
         return x.copy(), mask
 
     def backward(self, grad):
-        for stage in reversed(self.stages):
-            grad = stage.backward(grad)
+        for layer in reversed(self.layers):
+            grad = layer.backward(grad)
         return grad.copy()
 
 

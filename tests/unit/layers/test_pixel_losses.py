@@ -7,7 +7,7 @@ import daskdl as dl
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
-from daskdl.nn.layers.building import build_layer
+from daskdl.nn.layers.layer import Layer
 from tests.gradients import check_gradient
 
 IMAGES = Convolutional(height=2, width=4, channels=3)
@@ -16,7 +16,7 @@ BATCH = 3
 
 
 def built(conf, input_type=IMAGES):
-    return build_layer(conf.filled({}, input_type, "me"), input_type, "me", Workspace())
+    return Layer(conf.filled({}, input_type, "me"), input_type, "me", Workspace())
 
 
 def one_hot(rng, shape):
@@ -54,7 +54,7 @@ def test_gradients_of_the_loss_are_central_differences(rng, kind, mask):
 
     def loss_and_grad(vector):
         layer.forward(vector.reshape(shape), training=True)
-        return layer.score(labels, mask), layer.backward_loss(labels, mask).ravel()
+        return layer.loss.score(labels, mask), layer.backward_loss(labels, mask).ravel()
 
     check_gradient(loss_and_grad, rng.standard_normal(shape).ravel())
 
@@ -65,10 +65,10 @@ def test_a_mask_drops_what_its_zeros_are_of(rng, mask):
     layer.forward(rng.standard_normal(shape_of(IMAGES)), training=True)
     labels = rng.integers(0, 2, shape_of(IMAGES)).astype(float)
     mask = masks(rng, IMAGES)[mask]
-    scores = layer.score_examples(labels, mask)
+    scores = layer.loss.score_examples(labels, mask)
     dropped = mask.reshape(*mask.shape, *(1,) * (4 - mask.ndim)) == 0
     labels = np.where(dropped, 0.5, labels)
-    np.testing.assert_array_equal(layer.score_examples(labels, mask), scores)
+    np.testing.assert_array_equal(layer.loss.score_examples(labels, mask), scores)
 
 
 def test_the_loss_is_that_of_the_channels_of_each_pixel(rng):
@@ -76,15 +76,15 @@ def test_the_loss_is_that_of_the_channels_of_each_pixel(rng):
     output = layer.forward(rng.standard_normal(shape_of(IMAGES)), training=True)
     labels = one_hot(rng, shape_of(IMAGES))
     expected = -(labels * np.log(output)).sum(axis=(1, 2, 3))
-    np.testing.assert_allclose(layer.score_examples(labels), expected)
+    np.testing.assert_allclose(layer.loss.score_examples(labels), expected)
 
 
 def test_the_score_is_the_sum_of_the_examples(rng):
     layer = built(dl.Cnn3DLoss(), VOLUMES)
     layer.forward(rng.standard_normal(shape_of(VOLUMES)), training=True)
     labels = one_hot(rng, shape_of(VOLUMES))
-    expected = layer.score_examples(labels).sum()
-    np.testing.assert_allclose(layer.score(labels), expected)
+    expected = layer.loss.score_examples(labels).sum()
+    np.testing.assert_allclose(layer.loss.score(labels), expected)
 
 
 def test_channels_last_at_the_border_changes_no_score(rng):
@@ -94,7 +94,7 @@ def test_channels_last_at_the_border_changes_no_score(rng):
     for input_type in (IMAGES, IMAGES.replaced(data_format="NHWC")):
         layer = built(dl.CnnLoss(), input_type)
         layer.forward(x, training=True)
-        scores.append(layer.score_examples(labels))
+        scores.append(layer.loss.score_examples(labels))
     np.testing.assert_array_equal(*scores)
 
 
@@ -102,14 +102,14 @@ def test_a_mask_that_arrives_counts_without_one_of_the_labels(rng):
     layer = built(dl.CnnLoss())
     mask = np.array([[1.0], [0], [1]])
     layer.forward(rng.standard_normal(shape_of(IMAGES)), training=True, mask=mask)
-    assert layer.score_examples(one_hot(rng, shape_of(IMAGES)))[1] == 0
+    assert layer.loss.score_examples(one_hot(rng, shape_of(IMAGES)))[1] == 0
 
 
 def test_a_mask_of_the_labels_takes_its_place(rng):
     layer = built(dl.CnnLoss())
     mask = np.array([[1.0], [0], [1]])
     layer.forward(rng.standard_normal(shape_of(IMAGES)), training=True, mask=mask)
-    assert layer.score_examples(one_hot(rng, shape_of(IMAGES)), np.ones(3))[1] > 0
+    assert layer.loss.score_examples(one_hot(rng, shape_of(IMAGES)), np.ones(3))[1] > 0
 
 
 def test_other_masks_are_refused(rng):
@@ -118,7 +118,7 @@ def test_other_masks_are_refused(rng):
     with pytest.raises(
         ShapeError, match=r"'me': the mask must have shape \(3, 1\), \(3, 2, 4\) or"
     ):
-        layer.score(one_hot(rng, shape_of(IMAGES)), np.ones((3, 4, 2)))
+        layer.loss.score(one_hot(rng, shape_of(IMAGES)), np.ones((3, 4, 2)))
 
 
 def test_labels_of_classes_have_one_channel():
@@ -132,7 +132,7 @@ def test_labels_of_classes_score_like_one_hot_ones(rng):
     plain, sparse = built(dl.CnnLoss()), built(dl.CnnLoss(loss="sparse_mcxent"))
     plain.forward(x, training=True)
     sparse.forward(x, training=True)
-    np.testing.assert_allclose(sparse.score(classes), plain.score(labels))
+    np.testing.assert_allclose(sparse.loss.score(classes), plain.loss.score(labels))
 
 
 @pytest.mark.parametrize(

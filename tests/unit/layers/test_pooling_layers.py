@@ -12,8 +12,9 @@ from daskdl.nn.conf.input_type import (
     FeedForward,
     Recurrent,
 )
-from daskdl.nn.layers.building import build_layer
+from daskdl.nn.layers.layer import Layer
 from tests.dialects import in_dl4j
+from tests.unit.layers.drawn import mask_behind
 
 IMAGES = Convolutional(height=6, width=5, channels=2)
 ANY_IMAGES = Convolutional(channels=2)
@@ -22,7 +23,7 @@ VOLUMES = Convolutional3D(depth=4, height=3, width=5, channels=2)
 
 
 def built(conf, input_type):
-    return build_layer(conf.filled({}, input_type, "me"), input_type, "me", Workspace())
+    return Layer(conf.filled({}, input_type, "me"), input_type, "me", Workspace())
 
 
 def run(layer, x, mask=None):
@@ -66,23 +67,23 @@ class TestSubsampling:
         layer = built(dl.Subsampling(), Convolutional(height=4, width=4, channels=1))
         mask = np.zeros((1, 4, 4, 1))
         mask[0, 1, 3] = mask[0, 2, 0] = 1
-        found = layer.feed_forward_mask(mask)
+        found = mask_behind(layer, mask)
         np.testing.assert_array_equal(found[0, :, :, 0], [[0, 1], [1, 0]])
 
     def test_a_mask_of_rows_stays_one_of_rows(self):
         layer = built(dl.Subsampling(), Convolutional(height=4, width=4, channels=1))
         mask = np.array([1.0, 0, 0, 0]).reshape(1, 4, 1, 1)
-        found = layer.feed_forward_mask(mask)
+        found = mask_behind(layer, mask)
         np.testing.assert_array_equal(found, [[[[1]], [[0]]]])
 
     def test_a_mask_stays_where_the_size_does(self):
         conf = dl.Subsampling(kernel_size=3, stride=1, convolution_mode="same")
         mask = np.zeros((1, 6, 5, 1))
-        assert built(conf, IMAGES).feed_forward_mask(mask) is mask
+        assert mask_behind(built(conf, IMAGES), mask) is mask
 
     def test_a_mask_of_examples_stays(self):
         mask = np.ones((3, 1))
-        assert built(dl.Subsampling(), IMAGES).feed_forward_mask(mask) is mask
+        assert mask_behind(built(dl.Subsampling(), IMAGES), mask) is mask
 
 
 class TestSubsampling1D:
@@ -105,7 +106,7 @@ class TestSubsampling1D:
 
     def test_masked_windows_are_zero_where_a_wrapper_asks_in_dl4j(self, rng):
         layer = built(in_dl4j(self.PAIRS), SERIES)
-        layer.use_mask()
+        layer.run.uses_mask = True
         x = rng.standard_normal((1, 6, 3))
         mask = np.array([[1.0, 1, 1, 0, 0, 0]])
         expected = [x[0, :2].max(axis=0), x[0, 2:4].max(axis=0), np.zeros(3)]
@@ -114,15 +115,15 @@ class TestSubsampling1D:
     def test_the_mask_goes_on_with_the_windows_in_dl4j(self):
         """Also with one that only begins in the series."""
         mask = np.array([[1.0, 1, 1, 0, 0, 0]])
-        exact = built(self.PAIRS, SERIES).feed_forward_mask(mask)
-        dl4j = built(in_dl4j(self.PAIRS), SERIES).feed_forward_mask(mask)
+        exact = mask_behind(built(self.PAIRS, SERIES), mask)
+        dl4j = mask_behind(built(in_dl4j(self.PAIRS), SERIES), mask)
         np.testing.assert_array_equal(exact, [[1, 0, 0]])
         np.testing.assert_array_equal(dl4j, [[1, 1, 0]])
 
     def test_a_window_in_the_padding_keeps_nothing_in_dl4j(self):
         conf, mask = dl.Subsampling1D(stride=2, padding=2), np.ones((1, 4))
-        exact = built(conf, SERIES).feed_forward_mask(mask)
-        dl4j = built(in_dl4j(conf), SERIES).feed_forward_mask(mask)
+        exact = mask_behind(built(conf, SERIES), mask)
+        dl4j = mask_behind(built(in_dl4j(conf), SERIES), mask)
         np.testing.assert_array_equal(exact, [[1, 1, 1, 1]])
         np.testing.assert_array_equal(dl4j, [[0, 1, 1, 0]])
 
@@ -135,7 +136,7 @@ class TestSubsampling1D:
 
     def test_those_windows_have_no_gradient(self, rng):
         layer = built(in_dl4j(self.PAIRS), SERIES)
-        layer.use_mask()
+        layer.run.uses_mask = True
         run(layer, rng.standard_normal((1, 6, 3)), np.array([[1.0, 1, 1, 0, 0, 0]]))
         grad_x = layer.backward(np.ones((1, 3, 3)))
         np.testing.assert_array_equal(grad_x[0, 4:], 0)
@@ -238,4 +239,4 @@ class TestGlobalPooling:
 
     def test_a_mask_of_pixels_is_used_up(self):
         layer = built(dl.GlobalPooling(), IMAGES)
-        assert layer.feed_forward_mask(np.ones((2, 6, 5, 1))) is None
+        assert mask_behind(layer, np.ones((2, 6, 5, 1))) is None

@@ -20,13 +20,13 @@ def parameter(input_type, **options):
 def test_it_is_its_formula(rng):
     single = Single(PReLU(weight_init="normal"), FeedForward(size=3))
     x = rng.standard_normal((4, 3))
-    slope = single.layer.params["W"]
+    slope = single.layer.run.params["W"]
     np.testing.assert_allclose(single.forward(x), np.where(x >= 0, x, slope * x))
 
 
 def test_fresh_slopes_are_zero_whatever_the_network_says():
     single = Single(PReLU(), FeedForward(size=3), weight_init="ones")
-    np.testing.assert_array_equal(single.layer.params["W"], 0)
+    np.testing.assert_array_equal(single.layer.run.params["W"], 0)
 
 
 @pytest.mark.parametrize(

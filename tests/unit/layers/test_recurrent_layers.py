@@ -11,7 +11,7 @@ from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import FeedForward, Recurrent
 from daskdl.nn.conf.values import with_quirks
-from daskdl.nn.layers.stage import Stage
+from daskdl.nn.layers.layer import Layer
 from tests.dialects import DL4J, in_dl4j
 from tests.gradients import check_gradient
 
@@ -29,8 +29,7 @@ class Built:
         defaults = NetworkConf(dialect=dialect).defaults()
         conf = with_quirks(conf, quirks_of(dialect))
         conf = conf.filled(defaults, input_type, "me")
-        self.stage = Stage(conf, input_type, "me", Workspace())
-        self.layer = self.stage.layer
+        self.layer = Layer(conf, input_type, "me", Workspace())
         self.layout = ParamLayout.of(conf.parameter_shapes(input_type))
         self.params = np.zeros(self.layout.size)
         self.gradients = np.zeros(self.layout.size)
@@ -39,13 +38,14 @@ class Built:
         self.layer.initialize(np.random.default_rng(5))
 
     def forward(self, x, mask=None):
-        output, self.mask_behind = self.stage.forward(
+        output = self.layer.forward(
             x, training=False, mask=mask, rng=None, batch_size=len(x)
         )
+        self.mask_behind = self.layer.mask
         return output.copy()
 
     def backward(self, grad_out):
-        return self.stage.backward(grad_out)
+        return self.layer.backward(grad_out)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_dropped_step_leaves_the_state_as_it_is(x, kind):
 def test_the_state_that_is_carried_over_is_that_of_the_last_kept_step(x, kind):
     built = Built(RECURRENT[kind])
     whole = built.forward(x, MASK)
-    built.layer.carries_state = True
+    built.layer.run.carries_state = True
     parts = [built.forward(x[:, part], MASK[:, part]) for part in PARTS]
     np.testing.assert_allclose(np.concatenate(parts, axis=1), whole, rtol=1e-12)
 
@@ -346,7 +346,7 @@ def test_the_score_of_steps_does_not_know_where_the_features_are(rng):
 @pytest.mark.parametrize("kind", RECURRENT)
 def test_a_state_of_another_minibatch_is_refused(x, kind):
     built = Built(RECURRENT[kind])
-    built.layer.carries_state = True
+    built.layer.run.carries_state = True
     built.forward(x)
     with pytest.raises(
         ShapeError, match=r"'me': x must have as many examples as the state.*3, got 2"
@@ -360,7 +360,7 @@ def test_a_state_of_another_minibatch_is_refused(x, kind):
 )
 def test_what_reads_from_both_ends_cannot_go_on(x, conf):
     built = Built(conf)
-    built.layer.carries_state = True
+    built.layer.run.carries_state = True
     with pytest.raises(OptionError, match="must get whole series because it reads"):
         built.forward(x)
 

@@ -7,8 +7,9 @@ import daskdl as dl
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import Convolutional, Convolutional3D, Recurrent
-from daskdl.nn.layers.building import build_layer
+from daskdl.nn.layers.layer import Layer
 from tests.dialects import in_dl4j
+from tests.unit.layers.drawn import mask_behind
 
 IMAGES = Convolutional(height=6, width=5, channels=2)
 SERIES = Recurrent(size=3)
@@ -16,7 +17,7 @@ VOLUMES = Convolutional3D(depth=4, height=3, width=5, channels=2)
 
 
 def built(conf, input_type):
-    return build_layer(conf.filled({}, input_type, "me"), input_type, "me", Workspace())
+    return Layer(conf.filled({}, input_type, "me"), input_type, "me", Workspace())
 
 
 class TestOptions:
@@ -113,15 +114,15 @@ class TestMasks:
     def test_masks_of_series_are_resized(self, conf, expected):
         layer = built(conf, SERIES)
         layer.forward(np.zeros((2, 3, 3)), training=False)
-        np.testing.assert_array_equal(layer.feed_forward_mask(self.MASK), expected)
+        np.testing.assert_array_equal(mask_behind(layer, self.MASK), expected)
 
     def test_no_mask_stays_none(self):
         layer = built(dl.Upsampling1D(), SERIES)
-        assert layer.feed_forward_mask(None) is None
+        assert mask_behind(layer, None) is None
 
     def test_masks_of_examples_pass_by_images(self):
         mask = np.ones((2, 1))
-        assert built(dl.Upsampling2D(), IMAGES).feed_forward_mask(mask) is mask
+        assert mask_behind(built(dl.Upsampling2D(), IMAGES), mask) is mask
 
     @pytest.mark.parametrize("kind", ["max", "avg", "sum", "pnorm"])
     def test_padded_series_pool_the_same_with_masked_steps_behind(self, rng, kind):
@@ -169,13 +170,11 @@ class TestBlocks:
     def test_a_mask_of_examples_is_repeated_for_their_images(self):
         layer = built(dl.SpaceToBatch(blocks=(1, 2)), IMAGES.replaced(width=4))
         mask = np.array([[1.0], [0.0]])
-        np.testing.assert_array_equal(
-            layer.feed_forward_mask(mask), [[1], [0], [1], [0]]
-        )
+        np.testing.assert_array_equal(mask_behind(layer, mask), [[1], [0], [1], [0]])
 
     def test_no_mask_stays_none(self):
         layer = built(dl.SpaceToBatch(blocks=(1, 2)), IMAGES.replaced(width=4))
-        assert layer.feed_forward_mask(None) is None
+        assert mask_behind(layer, None) is None
 
 
 class TestLocalResponseNormalization:

@@ -7,7 +7,7 @@ import daskdl as dl
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, Recurrent
-from daskdl.nn.layers.building import build_layer
+from daskdl.nn.layers.layer import Layer
 from tests.dialects import in_dl4j
 from tests.gradients import check_gradient
 from tests.pretend_cupy import Namespace, plain, pretend
@@ -19,13 +19,13 @@ SHAPE = (2, 3, 4, 16)
 
 def built(input_type=GRID, within=lambda conf: conf, **options):
     conf = within(dl.Yolo2Output(bounding_boxes=PRIORS, **options))
-    return build_layer(conf.filled({}, input_type, "me"), input_type, "me", Workspace())
+    return Layer(conf.filled({}, input_type, "me"), input_type, "me", Workspace())
 
 
 def on_device():
     conf = dl.Yolo2Output(bounding_boxes=PRIORS)
     workspace = Workspace(Namespace)
-    return build_layer(conf.filled({}, GRID, "me"), GRID, "me", workspace)
+    return Layer(conf.filled({}, GRID, "me"), GRID, "me", workspace)
 
 
 def with_objects(*objects, batch=2):
@@ -54,7 +54,7 @@ def test_the_gradient_is_that_of_the_score(rng, options):
 
     def loss_and_grad(vector):
         layer.forward(vector.reshape(SHAPE), training=True)
-        return layer.score(LABELS), layer.backward_loss(LABELS).ravel()
+        return layer.loss.score(LABELS), layer.backward_loss(LABELS).ravel()
 
     check_gradient(loss_and_grad, 0.5 * rng.standard_normal(SHAPE).ravel())
 
@@ -70,7 +70,7 @@ def test_all_terms_by_hand():
     place = 3 * 0.25**2
     confidence = (0.5 - overlap) ** 2 + 0.5 * 23 * 0.5**2
     classes = (1 - 1 / 3) ** 2 + 2 * (1 / 3) ** 2
-    np.testing.assert_allclose(layer.score(labels), place + confidence + classes)
+    np.testing.assert_allclose(layer.loss.score(labels), place + confidence + classes)
 
 
 def test_sizes_are_compared_by_their_roots():
@@ -80,14 +80,14 @@ def test_sizes_are_compared_by_their_roots():
     size = 3 * (1 - np.sqrt(0.8)) ** 2
     classes = (1 - 1 / 3) ** 2 + 2 * (1 / 3) ** 2
     expected = size + (0.5 - 0.8) ** 2 + classes
-    np.testing.assert_allclose(layer.score(labels), expected)
+    np.testing.assert_allclose(layer.loss.score(labels), expected)
 
 
 def test_without_objects_only_confidences_cost():
     layer = built(lambda_no_obj=0.5)
     layer.forward(np.zeros(SHAPE), training=True)
     expected = 0.5 * 2 * 24 * 0.5**2
-    np.testing.assert_allclose(layer.score(np.zeros((2, 3, 4, 7))), expected)
+    np.testing.assert_allclose(layer.loss.score(np.zeros((2, 3, 4, 7))), expected)
 
 
 @pytest.mark.parametrize("loss", ["l1", "mae", "mse", "msle", "cosine_proximity"])
@@ -105,15 +105,15 @@ def test_gradients_without_objects_are_those_of_confidences(rng, loss):
 def test_single_examples_weigh_idle_boxes_twice_in_dl4j(rng):
     layer = built(within=in_dl4j, lambda_no_obj=0.5)
     layer.forward(np.zeros(SHAPE), training=True)
-    found = layer.score_examples(np.zeros((2, 3, 4, 7)))
+    found = layer.loss.score_examples(np.zeros((2, 3, 4, 7)))
     np.testing.assert_allclose(found, 0.5**2 * 24 * 0.5**2)
 
 
 def test_the_score_is_the_sum_of_the_examples(rng):
     layer = built(lambda_no_obj=0.3)
     layer.forward(rng.standard_normal(SHAPE), training=True)
-    expected = layer.score_examples(LABELS).sum()
-    np.testing.assert_allclose(layer.score(LABELS), expected)
+    expected = layer.loss.score_examples(LABELS).sum()
+    np.testing.assert_allclose(layer.loss.score(LABELS), expected)
 
 
 def test_the_first_of_boxes_that_fit_alike_is_responsible():
@@ -158,7 +158,7 @@ def test_labels_of_another_shape_are_refused():
     with pytest.raises(
         ShapeError, match=r"'me': labels must have shape \(2, 3, 4, 7\)"
     ):
-        layer.score(np.zeros((2, 3, 4, 8)))
+        layer.loss.score(np.zeros((2, 3, 4, 8)))
 
 
 def test_masks_of_labels_are_refused():
@@ -166,7 +166,7 @@ def test_masks_of_labels_are_refused():
     layer = built()
     layer.forward(np.zeros(SHAPE), training=True)
     with pytest.raises(OptionError, match=r"without a mask, got one of shape \(2, 1\)"):
-        layer.score(LABELS, np.ones((2, 1)))
+        layer.loss.score(LABELS, np.ones((2, 1)))
 
 
 @pytest.mark.usefixtures("pretence")
@@ -174,9 +174,10 @@ def test_devices_compute_the_same(rng):
     x, layer, other = rng.standard_normal(SHAPE), built(), on_device()
     layer.forward(x, training=True)
     other.forward(pretend(x), training=True)
-    assert other.score(pretend(LABELS)) == layer.score(LABELS)
+    assert other.loss.score(pretend(LABELS)) == layer.loss.score(LABELS)
     np.testing.assert_array_equal(
-        plain(other.score_examples(pretend(LABELS))), layer.score_examples(LABELS)
+        plain(other.loss.score_examples(pretend(LABELS))),
+        layer.loss.score_examples(LABELS),
     )
     np.testing.assert_array_equal(
         plain(other.backward_loss(pretend(LABELS))), layer.backward_loss(LABELS)

@@ -87,4 +87,4 @@ def test_a_convolution_that_normalized_sends_no_gradient(rng):
     network = normalized(*NORMALIZED["a bias"], *NORMS["plain"])
     network.output(rng.standard_normal((3, 2, 5, 4)))
     with pytest.raises(ShapeError, match="Convolution2D: backward must follow forward"):
-        network._program.layers[0].backward(np.ones((3, 4, 3, 3)))
+        network._program.parts[0][1].backward(np.ones((3, 4, 3, 3)))

@@ -254,7 +254,7 @@ def test_a_step_allocates_nothing_of_the_size_of_activations(rng):
     n = 600
     batch = batch_for(rng, "residual block", n)
     network.fit(batch)
-    sizes = [math.prod(layer.output_type.shape) for layer in network._program.layers]
+    sizes = [math.prod(run.output_type.shape) for run in network._program.runs]
     largest = n * max(sizes) * network.dtype.itemsize
     entered = network._border.features(network._checked(batch))
     labels = network._border.labels(network._checked(batch))

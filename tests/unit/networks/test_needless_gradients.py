@@ -25,11 +25,15 @@ from tests.unit.networks.small import rows, sequence
 
 
 def layers_of(network):
-    return {layer.name: layer for layer in network._program.layers}
+    return {part.name: part for _, part in network._program.parts}
+
+
+def runs_of(network):
+    return {run.name: run for run in network._program.runs}
 
 
 def needing(network):
-    return [name for name, layer in layers_of(network).items() if layer.needs_grad_x]
+    return [name for name, run in runs_of(network).items() if run.needs_grad_x]
 
 
 def gradients(network, batch):
@@ -40,8 +44,8 @@ def gradients(network, batch):
 def with_every_gradient(network):
     """Return a copy that computes all of them, as a check of the shorter way."""
     network = network.clone()
-    for layer in layers_of(network).values():
-        layer.needs_grad_x = True
+    for run in runs_of(network).values():
+        run.needs_grad_x = True
     return network
 
 

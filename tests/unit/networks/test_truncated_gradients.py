@@ -36,11 +36,11 @@ def test_gradients_behind_the_first_stretch_are_derivatives(data, layer):
     segments = net.segments(data)
     net.compute_gradients(next(segments))
     second = next(segments)
-    states = [layer.state for layer in net._program.layers]
+    states = [run.state for run in net._program.runs]
 
     def loss_and_grad(vector):
         net.params[...] = vector
-        for held, state in zip(net._program.layers, states, strict=True):
+        for held, state in zip(net._program.runs, states, strict=True):
             held.state = state
         score = net.compute_gradients(second)
         return score, net.gradients
@@ -134,7 +134,7 @@ def test_gradients_of_recurrent_layers_begin_with_zeros_in_dl4j(data, layer):
     segments = net.segments(data)
     net.compute_gradients(next(segments))
     second = next(segments)
-    recurrent = net._program.layers[0]
+    recurrent = net._program.runs[0]
     state = recurrent.state
     shown = net.rnn_time_step(second.features)
     recurrent.state = state
