@@ -16,7 +16,6 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.topology import Node, learning_nodes
 from daskdl.nn.fusion import join_parts
 from daskdl.nn.layers.layer import Layer
-from daskdl.nn.layers.same_diff import as_counted
 from daskdl.nn.run import Run
 from daskdl.nn.vertices.vertex import Vertex
 
@@ -244,13 +243,10 @@ class Program:
             elif isinstance(part, Layer):
                 grads = [part.backward(arrived[node.name])]
             else:
-                grads = part.backward(self._counted(part, arrived[node.name]))
+                grads = part.backward(arrived[node.name])
             for name, grad in zip(node.inputs, grads, strict=True):
                 if grad is not None and name in self._learning:
                     self._accumulate(arrived, name, grad)
-
-    def _counted(self, part: Vertex, grad_out: FloatArray) -> FloatArray:
-        return as_counted(part.conf, grad_out, part.name, self._workspace)
 
     def _with_readers(
         self, part: Layer, grad: FloatArray | None, grad_out: FloatArray

@@ -22,8 +22,8 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.definition import LayerDefinition, checked_forward
 from daskdl.nn.layers.initial_params import draw_params
 from daskdl.nn.layers.input_dropout import InputDropout
-from daskdl.nn.layers.noisy_params import NoisyParams
-from daskdl.nn.layers.same_diff import as_counted
+from daskdl.nn.layers.noisy_params import NoisyParams, noise_of
+from daskdl.nn.layers.same_diff import counts_twice, doubled
 from daskdl.nn.preprocessors.table import build_preprocessor
 from daskdl.nn.run import Backward, LossPass, Run
 
@@ -106,8 +106,12 @@ class Layer:
         self.compute = checked_forward(conf) if is_own else conf.forward
         self.way_back: Backward = _refuse_backward(self.who)
         self._draws = conf.draws_random_numbers
-        self._dropout = InputDropout(conf.input_dropout, name, workspace)
-        self._noise = NoisyParams(conf, self.run)
+        self._counts_twice = counts_twice(conf)
+        dropout, noise = conf.input_dropout, noise_of(conf)
+        self._dropout = (
+            None if dropout is None else InputDropout(dropout, name, workspace)
+        )
+        self._noise = None if noise is None else NoisyParams(conf, noise, self.run)
         self._inside = conf.layers_inside(self.input_type)
         self.run.inner = self.inner = tuple(
             Layer(held.conf, held.input_type, f"{name}.{held.name}", workspace)
@@ -192,8 +196,10 @@ class Layer:
         if self._preprocessor is not None:
             mask = self._preprocessor.feed_forward_mask(mask, batch_size=batch_size)
             x = self._preprocessor.forward(x, batch_size=batch_size)
-        x = self._dropout.forward(x, training=training, rng=rng)
-        self._noise.swap(training=training, rng=rng)
+        if self._dropout is not None:
+            x = self._dropout.forward(x, training=training, rng=rng)
+        if self._noise is not None:
+            self._noise.swap(training=training, rng=rng)
         if training and rng is None and self._draws:
             raise OptionError(
                 f"{self.who}: training needs a random generator, got None."
@@ -262,8 +268,8 @@ class Layer:
             A buffer of this layer, or `grad_out` itself; valid until the next backward
             pass. None if nobody reads it.
         """
-        run = self.run
-        grad_out = as_counted(self.conf, grad_out, self.name, run.workspace)
+        if self._counts_twice:
+            grad_out = doubled(self.run, grad_out)
         return self._leave(self.way_back(grad_out))
 
     @property
@@ -319,19 +325,22 @@ class Layer:
             self.arrived, training=True, mask=None, rng=rng, batch_size=batch_size
         )
         score = self.conf.pretrain(self.run, x, rng)
-        self._noise.backward()
+        if self._noise is not None:
+            self._noise.backward()
         return score
 
     @property
     def has_entrance(self) -> bool:
         """Whether a preprocessor or dropout changes what the layer gets."""
-        return self._preprocessor is not None or self.conf.input_dropout is not None
+        return self._preprocessor is not None or self._dropout is not None
 
     def _leave(self, grad_x: FloatArray | None) -> FloatArray | None:
-        self._noise.backward()
+        if self._noise is not None:
+            self._noise.backward()
         if grad_x is None:
             return None
-        grad_x = self._dropout.backward(grad_x)
+        if self._dropout is not None:
+            grad_x = self._dropout.backward(grad_x)
         if self._preprocessor is not None:
             grad_x = self._preprocessor.backward(grad_x)
         return grad_x

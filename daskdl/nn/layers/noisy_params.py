@@ -14,7 +14,7 @@ from daskdl.nn.conf.weight_noise import DropConnect, WeightNoise
 from daskdl.nn.distributions import sample
 from daskdl.nn.run import Run
 
-_Noise: TypeAlias = DropConnect | WeightNoise
+AnyNoise: TypeAlias = DropConnect | WeightNoise
 
 
 class NoisyParams:
@@ -26,17 +26,19 @@ class NoisyParams:
     ----------
     conf : LayerConf
         Of the layer, resolved.
+    noise : DropConnect or WeightNoise
+        What is done to them.
     run : Run
         Of the layer: its parameters are swapped, and it lends the copies.
     """
 
-    def __init__(self, conf: LayerConf, run: Run) -> None:
-        self._noise = _noise_of(conf)
+    def __init__(self, conf: LayerConf, noise: AnyNoise, run: Run) -> None:
+        self._noise = noise
         self._run = run
         self._names = frozenset(
             item.name
-            for item in (conf.parameters(run.input_type) if self._noise else ())
-            if _is_noised(item, self._noise)
+            for item in conf.parameters(run.input_type)
+            if _is_noised(item, noise)
         )
         self._true: dict[str, FloatArray] = {}
         self._noisy: dict[str, FloatArray] = {}
@@ -51,8 +53,6 @@ class NoisyParams:
         OptionError
             If training has no `rng`, or a schedule gives no probability.
         """
-        if self._noise is None:
-            return
         run = self._run
         if run.params is not self._noisy:
             self._true = run.params
@@ -66,9 +66,7 @@ class NoisyParams:
                 "generator, got rng=None."
             )
         self._noisy = {
-            name: self._noised(self._noise, name, array, rng)
-            if name in self._names
-            else array
+            name: self._noised(name, array, rng) if name in self._names else array
             for name, array in self._true.items()
         }
         run.params = self._noisy
@@ -79,9 +77,9 @@ class NoisyParams:
             self._run.gradients[name][...] *= factor
 
     def _noised(
-        self, noise: _Noise, name: str, array: FloatArray, rng: np.random.Generator
+        self, name: str, array: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        xp = array_namespace(array)
+        noise, xp = self._noise, array_namespace(array)
         out = self._run.like(f"noisy {name}", array)
         if isinstance(noise, DropConnect):
             keep = self._retain_probability(noise, rng)
@@ -113,14 +111,15 @@ class NoisyParams:
         return keep
 
 
-def _noise_of(conf: LayerConf) -> _Noise | None:
+def noise_of(conf: LayerConf) -> AnyNoise | None:
+    """Return what is done to the weights of a layer in training, if anything."""
     return conf.applied_noise if isinstance(conf, WeightLayerConf) else None
 
 
-def _is_noised(parameter: Parameter, noise: _Noise | None) -> bool:
+def _is_noised(parameter: Parameter, noise: AnyNoise) -> bool:
     kind = parameter.treatment.noise
     if kind != "biases":
         return kind is not None
     if isinstance(noise, DropConnect):
         return noise.apply_to_biases
-    return noise is not None and noise.apply_to_bias
+    return noise.apply_to_bias

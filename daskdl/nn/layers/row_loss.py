@@ -7,7 +7,6 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.losses.loss import LossFunction
@@ -36,6 +35,10 @@ class RowLoss:
         The mask that arrived.
     shape : tuple of int
         Of the output: (batch, ..., n_out).
+    activation : ActivationFunction
+        Between `preout` and `output`.
+    loss : LossFunction
+        The loss of a row.
     """
 
     conf: "RowLossConf"
@@ -46,16 +49,8 @@ class RowLoss:
     back: Backward
     features_mask: FloatArray | None
     shape: tuple[int, ...]
-
-    @property
-    def activation(self) -> ActivationFunction:
-        """The function between `preout` and `output`."""
-        return activation_function(activation_in(self.conf), self.conf.quirks)
-
-    @property
-    def loss(self) -> LossFunction:
-        """The loss of a row."""
-        return loss_function(self.conf.loss, self.conf.quirks)
+    activation: ActivationFunction
+    loss: LossFunction
 
     def arrived_mask(self) -> FloatArray | None:
         """Return the mask where labels have none, (batch,) or (batch, time)."""
@@ -189,7 +184,7 @@ class RowLossConf(LayerConf):
 
     def forward(self, run: Run, x: FloatArray) -> LayerPass:
         """Compute ``activation(preout)``, (batch, ..., n_out), and keep its loss."""
-        activation = activation_function(activation_in(self), self.quirks)
+        activation = activation_function(getattr(self, "activation", None), self.quirks)
         loss = loss_function(self.loss, self.quirks)
         preout, back = self.preout(run, x)
         output = preout
@@ -198,7 +193,18 @@ class RowLossConf(LayerConf):
             output = run.like("output", preout)
         output = activation.forward(preout, out=output, rng=run.rng)
         shape = (*x.shape[: len(run.output_type.shape)], output.shape[-1])
-        kept = self.kept(self, run, x, preout, output, back, run.mask, shape)
+        kept = self.kept(
+            conf=self,
+            run=run,
+            x=x,
+            preout=preout,
+            output=output,
+            back=back,
+            features_mask=run.mask,
+            shape=shape,
+            activation=activation,
+            loss=loss,
+        )
         run.loss = kept
         return kept.seen(), kept.output_backward
 
@@ -220,9 +226,3 @@ class RowLossConf(LayerConf):
         ndarray of shape (rows,), (rows, 1) or (rows, n_out)
         """
         return mask
-
-
-def activation_in(conf: LayerConf) -> AnyActivation | None:
-    """Return the activation of an output layer, None if it has no such option."""
-    activation: AnyActivation | None = getattr(conf, "activation", None)
-    return activation

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
-from daskdl.arrays.workspace import Workspace
 from daskdl.dialects import Quirks
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.run import PartRun
 
 
 def sd_parameter(
@@ -67,36 +67,28 @@ def sd_activation(activation: AnyActivation, quirks: Quirks) -> AnyActivation:
     return "relu" if is_tight and activation == "leakyrelu" else activation
 
 
-def as_counted(
-    conf: LayerConf | VertexConf,
-    grad_out: FloatArray,
-    name: str,
-    workspace: Workspace,
-) -> FloatArray:
-    """Return the gradient that a layer or vertex takes for that of its output.
+def counts_twice(conf: LayerConf | VertexConf) -> bool:
+    """Return whether a dialect takes the gradient of a layer or vertex twice."""
+    return conf.counts_gradient_twice and "same_diff_gradients_twice" in conf.quirks
+
+
+def doubled(run: PartRun, grad_out: FloatArray) -> FloatArray:
+    """Return twice a gradient, what such a layer takes for that of its output.
+
+    DL4J 1.0.0-M2.1 hands SameDiff the gradient of the output from outside and adds it
+    up twice: all that lies behind, parameters and inputs, gets double gradients.
 
     Parameters
     ----------
-    conf : LayerConf or VertexConf
-        Says whether a dialect may count the gradient twice.
+    run : PartRun
+        Lends the array.
     grad_out : ndarray of shape (batch, ...)
         Gradient of the loss in the output. Not changed.
-    name : str
-        Of the layer or vertex.
-    workspace : Workspace
-        Lends the array.
 
     Returns
     -------
     ndarray like grad_out
-        The very array where nothing is to be done.
     """
-    if "same_diff_gradients_twice" not in conf.quirks or not conf.counts_gradient_twice:
-        return grad_out
-    # DL4J 1.0.0-M2.1 hands SameDiff the gradient of the output from outside and adds
-    # it up twice: all that lies behind, parameters and inputs, gets double gradients.
-    doubled: FloatArray = workspace.take(
-        (name, "gradient", "twice"), grad_out.shape, grad_out.dtype
-    )
-    array_namespace(grad_out).multiply(grad_out, 2, out=doubled)
-    return doubled
+    twice = run.like("gradient twice", grad_out)
+    array_namespace(grad_out).multiply(grad_out, 2, out=twice)
+    return twice

@@ -13,7 +13,7 @@ from daskdl.nn.conf.kinds import VERTEX_KINDS, AnyOf
 from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.layers.same_diff import as_counted
+from daskdl.nn.layers.same_diff import counts_twice, doubled
 from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 
@@ -79,7 +79,7 @@ class FrozenVertex(VertexConf):
         output, back = held.forward(run, inputs)
 
         def backward(grad_out: FloatArray) -> list[FloatArray]:
-            return back(as_counted(held, grad_out, run.name, run.workspace))
+            return back(doubled(run, grad_out) if counts_twice(held) else grad_out)
 
         return output, backward
 

@@ -9,6 +9,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.vertex import VertexConf
+from daskdl.nn.layers.same_diff import counts_twice, doubled
 from daskdl.nn.run import Arrays, Masks, VertexBackward, VertexRun
 
 
@@ -67,6 +68,7 @@ class Vertex:
             input_types=self.input_types,
             output_type=self.output_type,
         )
+        self._counts_twice = counts_twice(conf)
         self._backward: VertexBackward | None = None
 
     def bind(
@@ -126,6 +128,8 @@ class Vertex:
         """
         if self._backward is None:
             raise ShapeError(f"{self.run.who}: backward must follow forward.")
+        if self._counts_twice:
+            grad_out = doubled(self.run, grad_out)
         return self._backward(grad_out)
 
     def feed_forward_mask(
