@@ -8,24 +8,13 @@ import pytest
 from daskdl.kernels.locally_connected.rows import add_rows, gathered
 from daskdl.kernels.window import Window, WindowAxis
 from tests.memory import peak_bytes
+from tests.unit.kernels.numpy_form import by_numpy
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 every_window = pytest.mark.parametrize("name", [*WINDOWS, *OTHER_AXES])
 dtypes = pytest.mark.parametrize(("dtype", "rtol"), [("f4", 1e-6), ("f8", 1e-14)])
 orders = pytest.mark.parametrize("by_column", [False, True])
 batches = pytest.mark.parametrize("batch", [0, 1, 3])
-
-
-@pytest.fixture
-def as_twin(monkeypatch):
-    """Return a function that calls one with the NumPy kernels."""
-
-    def call(function, *args, **options):
-        with monkeypatch.context() as patch:
-            patch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
-            return function(*args, **options)
-
-    return call
 
 
 def drawn(rng, window, batch, dtype):
@@ -41,11 +30,11 @@ def drawn(rng, window, batch, dtype):
 @dtypes
 @every_window
 def test_rows_are_those_of_the_twin(
-    rng, workspace, as_twin, name, dtype, rtol, batch, by_column
+    rng, workspace, name, dtype, rtol, batch, by_column
 ):
     window = make_window(name)
     x = drawn(rng, window, batch, dtype)
-    expected = as_twin(gathered, x, window, workspace, by_column).copy()
+    expected = by_numpy(gathered, x, window, workspace, by_column).copy()
     found = gathered(x, window, workspace, by_column)
     np.testing.assert_array_equal(found, expected)
 
@@ -55,7 +44,7 @@ def test_rows_are_those_of_the_twin(
 @dtypes
 @every_window
 def test_sums_are_those_of_the_twin(
-    rng, workspace, as_twin, name, dtype, rtol, batch, by_column
+    rng, workspace, name, dtype, rtol, batch, by_column
 ):
     window = make_window(name)
     x = drawn(rng, window, batch, dtype)
@@ -63,7 +52,7 @@ def test_sums_are_those_of_the_twin(
     rows = rng.standard_normal((n_windows, batch, 5 * window.n_cells)).astype(dtype)
     rows.reshape(-1)[:1] = np.nan
     given = (rows, window, workspace, by_column)
-    expected = as_twin(add_rows, *given, out=np.full_like(x, 7))
+    expected = by_numpy(add_rows, *given, out=np.full_like(x, 7))
     found = add_rows(*given, out=np.full_like(x, 7))
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=10 * rtol)
 
