@@ -4,10 +4,8 @@ Wherever an array `out` is asked for, it is also what is returned. It may be the
 argument itself; anything else that shares memory with it is not allowed.
 """
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray
-from daskdl.kernels.activation import cpu, reference
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.activation import cpu
 from daskdl.kernels.dispatch import is_compiled_for
 
 
@@ -25,9 +23,12 @@ def relu_backward(
         Overwritten by the gradient times 1 where the output is above 0, and times 0
         elsewhere: what is infinite or NaN stays to be seen.
     """
-    if not is_compiled_for(grad_out, output, out):
-        return reference.relu_backward(grad_out, output, out)
-    cpu.relu_backward(grad_out.reshape(-1), output.reshape(-1), _unless(grad_out, out))
+    if is_compiled_for(grad_out, output, out):
+        cpu.relu_backward(*cpu.flat(grad_out, output, out=out))
+        return out
+    xp = array_namespace(output)
+    is_above = xp.greater(output, 0, out=_room(grad_out, out))
+    xp.multiply(grad_out, is_above, out=out)
     return out
 
 
@@ -43,9 +44,12 @@ def leaky_relu(x: FloatArray, alpha: float, *, out: FloatArray) -> FloatArray:
     out : ndarray like x
         Overwritten.
     """
-    if not is_compiled_for(x, out):
-        return reference.leaky_relu(x, alpha, out)
-    cpu.leaky_relu(x.reshape(-1), x.dtype.type(alpha), _unless(x, out))
+    if is_compiled_for(x, out):
+        cpu.leaky_relu(*cpu.flat(x, out=out), x.dtype.type(alpha))
+        return out
+    xp = array_namespace(x)
+    choose = xp.maximum if alpha <= 1 else xp.minimum
+    choose(x, alpha * x, out=out)
     return out
 
 
@@ -65,14 +69,13 @@ def leaky_relu_backward(
     out : ndarray like grad_out
         Overwritten.
     """
-    if not is_compiled_for(grad_out, sign, out):
-        return reference.leaky_relu_backward(grad_out, sign, alpha, out)
-    cpu.leaky_relu_backward(
-        grad_out.reshape(-1),
-        sign.reshape(-1),
-        grad_out.dtype.type(alpha),
-        _unless(grad_out, out),
-    )
+    if is_compiled_for(grad_out, sign, out):
+        slope = grad_out.dtype.type(alpha)
+        cpu.leaky_relu_backward(*cpu.flat(grad_out, sign, out=out), slope)
+        return out
+    xp = array_namespace(sign)
+    one, slope = xp.asarray(1, sign.dtype), xp.asarray(alpha, sign.dtype)
+    xp.multiply(grad_out, xp.where(sign >= 0, one, slope), out=out)
     return out
 
 
@@ -89,11 +92,13 @@ def sigmoid_backward(
     out : ndarray like grad_out
         Overwritten.
     """
-    if not is_compiled_for(grad_out, output, out):
-        return reference.sigmoid_backward(grad_out, output, out)
-    cpu.sigmoid_backward(
-        grad_out.reshape(-1), output.reshape(-1), _unless(grad_out, out)
-    )
+    if is_compiled_for(grad_out, output, out):
+        cpu.sigmoid_backward(*cpu.flat(grad_out, output, out=out))
+        return out
+    xp = array_namespace(output)
+    slope = xp.subtract(1, output, out=_room(grad_out, out))
+    slope *= output
+    xp.multiply(grad_out, slope, out=out)
     return out
 
 
@@ -107,9 +112,13 @@ def tanh_backward(
     grad_out, output, out
         As for :func:`sigmoid_backward`.
     """
-    if not is_compiled_for(grad_out, output, out):
-        return reference.tanh_backward(grad_out, output, out)
-    cpu.tanh_backward(grad_out.reshape(-1), output.reshape(-1), _unless(grad_out, out))
+    if is_compiled_for(grad_out, output, out):
+        cpu.tanh_backward(*cpu.flat(grad_out, output, out=out))
+        return out
+    xp = array_namespace(output)
+    slope = xp.multiply(output, output, out=_room(grad_out, out))
+    xp.subtract(1, slope, out=slope)
+    xp.multiply(grad_out, slope, out=out)
     return out
 
 
@@ -123,14 +132,13 @@ def softmax(x: FloatArray, *, out: FloatArray) -> FloatArray:
     out : ndarray like x
         Overwritten.
     """
-    if not is_compiled_for(x, out) or not x.size:
-        return reference.softmax(x, out)
-    n = x.shape[-1]
-    rows, results = x.reshape(-1, n), out.reshape(-1, n)
-    cpu.subtract_maximum(rows, None if out is x else results)
-    # NumPy's exponential runs in vectors, the one that numba calls does not.
-    np.exp(results, out=results)
-    cpu.divide_by_sum(results)
+    if is_compiled_for(x, out) and x.size:
+        cpu.softmax(x, out)
+        return out
+    xp = array_namespace(x)
+    xp.subtract(x, xp.max(x, axis=-1, keepdims=True), out=out)
+    xp.exp(out, out=out)
+    out /= xp.sum(out, axis=-1, keepdims=True)
     return out
 
 
@@ -147,14 +155,18 @@ def softmax_backward(
     out : ndarray like grad_out
         Overwritten.
     """
-    if not is_compiled_for(grad_out, output, out) or not out.size:
-        return reference.softmax_backward(grad_out, output, out)
-    n = output.shape[-1]
-    results = None if out is grad_out else out.reshape(-1, n)
-    cpu.softmax_backward(grad_out.reshape(-1, n), output.reshape(-1, n), results)
+    if is_compiled_for(grad_out, output, out) and out.size:
+        cpu.softmax_backward(grad_out, output, out)
+        return out
+    xp = array_namespace(output)
+    products = xp.multiply(grad_out, output, out=_room(grad_out, out))
+    mean = xp.sum(products, axis=-1, keepdims=True)
+    xp.subtract(grad_out, mean, out=out)
+    out *= output
     return out
 
 
-def _unless(first: FloatArray, out: FloatArray) -> FloatArray | None:
-    """Return `out` as one row, or None if it is `first`: what kernels call in place."""
-    return None if out is first else out.reshape(-1)
+def _room(grad_out: FloatArray, out: FloatArray) -> FloatArray | None:
+    """Return where something can be worked out while `grad_out` is still needed."""
+    shared = array_namespace(out).may_share_memory(grad_out, out)
+    return None if shared else out

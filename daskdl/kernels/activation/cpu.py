@@ -6,7 +6,37 @@ loop finds that what it reads and writes overlaps, and runs number by number.
 
 # mypy: disable-error-code="no-untyped-def"
 
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.jit import jit
+
+
+def flat(*read: FloatArray, out: FloatArray) -> list[FloatArray | None]:
+    """Return arrays of any shape as the functions of numbers here take them: as rows.
+
+    `out` comes last, or None if it is the first of the others.
+    """
+    rows: list[FloatArray | None] = [array.reshape(-1) for array in read]
+    rows.append(None if out is read[0] else out.reshape(-1))
+    return rows
+
+
+def softmax(x: FloatArray, out: FloatArray) -> None:
+    """Write the softmax of `x`, of shape (..., n)."""
+    n = x.shape[-1]
+    rows, results = x.reshape(-1, n), out.reshape(-1, n)
+    subtract_maximum(rows, None if out is x else results)
+    # NumPy's exponential runs in vectors, the one that numba calls does not.
+    np.exp(results, out=results)
+    divide_by_sum(results)
+
+
+def softmax_backward(grad_out: FloatArray, output: FloatArray, out: FloatArray) -> None:
+    """Write the gradient of :func:`softmax`; all are of shape (..., n)."""
+    n = output.shape[-1]
+    results = None if out is grad_out else out.reshape(-1, n)
+    _softmax_backward(grad_out.reshape(-1, n), output.reshape(-1, n), results)
 
 
 @jit
@@ -21,7 +51,7 @@ def relu_backward(grad, output, out):
 
 
 @jit
-def leaky_relu(x, alpha, out):
+def leaky_relu(x, out, alpha):
     """Multiply what is below 0, or above if alpha is more than 1."""
     if out is None:
         out = x
@@ -34,7 +64,7 @@ def leaky_relu(x, alpha, out):
 
 
 @jit
-def leaky_relu_backward(grad, sign, alpha, out):
+def leaky_relu_backward(grad, sign, out, alpha):
     """Multiply the gradient by alpha where `sign` is below 0."""
     if out is None:
         out = grad
@@ -107,7 +137,7 @@ def divide_by_sum(x):
 
 
 @jit(reorders=True)
-def softmax_backward(grad, output, out):
+def _softmax_backward(grad, output, out):
     """Write ``(grad - sum(grad y)) y`` of each row."""
     if out is None:
         out = grad
