@@ -1,9 +1,7 @@
 """The cross entropy of rows of probabilities, and its gradient in a softmax."""
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray
-from daskdl.kernels.cross_entropy import cpu, reference
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.cross_entropy import cpu
 from daskdl.kernels.dispatch import is_compiled_for
 
 
@@ -29,14 +27,13 @@ def cross_entropy_rows(
     The compiled kernel takes logarithms only where a label is not 0: of one in each
     row, where labels are classes.
     """
-    if not is_compiled_for(labels, output):
-        return reference.cross_entropy_rows(labels, output, low, high)
-    rows: FloatArray = np.empty(len(output), output.dtype)
-    number = output.dtype.type
-    if cpu.picked_outputs(labels, output, number(low), number(high), rows):
-        np.log(rows, out=rows)
-        return np.negative(rows, out=rows)
-    cpu.cross_entropy_rows(labels, output, number(low), number(high), rows)
+    if is_compiled_for(labels, output):
+        return cpu.cross_entropy_rows(labels, output, low, high)
+    xp = array_namespace(output)
+    scores = xp.clip(output, low, high)
+    xp.log(scores, out=scores)
+    scores *= labels
+    rows: FloatArray = -xp.sum(scores, axis=-1)
     return rows
 
 
@@ -54,7 +51,10 @@ def softmax_gradient(
     out : ndarray of shape (rows, n_out), same dtype
         Overwritten; may be `output` itself.
     """
-    if not is_compiled_for(labels, output, out):
-        return reference.softmax_gradient(labels, output, out)
-    cpu.softmax_gradient(labels, output, out)
+    if is_compiled_for(labels, output, out):
+        cpu.softmax_gradient(labels, output, out)
+        return out
+    xp = array_namespace(output)
+    xp.multiply(output, xp.sum(labels, axis=-1, keepdims=True), out=out)
+    out -= labels
     return out

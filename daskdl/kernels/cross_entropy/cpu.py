@@ -11,11 +11,25 @@ run in vectors. Other rows are gone through number by number.
 
 import numpy as np
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.jit import jit
 
 
+def cross_entropy_rows(
+    labels: FloatArray, output: FloatArray, low: float, high: float
+) -> FloatArray:
+    """Return the cross entropy of each row."""
+    rows: FloatArray = np.empty(len(output), output.dtype)
+    number = output.dtype.type
+    if _picked_outputs(labels, output, number(low), number(high), rows):
+        np.log(rows, out=rows)
+        return np.negative(rows, out=rows)
+    _rows(labels, output, number(low), number(high), rows)
+    return rows
+
+
 @jit(reorders=True)
-def picked_outputs(labels, output, low, high, rows):
+def _picked_outputs(labels, output, low, high, rows):
     """Write the output of the class of each row, and 1 where it has none.
 
     Return whether all labels are 0, or 1 and alone in their row, and all outputs
@@ -33,7 +47,7 @@ def picked_outputs(labels, output, low, high, rows):
 
 
 @jit(reorders=True)
-def cross_entropy_rows(labels, output, low, high, rows):
+def _rows(labels, output, low, high, rows):
     """Write the cross entropy of each row."""
     zero, one = output.dtype.type(0), output.dtype.type(1)
     for r in range(output.shape[0]):
