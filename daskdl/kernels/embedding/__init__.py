@@ -4,9 +4,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.embedding import cpu, reference
+from daskdl.kernels.embedding import cpu
 
 
 def row_numbers(x: FloatArray, n_in: int, *, out: NDArray[Any]) -> int:
@@ -27,10 +27,15 @@ def row_numbers(x: FloatArray, n_in: int, *, out: NDArray[Any]) -> int:
         Of the first number in `x` that is not whole or out of range, NaN included; -1
         if there is none.
     """
-    if not is_compiled_for(x):
-        return reference.row_numbers(x, n_in, out)
-    position: int = cpu.row_numbers(x, x.dtype.type(n_in), out)
-    return position
+    if is_compiled_for(x):
+        position: int = cpu.row_numbers(x, x.dtype.type(n_in), out)
+        return position
+    xp = array_namespace(x)
+    is_number = (x >= 0) & (x < n_in) & (x % 1 == 0)
+    if not bool(xp.all(is_number)):
+        return int(xp.argmin(is_number))
+    out[...] = x
+    return -1
 
 
 def embedding_forward(
@@ -52,9 +57,10 @@ def embedding_forward(
     out : ndarray
         The array that was given.
     """
-    if not is_compiled_for(weight, out):
-        return reference.embedding_forward(indices, weight, out)
-    cpu.gather(indices, weight, out)
+    if is_compiled_for(weight, out):
+        cpu.gather(indices, weight, out)
+        return out
+    array_namespace(weight).take(weight, indices, axis=0, out=out)
     return out
 
 
@@ -72,7 +78,8 @@ def embedding_backward(
     grad_weight : ndarray of shape (n_in, n_out), same dtype
         Overwritten with the sums, in the order of the rows.
     """
-    if not is_compiled_for(grad_out, grad_weight):
-        reference.embedding_backward(grad_out, indices, grad_weight)
+    if is_compiled_for(grad_out, grad_weight):
+        cpu.scatter_add(grad_out, indices, grad_weight)
         return
-    cpu.scatter_add(grad_out, indices, grad_weight)
+    grad_weight.fill(0)
+    array_namespace(grad_out).add.at(grad_weight, indices, grad_out)
