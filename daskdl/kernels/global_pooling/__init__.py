@@ -2,13 +2,12 @@
 
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.global_pooling import cpu, reference
+from daskdl.kernels.global_pooling import cpu
 
 SumKind = Literal["sum", "avg", "pnorm"]
 
@@ -41,9 +40,21 @@ def global_max_forward(
     out : ndarray
         The array that was given.
     """
-    if not _is_compiled_for(x, mask, out):
-        return reference.global_max_forward(x, mask, workspace, out, winner)
-    cpu.max_forward(x, mask, out, winner)
+    if _is_compiled_for(x, mask, out):
+        cpu.max_forward(x, mask, out, winner)
+        return out
+    xp = array_namespace(x)
+    if mask is None:
+        xp.argmax(x, axis=1, out=winner)
+        xp.max(x, axis=1, out=out)
+        return out
+    kept = mask > 0
+    candidates = workspace.take("global_pooling.terms", x.shape, x.dtype)
+    xp.copyto(candidates, x)
+    xp.copyto(candidates, -xp.inf, where=~kept[:, :, None])
+    xp.argmax(candidates, axis=1, out=winner)
+    xp.max(candidates, axis=1, out=out)
+    out[~xp.any(kept, axis=1)] = 0
     return out
 
 
@@ -70,9 +81,17 @@ def global_max_backward(
     grad_x : ndarray
         The array that was given.
     """
-    if not _is_compiled_for(grad_out, mask, grad_x):
-        return reference.global_max_backward(grad_out, winner, mask, grad_x)
-    cpu.max_backward(grad_out, winner, mask, grad_x)
+    if _is_compiled_for(grad_out, mask, grad_x):
+        cpu.max_backward(grad_out, winner, mask, grad_x)
+        return grad_x
+    xp = array_namespace(grad_out)
+    batch, channels = grad_out.shape
+    grad_x.fill(0)
+    examples = xp.arange(batch)[:, None]
+    grad_x[examples, winner, xp.arange(channels)[None, :]] = grad_out
+    if mask is not None:
+        # Without any kept cell the winner is one that the mask dropped.
+        grad_x *= (mask > 0)[:, :, None]
     return grad_x
 
 
@@ -108,9 +127,23 @@ def global_sum_forward(
     out : ndarray
         The array that was given.
     """
-    if kind == "pnorm" or not _is_compiled_for(x, mask, out):
-        return reference.global_sum_forward(x, kind, exponent, mask, workspace, out)
-    cpu.mean_forward(x, mask, _divisors(x, kind, mask), out)
+    if kind != "pnorm" and _is_compiled_for(x, mask, out):
+        cpu.mean_forward(x, mask, cpu.divisors(x, kind, mask), out)
+        return out
+    xp = array_namespace(x)
+    terms = x
+    if kind == "pnorm" or mask is not None:
+        terms = workspace.take("global_pooling.terms", x.shape, x.dtype)
+    if kind == "pnorm":
+        xp.power(xp.abs(x, out=terms), exponent, out=terms)
+    if mask is not None:
+        summands = terms if kind == "pnorm" else x
+        xp.multiply(summands, mask[:, :, None], out=terms)
+    xp.sum(terms, axis=1, out=out)
+    if kind == "avg":
+        out /= _counts(x, mask)
+    elif kind == "pnorm":
+        out **= 1 / exponent
     return out
 
 
@@ -143,11 +176,24 @@ def global_sum_backward(
     grad_x : ndarray
         The array that was given.
     """
-    if kind == "pnorm" or not _is_compiled_for(grad_out, mask, grad_x):
-        return reference.global_sum_backward(
-            grad_out, x, output, kind, exponent, mask, workspace, grad_x
-        )
-    cpu.mean_backward(grad_out, mask, _divisors(x, kind, mask), grad_x)
+    if kind != "pnorm" and _is_compiled_for(grad_out, mask, grad_x):
+        cpu.mean_backward(grad_out, mask, cpu.divisors(x, kind, mask), grad_x)
+        return grad_x
+    xp = array_namespace(grad_out)
+    if kind == "avg":
+        grad_x[...] = (grad_out / _counts(x, mask))[:, None, :]
+    elif kind == "pnorm":
+        # Where the norm is 0 every x is 0, and so is the gradient below.
+        norm = xp.where(output > 0, output, output.dtype.type(1))
+        scale = grad_out * norm ** (1 - exponent)
+        powers = workspace.take("global_pooling.terms", x.shape, x.dtype)
+        xp.power(xp.abs(x, out=powers), exponent - 1, out=powers)
+        xp.multiply(xp.sign(x, out=grad_x), powers, out=grad_x)
+        grad_x *= scale[:, None]
+    else:
+        grad_x[...] = grad_out[:, None, :]
+    if mask is not None:
+        grad_x *= mask[:, :, None]
     return grad_x
 
 
@@ -155,13 +201,13 @@ def _is_compiled_for(
     first: FloatArray, mask: FloatArray | None, other: FloatArray
 ) -> bool:
     arrays = (first, other) if mask is None else (first, other, mask)
-    # Without cells the twin has something to say.
+    # Without cells NumPy has something to say.
     return bool(first.size and other.size) and is_compiled_for(*arrays)
 
 
-def _divisors(x: FloatArray, kind: SumKind, mask: FloatArray | None) -> FloatArray:
-    """Return by what the sums are divided, (batch,)."""
-    if kind == "avg" and mask is not None:
-        counts: FloatArray = np.maximum(mask.sum(axis=1, dtype=x.dtype), 1)
-        return counts
-    return np.full(len(x), x.shape[1] if kind == "avg" else 1, x.dtype)
+def _counts(x: FloatArray, mask: FloatArray | None) -> Any:
+    """Return by what an average divides, of shape (batch, 1) or a number."""
+    if mask is None:
+        return x.shape[1]
+    xp = array_namespace(x)
+    return xp.maximum(xp.sum(mask, axis=1, keepdims=True, dtype=x.dtype), 1)

@@ -7,7 +7,16 @@ A mask is an array or None; without one nothing of it is compiled.
 
 import numpy as np
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.jit import jit
+
+
+def divisors(x: FloatArray, kind: str, mask: FloatArray | None) -> FloatArray:
+    """Return by what the sums are divided, of shape (batch,)."""
+    if kind == "avg" and mask is not None:
+        counts: FloatArray = np.maximum(mask.sum(axis=1, dtype=x.dtype), 1)
+        return counts
+    return np.full(len(x), x.shape[1] if kind == "avg" else 1, x.dtype)
 
 
 @jit
