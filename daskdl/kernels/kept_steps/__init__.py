@@ -5,9 +5,9 @@ on from one kept step to the next, wherever the dropped ones lie. Behind the las
 step it may compute what it likes, since nobody reads it and no gradient comes from it.
 """
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.kept_steps import cpu, reference
+from daskdl.kernels.kept_steps import cpu
 
 
 def gather_steps(
@@ -29,9 +29,15 @@ def gather_steps(
     out : ndarray
         The array that was given.
     """
-    if not is_compiled_for(series, mask, out):
-        return reference.gather_steps(series, mask, out)
-    cpu.gather_steps(series, mask, out)
+    if is_compiled_for(series, mask, out):
+        cpu.gather_steps(series, mask, out)
+        return out
+    xp = array_namespace(series)
+    # Sorted by whether they are dropped, steps are those kept, in order, and the rest.
+    order = xp.argsort(mask == 0, axis=1, kind="stable")
+    is_kept = xp.take_along_axis(mask != 0, order, axis=1)[:, :, None]
+    moved = xp.take_along_axis(series, order[:, :, None], axis=1)
+    out[...] = xp.where(is_kept, moved, xp.zeros_like(moved))
     return out
 
 
@@ -56,7 +62,13 @@ def scatter_steps(
     out : ndarray
         The array that was given.
     """
-    if not is_compiled_for(gathered, mask, out):
-        return reference.scatter_steps(gathered, mask, out)
-    cpu.scatter_steps(gathered, mask, out)
+    if is_compiled_for(gathered, mask, out):
+        cpu.scatter_steps(gathered, mask, out)
+        return out
+    xp = array_namespace(gathered)
+    is_kept = mask != 0
+    # How many were kept in front of a step is where it went.
+    place = xp.maximum(xp.cumsum(is_kept, axis=1) - 1, 0)
+    moved = xp.take_along_axis(gathered, place[:, :, None], axis=1)
+    out[...] = xp.where(is_kept[:, :, None], moved, xp.zeros_like(moved))
     return out
