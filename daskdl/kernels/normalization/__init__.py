@@ -1,10 +1,8 @@
 """Batch normalization of rows: one statistic a feature."""
 
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.normalization import cpu, reference
+from daskdl.kernels.normalization import cpu
 
 
 def batch_norm_forward(
@@ -44,12 +42,16 @@ def batch_norm_forward(
     ----------
     Ioffe and Szegedy, *Batch Normalization*, 2015, algorithm 1.
     """
-    if not is_compiled_for(x, mean, variance, out) or not x.size:
-        return reference.batch_norm_forward(
-            x, gamma, beta, eps, mean, variance, out, rectifies=rectifies
-        )
-    cpu.moments(x, mean, variance)
-    return _shift_and_scale(x, gamma, beta, eps, mean, variance, out, rectifies)
+    if is_compiled_for(x, mean, variance, out) and x.size:
+        cpu.moments(x, mean, variance)
+        cpu.normalize(x, gamma, beta, eps, mean, variance, out, rectifies)
+        return out
+    xp = array_namespace(x)
+    xp.mean(x, axis=0, out=mean)
+    xp.subtract(x, mean, out=out)
+    # Two passes: E[x^2] - E[x]^2 in float32 loses the variance of a large mean.
+    xp.mean(out * out, axis=0, out=variance)
+    return _scale_and_shift(gamma, beta, eps, variance, out, rectifies=rectifies)
 
 
 def batch_norm_inference(
@@ -81,11 +83,12 @@ def batch_norm_inference(
     out : ndarray
         The array that was given.
     """
-    if not is_compiled_for(x, mean, variance, out) or not x.size:
-        return reference.batch_norm_inference(
-            x, gamma, beta, eps, mean, variance, out, rectifies=rectifies
-        )
-    return _shift_and_scale(x, gamma, beta, eps, mean, variance, out, rectifies)
+    if is_compiled_for(x, mean, variance, out) and x.size:
+        cpu.normalize(x, gamma, beta, eps, mean, variance, out, rectifies)
+        return out
+    xp = array_namespace(x)
+    xp.subtract(x, mean, out=out)
+    return _scale_and_shift(gamma, beta, eps, variance, out, rectifies=rectifies)
 
 
 def batch_norm_backward(
@@ -123,27 +126,22 @@ def batch_norm_backward(
         The array that was given.
     """
     arrays = (grad_out, x, mean, variance, grad_gamma, grad_beta, grad_x)
-    if not is_compiled_for(*arrays) or not x.size:
-        return reference.batch_norm_backward(
-            *(grad_out, x, gamma, eps, mean, variance, grad_gamma, grad_beta, grad_x),
-            rectified_beta=rectified_beta,
-        )
-    deviation = np.sqrt(variance + eps)
-    slope = gamma / deviation
-    shift = None if rectified_beta is None else np.full_like(mean, rectified_beta)
-    cpu.gradient_sums(grad_out, x, mean, slope, shift, grad_gamma, grad_beta)
-    grad_gamma /= deviation
-    share = slope / -len(x)
-    cpu.combine(
-        grad_out,
-        x,
-        mean,
-        slope,
-        grad_gamma * share / deviation,
-        grad_beta * share,
-        shift,
-        grad_x,
-    )
+    if is_compiled_for(*arrays) and x.size:
+        cpu.batch_norm_backward(*arrays, gamma, eps, rectified_beta)
+        return grad_x
+    xp = array_namespace(grad_out)
+    if rectified_beta is not None:
+        xp.subtract(x, mean, out=grad_x)
+        moved = _scale_and_shift(gamma, rectified_beta, eps, variance, grad_x)
+        grad_out = grad_out * (moved > 0)
+    rows = grad_out.shape[0]
+    deviation = xp.sqrt(variance + eps)
+    _sum_gradients(grad_out, x, mean, deviation, grad_gamma, grad_beta, grad_x)
+    xp.subtract(x, mean, out=grad_x)
+    grad_x *= grad_gamma / (-rows * deviation)
+    grad_x += grad_out
+    grad_x -= grad_beta / rows
+    grad_x *= gamma / deviation
     return grad_x
 
 
@@ -176,32 +174,45 @@ def batch_norm_inference_backward(
         The array that was given.
     """
     arrays = (grad_out, x, mean, variance, grad_gamma, grad_beta, grad_x)
-    if not is_compiled_for(*arrays) or not x.size:
-        return reference.batch_norm_inference_backward(
-            grad_out, x, gamma, eps, mean, variance, grad_gamma, grad_beta, grad_x
-        )
-    deviation = np.sqrt(variance + eps)
-    slope, nothing = gamma / deviation, np.zeros_like(mean)
-    cpu.gradient_sums(grad_out, x, mean, slope, None, grad_gamma, grad_beta)
-    grad_gamma /= deviation
-    cpu.shift_and_scale(
-        grad_out, nothing, slope, nothing, x.dtype.type(-np.inf), grad_x
-    )
+    if is_compiled_for(*arrays) and x.size:
+        cpu.batch_norm_inference_backward(*arrays, gamma, eps)
+        return grad_x
+    xp = array_namespace(grad_out)
+    deviation = xp.sqrt(variance + eps)
+    _sum_gradients(grad_out, x, mean, deviation, grad_gamma, grad_beta, grad_x)
+    xp.multiply(grad_out, gamma / deviation, out=grad_x)
     return grad_x
 
 
-def _shift_and_scale(
-    x: FloatArray,
+def _scale_and_shift(
     gamma: FloatArray | float,
     beta: FloatArray | float,
     eps: float,
-    mean: FloatArray,
     variance: FloatArray,
     out: FloatArray,
-    rectifies: bool,
+    *,
+    rectifies: bool = False,
 ) -> FloatArray:
-    scale = gamma / np.sqrt(variance + eps)
-    shift = np.full_like(mean, beta)
-    least = x.dtype.type(0 if rectifies else -np.inf)
-    cpu.shift_and_scale(x, mean, scale, shift, least, out)
+    xp = array_namespace(out)
+    out *= gamma / xp.sqrt(variance + eps)
+    out += beta
+    if rectifies:
+        xp.maximum(out, 0, out=out)
     return out
+
+
+def _sum_gradients(
+    grad_out: FloatArray,
+    x: FloatArray,
+    mean: FloatArray,
+    deviation: FloatArray,
+    grad_gamma: FloatArray,
+    grad_beta: FloatArray,
+    scratch: FloatArray,
+) -> None:
+    xp = array_namespace(grad_out)
+    xp.sum(grad_out, axis=0, out=grad_beta)
+    xp.subtract(x, mean, out=scratch)
+    scratch *= grad_out
+    xp.sum(scratch, axis=0, out=grad_gamma)
+    grad_gamma /= deviation

@@ -105,6 +105,74 @@ def _between(sum_of_some, some, sum_of_others, others):
     return difference * difference * (some * others / (some + others))
 
 
+def normalize(
+    x: FloatArray,
+    gamma: FloatArray | float,
+    beta: FloatArray | float,
+    eps: float,
+    mean: FloatArray,
+    variance: FloatArray,
+    out: FloatArray,
+    rectifies: bool,
+) -> None:
+    """Write ``gamma * (x - mean) / sqrt(variance + eps) + beta``, rectified if asked.
+
+    Arrays as in :func:`daskdl.kernels.normalization.batch_norm_inference`.
+    """
+    scale = gamma / np.sqrt(variance + eps)
+    least = x.dtype.type(0 if rectifies else -np.inf)
+    shift_and_scale(x, mean, scale, np.full_like(mean, beta), least, out)
+
+
+def batch_norm_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    grad_gamma: FloatArray,
+    grad_beta: FloatArray,
+    grad_x: FloatArray,
+    gamma: FloatArray | float,
+    eps: float,
+    rectified_beta: FloatArray | float | None,
+) -> None:
+    """Write the gradients of a batch normalization, through the statistics too.
+
+    Arrays as in :func:`daskdl.kernels.normalization.batch_norm_backward`.
+    """
+    deviation = np.sqrt(variance + eps)
+    slope = gamma / deviation
+    shift = None if rectified_beta is None else np.full_like(mean, rectified_beta)
+    gradient_sums(grad_out, x, mean, slope, shift, grad_gamma, grad_beta)
+    grad_gamma /= deviation
+    share = slope / -len(x)
+    of_x, constant = grad_gamma * share / deviation, grad_beta * share
+    combine(grad_out, x, mean, slope, of_x, constant, shift, grad_x)
+
+
+def batch_norm_inference_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    grad_gamma: FloatArray,
+    grad_beta: FloatArray,
+    grad_x: FloatArray,
+    gamma: FloatArray | float,
+    eps: float,
+) -> None:
+    """Write the gradients of a normalization with given statistics.
+
+    Arrays as in :func:`daskdl.kernels.normalization.batch_norm_backward`.
+    """
+    deviation = np.sqrt(variance + eps)
+    slope, nothing = gamma / deviation, np.zeros_like(mean)
+    gradient_sums(grad_out, x, mean, slope, None, grad_gamma, grad_beta)
+    grad_gamma /= deviation
+    least = x.dtype.type(-np.inf)
+    shift_and_scale(grad_out, nothing, slope, nothing, least, grad_x)
+
+
 def shift_and_scale(
     x: FloatArray,
     mean: FloatArray,

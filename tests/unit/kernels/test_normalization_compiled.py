@@ -8,9 +8,9 @@ from daskdl.kernels.normalization import (
     batch_norm_forward,
     batch_norm_inference,
     batch_norm_inference_backward,
-    reference,
 )
 from tests.memory import peak_bytes
+from tests.unit.kernels.numpy_form import by_numpy
 
 EPS = 1e-3
 # Shorter and longer than a strip, than a block of strips, with rows left over.
@@ -30,6 +30,19 @@ shapes = pytest.mark.parametrize("shape", SHAPES)
 # Of the largest number; the twin adds thousands of float32 one by one.
 dtypes = pytest.mark.parametrize(("dtype", "rtol"), [("f4", 3e-5), ("f8", 1e-12)])
 quietly = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def numpy_forward(kernel, x, gamma, beta, kept, out, **options):
+    """Run a forward pass of NumPy's; `kept` are mean and variance."""
+    options |= {"mean": kept[0], "variance": kept[1], "out": out}
+    by_numpy(kernel, x, gamma, beta, EPS, **options)
+
+
+def numpy_backward(kernel, passed, gamma, kept, sums, grad_x, **options):
+    """Run a backward pass of NumPy's; `passed` are the gradient and `x`."""
+    options |= {"mean": kept[0], "variance": kept[1], "grad_x": grad_x}
+    options |= {"grad_gamma": sums[0], "grad_beta": sums[1]}
+    by_numpy(kernel, *passed, gamma, EPS, **options)
 
 
 def close(actual, expected, rtol):
@@ -53,7 +66,7 @@ def test_forward_in_training_is_that_of_the_twin(rng, shape, dtype, rtol, is_loc
     out, expected = np.full((2, *shape), np.nan, dtype)
     kept, expected_kept = np.full((2, 2, shape[1]), np.nan, dtype)
     batch_norm_forward(x, gamma, beta, EPS, mean=kept[0], variance=kept[1], out=out)
-    reference.batch_norm_forward(x, gamma, beta, EPS, *expected_kept, expected)
+    numpy_forward(batch_norm_forward, x, gamma, beta, expected_kept, expected)
     close(kept, expected_kept, rtol)
     close(out, expected, rtol)
 
@@ -71,8 +84,13 @@ def test_gradients_in_training_are_those_of_the_twin(
     grad_x, expected = np.full((2, *shape), np.nan, dtype)
     sums, expected_sums = np.full((2, 2, shape[1]), np.nan, dtype)
     backward((grad, x), gamma, None, (mean, variance), grad_x, sums)
-    reference.batch_norm_backward(
-        grad, x, gamma, EPS, mean, variance, *expected_sums, expected
+    numpy_backward(
+        batch_norm_backward,
+        (grad, x),
+        gamma,
+        (mean, variance),
+        expected_sums,
+        expected,
     )
     close(sums, expected_sums, rtol)
     close(grad_x, expected, rtol)
@@ -85,7 +103,8 @@ def test_inference_and_its_gradients_are_those_of_the_twin(rng, shape, dtype, rt
     mean, variance = rng.random((2, shape[1])).astype(dtype)
     out, expected = np.full((2, *shape), np.nan, dtype)
     batch_norm_inference(x, gamma, beta, EPS, mean=mean, variance=variance, out=out)
-    reference.batch_norm_inference(x, gamma, beta, EPS, mean, variance, expected)
+    kept = (mean, variance)
+    numpy_forward(batch_norm_inference, x, gamma, beta, kept, expected)
     close(out, expected, rtol)
     sums, expected_sums = np.full((2, 2, shape[1]), np.nan, dtype)
     batch_norm_inference_backward(
@@ -99,8 +118,8 @@ def test_inference_and_its_gradients_are_those_of_the_twin(rng, shape, dtype, rt
         grad_beta=sums[1],
         grad_x=out,
     )
-    reference.batch_norm_inference_backward(
-        grad, x, gamma, EPS, mean, variance, *expected_sums, expected
+    numpy_backward(
+        batch_norm_inference_backward, (grad, x), gamma, kept, expected_sums, expected
     )
     close(sums, expected_sums, rtol)
     close(out, expected, rtol)
@@ -132,11 +151,17 @@ def test_what_is_rectified_is_that_of_the_twin(rng, shape, dtype, rtol, is_scala
     options = {"mean": kept[0], "variance": kept[1], "rectifies": True}
     batch_norm_forward(x, gamma, beta, EPS, out=out, **options)
     # With the same statistics, so that both agree on what is above 0.
-    reference.batch_norm_inference(x, gamma, beta, EPS, *kept, expected, rectifies=True)
+    numpy_forward(batch_norm_inference, x, gamma, beta, kept, expected, rectifies=True)
     np.testing.assert_array_equal(out, expected)
     backward((grad, x), gamma, beta, kept, grad_x, sums)
-    reference.batch_norm_backward(
-        *(grad, x, gamma, EPS, *kept, *expected_sums, expected), rectified_beta=beta
+    numpy_backward(
+        batch_norm_backward,
+        (grad, x),
+        gamma,
+        kept,
+        expected_sums,
+        expected,
+        rectified_beta=beta,
     )
     close(sums, expected_sums, rtol)
     close(grad_x, expected, rtol)
@@ -168,8 +193,8 @@ def test_rectified_inference_is_that_of_the_twin(rng, shape, dtype, rtol):
     out, expected = np.full((2, *shape), np.nan, dtype)
     options = {"mean": kept[0], "variance": kept[1], "rectifies": True}
     batch_norm_inference(x, gamma, beta - 3, EPS, out=out, **options)
-    reference.batch_norm_inference(
-        x, gamma, beta - 3, EPS, *kept, expected, rectifies=True
+    numpy_forward(
+        batch_norm_inference, x, gamma, beta - 3, kept, expected, rectifies=True
     )
     close(out, expected, rtol)
 
@@ -183,11 +208,17 @@ def test_rectified_columns_that_are_not_finite_are_those_of_the_twin(rng, value)
     kept, sums, expected_sums = np.full((3, 2, 7), 7.0)
     options = {"mean": kept[0], "variance": kept[1], "rectifies": True}
     batch_norm_forward(x, 1.5, 0.5, EPS, out=out, **options)
-    reference.batch_norm_inference(x, 1.5, 0.5, EPS, *kept, expected, rectifies=True)
+    numpy_forward(batch_norm_inference, x, 1.5, 0.5, kept, expected, rectifies=True)
     np.testing.assert_array_equal(out, expected)
     backward((grad, x), 1.5, 0.5, kept, grad_x, sums)
-    reference.batch_norm_backward(
-        *(grad, x, 1.5, EPS, *kept, *expected_sums, expected), rectified_beta=0.5
+    numpy_backward(
+        batch_norm_backward,
+        (grad, x),
+        1.5,
+        kept,
+        expected_sums,
+        expected,
+        rectified_beta=0.5,
     )
     np.testing.assert_allclose(sums, expected_sums, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(grad_x, expected, rtol=1e-9, atol=1e-12)
@@ -202,7 +233,7 @@ def test_what_is_not_finite_stays_in_its_column(rng, value, row):
     out, expected = np.full((2, *x.shape), 7.0)
     kept, expected_kept = np.full((2, 2, 7), 7.0)
     batch_norm_forward(x, 1.5, 0.5, EPS, mean=kept[0], variance=kept[1], out=out)
-    reference.batch_norm_forward(x, 1.5, 0.5, EPS, *expected_kept, expected)
+    numpy_forward(batch_norm_forward, x, 1.5, 0.5, expected_kept, expected)
     np.testing.assert_allclose(kept, expected_kept, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(out, expected, rtol=1e-9, atol=1e-12)
 
@@ -213,7 +244,7 @@ def test_statistics_are_no_worse_than_the_twin_s(rng, mean):
     kept, twin = np.empty((2, 2, 5), "f4")
     out = np.empty_like(x)
     batch_norm_forward(x, 1.0, 0.0, EPS, mean=kept[0], variance=kept[1], out=out)
-    reference.batch_norm_forward(x, 1.0, 0.0, EPS, *twin, out)
+    numpy_forward(batch_norm_forward, x, 1.0, 0.0, twin, out)
     exact = np.array([x.mean(axis=0, dtype="f8"), x.var(axis=0, dtype="f8")])
     assert np.abs(kept - exact).max() <= np.abs(twin - exact).max()
 
