@@ -1,16 +1,9 @@
 """The rectifier whose slope below 0 is learned."""
 
-import math
-
-import numpy as np
-
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.prelu import cpu, reference
-
-# Numbers of a strip, at least: entering a loop costs little beside 64 vectors of 8.
-_STRIP = 512
+from daskdl.kernels.prelu import cpu
 
 
 def prelu_forward(
@@ -38,10 +31,12 @@ def prelu_forward(
     ----------
     He et al., *Delving Deep into Rectifiers*, 2015, equation 1.
     """
-    if not is_compiled_for(x, slope, out):
-        return reference.prelu_forward(x, slope, out)
-    strip = _strip(slope, x.shape, workspace)
-    cpu.prelu_forward(x.reshape(-1), strip.reshape(-1), out.reshape(-1))
+    if is_compiled_for(x, slope, out):
+        cpu.prelu_forward(x, slope, workspace, out)
+        return out
+    xp = array_namespace(x)
+    xp.multiply(x, slope, out=out)
+    xp.copyto(out, x, where=x >= 0)
     return out
 
 
@@ -72,41 +67,16 @@ def prelu_backward(
     grad_x : ndarray
         The array that was given.
     """
-    if not is_compiled_for(grad_out, x, slope, grad_slope, grad_x):
-        return reference.prelu_backward(grad_out, x, slope, grad_slope, grad_x)
-    strip = _strip(slope, x.shape, workspace)
-    some = workspace.take("prelu.some", (strip.size,), x.dtype)
-    total = workspace.take("prelu.total", strip.shape, np.float64)
-    cpu.prelu_backward(
-        *(array.reshape(-1) for array in (grad_out, x, strip)),
-        some,
-        total.reshape(-1),
-        grad_x.reshape(-1),
-    )
-    # Without the first axes along which all is shared.
-    of_slope = slope.shape[slope.ndim - (strip.ndim - 1) :]
-    shared = [axis for axis, n in enumerate(of_slope, start=1) if n == 1]
-    sums = grad_slope.reshape((1, *of_slope))
-    total.sum(axis=(0, *shared), keepdims=True, out=sums)
+    if is_compiled_for(grad_out, x, slope, grad_slope, grad_x):
+        cpu.prelu_backward(grad_out, x, slope, workspace, grad_slope, grad_x)
+        return grad_x
+    xp = array_namespace(x)
+    is_passed = x >= 0
+    xp.multiply(grad_out, x, out=grad_x)
+    xp.copyto(grad_x, 0, where=is_passed)
+    sums = xp.sum(grad_x, axis=0)
+    shared = tuple(axis for axis, n in enumerate(slope.shape) if n == 1)
+    grad_slope[...] = xp.sum(sums, axis=shared, keepdims=True) if shared else sums
+    xp.multiply(grad_out, slope, out=grad_x)
+    xp.copyto(grad_x, grad_out, where=is_passed)
     return grad_x
-
-
-def _strip(
-    slope: FloatArray, shape: tuple[int, ...], workspace: Workspace
-) -> FloatArray:
-    """Return the slopes repeated along shared axes, and several times if they are few.
-
-    Returns
-    -------
-    strip : ndarray of shape (repeats, ...)
-        Behind the repeats come the axes of an example, without the first ones along
-        which all is shared: the strip is the same wherever it begins.
-    """
-    first = next((axis for axis, n in enumerate(slope.shape) if n > 1), slope.ndim)
-    axes = shape[first + 1 :]
-    n = math.prod(axes)
-    # Not more than there are; none are many enough where there is nothing at all.
-    repeats = max(1, min(_STRIP // max(n, 1), math.prod(shape[: first + 1])))
-    strip: FloatArray = workspace.take("prelu.strip", (repeats, *axes), slope.dtype)
-    strip[...] = slope.reshape(slope.shape[first:])
-    return strip

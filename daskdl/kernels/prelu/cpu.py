@@ -10,14 +10,76 @@ the other, whichever is shorter::
 
 # mypy: disable-error-code="no-untyped-def"
 
+import math
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.jit import jit
 
+# Numbers of a strip, at least: entering a loop costs little beside 64 vectors of 8.
+_STRIP = 512
 # So few numbers lose nothing to speak of when they are added in float32.
 _STRIPS = 64
 
 
+def prelu_forward(
+    x: FloatArray, slope: FloatArray, workspace: Workspace, out: FloatArray
+) -> None:
+    """Write `x` where it is at least 0, else its slope times it."""
+    strip = _strip(slope, x.shape, workspace)
+    _forward(x.reshape(-1), strip.reshape(-1), out.reshape(-1))
+
+
+def prelu_backward(
+    grad_out: FloatArray,
+    x: FloatArray,
+    slope: FloatArray,
+    workspace: Workspace,
+    grad_slope: FloatArray,
+    grad_x: FloatArray,
+) -> None:
+    """Write the gradients in `x` and in the slopes."""
+    strip = _strip(slope, x.shape, workspace)
+    some = workspace.take("prelu.some", (strip.size,), x.dtype)
+    total = workspace.take("prelu.total", strip.shape, np.float64)
+    _backward(
+        *(array.reshape(-1) for array in (grad_out, x, strip)),
+        some,
+        total.reshape(-1),
+        grad_x.reshape(-1),
+    )
+    # Without the first axes along which all is shared.
+    of_slope = slope.shape[slope.ndim - (strip.ndim - 1) :]
+    shared = [axis for axis, n in enumerate(of_slope, start=1) if n == 1]
+    sums = grad_slope.reshape((1, *of_slope))
+    total.sum(axis=(0, *shared), keepdims=True, out=sums)
+
+
+def _strip(
+    slope: FloatArray, shape: tuple[int, ...], workspace: Workspace
+) -> FloatArray:
+    """Return the slopes repeated along shared axes, and several times if they are few.
+
+    Returns
+    -------
+    strip : ndarray of shape (repeats, ...)
+        Behind the repeats come the axes of an example, without the first ones along
+        which all is shared: the strip is the same wherever it begins.
+    """
+    first = next((axis for axis, n in enumerate(slope.shape) if n > 1), slope.ndim)
+    axes = shape[first + 1 :]
+    n = math.prod(axes)
+    # Not more than there are; none are many enough where there is nothing at all.
+    repeats = max(1, min(_STRIP // max(n, 1), math.prod(shape[: first + 1])))
+    strip: FloatArray = workspace.take("prelu.strip", (repeats, *axes), slope.dtype)
+    strip[...] = slope.reshape(slope.shape[first:])
+    return strip
+
+
 @jit
-def prelu_forward(x, slopes, out):
+def _forward(x, slopes, out):
     """Write `x` where it is at least 0, else `slopes` times it. `x` is flat."""
     zero, width = x.dtype.type(0), slopes.size
     for start in range(0, x.size, width):
@@ -29,7 +91,7 @@ def prelu_forward(x, slopes, out):
 
 
 @jit
-def prelu_backward(grad_out, x, slopes, some, total, grad_x):
+def _backward(grad_out, x, slopes, some, total, grad_x):
     """Write the gradient in `x`, and to `total` the sums of that in the slopes.
 
     `some` is scratch like `slopes`; `total` is as long and float64.
