@@ -1,11 +1,12 @@
 """Repeating, padding and cutting off cells along time, height, width or depth."""
 
-import math
+import itertools
+from collections.abc import Iterator
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.resize import cpu, reference
+from daskdl.kernels.resize import cpu
 
 Side = tuple[int, int]
 
@@ -29,9 +30,11 @@ def upsample_forward(
     out : ndarray
         The array that was given.
     """
-    if not is_compiled_for(x, out):
-        return reference.upsample_forward(x, size, out)
-    cpu.upsample_forward(_cells(x), size[-1], _copies(x, size, out))
+    if is_compiled_for(x, out):
+        cpu.upsample_forward(x, size, out)
+        return out
+    for copies in _copies(size):
+        out[copies] = x
     return out
 
 
@@ -60,11 +63,12 @@ def upsample_backward(
     grad_x : ndarray
         The array that was given.
     """
-    if not is_compiled_for(grad_out, grad_x):
-        return reference.upsample_backward(grad_out, size, grad_x)
-    copies = _copies(grad_x, size, grad_out)
-    sums = workspace.take("resize.row", copies.shape[-1:], copies.dtype)
-    cpu.upsample_backward(copies, size[-1], sums, _cells(grad_x))
+    if is_compiled_for(grad_out, grad_x):
+        cpu.upsample_backward(grad_out, size, workspace, grad_x)
+        return grad_x
+    grad_x.fill(0)
+    for copies in _copies(size):
+        grad_x += grad_out[copies]
     return grad_x
 
 
@@ -89,7 +93,9 @@ def pad_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.pad_forward(x, sides, value, out)
+    out.fill(value)
+    out[_inside(out, sides)] = x
+    return out
 
 
 def pad_backward(
@@ -111,7 +117,7 @@ def pad_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.crop_forward(grad_out, sides, grad_x)
+    return crop_forward(grad_out, sides, out=grad_x)
 
 
 def crop_forward(
@@ -133,7 +139,8 @@ def crop_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.crop_forward(x, sides, out)
+    out[...] = x[_inside(x, sides)]
+    return out
 
 
 def crop_backward(
@@ -155,21 +162,20 @@ def crop_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.pad_forward(grad_out, sides, 0.0, grad_x)
+    return pad_forward(grad_out, sides, out=grad_x)
 
 
-def _cells(x: FloatArray) -> FloatArray:
-    """Return an array as (slices, rows, width, channels)."""
-    *slices, rows, width, channels = (1, *x.shape) if x.ndim == 3 else x.shape
-    return x.reshape(math.prod(slices), rows, width, channels)
+def _copies(size: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Yield the indices of the first copy of every cell, of the second, and so on."""
+    for offsets in itertools.product(*(range(count) for count in size)):
+        steps = zip(offsets, size, strict=True)
+        yield (slice(None), *(slice(offset, None, count) for offset, count in steps))
 
 
-def _copies(x: FloatArray, size: tuple[int, ...], repeated: FloatArray) -> FloatArray:
-    """Return (slices, copies, rows, copies, numbers of a row) of what `x` becomes.
-
-    A series is a row: its examples are what rows are in an image.
-    """
-    slices, rows, width, channels = _cells(x).shape
-    deep, high, wide = (1,) * (3 - len(size)) + size
-    shape = (slices, deep, rows, high, width * wide * channels)
-    return repeated.reshape(shape)
+def _inside(array: FloatArray, sides: tuple[Side, ...]) -> tuple[slice, ...]:
+    """Return the index of what lies between the sides."""
+    sizes = zip(array.shape[1:-1], sides, strict=True)
+    return (
+        slice(None),
+        *(slice(before, size - behind) for size, (before, behind) in sizes),
+    )

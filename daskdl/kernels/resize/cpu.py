@@ -11,11 +11,52 @@ backwards the copies are summed row by row, and only then along the row::
 
 # mypy: disable-error-code="no-untyped-def"
 
+import math
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.jit import jit
 
 
+def upsample_forward(x: FloatArray, size: tuple[int, ...], out: FloatArray) -> None:
+    """Write each cell of `x` to all its copies."""
+    _upsample_forward(_cells(x), size[-1], _copies(x, size, out))
+
+
+def upsample_backward(
+    grad_out: FloatArray,
+    size: tuple[int, ...],
+    workspace: Workspace,
+    grad_x: FloatArray,
+) -> None:
+    """Write the sum over the copies of each cell."""
+    copies = _copies(grad_x, size, grad_out)
+    sums = workspace.take("resize.row", copies.shape[-1:], copies.dtype)
+    _upsample_backward(copies, size[-1], sums, _cells(grad_x))
+
+
+def _cells(x: FloatArray) -> FloatArray:
+    """Return an array as (slices, rows, width, channels)."""
+    *slices, rows, width, channels = (1, *x.shape) if x.ndim == 3 else x.shape
+    return x.reshape(math.prod(slices), rows, width, channels)
+
+
+def _copies(x: FloatArray, size: tuple[int, ...], repeated: FloatArray) -> FloatArray:
+    """Return (slices, copies, rows, copies, numbers of a row) of what `x` becomes.
+
+    A series is a row: its examples are what rows are in an image.
+    """
+    slices, rows, width, channels = _cells(x).shape
+    deep, high, wide = (1,) * (3 - len(size)) + size
+    shape = (slices, deep, rows, high, width * wide * channels)
+    return repeated.reshape(shape)
+
+
+Side = tuple[int, int]
+
+
 @jit
-def upsample_forward(x, across, out):
+def _upsample_forward(x, across, out):
     """Write each cell `across` times along its row, and the row to all its copies.
 
     `x` is (slices, rows, width, channels), `out` (slices, copies, rows, copies,
@@ -41,8 +82,8 @@ def upsample_forward(x, across, out):
 
 
 @jit
-def upsample_backward(grad_out, across, sums, grad_x):
-    """Write the sums over the copies; arguments as of :func:`upsample_forward`.
+def _upsample_backward(grad_out, across, sums, grad_x):
+    """Write the sums over the copies; arguments as of :func:`_upsample_forward`.
 
     `sums` is scratch of a row of `grad_out`.
     """
