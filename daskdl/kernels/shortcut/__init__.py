@@ -1,8 +1,8 @@
 """Where a shortcut meets the block it goes around: a sum and its rectifier at once."""
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.shortcut import cpu, reference
+from daskdl.kernels.shortcut import cpu
 
 
 def add_relu(first: FloatArray, second: FloatArray, *, out: FloatArray) -> FloatArray:
@@ -28,7 +28,10 @@ def add_relu(first: FloatArray, second: FloatArray, *, out: FloatArray) -> Float
     He et al., *Deep Residual Learning for Image Recognition*, 2015, figure 2.
     """
     of_one_shape = first.shape == second.shape == out.shape
-    if not of_one_shape or not is_compiled_for(first, second, out):
-        return reference.add_relu(first, second, out)
-    cpu.add_relu(first.reshape(-1), second.reshape(-1), out.reshape(-1))
+    if of_one_shape and is_compiled_for(first, second, out):
+        cpu.add_relu(first.reshape(-1), second.reshape(-1), out.reshape(-1))
+        return out
+    xp = array_namespace(out)
+    xp.add(first, second, out=out)
+    xp.maximum(out, 0, out=out)
     return out
