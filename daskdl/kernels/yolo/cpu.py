@@ -6,11 +6,24 @@ what comes before and after, one pass each.
 
 # mypy: disable-error-code="no-untyped-def"
 
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.jit import jit
 
 
+def boxes_forward(
+    x: FloatArray, priors: FloatArray, limit: float, out: FloatArray
+) -> None:
+    """Write the boxes; sigmoids take no exponential of more than `limit`."""
+    numbers, boxes = (array.reshape(-1, x.shape[-1]) for array in (x, out))
+    _exponents(numbers, x.dtype.type(limit), boxes)
+    np.exp(boxes, out=boxes)
+    _boxes_of_exponentials(priors, boxes)
+
+
 @jit
-def exponents(x, limit, out):
+def _exponents(x, limit, out):
     """Write what to take the exponentials of, in rows of numbers of one box.
 
     That is ``-x``, at most `limit`, where a sigmoid is wanted; `x` itself for sizes;
@@ -32,7 +45,7 @@ def exponents(x, limit, out):
 
 
 @jit
-def boxes_of_exponentials(priors, out):
+def _boxes_of_exponentials(priors, out):
     """Turn exponentials into sigmoids, sizes and shares, in place."""
     one = out.dtype.type(1)
     n_boxes = priors.shape[0]
