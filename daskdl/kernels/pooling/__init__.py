@@ -1,16 +1,14 @@
 """Pooling of series, images and volumes: maximum, sum, average or norm of windows."""
 
-import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.pooling import cpu, reference
-from daskdl.kernels.pooling.meetings import Divided, divisors, meetings
+from daskdl.kernels.pooling import cpu
+from daskdl.kernels.pooling.coverage import Divided
 from daskdl.kernels.window import Window
 
 
@@ -43,12 +41,27 @@ def max_pool_forward(
     out : ndarray
         The array that was given.
     """
-    if not is_compiled_for(x, out):
-        return reference.max_pool_forward(x, window, workspace, out, winner)
-    if _is_of_pairs(window):
-        cpu.max_pool_pairs_forward(x, out, winner)
-    else:
-        cpu.max_pool_forward(*_flat(x), *_layout(x, window), *_flat(out, winner))
+    if is_compiled_for(x, out):
+        cpu.max_pool_forward(x, window, out, winner)
+        return out
+    xp = array_namespace(x)
+    out.fill(-xp.inf)
+    winner.fill(0)
+    # Operations on strided images and with `where` take several times as long as on
+    # contiguous arrays, so that a copy first pays.
+    candidate = workspace.take("pooling.candidate", out.shape, out.dtype)
+    better = workspace.take("pooling.better", out.shape, xp.bool_)
+    number = workspace.take("pooling.number", out.shape, winner.dtype)
+    for cell, (inside, windows) in enumerate(window.positions()):
+        xp.copyto(candidate[windows], x[inside])
+        xp.greater(candidate[windows], out[windows], out=better[windows])
+        # maximum, not the comparison above, so that a NaN is not lost.
+        xp.maximum(out[windows], candidate[windows], out=out[windows])
+        xp.multiply(
+            better.view(xp.uint8)[windows], winner.dtype.type(cell), out=number[windows]
+        )
+        # A later cell has a greater number.
+        xp.maximum(winner[windows], number[windows], out=winner[windows])
     return out
 
 
@@ -76,15 +89,22 @@ def max_pool_backward(
     grad_x : ndarray
         The array that was given.
     """
-    if not is_compiled_for(grad_out, grad_x):
-        return reference.max_pool_backward(grad_out, winner, window, workspace, grad_x)
-    if _is_of_pairs(window):
-        if any(axis.size % 2 for axis in window.axes):
-            grad_x.fill(0)
-        cpu.max_pool_pairs_backward(grad_out, winner, grad_x)
-    else:
-        layout = _layout(grad_x, window)
-        cpu.max_pool_backward(*_flat(grad_out, winner), *layout, *_flat(grad_x))
+    if is_compiled_for(grad_out, grad_x):
+        cpu.max_pool_backward(grad_out, winner, window, grad_x)
+        return grad_x
+    xp = array_namespace(grad_out)
+    won = workspace.take("pooling.better", grad_out.shape, xp.bool_)
+    share = workspace.take("pooling.share", grad_out.shape, grad_out.dtype)
+    grad_x.fill(0)
+    for cell, (inside, windows) in enumerate(window.positions()):
+        xp.equal(winner[windows], winner.dtype.type(cell), out=won[windows])
+        # Copied first: a product of numbers and booleans converts in small pieces.
+        xp.copyto(share[windows], won[windows])
+        xp.multiply(share[windows], grad_out[windows], out=share[windows])
+        if window.overlaps:
+            grad_x[inside] += share[windows]
+        else:
+            xp.copyto(grad_x[inside], share[windows])
     return grad_x
 
 
@@ -105,9 +125,10 @@ def sum_pool_forward(x: FloatArray, window: Window, *, out: FloatArray) -> Float
     out : ndarray
         The array that was given.
     """
-    if not is_compiled_for(x, out):
-        return reference.sum_pool_forward(x, window, out)
-    return _mean_forward(x, window, "sum", out)
+    if is_compiled_for(x, out):
+        cpu.mean_pool_forward(x, window, "sum", out)
+        return out
+    return _sums(x, window, out)
 
 
 def sum_pool_backward(
@@ -131,9 +152,10 @@ def sum_pool_backward(
     grad_x : ndarray
         The array that was given.
     """
-    if not is_compiled_for(grad_out, grad_x):
-        return reference.sum_pool_backward(grad_out, window, grad_x)
-    return _mean_backward(grad_out, window, "sum", workspace, grad_x)
+    if is_compiled_for(grad_out, grad_x):
+        cpu.mean_pool_backward(grad_out, window, "sum", workspace, grad_x)
+        return grad_x
+    return _shares(grad_out, window, grad_x)
 
 
 def average_pool_forward(
@@ -157,9 +179,13 @@ def average_pool_forward(
     out : ndarray
         The array that was given.
     """
-    if not is_compiled_for(x, out):
-        return reference.average_pool_forward(x, window, include_padding, out)
-    return _mean_forward(x, window, _divided(window, include_padding), out)
+    if is_compiled_for(x, out):
+        kind: Divided = "kernel" if include_padding else "inside"
+        cpu.mean_pool_forward(x, window, kind, out)
+        return out
+    _sums(x, window, out)
+    out /= _divisor(window, include_padding, like=out)
+    return out
 
 
 def average_pool_backward(
@@ -188,12 +214,14 @@ def average_pool_backward(
     grad_x : ndarray
         The array that was given.
     """
-    if not is_compiled_for(grad_out, grad_x):
-        return reference.average_pool_backward(
-            grad_out, window, workspace, include_padding, grad_x
-        )
-    kind = _divided(window, include_padding)
-    return _mean_backward(grad_out, window, kind, workspace, grad_x)
+    if is_compiled_for(grad_out, grad_x):
+        kind: Divided = "kernel" if include_padding else "inside"
+        cpu.mean_pool_backward(grad_out, window, kind, workspace, grad_x)
+        return grad_x
+    xp = array_namespace(grad_out)
+    share = workspace.take("pooling.share", grad_out.shape, grad_out.dtype)
+    xp.divide(grad_out, _divisor(window, include_padding, like=grad_out), out=share)
+    return _shares(share, window, grad_x)
 
 
 def pnorm_pool_forward(
@@ -224,7 +252,13 @@ def pnorm_pool_forward(
     out : ndarray
         The array that was given.
     """
-    return reference.pnorm_pool_forward(x, window, exponent, workspace, out)
+    xp = array_namespace(x)
+    powers = workspace.take("pooling.powers", x.shape, x.dtype)
+    xp.abs(x, out=powers)
+    xp.power(powers, exponent, out=powers)
+    _sums(powers, window, out)
+    xp.power(out, 1 / exponent, out=out)
+    return out
 
 
 def pnorm_pool_backward(
@@ -258,53 +292,46 @@ def pnorm_pool_backward(
     grad_x : ndarray
         The array that was given.
     """
-    return reference.pnorm_pool_backward(
-        grad_out, x, output, window, exponent, eps, workspace, grad_x
-    )
-
-
-def _mean_forward(
-    x: FloatArray, window: Window, kind: Divided, out: FloatArray
-) -> FloatArray:
-    by = divisors(window, kind, out.dtype)
-    cpu.mean_pool_forward(*_flat(x), *_layout(x, window), by, *_flat(out))
-    return out
-
-
-def _mean_backward(
-    grad_out: FloatArray,
-    window: Window,
-    kind: Divided,
-    workspace: Workspace,
-    grad_x: FloatArray,
-) -> FloatArray:
-    (grads,) = _flat(grad_out)
-    by = divisors(window, kind, grads.dtype)
-    shares = workspace.take("pooling.share", grads.shape[1:], grads.dtype)
-    layout = _layout(grad_x, window)
-    cpu.mean_pool_backward(grads, *layout, by, shares, *_flat(grad_x))
+    xp = array_namespace(grad_out)
+    share = workspace.take("pooling.share", grad_out.shape, grad_out.dtype)
+    xp.maximum(output, eps, out=share)
+    # Where the norm is 0 every x is 0, and so is the gradient below.
+    xp.copyto(share, 1, where=output == 0)
+    xp.power(share, 1 - exponent, out=share)
+    xp.multiply(share, grad_out, out=share)
+    _shares(share, window, grad_x)
+    powers = workspace.take("pooling.powers", x.shape, x.dtype)
+    xp.abs(x, out=powers)
+    xp.power(powers, exponent - 1, out=powers)
+    xp.multiply(grad_x, powers, out=grad_x)
+    xp.sign(x, out=powers)
+    xp.multiply(grad_x, powers, out=grad_x)
     return grad_x
 
 
-def _divided(window: Window, include_padding: bool) -> Divided:
-    return "kernel" if include_padding or not window.is_padded else "inside"
+def _sums(x: FloatArray, window: Window, out: FloatArray) -> FloatArray:
+    """Overwrite `out` with the sum of each window."""
+    out.fill(0)
+    for inside, windows in window.positions():
+        out[windows] += x[inside]
+    return out
 
 
-def _is_of_pairs(window: Window) -> bool:
-    """Return whether windows are two by two cells of an image, side by side."""
-    return len(window.axes) == 2 and all(
-        (axis.kernel, axis.stride, axis.dilation, axis.is_padded) == (2, 2, 1, False)
-        for axis in window.axes
-    )
+def _shares(grad_out: FloatArray, window: Window, grad_x: FloatArray) -> FloatArray:
+    """Overwrite `grad_x` with the sum of what the windows over each place hold."""
+    grad_x.fill(0)
+    for inside, windows in window.positions():
+        grad_x[inside] += grad_out[windows]
+    return grad_x
 
 
-def _layout(x: FloatArray, window: Window) -> tuple[NDArray[np.int64], int, int]:
-    """Return what the compiled kernels ask of an input: table, stride, channels."""
-    return meetings(window), window.axes[-1].stride, x.shape[-1]
-
-
-def _flat(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Return the arrays with a row for each example."""
-    return tuple(
-        array.reshape(len(array), math.prod(array.shape[1:])) for array in arrays
-    )
+def _divisor(window: Window, include_padding: bool, like: FloatArray) -> Any:
+    """Return the cells of a window, of a shape that goes with (*windows, channels)."""
+    xp = array_namespace(like)
+    if include_padding or not window.is_padded:
+        return xp.full((1, 1), window.n_cells, dtype=like.dtype)
+    cells = xp.ones(1, dtype=like.dtype)
+    for axis in window.axes:
+        cells = cells[..., None] * xp.asarray(axis.counts(), dtype=like.dtype)
+    # A window that lies in the padding entirely has sum 0: it stays 0.
+    return xp.maximum(cells[0, ..., None], 1)

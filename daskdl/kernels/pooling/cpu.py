@@ -1,7 +1,7 @@
 """Pooling compiled for the CPU, one pass over memory for all cells of the kernel.
 
-The kernels see an image as one row of numbers, and get from
-:func:`~daskdl.kernels.pooling.meetings.meetings` where its stretches meet the windows.
+The loops see an image as one row of numbers, and get from
+:func:`~daskdl.kernels.pooling.coverage.coverage` which windows cover its stretches.
 So the loop nest is the same for series, images and volumes, padded and dilated or not::
 
     for image of the batch:
@@ -10,19 +10,92 @@ So the loop nest is the same for series, images and volumes, padded and dilated 
                 for i over the run: ...                  # else one a window
 
 A row of windows stays in the first-level cache while the cells pass by. Most pooling
-there is has windows of two by two cells side by side, and kernels of its own: forward
+there is has windows of two by two cells side by side, and loops of its own: forward
 with all four cells in registers, backward with every place written once.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 
-import numpy as np
+import math
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.jit import jit
+from daskdl.kernels.pooling.coverage import Divided, coverage, divisors
+from daskdl.kernels.window import Window
+
+
+def max_pool_forward(
+    x: FloatArray, window: Window, out: FloatArray, winner: NDArray[Any]
+) -> None:
+    """Write the largest value of each window, and the cell that holds it."""
+    if _is_of_pairs(window):
+        _max_forward_of_pairs(x, out, winner)
+    else:
+        _max_forward(*_flat(x), *_layout(x, window), *_flat(out, winner))
+
+
+def max_pool_backward(
+    grad_out: FloatArray, winner: NDArray[Any], window: Window, grad_x: FloatArray
+) -> None:
+    """Write the sum of the gradients of the windows that each place has won."""
+    if _is_of_pairs(window):
+        if any(axis.size % 2 for axis in window.axes):
+            grad_x.fill(0)
+        _max_backward_of_pairs(grad_out, winner, grad_x)
+    else:
+        layout = _layout(grad_x, window)
+        _max_backward(*_flat(grad_out, winner), *layout, *_flat(grad_x))
+
+
+def mean_pool_forward(
+    x: FloatArray, window: Window, kind: Divided, out: FloatArray
+) -> None:
+    """Write the sum of each window, divided as :func:`.divisors` says."""
+    by = divisors(window, kind, out.dtype)
+    _mean_forward(*_flat(x), *_layout(x, window), by, *_flat(out))
+
+
+def mean_pool_backward(
+    grad_out: FloatArray,
+    window: Window,
+    kind: Divided,
+    workspace: Workspace,
+    grad_x: FloatArray,
+) -> None:
+    """Write the gradient of :func:`mean_pool_forward`."""
+    (grads,) = _flat(grad_out)
+    by = divisors(window, kind, grads.dtype)
+    shares = workspace.take("pooling.share", grads.shape[1:], grads.dtype)
+    _mean_backward(grads, *_layout(grad_x, window), by, shares, *_flat(grad_x))
+
+
+def _is_of_pairs(window: Window) -> bool:
+    """Return whether windows are two by two cells of an image, side by side."""
+    return len(window.axes) == 2 and all(
+        (axis.kernel, axis.stride, axis.dilation, axis.is_padded) == (2, 2, 1, False)
+        for axis in window.axes
+    )
+
+
+def _layout(x: FloatArray, window: Window) -> tuple[NDArray[np.int64], int, int]:
+    """Return what the loops ask of an input: table, stride, channels."""
+    return coverage(window), window.axes[-1].stride, x.shape[-1]
+
+
+def _flat(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Return the arrays with a row for each example."""
+    return tuple(
+        array.reshape(len(array), math.prod(array.shape[1:])) for array in arrays
+    )
 
 
 @jit
-def max_pool_forward(x, table, stride, channels, out, winner):
+def _max_forward(x, table, stride, channels, out, winner):
     """Write the largest value of each window, and the cell that holds it.
 
     `x` is (batch, places * channels), `out` and `winner` (batch, windows * channels).
@@ -47,7 +120,7 @@ def max_pool_forward(x, table, stride, channels, out, winner):
 
 
 @jit
-def max_pool_backward(grad_out, winner, table, stride, channels, grad_x):
+def _max_backward(grad_out, winner, table, stride, channels, grad_x):
     """Add the gradient of each window to that of its winner."""
     zero, one = grad_x.dtype.type(0), grad_x.dtype.type(1)
     for b in range(grad_x.shape[0]):
@@ -68,8 +141,8 @@ def max_pool_backward(grad_out, winner, table, stride, channels, grad_x):
 
 
 @jit
-def max_pool_pairs_forward(x, out, winner):
-    """Do as max_pool_forward for two by two cells, side by side.
+def _max_forward_of_pairs(x, out, winner):
+    """Do as _max_forward for two by two cells, side by side.
 
     `x` is (batch, height, width, channels) with or without an odd last row or column;
     `out` and `winner` are (batch, height // 2, width // 2, channels).
@@ -95,8 +168,8 @@ def max_pool_pairs_forward(x, out, winner):
 
 
 @jit
-def max_pool_pairs_backward(grad_out, winner, grad_x):
-    """Do as max_pool_backward for two by two cells, side by side.
+def _max_backward_of_pairs(grad_out, winner, grad_x):
+    """Do as _max_backward for two by two cells, side by side.
 
     What windows of an odd last row or column would need stays as it is.
     """
@@ -126,7 +199,7 @@ def _better(best, number, value, candidate):
 
 
 @jit
-def mean_pool_forward(x, table, stride, channels, divisors, out):
+def _mean_forward(x, table, stride, channels, divisors, out):
     """Write the sum of each window over its divisor, of shape (windows,)."""
     zero = out.dtype.type(0)
     for b in range(x.shape[0]):
@@ -149,7 +222,7 @@ def mean_pool_forward(x, table, stride, channels, divisors, out):
 
 
 @jit
-def mean_pool_backward(grad_out, table, stride, channels, divisors, shares, grad_x):
+def _mean_backward(grad_out, table, stride, channels, divisors, shares, grad_x):
     """Add each window's gradient over its divisor to all of its cells.
 
     `shares` is scratch of one image of `grad_out`.

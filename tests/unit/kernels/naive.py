@@ -17,7 +17,7 @@ def cells(axis):
     ]
 
 
-def meetings(window):
+def coverage(window):
     """Yield every (window, kernel cell, input cell) inside, each an index tuple."""
     for meeting in itertools.product(*(cells(axis) for axis in window.axes)):
         yield tuple(zip(*meeting, strict=True))
@@ -26,7 +26,7 @@ def meetings(window):
 def convolve(x, weight, bias, window):
     """Convolve over any number of axes."""
     out = np.zeros((len(x), *window.out, weight.shape[-1]))
-    for place, cell, position in meetings(window):
+    for place, cell, position in coverage(window):
         out[(slice(None), *place)] += x[(slice(None), *position)] @ weight[cell]
     return out + bias
 
@@ -34,14 +34,14 @@ def convolve(x, weight, bias, window):
 def deconvolve(x, weight, bias, window):
     sizes = window.sizes
     out = np.zeros((len(x), *sizes, weight.shape[-2]))
-    for place, cell, position in meetings(window):
+    for place, cell, position in coverage(window):
         out[(slice(None), *position)] += x[(slice(None), *place)] @ weight[cell].T
     return out + bias
 
 
 def convolve_depthwise(x, weight, bias, window):
     out = np.zeros((len(x), *window.out, *weight.shape[-2:]))
-    for place, cell, position in meetings(window):
+    for place, cell, position in coverage(window):
         out[(slice(None), *place)] += (
             x[(slice(None), *position)][:, :, None] * weight[cell]
         )
@@ -51,7 +51,7 @@ def convolve_depthwise(x, weight, bias, window):
 def connect_locally(x, weight, bias, window, *, by_column=False):
     """Count windows row by row, or with the first axis running fastest."""
     out = np.zeros((len(x), len(weight), weight.shape[-1]))
-    for place, cell, position in meetings(window):
+    for place, cell, position in coverage(window):
         number = np.ravel_multi_index(
             place, window.out, order="F" if by_column else "C"
         )

@@ -16,7 +16,7 @@ from daskdl.kernels.depthwise.geometry import (
 from daskdl.kernels.depthwise.sources import IMAGES, image_parts
 from daskdl.kernels.window import Window, window_axis
 from tests.memory import peak_bytes
-from tests.unit.kernels.naive import meetings
+from tests.unit.kernels.naive import coverage
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 TABLE = {name: make_window(name) for name in [*WINDOWS, *OTHER_AXES]}
@@ -198,7 +198,7 @@ def lies_in(place, sizes):
 def test_a_walk_over_the_input_meets_what_the_window_does(window):
     sizes = window.sizes
     found = met(list(map(over_input, window.axes)))
-    assert sorted(meetings(window)) == [
+    assert sorted(coverage(window)) == [
         each for each in sorted(found) if lies_in(each[-1], sizes)
     ]
 
@@ -218,7 +218,7 @@ def test_walks_over_the_windows_of_all_phases_meet_what_the_window_does(window):
                         tuple(each.first + t * axis.stride for t, each, axis in at),
                     )
                 )
-    assert sorted(found) == sorted(meetings(window))
+    assert sorted(found) == sorted(coverage(window))
 
 
 @every_window

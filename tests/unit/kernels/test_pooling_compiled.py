@@ -8,14 +8,14 @@ from daskdl.kernels.pooling import (
     average_pool_forward,
     max_pool_backward,
     max_pool_forward,
-    reference,
     sum_pool_backward,
     sum_pool_forward,
 )
-from daskdl.kernels.pooling.meetings import meetings
+from daskdl.kernels.pooling.coverage import coverage
 from daskdl.kernels.window import Window, window_axis
 from tests.memory import peak_bytes
-from tests.unit.kernels.naive import meetings as naive_meetings
+from tests.unit.kernels.naive import coverage as naive_coverage
+from tests.unit.kernels.numpy_form import by_numpy
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 
@@ -66,7 +66,8 @@ def test_maximum_and_winner_are_those_of_the_twin(
     out, expected = np.full((2, batch, *window.out, channels), 7, dtype)
     winner, expected_winner = np.full((2, *out.shape), 99, np.uint8)
     max_pool_forward(x, window, workspace, out=out, winner=winner)
-    reference.max_pool_forward(x, window, workspace, expected, expected_winner)
+    written = {"out": expected, "winner": expected_winner}
+    by_numpy(max_pool_forward, x, window, workspace, **written)
     np.testing.assert_array_equal(out, expected)
     np.testing.assert_array_equal(winner, expected_winner)
 
@@ -85,7 +86,7 @@ def test_gradient_of_the_maximum_is_that_of_the_twin(
     sizes = window.sizes
     grad_x, expected = np.full((2, batch, *sizes, channels), np.nan, dtype)
     max_pool_backward(grad, winner, window, workspace, grad_x=grad_x)
-    reference.max_pool_backward(grad, winner, window, workspace, expected)
+    by_numpy(max_pool_backward, grad, winner, window, workspace, grad_x=expected)
     tolerance = 8 * np.finfo(dtype).eps
     np.testing.assert_allclose(grad_x, expected, rtol=tolerance, atol=tolerance)
 
@@ -109,7 +110,8 @@ def test_average_is_that_of_the_twin(
     x = images(rng, window, batch, channels, dtype)
     out, expected = np.full((2, batch, *window.out, channels), np.nan, dtype)
     average_pool_forward(x, window, include_padding=include_padding, out=out)
-    reference.average_pool_forward(x, window, include_padding, expected)
+    options = {"include_padding": include_padding, "out": expected}
+    by_numpy(average_pool_forward, x, window, **options)
     np.testing.assert_array_equal(out, expected)
 
 
@@ -126,7 +128,8 @@ def test_gradient_of_the_average_is_that_of_the_twin(
     average_pool_backward(
         grad, window, workspace, include_padding=include_padding, grad_x=grad_x
     )
-    reference.average_pool_backward(grad, window, workspace, include_padding, expected)
+    options = {"include_padding": include_padding, "grad_x": expected}
+    by_numpy(average_pool_backward, grad, window, workspace, **options)
     tolerance = 8 * np.finfo(dtype).eps
     np.testing.assert_allclose(grad_x, expected, rtol=tolerance, atol=tolerance)
 
@@ -138,11 +141,11 @@ def test_sum_and_its_gradient_are_those_of_the_twin(rng, workspace, window, dtyp
     grad = outputs(rng, window, 2, 3, dtype)
     grad_x, expected = np.full((2, *x.shape), np.nan, dtype)
     sum_pool_backward(grad, window, workspace, grad_x=grad_x)
-    reference.sum_pool_backward(grad, window, expected)
+    by_numpy(sum_pool_backward, grad, window, workspace, grad_x=expected)
     tolerance = 8 * np.finfo(dtype).eps
     np.testing.assert_allclose(grad_x, expected, rtol=tolerance, atol=tolerance)
     sums = sum_pool_forward(x, window, out=np.empty_like(grad))
-    expected_sums = reference.sum_pool_forward(x, window, np.empty_like(grad))
+    expected_sums = by_numpy(sum_pool_forward, x, window, out=np.empty_like(grad))
     np.testing.assert_array_equal(sums, expected_sums)
 
 
@@ -151,7 +154,7 @@ def test_the_table_has_every_meeting_once(window):
     stride = window.axes[-1].stride
     met = [
         (cell, place + stride * k, at + k)
-        for cell, place, at, count in meetings(window).tolist()
+        for cell, place, at, count in coverage(window).tolist()
         for k in range(count)
     ]
     kernel, size = ([getattr(a, n) for a in window.axes] for n in ("kernel", "size"))
@@ -161,7 +164,7 @@ def test_the_table_has_every_meeting_once(window):
             np.ravel_multi_index(place, size),
             np.ravel_multi_index(at, window.out),
         )
-        for at, cell, place in naive_meetings(window)
+        for at, cell, place in naive_coverage(window)
     ]
     assert sorted(met) == sorted(expected)
 

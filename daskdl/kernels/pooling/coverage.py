@@ -1,4 +1,4 @@
-"""Which stretch of an image meets which windows, as a table that loops can follow."""
+"""Which windows cover which stretch of an image, as a table that loops can follow."""
 
 import itertools
 import math
@@ -16,7 +16,7 @@ Divided: TypeAlias = Literal["sum", "kernel", "inside"]
 
 
 @lru_cache(maxsize=256)
-def meetings(window: Window) -> NDArray[np.int64]:
+def coverage(window: Window) -> NDArray[np.int64]:
     """Return the rows of windows under each cell of the kernel.
 
     Parameters
