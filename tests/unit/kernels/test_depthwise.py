@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward, reference
+from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward
 from daskdl.kernels.depthwise.geometry import (
     Geometry,
     boxes,
@@ -17,6 +17,7 @@ from daskdl.kernels.depthwise.sources import IMAGES, image_parts
 from daskdl.kernels.window import Window, window_axis
 from tests.memory import peak_bytes
 from tests.unit.kernels.naive import coverage
+from tests.unit.kernels.numpy_form import by_numpy
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 TABLE = {name: make_window(name) for name in [*WINDOWS, *OTHER_AXES]}
@@ -88,14 +89,14 @@ def gradients(backward, grad_out, x, weight, window, workspace):
     return found
 
 
-def compiled(grad_out, x, weight, window, workspace, found):
+def backward_into(grad_out, x, weight, window, workspace, found):
     names = ("grad_weight", "grad_bias", "grad_x")
     places = dict(zip(names, found, strict=True))
     depthwise_backward(grad_out, x, weight, window, workspace, **places)
 
 
-def twin(grad_out, x, weight, window, workspace, found):
-    reference.depthwise_backward(grad_out, x, weight, window, workspace, *found)
+def numpy_backward_into(grad_out, x, weight, window, workspace, found):
+    by_numpy(backward_into, grad_out, x, weight, window, workspace, found)
 
 
 def assert_close(found, expected):
@@ -111,7 +112,7 @@ def test_output_is_that_of_the_twin(
 ):
     *parts, out = drawn(rng, window, batch, n_in, multiplier, dtype)
     expected = np.empty_like(out)
-    reference.depthwise_forward(*parts, window, workspace, expected)
+    by_numpy(depthwise_forward, *parts, window, workspace, out=expected)
     assert depthwise_forward(*parts, window, workspace, out=out) is out
     assert_close(out, expected)
 
@@ -124,7 +125,9 @@ def test_gradients_are_those_of_the_twin(
     x, weight, _, grad = drawn(rng, window, batch, n_in, multiplier, dtype)
     given = (grad, x, weight, window, workspace)
     for found, expected in zip(
-        gradients(compiled, *given), gradients(twin, *given), strict=True
+        gradients(backward_into, *given),
+        gradients(numpy_backward_into, *given),
+        strict=True,
     ):
         assert_close(found, expected)
 
@@ -138,11 +141,14 @@ def test_what_is_not_finite_stays_so(rng, workspace, window, multiplier, special
     grad, expected = rng.standard_normal((2, *out.shape)).astype("f4")
     x[rng.random(x.shape) < 0.1] = special
     depthwise_forward(x, weight, bias, window, workspace, out=out)
-    reference.depthwise_forward(x, weight, bias, window, workspace, expected)
+    given = (x, weight, bias, window, workspace)
+    by_numpy(depthwise_forward, *given, out=expected)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
     given = (grad, x, weight, window, workspace)
     for found, expected in zip(
-        gradients(compiled, *given), gradients(twin, *given), strict=True
+        gradients(backward_into, *given),
+        gradients(numpy_backward_into, *given),
+        strict=True,
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
@@ -155,7 +161,7 @@ def test_gradients_that_are_not_finite_go_to_the_input(rng, workspace, window, s
     grad[rng.random(grad.shape) < 0.1] = special
     given = (grad, x, weight, window, workspace)
     (of_weight, _, found), (of_twin, _, expected) = (
-        gradients(backward, *given) for backward in (compiled, twin)
+        gradients(backward, *given) for backward in (backward_into, numpy_backward_into)
     )
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     # Zeros of the padding times infinity may be added to the weights' as NaN.
@@ -167,8 +173,10 @@ def test_sums_of_many_windows_keep_their_digits(rng, workspace):
     x, weight, _, grad = drawn(rng, window, 20, 256, 1, "f4")
     x, grad = np.abs(x), np.abs(grad)
     wide = [array.astype("f8") for array in (grad, x, weight)]
-    of_weight, of_bias, _ = gradients(compiled, grad, x, weight, window, workspace)
-    expected, of_bias_expected, _ = gradients(twin, *wide, window, workspace)
+    of_weight, of_bias, _ = gradients(backward_into, grad, x, weight, window, workspace)
+    expected, of_bias_expected, _ = gradients(
+        numpy_backward_into, *wide, window, workspace
+    )
     np.testing.assert_allclose(of_weight, expected, rtol=2e-5)
     np.testing.assert_allclose(of_bias, of_bias_expected, rtol=2e-5)
 
@@ -269,7 +277,7 @@ def test_nothing_is_allocated_once_it_runs(rng, workspace, name, multiplier):
 
     def iterate():
         depthwise_forward(x, weight, bias, window, workspace, out=out)
-        compiled(grad, x, weight, window, workspace, found)
+        backward_into(grad, x, weight, window, workspace, found)
 
     peak = peak_bytes(iterate)
     # Views of the arrays, none of their numbers; sums of NumPy 2.0 take 32 KiB.

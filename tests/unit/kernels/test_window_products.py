@@ -6,11 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from daskdl.kernels import columns
+from daskdl.kernels import columns, depthwise
 from daskdl.kernels.conv import convolution_backward, convolution_forward
 from daskdl.kernels.deconv import deconvolution_backward, deconvolution_forward
 from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward
-from daskdl.kernels.depthwise import reference as depthwise
 from daskdl.kernels.locally_connected import (
     locally_connected_backward,
     locally_connected_forward,
