@@ -2,16 +2,16 @@
 
 A convolution gathers windows of its input, a deconvolution adds windows to its output;
 each one's forward pass is the other one's gradient in the input. Weights are matrices
-of shape (kernel cells x channels under the window, channels of a place).
+of shape (kernel cells x channels under the window, channels of a place). NumPy takes
+the windows of a block of images as rows, and one matrix product for all of them.
 """
 
-from types import ModuleType
-
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
+from daskdl.kernels.columns import gathered, scattered
 from daskdl.kernels.tiles.usable import tiles_take
 from daskdl.kernels.window import Window
-from daskdl.kernels.window_products import cpu, reference
+from daskdl.kernels.window_products import cpu
 
 
 def windows_to_places(
@@ -48,9 +48,17 @@ def windows_to_places(
     out : ndarray
     """
     arrays = (x, matrix, out) if bias is None else (x, matrix, out, bias)
-    _kernels(*arrays).windows_to_places(
-        x, matrix, bias, window, workspace, rectifies, out
-    )
+    if tiles_take(*arrays):
+        cpu.windows_to_places(x, matrix, bias, window, workspace, rectifies, out)
+        return out
+    xp = array_namespace(x)
+    for place, rows in gathered(x, window, workspace):
+        products = out[place].reshape(-1, matrix.shape[1])
+        xp.matmul(rows, matrix, out=products)
+        if bias is not None:
+            products += bias
+        if rectifies:
+            xp.maximum(products, 0, out=products)
     return out
 
 
@@ -77,9 +85,12 @@ def places_to_windows(
     -------
     out : ndarray
     """
-    _kernels(places, matrix, out).places_to_windows(
-        places, matrix, window, workspace, out
-    )
+    if tiles_take(places, matrix, out):
+        cpu.places_to_windows(places, matrix, window, workspace, out)
+        return out
+    xp = array_namespace(places)
+    for place, rows in scattered(out, window, workspace):
+        xp.matmul(places[place].reshape(-1, matrix.shape[1]), matrix.T, out=rows)
     return out
 
 
@@ -106,9 +117,13 @@ def windows_by_places(
     -------
     out : ndarray
     """
-    _kernels(x, places, out).windows_by_places(x, places, window, workspace, out)
+    if tiles_take(x, places, out):
+        cpu.windows_by_places(x, places, window, workspace, out)
+        return out
+    xp = array_namespace(x)
+    product = workspace.take("conv.product", out.shape, out.dtype)
+    out.fill(0)
+    for place, rows in gathered(x, window, workspace):
+        xp.matmul(rows.T, places[place].reshape(-1, out.shape[1]), out=product)
+        out += product
     return out
-
-
-def _kernels(*arrays: FloatArray) -> ModuleType:
-    return cpu if tiles_take(*arrays) else reference

@@ -29,8 +29,8 @@ def windows_to_places(
     workspace: Workspace,
     rectifies: bool,
     out: FloatArray,
-) -> FloatArray:
-    """Compute what :func:`daskdl.kernels.window_products.windows_to_places` says."""
+) -> None:
+    """Overwrite `out` with the products of every window."""
     geometry = geometry_of(window, matrix)
     room = zeroed_room(workspace, geometry.room_size, x)
     blocks = _blocks(matrix)
@@ -46,7 +46,6 @@ def windows_to_places(
             block = contiguous(matrix[:, first : first + columns], workspace)
         addresses = addresses_of(x, block, out, bias, room, *apart)
         _run(program, len(x), addresses, first * x.itemsize, (WHERE.places, WHERE.bias))
-    return out
 
 
 def places_to_windows(
@@ -55,8 +54,8 @@ def places_to_windows(
     window: Window,
     workspace: Workspace,
     out: FloatArray,
-) -> FloatArray:
-    """Compute what :func:`daskdl.kernels.window_products.places_to_windows` says."""
+) -> None:
+    """Overwrite `out` with the sums of the windows."""
     geometry = geometry_of(window, matrix)
     turned = packing_order(geometry, matrix)
     if not programs.turns_kernel(geometry):
@@ -64,14 +63,13 @@ def places_to_windows(
         room = zeroed_room(workspace, geometry.room_size, places)
         addresses = addresses_of(out, packed, places, None, room, None, None)
         _run(programs.places_to_windows(geometry), len(places), addresses)
-        return out
+        return
     room = zeroed_room(workspace, programs.turned_room(geometry), places)
     for first, columns in _blocks(turned):
         program = programs.turned_to_windows(geometry, columns)
         block = contiguous(turned[..., first : first + columns], workspace)
         addresses = addresses_of(out, block, places, None, room, None, None)
         _run(program, len(places), addresses, first * out.itemsize, (WHERE.under,))
-    return out
 
 
 def windows_by_places(
@@ -80,8 +78,8 @@ def windows_by_places(
     window: Window,
     workspace: Workspace,
     out: FloatArray,
-) -> FloatArray:
-    """Compute what :func:`daskdl.kernels.window_products.windows_by_places` says."""
+) -> None:
+    """Overwrite `out` with the sums over all places."""
     geometry = geometry_of(window, out)
     room = zeroed_room(workspace, geometry.room_size, x)
     out.fill(0)
@@ -94,7 +92,6 @@ def windows_by_places(
             program, len(x), addresses, first * x.itemsize, (WHERE.matrix, WHERE.places)
         )
     join_columns(out, apart)
-    return out
 
 
 def _blocks(matrix: FloatArray) -> list[tuple[int, int]]:

@@ -14,13 +14,13 @@ from daskdl.kernels.window_products import (
     cpu,
     places_to_windows,
     programs,
-    reference,
     windows_by_places,
     windows_to_places,
 )
 from daskdl.kernels.window_products.geometry import Geometry
 from tests.memory import peak_bytes
 from tests.pretend_cupy import pretend
+from tests.unit.kernels.numpy_form import by_numpy
 from tests.unit.kernels.windows import OTHER_AXES, WINDOWS, make_window
 
 
@@ -83,13 +83,13 @@ class Case:
         self.bias = rng.standard_normal(n_place).astype(dtype)
         self.workspace = Workspace()
 
-    def products_of(self, module, product):
+    def products_of(self, product):
         """Return a function that computes a product into a new or given array."""
         window, workspace = self.window, self.workspace
         return {
             "to places": (
                 partial(
-                    module.windows_to_places,
+                    windows_to_places,
                     self.x,
                     self.matrix,
                     self.bias,
@@ -101,7 +101,7 @@ class Case:
             ),
             "rectified": (
                 partial(
-                    module.windows_to_places,
+                    windows_to_places,
                     self.x,
                     self.matrix,
                     self.bias,
@@ -113,7 +113,7 @@ class Case:
             ),
             "to windows": (
                 partial(
-                    module.places_to_windows,
+                    places_to_windows,
                     self.places,
                     self.matrix,
                     window,
@@ -122,16 +122,14 @@ class Case:
                 self.x,
             ),
             "by places": (
-                partial(
-                    module.windows_by_places, self.x, self.places, window, workspace
-                ),
+                partial(windows_by_places, self.x, self.places, window, workspace),
                 self.matrix,
             ),
         }[product]
 
-    def computed(self, module, product):
+    def computed(self, product):
         """Return the product; what lies around it in memory must stay as it is."""
-        function, like = self.products_of(module, product)
+        function, like = self.products_of(product)
         room = np.full(like.size + 128, np.nan, like.dtype)
         out = room[64:-64].reshape(like.shape)
         function(out=out)
@@ -164,8 +162,8 @@ def assert_near(case, product, found, expected):
 @products
 def test_double_precision_is_the_twins(rng, window, product):
     case = Case(rng, window)
-    expected = case.computed(reference, product)
-    assert_near(case, product, case.computed(cpu, product), expected)
+    expected = by_numpy(case.computed, product)
+    assert_near(case, product, case.computed(product), expected)
 
 
 # 19 channels are used here only: programs are kept by what they compute.
@@ -179,8 +177,8 @@ def test_channels_that_are_done_apart_are_the_twins(
     case = Case(rng, window, n_place=19)
     if not has_bias:
         case.bias = None
-    expected = case.computed(reference, product)
-    assert_near(case, product, case.computed(cpu, product), expected)
+    expected = by_numpy(case.computed, product)
+    assert_near(case, product, case.computed(product), expected)
     assert programs.columns_apart(Geometry(window, 3, 19, "float64"))
 
 
@@ -189,15 +187,15 @@ def test_channels_that_are_done_apart_are_the_twins(
 def test_single_precision_is_the_twins_to_rounding(rng, case, product):
     n_under, n_place, window = case
     case = Case(rng, window, n_under, n_place, dtype="f4")
-    expected = case.computed(reference, product)
-    assert_near(case, product, case.computed(cpu, product), expected)
+    expected = by_numpy(case.computed, product)
+    assert_near(case, product, case.computed(product), expected)
 
 
 @products
 def test_nothing_that_is_read_is_changed(rng, product):
     case = Case(rng, TABLE["same"])
     before = [array.copy() for array in (case.x, case.places, case.matrix, case.bias)]
-    case.computed(cpu, product)
+    case.computed(product)
     after = [case.x, case.places, case.matrix, case.bias]
     for array, copy in zip(after, before, strict=True):
         np.testing.assert_array_equal(array, copy)
@@ -206,19 +204,19 @@ def test_nothing_that_is_read_is_changed(rng, product):
 def test_no_bias_adds_nothing(rng):
     case = Case(rng, TABLE["same"])
     case.bias = None
-    expected = case.computed(reference, "to places")
-    assert_near(case, "to places", case.computed(cpu, "to places"), expected)
+    expected = by_numpy(case.computed, "to places")
+    assert_near(case, "to places", case.computed("to places"), expected)
 
 
 @products
 @pytest.mark.parametrize("name", ["same", "plain", "same, stride"])
 def test_a_short_minibatch_finds_nothing_of_the_one_before(rng, product, name):
     whole = Case(rng, TABLE[name], batch=3)
-    whole.computed(cpu, product)
+    whole.computed(product)
     short = Case(rng, TABLE[name], batch=2)
     short.workspace = whole.workspace
-    expected = short.computed(reference, product)
-    assert_near(short, product, short.computed(cpu, product), expected)
+    expected = by_numpy(short.computed, product)
+    assert_near(short, product, short.computed(product), expected)
 
 
 @meets_nan
@@ -228,8 +226,8 @@ def test_a_short_minibatch_finds_nothing_of_the_one_before(rng, product, name):
 def test_nan_and_infinity_go_where_they_do_in_the_twin(rng, product, special, name):
     case = Case(rng, TABLE[name])
     case.x.flat[7] = case.places.flat[11] = special
-    expected = case.computed(reference, product)
-    found = case.computed(cpu, product)
+    expected = by_numpy(case.computed, product)
+    found = case.computed(product)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -241,16 +239,8 @@ def test_weights_that_are_not_finite_are_seen(rng, product, special, name):
     """Beside what the twin makes of them, padding may become NaN times 0."""
     case = Case(rng, TABLE[name])
     case.matrix[4] = special
-    expected = np.isfinite(case.computed(reference, product))
-    assert not (np.isfinite(case.computed(cpu, product)) & ~expected).any()
-
-
-class Public:
-    """The pair of modules as callers see it."""
-
-    windows_to_places = staticmethod(windows_to_places)
-    places_to_windows = staticmethod(places_to_windows)
-    windows_by_places = staticmethod(windows_by_places)
+    expected = np.isfinite(by_numpy(case.computed, product))
+    assert not (np.isfinite(case.computed(product)) & ~expected).any()
 
 
 @pytest.fixture
@@ -274,7 +264,7 @@ def called(monkeypatch):
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_contiguous_arrays_go_through_tiles(rng, called, product, dtype):
     case = Case(rng, TABLE["plain"], dtype=dtype)
-    case.computed(Public, product)
+    case.computed(product)
     assert len(called) == 1
 
 
@@ -282,7 +272,7 @@ def test_contiguous_arrays_go_through_tiles(rng, called, product, dtype):
 def test_numpy_is_used_where_it_is_asked_for(rng, called, monkeypatch, product):
     monkeypatch.setenv("DASKDL_BACKEND_PRIORITY_CPU", "numpy")
     case = Case(rng, TABLE["plain"])
-    case.computed(Public, product)
+    case.computed(product)
     assert called == []
 
 
@@ -290,17 +280,17 @@ def test_numpy_is_used_where_it_is_asked_for(rng, called, monkeypatch, product):
 @pytest.mark.parametrize("name", ["x", "matrix", "bias"])
 def test_views_are_read_as_they_are(rng, product, name):
     case = Case(rng, TABLE["same"])
-    expected = case.computed(reference, product)
+    expected = by_numpy(case.computed, product)
     array = getattr(case, name)
     setattr(case, name, np.repeat(array, 2, axis=-1)[..., ::2])
-    assert_near(case, product, case.computed(Public, product), expected)
+    assert_near(case, product, case.computed(product), expected)
 
 
 def test_the_gradient_of_images_may_be_written_to_a_view(rng):
     case = Case(rng, TABLE["same"])
-    expected = case.computed(reference, "to windows")
+    expected = by_numpy(case.computed, "to windows")
     out = np.full((*case.x.shape[:-1], 2 * case.x.shape[-1]), np.nan)[..., ::2]
-    function, _ = case.products_of(Public, "to windows")
+    function, _ = case.products_of("to windows")
     function(out=out)
     assert_near(case, "to windows", out, expected)
 
@@ -308,8 +298,8 @@ def test_the_gradient_of_images_may_be_written_to_a_view(rng):
 @products
 def test_half_precision_is_left_to_the_twin(rng, called, product):
     case = Case(rng, TABLE["same"], dtype="f2")
-    expected = case.computed(reference, product)
-    np.testing.assert_array_equal(case.computed(Public, product), expected)
+    expected = by_numpy(case.computed, product)
+    np.testing.assert_array_equal(case.computed(product), expected)
     assert called == []
 
 
@@ -317,8 +307,8 @@ def test_half_precision_is_left_to_the_twin(rng, called, product):
 @pytest.mark.parametrize("name", ["same", "plain"])
 def test_an_empty_minibatch_gives_what_the_twin_gives(rng, called, product, name):
     case = Case(rng, TABLE[name], batch=0)
-    expected = case.computed(reference, product)
-    np.testing.assert_array_equal(case.computed(Public, product), expected)
+    expected = by_numpy(case.computed, product)
+    np.testing.assert_array_equal(case.computed(product), expected)
     assert called == []
 
 
@@ -347,7 +337,7 @@ def test_tiles_leave_other_arrays_to_the_twin(change):
 @pytest.mark.parametrize("name", ["same", "plain", "same, stride"])
 def test_nothing_is_allocated_once_it_runs(rng, product, name):
     case = Case(rng, TABLE[name], n_under=16, n_place=24, batch=20)
-    function, like = case.products_of(Public, product)
+    function, like = case.products_of(product)
     out = np.empty_like(like)
     # Views of the arrays, none of their numbers.
     assert peak_bytes(lambda: function(out=out)) < 6000
