@@ -1,12 +1,16 @@
 """A convolution of images and the maximum of its windows, as one.
 
-What is between the two, often the largest array of a network, is never kept.
+What is between the two, often the largest array of a network, is never kept: compiled
+code has that of one image only, NumPy that of all images in scratch.
 """
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.pooled_conv import cpu, in_turn
+from daskdl.kernels.conv import convolution_backward, convolution_forward
+from daskdl.kernels.pooled_conv import cpu
 from daskdl.kernels.pooled_conv.windows import PooledWindows
+from daskdl.kernels.pooling import max_pool_backward, max_pool_forward
+from daskdl.kernels.window import Window
 
 
 def pooled_convolution_forward(
@@ -44,10 +48,17 @@ def pooled_convolution_forward(
     out : ndarray
         The array that was given.
     """
-    forward = in_turn.forward
     if cpu.takes(x, weight, out):
-        forward = cpu.forward
-    forward(x, weight, bias, windows, workspace, out, winner)
+        cpu.forward(x, weight, bias, windows, workspace, out, winner)
+        return out
+    xp = array_namespace(x)
+    places = _places(x, weight, windows.window, workspace)
+    convolution_forward(x, weight, bias, windows.window, workspace, out=places)
+    number = workspace.take("pooled_conv.winner", out.shape, xp.uint32)
+    max_pool_forward(places, windows.pool, workspace, out=out, winner=number)
+    xp.copyto(winner, number)
+    if windows.rectifies:
+        xp.maximum(out, 0, out=out)
     return out
 
 
@@ -86,9 +97,35 @@ def pooled_convolution_backward(
     grad_x : ndarray or None
         What was given.
     """
-    backward = in_turn.backward
     if cpu.takes(x, weight, grad_out, output, grad_weight):
-        backward = cpu.backward
-    forward_pass = (x, weight, windows, workspace, output, winner)
-    backward(grad_out, *forward_pass, grad_weight, grad_bias, grad_x)
+        forward_pass = (x, weight, windows, workspace, output, winner)
+        cpu.backward(grad_out, *forward_pass, grad_weight, grad_bias, grad_x)
+        return grad_x
+    xp = array_namespace(x)
+    grad = workspace.take("pooled_conv.grad", output.shape, output.dtype)
+    xp.copyto(grad, grad_out)
+    if windows.rectifies:
+        xp.multiply(grad, output > 0, out=grad)
+    number = workspace.take("pooled_conv.winner", output.shape, xp.uint32)
+    xp.copyto(number, winner, casting="unsafe")
+    places = _places(x, weight, windows.window, workspace)
+    max_pool_backward(grad, number, windows.pool, workspace, grad_x=places)
+    convolution_backward(
+        places,
+        x,
+        weight,
+        windows.window,
+        workspace,
+        grad_weight=grad_weight,
+        grad_bias=grad_bias,
+        grad_x=grad_x,
+    )
     return grad_x
+
+
+def _places(
+    x: FloatArray, weight: FloatArray, window: Window, workspace: Workspace
+) -> FloatArray:
+    shape = (x.shape[0], *window.out, weight.shape[-1])
+    places: FloatArray = workspace.take("pooled_conv.places", shape, x.dtype)
+    return places

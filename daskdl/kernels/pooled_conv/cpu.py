@@ -37,7 +37,7 @@ def forward(
     out: FloatArray,
     winner: FloatArray,
 ) -> None:
-    """See :func:`daskdl.kernels.pooled_conv.pooled_convolution_forward`."""
+    """Overwrite maxima and winners."""
     pooled = _pooled(weight, windows)
     geometry = pooled.geometry
     places = zeroed_room(workspace, geometry.places_size, x, "places")
@@ -61,7 +61,7 @@ def backward(
     grad_bias: FloatArray | None,
     grad_x: FloatArray | None,
 ) -> None:
-    """See :func:`daskdl.kernels.pooled_conv.pooled_convolution_backward`."""
+    """Overwrite the gradients; that in the input is computed if asked for."""
     pooled = _pooled(weight, windows)
     geometry = pooled.geometry
     program = programs.backward(
