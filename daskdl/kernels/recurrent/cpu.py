@@ -48,8 +48,8 @@ def lstm_forward(
     out: FloatArray | None,
     mask: FloatArray | None,
     state: LstmState | None,
-) -> FloatArray | None:
-    """Compute what :func:`daskdl.kernels.recurrent.lstm_forward` says."""
+) -> None:
+    """Overwrite the trace and `out`, if there is one."""
     np.copyto(trace.x, x.transpose(1, 0, 2))
     hidden, cell = _in_front(state, trace, workspace)
     sizes = _sizes(trace, mask)
@@ -72,7 +72,6 @@ def lstm_forward(
             _run(program, n_steps, *fixed, *now, weight, trace.x[step:])
     if out is not None:
         np.copyto(out, trace.hidden.transpose(1, 0, 2))
-    return out
 
 
 def lstm_backward(
@@ -83,9 +82,9 @@ def lstm_backward(
     gradients: LstmWeights,
     grad_x: FloatArray | None,
     mask: FloatArray | None,
-    state: LstmState | None = None,
-) -> FloatArray | None:
-    """Compute what :func:`daskdl.kernels.recurrent.lstm_backward` says."""
+    state: LstmState | None,
+) -> None:
+    """Overwrite the gradients; that in the input is computed if asked for."""
     dtype = trace.x.dtype
     grad_hidden = workspace.take("lstm.grad_hidden", trace.hidden.shape, dtype)
     np.copyto(grad_hidden, grad_out.transpose(1, 0, 2))
@@ -127,7 +126,6 @@ def lstm_backward(
     _sum_gradients(sizes, grads, trace, gradients, workspace, before)
     if grad_x is not None:
         np.copyto(grad_x, grad_steps.transpose(1, 0, 2))
-    return grad_x
 
 
 def _sum_gradients(

@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.recurrent import (
-    cpu,
-    lstm_backward,
-    lstm_forward,
-    reference,
-)
+from daskdl.kernels.recurrent import cpu, lstm_backward, lstm_forward
 from daskdl.kernels.recurrent.trace import take_trace
 from daskdl.kernels.recurrent.weights import LstmState, LstmWeights
 from daskdl.nn.activations.table import activation_function
 from tests.memory import peak_bytes
 from tests.pretend_cupy import pretend
+from tests.unit.kernels.numpy_form import by_numpy
 
 # batch, time, n_in, n_out
 SIZES = [
@@ -78,12 +74,13 @@ class Lstm:
 
     def forward(self, *, state=None):
         """Return output and trace, of the compiled pair."""
-        out = cpu.lstm_forward(
+        out = self.out()
+        cpu.lstm_forward(
             self.x,
             self.weights,
             self.trace,
             self.workspace,
-            self.out(),
+            out,
             self.mask,
             state,
         )
@@ -92,9 +89,9 @@ class Lstm:
     def expected_forward(self, *, state=None):
         workspace = Workspace()
         trace = self.new_trace(workspace)
-        out = reference.lstm_forward(
-            self.x, self.weights, *PAIR, trace, workspace, self.out(), self.mask, state
-        )
+        given = (self.x, self.weights, *PAIR, trace, workspace)
+        options = {"out": self.out(), "mask": self.mask, "state": state}
+        out = by_numpy(lstm_forward, *given, **options)
         return out, trace
 
     def backward(self, grad_out=None, *, state=None):
@@ -117,17 +114,17 @@ class Lstm:
     def expected_backward(self, *, state=None):
         grad_x, gradients = self.gradients()
         _, trace = self.expected_forward(state=state)
-        reference.lstm_backward(
+        by_numpy(
+            lstm_backward,
             self.grad_out,
             self.weights,
             *PAIR,
             trace,
             Workspace(),
-            gradients,
-            grad_x,
-            self.mask,
-            False,
-            state,
+            gradients=gradients,
+            grad_x=grad_x,
+            mask=self.mask,
+            state=state,
         )
         return SimpleNamespace(x=grad_x, **vars(gradients))
 
@@ -183,10 +180,8 @@ def test_the_backward_pass_leaves_the_trace(rng):
 
 def test_the_trace_alone_may_be_wanted(rng):
     lstm = Lstm(rng, 3, 4, 5, 6)
-    out = cpu.lstm_forward(
-        lstm.x, lstm.weights, lstm.trace, lstm.workspace, None, None, None
-    )
-    assert out is None
+    given = (lstm.x, lstm.weights, *PAIR, lstm.trace, lstm.workspace)
+    assert lstm_forward(*given, out=None) is None
     assert_near(lstm.trace.hidden, lstm.expected_forward()[1].hidden)
 
 
@@ -194,16 +189,8 @@ def test_the_gradient_of_the_input_may_be_unwanted(rng):
     lstm = Lstm(rng, 3, 4, 5, 6)
     lstm.forward()
     _, gradients = lstm.gradients()
-    grad_x = cpu.lstm_backward(
-        lstm.grad_out,
-        lstm.weights,
-        lstm.trace,
-        lstm.workspace,
-        gradients,
-        None,
-        None,
-    )
-    assert grad_x is None
+    given = (lstm.grad_out, lstm.weights, *PAIR, lstm.trace, lstm.workspace)
+    assert lstm_backward(*given, gradients=gradients, grad_x=None) is None
     assert_near(gradients.weight, lstm.expected_backward().weight)
 
 
