@@ -24,13 +24,13 @@ choice of k is that of A. Kiely, "Selecting the Golomb parameter in Rice coding"
 progress report 42-159, 2004, with the mean gap of a block for the mean of a source.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daskdl.kernels.coding import reference
 from daskdl.kernels.jit import numba_is_used
 
 BLOCK = 128
@@ -62,7 +62,7 @@ class RicePlan:
 
 def ascends(positions: Positions) -> bool:
     """Return whether no position, shape (count,), is less than the one before it."""
-    return int(_kernels().smallest_gap(positions)) >= 0
+    return _smallest_gap(positions) >= 0
 
 
 def rice_plan(positions: Positions, symbol_bits: int) -> RicePlan:
@@ -75,10 +75,9 @@ def rice_plan(positions: Positions, symbol_bits: int) -> RicePlan:
     symbol_bits : int
         Bits of a symbol.
     """
-    kernels = _kernels()
-    least_gap = int(kernels.smallest_gap(positions))
+    least_gap = _smallest_gap(positions)
     low_bits = np.empty(-(-positions.size // BLOCK), np.uint8)
-    n_bits = int(kernels.choose_low_bits(positions, least_gap, low_bits))
+    n_bits = _choose_low_bits(positions, least_gap, low_bits)
     n_words = field_words(low_bits, positions.size, symbol_bits) - (-n_bits // 64)
     return RicePlan(least_gap, low_bits, n_words)
 
@@ -106,15 +105,28 @@ def rice_encode(
         Overwritten.
     """
     first_rest = field_words(plan.low_bits, positions.size, symbol_bits)
-    _kernels().rice_encode(
-        positions,
-        symbols,
-        symbol_bits,
-        plan.least_gap,
-        plan.low_bits,
-        words[:first_rest],
-        words[first_rest:],
-    )
+    fields, rests = words[:first_rest], words[first_rest:]
+    least_gap, low_bits = plan.least_gap, plan.low_bits
+    if numba_is_used():
+        _cpu().rice_encode(
+            positions, symbols, symbol_bits, least_gap, low_bits, fields, rests
+        )
+        return
+    gaps = _gaps(positions, least_gap)
+    word = 0
+    for block, span in _spans(positions.size):
+        k = int(low_bits[block])
+        low = gaps[span] & ((1 << k) - 1)
+        values = low << symbol_bits | symbols[span]
+        bits = values[:, None] >> np.arange(k + symbol_bits) & 1
+        packed = _packed(bits.ravel())
+        fields[word : word + packed.size] = packed
+        word += packed.size
+        gaps[span] >>= k
+    ones = np.cumsum(gaps + 1) - 1
+    unary = np.zeros(64 * rests.size, np.int64)
+    unary[ones] = 1
+    rests[:] = _packed(unary)
 
 
 def rice_decode(
@@ -146,7 +158,7 @@ def rice_decode(
         Whether the words are the code of as many positions as there is room for, each
         from 1 to `size`.
     """
-    low_bits = plan.low_bits
+    least_gap, low_bits = plan.least_gap, plan.low_bits
     if low_bits.size != -(-positions.size // BLOCK):
         return False
     if not positions.size or int(low_bits.max()) > MOST_LOW_BITS:
@@ -155,18 +167,31 @@ def rice_decode(
     # A field may end in the word after its first, so there must be one.
     if first_rest >= words.size:
         return False
-    return bool(
-        _kernels().rice_decode(
-            words,
-            first_rest,
-            symbol_bits,
-            plan.least_gap,
-            low_bits,
-            size,
-            positions,
-            symbols,
-        )
-    )
+    if numba_is_used():
+        code = (words, first_rest, symbol_bits, least_gap, low_bits)
+        return bool(_cpu().rice_decode(*code, size, positions, symbols))
+    ones = np.flatnonzero(_unpacked(words[first_rest:]))
+    if ones.size != positions.size or not words[-1]:
+        return False
+    gaps = np.diff(ones, prepend=-1) - 1
+    word = 0
+    for block, span in _spans(positions.size):
+        k = int(low_bits[block])
+        if (gaps[span] > size >> k).any():
+            return False
+        width = k + symbol_bits
+        stop = word - (-gaps[span].size * width // 64)
+        bits = _unpacked(words[word:stop])[: gaps[span].size * width]
+        values = bits.reshape(-1, width) @ (1 << np.arange(width))
+        symbols[span] = values & ((1 << symbol_bits) - 1)
+        gaps[span] = gaps[span] << k | values >> symbol_bits
+        word = stop
+    # Each gap is at most twice the size, so that the sum cannot run over.
+    found = np.cumsum(gaps + least_gap) + 1 - least_gap
+    if found[-1] > size:
+        return False
+    positions[:] = found
+    return True
 
 
 def field_words(low_bits: NDArray[np.uint8], count: int, symbol_bits: int) -> int:
@@ -208,7 +233,14 @@ def bitmap_codes(words: NDArray[np.uint32], count: int) -> tuple[Positions, Symb
         From 1 to 3: the magnitude bit, and above it the sign bit.
     """
     positions, codes = np.empty(count, np.int32), np.empty(count, np.uint8)
-    _kernels().bitmap_codes(words, positions, codes)
+    if numba_is_used():
+        _cpu().bitmap_codes(words, positions, codes)
+        return positions, codes
+    both = words[:, None] >> np.arange(16, dtype=np.uint32)
+    every = ((both & 1) | (both >> np.uint32(15) & 2)).ravel()
+    found = np.flatnonzero(every)
+    positions[:] = found + 1
+    codes[:] = every[found]
     return positions, codes
 
 
@@ -225,17 +257,78 @@ def write_bitmap(
         Overwritten.
     """
     words.fill(0)
-    _kernels().write_bitmap(positions, codes, words)
+    if numba_is_used():
+        _cpu().write_bitmap(positions, codes, words)
+        return
+    where = positions - 1
+    code = codes.astype(np.uint32)
+    bits = (code & np.uint32(1)) | (code >> np.uint32(1)) << np.uint32(16)
+    np.bitwise_or.at(words, where >> 4, bits << (where & 15).astype(np.uint32))
 
 
 def count_codes(words: NDArray[np.uint32]) -> int:
     """Return how many codes of a bitmap, words of shape (n_words,), are not zero."""
-    return int(_kernels().count_codes(words))
+    if numba_is_used():
+        return int(_cpu().count_codes(words))
+    either = (words | (words >> np.uint32(16))) & np.uint32(0xFFFF)
+    return int(np.bitwise_count(either).sum(dtype=np.int64))
 
 
-def _kernels() -> ModuleType:
-    if not numba_is_used():
-        return reference
+def _smallest_gap(positions: Positions) -> int:
+    """Return the least gap between a position and the one before it, at most 1."""
+    if numba_is_used():
+        return int(_cpu().smallest_gap(positions))
+    return int(np.diff(positions).min(initial=1))
+
+
+def _choose_low_bits(
+    positions: Positions, least_gap: int, low_bits: NDArray[np.uint8]
+) -> int:
+    """Write k of each block; return the bits that the rests of all gaps take."""
+    if numba_is_used():
+        return int(_cpu().choose_low_bits(positions, least_gap, low_bits))
+    gaps = _gaps(positions, least_gap)
+    n_bits = positions.size
+    for block, span in _spans(positions.size):
+        part = gaps[span]
+        total, k = int(part.sum()), 0
+        # log(golden ratio) = 0.4812 = 493 / 1024: where one bit more costs as much as
+        # it saves. Half a gap is what the mean of whole numbers lacks.
+        while (part.size << k) * 2048 < 493 * (2 * total + part.size):
+            k += 1
+        low_bits[block] = k
+        n_bits += int((part >> k).sum())
+    return n_bits
+
+
+def _gaps(positions: NDArray[np.int32], least_gap: int) -> NDArray[np.int64]:
+    gaps: NDArray[np.int64] = np.empty(positions.size, np.int64)
+    gaps[:1] = positions[:1] - (1 - least_gap)
+    np.subtract(positions[1:], positions[:-1], out=gaps[1:])
+    gaps -= least_gap
+    return gaps
+
+
+def _spans(count: int) -> Iterator[tuple[int, slice]]:
+    return enumerate(
+        slice(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)
+    )
+
+
+def _packed(bits: NDArray[np.int64]) -> NDArray[np.uint64]:
+    padded = np.zeros(-(-bits.size // 64) * 64, np.uint8)
+    padded[: bits.size] = bits
+    words: NDArray[np.uint64] = np.packbits(padded, bitorder="little").view(np.uint64)
+    return words
+
+
+def _unpacked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    octets = np.ascontiguousarray(words).view(np.uint8)
+    return np.unpackbits(octets, bitorder="little").astype(np.int64)
+
+
+def _cpu() -> ModuleType:
+    """Return the compiled kernels."""
     # Not above: it imports numba, which takes most of a second.
     from daskdl.kernels.coding import cpu
 

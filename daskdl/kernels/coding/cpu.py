@@ -29,8 +29,7 @@ def choose_low_bits(positions, least_gap, low_bits):
         part = positions[_BLOCK * block : _BLOCK * (block + 1)]
         total = np.int64(part[-1]) - before - part.size * least_gap
         k = 0
-        # log(golden ratio) = 0.4812 = 493 / 1024: where one bit more costs as much as
-        # it saves. Half a gap is what the mean of whole numbers lacks.
+        # As NumPy does, see there.
         while (part.size << k) * 2048 < 493 * (2 * total + part.size):
             k += 1
         low_bits[block] = k
