@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.jit import numba_is_used
-from daskdl.kernels.threshold import reference
 
 HEADER_INTS = 4
 THRESHOLD = 0
@@ -101,17 +100,18 @@ def threshold_encode(
     -----
     An element gives one quantum at most, however large it is; the rest stays.
     """
-    kernels = _kernels(residual, update)
     most = _most_entries(residual, boundary)
     if scratch is None:
         scratch = Scratch.for_messages_from(residual, boundary)
     entries = scratch.entries[:most]
-    changes = kernels.no_changes(residual) if update is None else update
-    count = int(
-        kernels.take_quanta(
-            residual, changes, _step(residual, tau), entries, scratch.held, truncate
+    step = _step(residual, tau)
+    if _is_compiled_for(residual, update):
+        changes, held = _cpu().changes(residual, update), scratch.held
+        count = int(
+            _cpu().take_quanta(residual, changes, step, entries, held, truncate)
         )
-    )
+    else:
+        count = _take_quanta(residual, update, step, entries, truncate)
     kept = min(count, most)
     if kept < 2 or (count > most and not truncate):
         return None, count
@@ -131,7 +131,10 @@ def threshold_decode_add(message: NDArray[np.int32], target: FloatArray) -> None
         Changed.
     """
     step = target.dtype.type(header_tau(message))
-    _kernels(target).add_quanta(message[HEADER_INTS:], step, target)
+    if _is_compiled_for(target):
+        _cpu().add_quanta(message[HEADER_INTS:], step, target)
+        return
+    _add_quanta(message[HEADER_INTS:], step, target)
 
 
 def bitmap_encode(
@@ -163,12 +166,17 @@ def bitmap_encode(
     step = _step(residual, tau)
     size = residual.size
     message = _new_message(residual, size, size // _WORD + 1, BITMAP, tau)
-    kernels = _kernels(residual, update)
-    changes = kernels.no_changes(residual) if update is None else update
-    count = kernels.bitmap_encode(
-        residual, changes, step, step / step.dtype.type(2), message[HEADER_INTS:]
-    )
-    return message, int(count)
+    half, words = step / step.dtype.type(2), message[HEADER_INTS:]
+    if _is_compiled_for(residual, update):
+        changes = _cpu().changes(residual, update)
+        return message, int(_cpu().bitmap_encode(residual, changes, step, half, words))
+    if update is not None:
+        residual += update
+    plus, minus = residual >= step, residual <= -step
+    signed = residual <= -half
+    _write_bits(plus | minus, signed, words)
+    residual -= _steps(plus | minus, signed, step, half)
+    return message, int(plus.sum() + signed.sum())
 
 
 def bitmap_decode_add(message: NDArray[np.int32], target: FloatArray) -> None:
@@ -183,7 +191,18 @@ def bitmap_decode_add(message: NDArray[np.int32], target: FloatArray) -> None:
     """
     step = target.dtype.type(header_tau(message))
     half = step / step.dtype.type(2)
-    _kernels(target).bitmap_decode_add(message[HEADER_INTS:], step, half, target)
+    words = message[HEADER_INTS:]
+    if _is_compiled_for(target):
+        _cpu().bitmap_decode_add(words, step, half, target)
+        return
+    namespace = array_namespace(target)
+    shifts = namespace.arange(_WORD, dtype=np.uint32)
+    codes = words.view(np.uint32)[:, None]
+    magnitude = ((codes >> shifts) & 1).ravel()[: target.size].astype(bool)
+    signed = ((codes >> (shifts + _WORD)) & 1).ravel()[: target.size].astype(bool)
+    steps = _steps(magnitude, signed, step, half)
+    # Where there is no code: adding -0 changes no bit, adding 0 turns -0 into 0.
+    target += namespace.where(magnitude | signed, steps, -(step - step))
 
 
 def subtract_and_clear(
@@ -207,12 +226,20 @@ def subtract_and_clear(
     The same bits with and without `messages`: a number that is nowhere in them is 0,
     and subtracting 0 changes nothing.
     """
-    kernels = _kernels(total, target)
-    if messages is None:
-        kernels.subtract_and_clear(total, target)
+    if _is_compiled_for(total, target):
+        if messages is None:
+            _cpu().subtract_and_clear(total, target)
+        for message in messages or ():
+            _cpu().subtract_entries_and_clear(message[HEADER_INTS:], total, target)
         return
-    for message in messages:
-        kernels.subtract_entries_and_clear(message[HEADER_INTS:], total, target)
+    if messages is None:
+        target -= total
+        total.fill(0)
+    for message in messages or ():
+        positions = array_namespace(target).abs(message[HEADER_INTS:]) - 1
+        # A position that comes twice is moved once, as its total is one number.
+        target[positions] -= total[positions]
+        total[positions] = 0
 
 
 def double(message: NDArray[np.int32], residual: FloatArray) -> None:
@@ -262,15 +289,78 @@ def _new_message(
     return message
 
 
-def _kernels(*vectors: FloatArray | None) -> ModuleType:
-    """Return the compiled kernels for contiguous vectors of the host."""
-    for vector in vectors:
-        if vector is not None and (
-            array_namespace(vector) is not np or not vector.flags.c_contiguous
-        ):
-            return reference
-    if not numba_is_used():
-        return reference
+def _take_quanta(
+    residual: FloatArray,
+    update: FloatArray | None,
+    step: np.floating[Any],
+    entries: NDArray[np.int32],
+    truncate: bool,
+) -> int:
+    """Add the update, write the first signed positions that reach the step; count all.
+
+    A quantum is taken off where a position was written, unless there are fewer than two
+    or, without truncation, more than `entries` holds.
+    """
+    namespace = array_namespace(residual)
+    if update is not None:
+        residual += update
+    positions = namespace.flatnonzero(namespace.abs(residual) >= step)
+    count, first = int(positions.size), positions[: entries.size]
+    entries[: first.size] = namespace.where(residual[first] < 0, -1 - first, 1 + first)
+    if first.size >= 2 and (truncate or count == first.size):
+        _add_quanta(entries[: first.size], -step, residual)
+    return count
+
+
+def _add_quanta(
+    entries: NDArray[np.int32], step: np.floating[Any], target: FloatArray
+) -> None:
+    """Add `step` with the sign of each entry at the entry's position."""
+    namespace = array_namespace(target)
+    steps = namespace.where(entries < 0, -step, step).astype(target.dtype)
+    # Unlike target[i] += step this counts a position that comes twice.
+    namespace.add.at(target, namespace.abs(entries) - 1, steps)
+
+
+def _steps(
+    magnitude: NDArray[np.bool_],
+    signed: NDArray[np.bool_],
+    step: np.floating[Any],
+    half: np.floating[Any],
+) -> FloatArray:
+    """Return what two-bit codes stand for."""
+    namespace = array_namespace(magnitude)
+    positive = namespace.where(magnitude, step, step - step)
+    negative = namespace.where(magnitude, -step, -half)
+    steps: FloatArray = namespace.where(signed, negative, positive)
+    return steps
+
+
+def _write_bits(
+    magnitude: NDArray[np.bool_], sign: NDArray[np.bool_], words: NDArray[np.int32]
+) -> None:
+    namespace = array_namespace(words)
+    shifts = namespace.arange(_WORD, dtype=np.uint32)
+    padded = namespace.zeros((2, words.size * _WORD), dtype=np.uint32)
+    padded[0, : magnitude.size] = magnitude
+    padded[1, : sign.size] = sign
+    halves = (padded.reshape(2, words.size, _WORD) << shifts).sum(
+        axis=2, dtype=np.uint32
+    )
+    words.view(np.uint32)[:] = halves[0] | (halves[1] << np.uint32(_WORD))
+
+
+def _is_compiled_for(*vectors: FloatArray | None) -> bool:
+    """Return whether compiled kernels take these vectors."""
+    are_taken = all(
+        vector is None or (array_namespace(vector) is np and vector.flags.c_contiguous)
+        for vector in vectors
+    )
+    return are_taken and numba_is_used()
+
+
+def _cpu() -> ModuleType:
+    """Return the compiled kernels."""
     # Not above: it imports numba, which takes most of a second.
     from daskdl.kernels.threshold import cpu
 

@@ -35,13 +35,12 @@ _ONE = np.uint64(1)
 _LOW_HALF = np.uint32(0xFFFF)
 
 
-def no_changes(residual: FloatArray) -> FloatArray:
-    """Return changes that change no number, not even the sign of a zero.
+def changes(residual: FloatArray, update: FloatArray | None) -> FloatArray:
+    """Return the update, or changes that change no number: not the sign of a zero.
 
-    An array of shape (BLOCK,): the kernels here read it again for each block.
+    The latter are an array of shape (BLOCK,), which is read again for each block.
     """
-    # One block, which kernels read again and again.
-    return np.full(BLOCK, -0.0, residual.dtype)
+    return np.full(BLOCK, -0.0, residual.dtype) if update is None else update
 
 
 @jit
