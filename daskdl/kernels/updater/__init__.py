@@ -12,7 +12,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.dispatch import is_compiled_for
-from daskdl.kernels.updater import cpu, reference
+from daskdl.kernels.updater import cpu, rules
 
 # Gradient, parameter, two states and scratch of 16384 float64 are 640 KiB: they fit a
 # level-2 cache, and the calls of NumPy cost nothing beside the work.
@@ -25,7 +25,7 @@ class Rule(NamedTuple):
     Parameters
     ----------
     name : str
-        Of a function of :mod:`.reference` and of :mod:`.cpu`.
+        Of a function of :mod:`.rules` and of :mod:`.cpu`.
     numbers : tuple of numpy floats
         What the function takes besides vectors, of the type of the vectors.
     function : function of (gradient, state), optional
@@ -58,7 +58,7 @@ def update(
     state : ndarray of shape (n_parts, n), same dtype
         Brought forward.
     workspace : Workspace
-        Lends scratch for the twins.
+        Lends scratch where no compiled code runs.
     divisor : int
         The number of examples that the gradient is a sum over.
     params : ndarray of shape (n,), same dtype, optional
@@ -85,7 +85,7 @@ def update(
     # On a GPU one launch over everything is the fast way.
     on_host = array_namespace(gradient) is np
     piece = PIECE if on_host else max(1, gradient.size)
-    apply = getattr(reference, rule.name)
+    apply = getattr(rules, rule.name)
     for start in range(0, gradient.size, piece):
         part = slice(start, start + piece)
         g = gradient[part]

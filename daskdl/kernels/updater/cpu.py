@@ -1,8 +1,8 @@
 """The updaters compiled for the CPU: each vector is read and written once.
 
-Each takes the vectors of its twin in :mod:`.reference` and then its numbers, all of one
-type; and last by what the gradient is divided, and the parameters or None. Without
-parameters the subtraction is not compiled at all::
+Each takes the vectors of its namesake in :mod:`.rules`, which says what it computes,
+then its numbers, all of one type; and last by what the gradient is divided, and the
+parameters or None. Without parameters the subtraction is not compiled at all::
 
     for chunk of the vectors:               # fits the first-level cache
         for i over the chunk: the rule      # from memory
@@ -39,7 +39,7 @@ def noop(gradient, divisor, params):
 
 @jit
 def sgd(gradient, rate, divisor, params):
-    """Do as the twin."""
+    """See :mod:`.rules`."""
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         for i in range(g.size):
@@ -50,7 +50,7 @@ def sgd(gradient, rate, divisor, params):
 
 @jit
 def nesterovs(gradient, velocity, rate, mu, divisor, params):
-    """Do as the twin."""
+    """See :mod:`.rules`."""
     both = mu + gradient.dtype.type(1)
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
@@ -65,7 +65,7 @@ def nesterovs(gradient, velocity, rate, mu, divisor, params):
 
 
 def adam(gradient, means, squares, *numbers):
-    """Do as the twin."""
+    """See :mod:`.rules`."""
     amsgrad(gradient, means, squares, None, *numbers)
 
 
@@ -73,7 +73,7 @@ def adam(gradient, means, squares, *numbers):
 def amsgrad(
     gradient, means, squares, most, beta1, beta2, rate, epsilon, divisor, params
 ):
-    """Do as the twin; as Adam's without `most`."""
+    """See :mod:`.rules`; without `most` this is Adam."""
     one = gradient.dtype.type(1)
     new1, new2 = one - beta1, one - beta2
     for start in range(0, gradient.size, _CHUNK):
@@ -100,7 +100,7 @@ def amsgrad(
 def nadam(
     gradient, means, squares, beta1, beta2, rate, correction, epsilon, divisor, params
 ):
-    """Do as the twin."""
+    """See :mod:`.rules`."""
     one = gradient.dtype.type(1)
     new1, new2 = one - beta1, one - beta2
     for start in range(0, gradient.size, _CHUNK):
@@ -122,7 +122,7 @@ def nadam(
 
 @jit
 def adamax(gradient, means, norms, beta1, beta2, rate, floor, divisor, params):
-    """Do as the twin."""
+    """See :mod:`.rules`."""
     new1 = gradient.dtype.type(1) - beta1
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
@@ -141,7 +141,7 @@ def adamax(gradient, means, norms, beta1, beta2, rate, floor, divisor, params):
 
 @jit
 def adabelief(gradient, means, squares, beta1, beta2, rate, epsilon, divisor, params):
-    """Do as the twin."""
+    """See :mod:`.rules`."""
     one = gradient.dtype.type(1)
     new1, new2 = one - beta1, one - beta2
     for start in range(0, gradient.size, _CHUNK):
@@ -162,7 +162,7 @@ def adabelief(gradient, means, squares, beta1, beta2, rate, epsilon, divisor, pa
 
 @jit
 def adagrad(gradient, squares, rate, epsilon, divisor, params):
-    """Do as the twin."""
+    """See :mod:`.rules`."""
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         h = squares[start : start + _CHUNK]
@@ -177,7 +177,7 @@ def adagrad(gradient, squares, rate, epsilon, divisor, params):
 
 @jit
 def rmsprop(gradient, squares, decay, rate, epsilon, divisor, params):
-    """Do as the twin."""
+    """See :mod:`.rules`."""
     new = gradient.dtype.type(1) - decay
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
@@ -193,7 +193,7 @@ def rmsprop(gradient, squares, decay, rate, epsilon, divisor, params):
 
 @jit
 def adadelta(gradient, squares, updates, rho, epsilon, divisor, params):
-    """Do as the twin."""
+    """See :mod:`.rules`."""
     new = gradient.dtype.type(1) - rho
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
