@@ -1,4 +1,15 @@
-"""Which arrays go to compiled kernels, and which to their NumPy twins."""
+"""Which arrays go to compiled code.
+
+A kernel is a documented function of NumPy, or of another array library. Where compiled
+code takes its place, its first lines ask for that and hand the arrays over::
+
+    if is_compiled_for(x, out):
+        cpu.f(x, out)
+        return out
+
+A decorator that asked would add 0.2 to 0.5 microseconds to each call, and could not say
+what else a kernel must know than the types of its arrays.
+"""
 
 import numpy as np
 

@@ -3,8 +3,8 @@
 Nobody else calls ``numba.njit``. Importing a module of kernels must stay cheap, and so
 must a process that finds all its kernels compiled: numba is imported when something
 must be compiled, and what it compiles runs without it afterwards
-(:mod:`~daskdl.kernels.entry`). Every kernel has a NumPy twin, and
-:func:`numba_is_used` says which of the two runs.
+(:mod:`~daskdl.kernels.entry`). Every kernel has a form in NumPy,
+and :func:`numba_is_used` says which of the two runs.
 """
 
 import functools
@@ -68,7 +68,7 @@ def jit(function: Callable[..., Any] | None = None, *, reorders: bool = False) -
         Whether sums may be added in another order and products fused with them, which
         is what lets a sum run in vector registers. NaN and infinity stay what they are.
         Without it arithmetic is IEEE, operation by operation, so that a kernel can
-        equal its NumPy twin bit for bit.
+        equal NumPy's form bit for bit.
 
     Returns
     -------
@@ -170,7 +170,7 @@ class Kernel:
 
 
 def numba_is_used() -> bool:
-    """Return whether the compiled kernels run, rather than their NumPy twins.
+    """Return whether the compiled kernels run, rather than NumPy's forms.
 
     They do wherever they are wanted and numba can be imported.
     """
@@ -180,7 +180,7 @@ def numba_is_used() -> bool:
 def compiled_is_wanted() -> bool:
     """Return whether the environment asks for compiled kernels.
 
-    ``DASKDL_BACKEND_PRIORITY_CPU=numpy`` asks for their NumPy twins; ``numba``, the
+    ``DASKDL_BACKEND_PRIORITY_CPU=numpy`` asks for NumPy's forms; ``numba``, the
     default, for the compiled ones.
 
     Raises
