@@ -35,6 +35,8 @@ from daskdl.kernels.window_products.statements import Where
 UNDER, MATRIX, PLACES, BIAS, ROOM, MAXIMA, WINNER, GRAD, ONE = range(9)
 PACKED, GRAD_UNDER, GRAD_ROOM, PLANES, APART = range(9, 14)
 N_ARGUMENTS = 14
+# The module of what is computed in registers.
+_MAXIMA = "daskdl.kernels.pooled_conv.maxima:"
 _WHERE = Where(planes=PLANES, apart=APART, passing=True)
 
 
@@ -74,7 +76,7 @@ def forward(pooled: Pooled, *, has_bias: bool) -> Program:
     geometry = pooled.geometry
     product = places_of_windows(geometry, _WHERE, has_bias=has_bias)
     pool = Pointwise(
-        "rectified_maximum" if pooled.rectifies else "maximum",
+        _MAXIMA + ("rectified_maximum" if pooled.rectifies else "maximum"),
         _cells(pooled),
         (_pooled_field(pooled, MAXIMA), _pooled_field(pooled, WINNER)),
         pooled.out,
@@ -92,7 +94,7 @@ def backward(pooled: Pooled, *, has_bias: bool, needs_grad_x: bool) -> Program:
     geometry = pooled.geometry
     read = (GRAD, WINNER, MAXIMA) if pooled.rectifies else (GRAD, WINNER)
     unpool = Pointwise(
-        "to_winner",
+        _MAXIMA + "to_winner",
         tuple(_pooled_field(pooled, number) for number in read),
         _cells(pooled),
         pooled.out,

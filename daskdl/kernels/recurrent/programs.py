@@ -105,7 +105,7 @@ def lstm_forward(sizes: LstmSizes) -> Program:
     mask = Field(Argument(8, step=batch), (1,), is_one=True)
     masks = (mask,) if sizes.is_masked else ()
     step = Pointwise(
-        "lstm_forward",
+        "daskdl.kernels.recurrent.gates:forward",
         (*gates, *biases, Field(cell_before, (n,)), *masks),
         (*gates, *written),
         (batch,),
@@ -136,7 +136,7 @@ def lstm_backward(sizes: LstmSizes) -> Program:
     cell = Field(Argument(8, step=-narrow), (n,))
     left = (cell,) if sizes.is_masked else ()
     step = Pointwise(
-        "lstm_backward",
+        "daskdl.kernels.recurrent.gates:backward",
         (*gates, active, cell_before, Field(grad_hidden, (n,)), grad_cell, *left),
         (*sums, grad_cell),
         (batch,),

@@ -1,6 +1,7 @@
 """From a program to LLVM IR."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from daskdl.kernels.tiles.blocking import column_vectors
@@ -15,7 +16,6 @@ from daskdl.kernels.tiles.nest import (
     Program,
     Turn,
 )
-from daskdl.kernels.tiles.pointwise import FUNCTIONS
 from daskdl.kernels.tiles.turn import write_turn
 from daskdl.kernels.tiles.writer import Writer
 
@@ -64,7 +64,8 @@ def _write_copy(writer: Writer, copy: Copy, example: Any) -> None:
 
 
 def _write_pointwise(writer: Writer, statement: Pointwise, example: Any) -> None:
-    function = FUNCTIONS[statement.function]
+    module, name = statement.function.split(":")
+    function = getattr(import_module(module), name)
     n_read, n_written = len(statement.reads), len(statement.writes)
     fields = (*statement.reads, *statement.writes)
 

@@ -2,11 +2,12 @@
 
 The folder is that of :func:`daskdl.kernels.machine_code.cache_directory`. The name of a
 file is a digest of everything that the code depends on: the nest, this package's
-generator, LLVM, and the CPU with its features.
+generator, the functions of numbers, LLVM, and the CPU with its features.
 """
 
 import ctypes
 import functools
+import importlib.util
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,7 @@ from daskdl.kernels.machine_code import (
     target_machine,
 )
 from daskdl.kernels.tiles.machine import VectorUnit, vector_unit
-from daskdl.kernels.tiles.nest import FUNCTION, Program
+from daskdl.kernels.tiles.nest import FUNCTION, Pointwise, Program
 
 Native: TypeAlias = Callable[..., None]
 
@@ -77,7 +78,21 @@ def _compiled(program: Program, unit: VectorUnit) -> bytes:
 
 
 def _name(program: Program, unit: VectorUnit) -> str:
-    return digest_of(_platform(), unit, program)
+    """Return a digest of what the code of a program depends on."""
+    modules = {
+        statement.function.partition(":")[0]
+        for statement in program.statements
+        if isinstance(statement, Pointwise)
+    }
+    sources = [_source(module) for module in sorted(modules)]
+    return digest_of(_platform(), unit, program, *sources)
+
+
+@functools.cache
+def _source(module: str) -> str:
+    """Return a digest of a module's text, without importing it."""
+    spec = importlib.util.find_spec(module)
+    return digest_of_sources([Path(spec.origin)] if spec and spec.origin else [])
 
 
 @functools.cache

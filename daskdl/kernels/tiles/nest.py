@@ -182,7 +182,9 @@ class Pointwise:
     Parameters
     ----------
     function : str
-        Name in :data:`daskdl.kernels.tiles.pointwise.FUNCTIONS`.
+        Where it is found, as ``"module:name"``: a function of the writer, the live
+        lanes, the registers that are read and how many are written, which returns
+        these. A name, so that nobody loads a compiler who finds the code compiled.
     reads, writes : tuple of Field
         Its arguments and results, in its order. What is written may be what was read.
     sizes : tuple of int

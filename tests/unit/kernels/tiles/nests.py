@@ -192,7 +192,11 @@ def maximum_case(numbers, counts, run, of_reads, of_writes):
     arrays[n][found[n]] = values.max(axis=0)
     arrays[n + 1][found[n + 1]] = values.argmax(axis=0)
     statement = Pointwise(
-        "maximum", tuple(fields[:n]), tuple(fields[n:]), tuple(counts[1:]), run
+        "daskdl.kernels.pooled_conv.maxima:maximum",
+        tuple(fields[:n]),
+        tuple(fields[n:]),
+        tuple(counts[1:]),
+        run,
     )
     return Case(statement, counts[0], before, ordered(numbers, *arrays))
 

@@ -16,7 +16,7 @@ from daskdl.kernels import machine_code
 from daskdl.kernels.tiles import native as native_module
 from daskdl.kernels.tiles.machine import PLAIN_UNIT, VECTOR_UNITS, vector_unit
 from daskdl.kernels.tiles.native import native
-from daskdl.kernels.tiles.nest import Argument, Copy, Program
+from daskdl.kernels.tiles.nest import Argument, Copy, Pointwise, Program
 
 PROGRAM = Program("float32", 2, (Copy(Argument(1, step=3), 3, (), Argument(0, 0, 3)),))
 
@@ -232,6 +232,18 @@ def test_the_file_is_named_after_the_machine(monkeypatch):
     here = native_module._name(PROGRAM, PLAIN_UNIT)
     monkeypatch.setattr(native_module, "_platform", lambda: "elsewhere")
     assert native_module._name(PROGRAM, PLAIN_UNIT) != here
+
+
+def test_the_file_is_named_after_the_text_of_functions(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(tmp_path)
+    source = tmp_path / "some_functions.py"
+    program = Program("float32", 1, (Pointwise("some_functions:f", (), (), (), 1),))
+    names = set()
+    for text in ("f = 1", "f = 2"):
+        source.write_text(text)
+        native_module._source.cache_clear()
+        names.add(native_module._name(program, PLAIN_UNIT))
+    assert len(names) == 2
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
-from daskdl.kernels.tiles import pointwise
 from daskdl.kernels.tiles.native import native
 from daskdl.kernels.tiles.nest import Argument, Field, Pointwise, Program
 from tests.unit.kernels.tiles.units import HOST_UNITS, name_of
+
+# Modules of functions.
+SINGLE = "tests.unit.kernels.tiles.single"
+GATES = "daskdl.kernels.recurrent.gates"
+MAXIMA = "daskdl.kernels.pooled_conv.maxima"
 
 every_unit = pytest.mark.parametrize("unit", HOST_UNITS, ids=name_of)
 dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -14,28 +18,16 @@ dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
 LEAST = {"float32": np.exp(-87.0), "float64": np.exp(-708.0)}
 
 
-@pytest.fixture
-def single(monkeypatch):
-    """Make programs of functions that are only parts of others."""
-    for name in ("sigmoid", "tanh"):
-        part = getattr(pointwise, name)
-        monkeypatch.setitem(
-            pointwise.FUNCTIONS,
-            name,
-            lambda writer, lanes, x, _, part=part: (part(writer, lanes, *x),),
-        )
-
-    def call(name, unit, x):
-        y = np.full_like(x, np.nan)
-        # Registers and, with every unit, a rest.
-        rows, run = x.reshape(-1, 21).shape
-        read, written = (Field(Argument(number), (run,)) for number in (0, 1))
-        statement = Pointwise(name, (read,), (written,), (rows,), run)
-        function = native(Program(x.dtype.name, 2, (statement,)), unit)
-        function(x.ctypes.data, y.ctypes.data, 1)
-        return y
-
-    return call
+def single(name, unit, x):
+    """Return a function of single numbers, computed in registers."""
+    y = np.full_like(x, np.nan)
+    # Registers and, with every unit, a rest.
+    rows, run = x.reshape(-1, 21).shape
+    read, written = (Field(Argument(number), (run,)) for number in (0, 1))
+    statement = Pointwise(f"{SINGLE}:{name}", (read,), (written,), (rows,), run)
+    function = native(Program(x.dtype.name, 2, (statement,)), unit)
+    function(x.ctypes.data, y.ctypes.data, 1)
+    return y
 
 
 def ascending(dtype):
@@ -54,7 +46,7 @@ def sigmoid(x):
 
 @every_unit
 @dtypes
-def test_tanh_is_right_to_two_units_in_the_last_place(single, unit, dtype):
+def test_tanh_is_right_to_two_units_in_the_last_place(unit, dtype):
     x = ascending(dtype)
     expected = np.tanh(x.astype(np.longdouble))
     rtol = 2 * float(np.finfo(dtype).eps)
@@ -63,7 +55,7 @@ def test_tanh_is_right_to_two_units_in_the_last_place(single, unit, dtype):
 
 @every_unit
 @dtypes
-def test_sigmoid_is_right_to_two_units_in_the_last_place(single, unit, dtype):
+def test_sigmoid_is_right_to_two_units_in_the_last_place(unit, dtype):
     """Below the logarithm of the smallest number it stays at that number."""
     x = ascending(dtype)
     expected = np.maximum(sigmoid(x), LEAST[dtype])
@@ -74,7 +66,7 @@ def test_sigmoid_is_right_to_two_units_in_the_last_place(single, unit, dtype):
 @every_unit
 @dtypes
 @pytest.mark.parametrize("name", ["sigmoid", "tanh"])
-def test_a_larger_number_is_no_less_but_for_a_rounding(single, unit, dtype, name):
+def test_a_larger_number_is_no_less_but_for_a_rounding(unit, dtype, name):
     y = single(name, unit, ascending(dtype)).astype(np.float64)
     slack = 1.01 * np.finfo(dtype).eps * np.abs(y[1:])
     assert (np.diff(y) >= -slack).all()
@@ -86,7 +78,7 @@ def test_a_larger_number_is_no_less_but_for_a_rounding(single, unit, dtype, name
     ("name", "expected"),
     [("sigmoid", [0.5, 0.5, 1, 0, np.nan]), ("tanh", [0, 0, 1, -1, np.nan])],
 )
-def test_zeros_infinities_and_nan(single, unit, dtype, name, expected):
+def test_zeros_infinities_and_nan(unit, dtype, name, expected):
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
     y = single(name, unit, np.resize(special, 21))
     atol = float(np.finfo(dtype).tiny) * 2
@@ -96,7 +88,7 @@ def test_zeros_infinities_and_nan(single, unit, dtype, name, expected):
 @every_unit
 @dtypes
 @pytest.mark.parametrize("name", ["sigmoid", "tanh"])
-def test_nothing_leaves_the_range(single, unit, dtype, name):
+def test_nothing_leaves_the_range(unit, dtype, name):
     y = single(name, unit, ascending(dtype))
     assert (y.min(), y.max()) >= ({"sigmoid": 0, "tanh": -1}[name], 1)
     assert np.abs(y).max() <= 1
@@ -142,7 +134,7 @@ class Rows:
 @dtypes
 @pytest.mark.parametrize(
     ("name", "formula", "n_reads", "n_writes"),
-    [("lstm_forward", forward, 9, 7), ("lstm_backward", backward, 8, 5)],
+    [("forward", forward, 9, 7), ("backward", backward, 8, 5)],
 )
 def test_an_lstm_is_its_formulas(rng, unit, dtype, name, formula, n_reads, n_writes):
     rows, columns = 3, 37
@@ -151,9 +143,8 @@ def test_an_lstm_is_its_formulas(rng, unit, dtype, name, formula, n_reads, n_wri
     ]
     reads, writes = fields[:n_reads], fields[n_reads:]
     of_program = tuple(rows.field(number) for number, rows in enumerate(fields))
-    statement = Pointwise(
-        name, of_program[:n_reads], of_program[n_reads:], (rows,), columns
-    )
+    read, written = of_program[:n_reads], of_program[n_reads:]
+    statement = Pointwise(f"{GATES}:{name}", read, written, (rows,), columns)
     expected = formula(*(rows.values.copy() for rows in reads))
     function = native(Program(dtype, len(fields), (statement,)), unit)
     function(*(rows.all.ctypes.data for rows in fields), 1)
@@ -168,7 +159,7 @@ def test_what_is_written_may_be_what_was_read(rng):
     fields = [Rows(rng, "float64", 2, 5, 8) for _ in range(9)]
     of_program = [rows.field(number) for number, rows in enumerate(fields)]
     written = (*of_program[:4], of_program[8], of_program[6], of_program[7])
-    statement = Pointwise("lstm_forward", tuple(of_program), written, (2,), 5)
+    statement = Pointwise(f"{GATES}:forward", tuple(of_program), written, (2,), 5)
     read = [rows.values.copy() for rows in fields]
     expected = forward(*read)
     native(Program("float64", 9, (statement,)))(
@@ -177,20 +168,17 @@ def test_what_is_written_may_be_what_was_read(rng):
     np.testing.assert_allclose(fields[8].values, expected[4], rtol=1e-14)
 
 
-@pytest.fixture
-def computed():
-    """Compute a function of rows of numbers, into rows of NaN."""
-
-    def call(name, reads, n_writes, unit):
-        n, run = reads.shape
-        fields = [Field(Argument(number), ()) for number in range(n + n_writes)]
-        statement = Pointwise(name, tuple(fields[:n]), tuple(fields[n:]), (), run)
-        written = np.full((n_writes, run), np.nan, reads.dtype)
-        function = native(Program(reads.dtype.name, len(fields), (statement,)), unit)
-        function(*(row.ctypes.data for row in (*reads, *written)), 1)
-        return written
-
-    return call
+def computed(name, reads, n_writes, unit):
+    """Return a function of rows of numbers, written into rows of NaN."""
+    n, run = reads.shape
+    fields = [Field(Argument(number), ()) for number in range(n + n_writes)]
+    statement = Pointwise(
+        f"{MAXIMA}:{name}", tuple(fields[:n]), tuple(fields[n:]), (), run
+    )
+    written = np.full((n_writes, run), np.nan, reads.dtype)
+    function = native(Program(reads.dtype.name, len(fields), (statement,)), unit)
+    function(*(row.ctypes.data for row in (*reads, *written)), 1)
+    return written
 
 
 def numbers_with_special_ones(rng, dtype, n):
@@ -210,7 +198,7 @@ def first_of_the_largest(rows):
 
 @every_unit
 @dtypes
-def test_the_largest_number_is_numpys(rng, computed, unit, dtype):
+def test_the_largest_number_is_numpys(rng, unit, dtype):
     rows = numbers_with_special_ones(rng, dtype, 4)
     largest, winner = computed("maximum", rows, 2, unit)
     np.testing.assert_array_equal(largest, rows.max(axis=0))
@@ -219,9 +207,7 @@ def test_the_largest_number_is_numpys(rng, computed, unit, dtype):
 
 @every_unit
 @dtypes
-def test_behind_a_rectifier_nothing_is_below_zero_but_nan_stays(
-    rng, computed, unit, dtype
-):
+def test_behind_a_rectifier_nothing_is_below_zero_but_nan_stays(rng, unit, dtype):
     rows = numbers_with_special_ones(rng, dtype, 4)
     largest, winner = computed("rectified_maximum", rows, 2, unit)
     np.testing.assert_array_equal(largest, np.maximum(rows.max(axis=0), 0))
@@ -230,7 +216,7 @@ def test_behind_a_rectifier_nothing_is_below_zero_but_nan_stays(
 
 @every_unit
 @dtypes
-def test_a_gradient_goes_to_the_winner(rng, computed, unit, dtype):
+def test_a_gradient_goes_to_the_winner(rng, unit, dtype):
     grad = numbers_with_special_ones(rng, dtype, 1)[0]
     winner = rng.integers(0, 4, grad.shape)
     written = computed("to_winner", np.stack([grad, winner.astype(dtype)]), 4, unit)
@@ -240,7 +226,7 @@ def test_a_gradient_goes_to_the_winner(rng, computed, unit, dtype):
 
 @every_unit
 @dtypes
-def test_a_gradient_goes_through_a_rectifier_that_is_open(rng, computed, unit, dtype):
+def test_a_gradient_goes_through_a_rectifier_that_is_open(rng, unit, dtype):
     grad, output = numbers_with_special_ones(rng, dtype, 2)
     reads = np.stack([grad, np.zeros_like(grad), output])
     (written,) = computed("to_winner", reads, 1, unit)
