@@ -43,7 +43,8 @@ def gathered(
     if is_compiled_for(x):
         cpu.gather(_flat(x), _places(window, by_column), rows)
     else:
-        _gather(x, window, workspace, by_column, rows)
+        windows = windows_of(padded(x, window, workspace), window)
+        _as_windows(rows, window, by_column)[...] = windows
     return rows.reshape(*shape[:2], shape[2] * shape[3])
 
 
@@ -77,18 +78,6 @@ def add_rows(
         return out
     windows = _as_windows(cells, window, by_column)
     return add_windows(windows, window, workspace, out=out)
-
-
-def _gather(
-    x: FloatArray,
-    window: Window,
-    workspace: Workspace,
-    by_column: bool,
-    rows: FloatArray,
-) -> None:
-    """Do what :func:`daskdl.kernels.locally_connected.cpu.gather` says."""
-    windows = windows_of(padded(x, window, workspace), window)
-    _as_windows(rows, window, by_column)[...] = windows
 
 
 def _as_windows(rows: FloatArray, window: Window, by_column: bool) -> FloatArray:
