@@ -96,7 +96,7 @@ def lstm_backward(
     grad_steps = workspace.take("lstm.grad_x", steps, dtype)
     sizes = _sizes(trace, mask, sends_back=grad_x is not None)
     to_input, to_hidden = (
-        programs.turned_weights(panels, sizes.dtype) for panels in sizes.backwards
+        programs.transposed_weights(panels, sizes.dtype) for panels in sizes.backwards
     )
     recurrent = _packed(to_hidden, weights.recurrent_weight, workspace, "recurrent")
     weight = recurrent

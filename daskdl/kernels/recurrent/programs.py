@@ -34,7 +34,7 @@ from daskdl.kernels.tiles.packing import (
     packing,
     panel_products,
     panels_of,
-    turned_packing,
+    transposed_packing,
 )
 
 
@@ -76,9 +76,9 @@ def packed_weights(panels: Panels, dtype: str) -> Program:
 
 
 @functools.lru_cache(maxsize=256)
-def turned_weights(panels: Panels, dtype: str) -> Program:
+def transposed_weights(panels: Panels, dtype: str) -> Program:
     """Return the program that packs the transposed of its first argument."""
-    return Program(dtype, 2, turned_packing(panels, Argument(0), Argument(1)))
+    return Program(dtype, 2, transposed_packing(panels, Argument(0), Argument(1)))
 
 
 @functools.lru_cache(maxsize=256)

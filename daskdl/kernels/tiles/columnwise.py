@@ -43,13 +43,14 @@ class Tiling:
     ----------
     heights, widths : tuple of int
         Rows of a tile along the two axes of rows, one number a tile.
-    turns : tuple of int
-        Products of the fastest sum that are written out together, one number a turn.
+    unrolled : tuple of int
+        How many products of the fastest sum are written out together, one number an
+        iteration.
     """
 
     heights: tuple[int, ...]
     widths: tuple[int, ...]
-    turns: tuple[int, ...]
+    unrolled: tuple[int, ...]
 
 
 def write_columnwise(writer: Writer, nest: Columnwise, example: Any) -> None:
@@ -70,7 +71,9 @@ def write_columnwise(writer: Writer, nest: Columnwise, example: Any) -> None:
                 a, b, c, *bias = carried
 
                 def tile(rows: Rows, a: Any, b: Any, c: Any) -> None:
-                    _Tile(writer, nest, lanes, rows, tiling.turns).write(a, b, c, *bias)
+                    _Tile(writer, nest, lanes, rows, tiling.unrolled).write(
+                        a, b, c, *bias
+                    )
 
                 cut = (tiling.heights, tiling.widths)
                 write_rectangles(writer, nest, *cut, (a, b, c), tile)
@@ -128,8 +131,10 @@ def _best_tiling(
 
 def _cost(nest: Columnwise, n_vectors: int, tiling: Tiling) -> float:
     """Return the cycles of a core with two multiply-add units and two load ports."""
-    n_turns = len(tiling.turns) * np.prod([axis.size for axis in nest.sums[:-1]])
-    at_a_time, width = tiling.turns[0], tiling.widths[0]
+    n_iterations = len(tiling.unrolled) * np.prod(
+        [axis.size for axis in nest.sums[:-1]]
+    )
+    at_a_time, width = tiling.unrolled[0], tiling.widths[0]
     loads = len(_offsets(nest, width, at_a_time))
     cycles = 0.0
     for height in tiling.heights:
@@ -140,7 +145,7 @@ def _cost(nest: Columnwise, n_vectors: int, tiling: Tiling) -> float:
             LATENCY * at_a_time,
         )
         # Written and, at worst, read before: two ports, and the loop's own prologue.
-        cycles += n_turns * each + 1.5 * sums + 10
+        cycles += n_iterations * each + 1.5 * sums + 10
     return float(cycles * len(tiling.widths))
 
 
@@ -161,7 +166,7 @@ class _Tile:
         Live lanes of the vectors of columns.
     rows : sequence of (int, int)
         Where each row is in A and in C.
-    turns : sequence of int
+    unrolled : sequence of int
         As of :class:`Tiling`.
     """
 
@@ -171,14 +176,14 @@ class _Tile:
         nest: Columnwise,
         lanes: Sequence[int],
         rows: Rows,
-        turns: Sequence[int],
+        unrolled: Sequence[int],
     ) -> None:
         self._writer = writer
         self._nest = nest
         self._lanes = lanes
         self._columns = [0, *itertools.accumulate(lanes)][:-1]
         self._rows = rows
-        self._turns = turns
+        self._unrolled = unrolled
 
     def write(self, a: Any, b: Any, c: Any, *bias: Any) -> None:
         writer, start = self._writer, self._nest.start
@@ -203,9 +208,11 @@ class _Tile:
     ) -> Sequence[Any]:
         """Write the loops of a sum; return what the registers hold behind them."""
         axis, *rest = axes
-        for size, count, _ in [(1, axis.size, 0)] if rest else runs(self._turns):
+        for size, count, _ in [(1, axis.size, 0)] if rest else runs(self._unrolled):
 
-            def turn(_: Any, carried: Sequence[Any], size: int = size) -> Sequence[Any]:
+            def iteration(
+                _: Any, carried: Sequence[Any], size: int = size
+            ) -> Sequence[Any]:
                 a, b, *sums = carried
                 if rest:
                     sums = list(self._summed(rest, a, b, sums))
@@ -218,7 +225,7 @@ class _Tile:
                     *sums,
                 ]
 
-            a, b, *sums = self._writer.loop(count, [a, b, *sums], turn)
+            a, b, *sums = self._writer.loop(count, [a, b, *sums], iteration)
         return sums
 
     def _products(self, count: int, a: Any, b: Any, sums: Sequence[Any]) -> list[Any]:
@@ -226,12 +233,12 @@ class _Tile:
         axis, n = self._nest.sums[-1], len(self._lanes)
         found = list(sums)
         rows_of_b = [self._loaded(b, k * axis.b) for k in range(count)]
-        meetings = sorted(
+        pairs = sorted(
             (at + k * axis.a, row, k)
             for row, (at, _) in enumerate(self._rows)
             for k in range(count)
         )
-        for at, group in groupby(meetings, lambda meeting: meeting[0]):
+        for at, group in groupby(pairs, lambda pair: pair[0]):
             row_of_a = self._loaded(a, at)
             for _, row, k in group:
                 for v, (left, right) in enumerate(

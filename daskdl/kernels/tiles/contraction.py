@@ -96,14 +96,14 @@ def _summed(
             sums = _summed(writer, rest, *of_k, sums, a_rows, columns)
         return sums
 
-    def turn(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
+    def iteration(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
         a, b, *sums = carried
         sums = list(some(at_a_time, a, b, sums))
         steps = (at_a_time * axis.a, at_a_time * axis.b)
         return [writer.moved(a, steps[0]), writer.moved(b, steps[1]), *sums]
 
-    turns, left = divmod(axis.size, at_a_time)
-    a, b, *sums = writer.loop(turns, [a, b, *sums], turn)
+    iterations, left = divmod(axis.size, at_a_time)
+    a, b, *sums = writer.loop(iterations, [a, b, *sums], iteration)
     return some(left, a, b, sums)
 
 

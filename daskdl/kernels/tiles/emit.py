@@ -14,9 +14,9 @@ from daskdl.kernels.tiles.nest import (
     Copy,
     Pointwise,
     Program,
-    Turn,
+    Transpose,
 )
-from daskdl.kernels.tiles.turn import write_turn
+from daskdl.kernels.tiles.transpose import write_transpose
 from daskdl.kernels.tiles.writer import Writer
 
 
@@ -37,8 +37,8 @@ def emit(program: Program, unit: VectorUnit) -> str:
                 write_contraction(writer, statement, index)
             elif isinstance(statement, Copy):
                 _write_copy(writer, statement, index)
-            elif isinstance(statement, Turn):
-                write_turn(writer, statement, index)
+            elif isinstance(statement, Transpose):
+                write_transpose(writer, statement, index)
             else:
                 _write_pointwise(writer, statement, index)
 
@@ -96,14 +96,14 @@ def _write_pointwise(writer: Writer, statement: Pointwise, example: Any) -> None
             run(addresses)
             return
 
-        def turn(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
+        def iteration(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
             loops(carried, depth + 1)
             return [
                 writer.moved(address, field.strides[depth])
                 for address, field in zip(carried, fields, strict=True)
             ]
 
-        writer.loop(statement.sizes[depth], addresses, turn)
+        writer.loop(statement.sizes[depth], addresses, iteration)
 
     loops([writer.start(field.argument, example) for field in fields], 0)
 
@@ -122,10 +122,10 @@ def _along(writer: Writer, size: int, addresses: Sequence[Any], some: Any) -> No
     vectors = column_vectors(writer.unit, writer.lanes, size)
     n_whole = size // writer.lanes
 
-    def turn(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
+    def iteration(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
         some(carried, writer.lanes)
         return [writer.moved(address, writer.lanes) for address in carried]
 
-    writer.loop(n_whole, list(addresses), turn)
+    writer.loop(n_whole, list(addresses), iteration)
     for vector in vectors[n_whole:]:
         some([writer.moved(each, vector.start) for each in addresses], vector.lanes)

@@ -132,7 +132,7 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Turn:
+class Transpose:
     """``C[column, row] = A[row, column]``: a matrix transposed.
 
     Parameters
@@ -200,7 +200,7 @@ class Pointwise:
     run: int
 
 
-Statement: TypeAlias = Columnwise | Contraction | Copy | Pointwise | Turn
+Statement: TypeAlias = Columnwise | Contraction | Copy | Pointwise | Transpose
 
 
 # Looked up in every step: by identity, since to compare nests costs more than to run

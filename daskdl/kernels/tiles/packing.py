@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from numpy.typing import DTypeLike
 
 from daskdl.kernels.tiles.machine import vector_unit
-from daskdl.kernels.tiles.nest import Argument, Axis, Contraction, Copy, Turn
+from daskdl.kernels.tiles.nest import Argument, Axis, Contraction, Copy, Transpose
 
 # With 8 rows they are a tile of 24 sums: 11 loads for 24 products.
 _VECTORS = 3
@@ -74,17 +74,17 @@ def packing(panels: Panels, source: Argument, target: Argument) -> tuple[Copy, .
     return (full, left)
 
 
-def turned_packing(
+def transposed_packing(
     panels: Panels, source: Argument, target: Argument
-) -> tuple[Turn, ...]:
+) -> tuple[Transpose, ...]:
     """Return the same for a matrix that lies transposed, as (columns, rows)."""
     rows, width = panels.rows, panels.width
     across = Axis(panels.count, a=width * rows, c=width * rows)
-    full = Turn(source, target, width, rows, rows, width, (across,))
+    full = Transpose(source, target, width, rows, rows, width, (across,))
     if not panels.left:
         return (full,)
     first, left = panels.packed * rows, panels.left
-    last = Turn(
+    last = Transpose(
         _further(source, first), _further(target, first), left, rows, rows, left
     )
     return (full, last)

@@ -1,8 +1,9 @@
 """A writer of LLVM IR: loops, addresses, loads, stores and arithmetic on vectors.
 
 Addresses are 64-bit integers and every stride is a constant, so that an address in a
-tile is one register and a displacement. What a loop changes is carried from turn to
-turn as values (phi nodes): sums never leave the registers, and no optimizer has to run.
+tile is one register and a displacement. What a loop changes is carried from one
+iteration to the next as values (phi nodes): sums never leave the registers, and no
+optimizer has to run.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from daskdl.kernels.tiles.nest import FUNCTION, Argument, Axis, Program
 _INT = ir.IntType(64)
 _LANE = ir.IntType(32)
 
-Turn = Callable[[Any, Sequence[Any]], Sequence[Any]]
+Iteration = Callable[[Any, Sequence[Any]], Sequence[Any]]
 
 
 class Writer:
@@ -60,23 +61,25 @@ class Writer:
         builder.cbranch(is_some, some, done)
         builder.position_at_end(some)
 
-        def turn(index: Any, carried: Sequence[Any]) -> Sequence[Any]:
+        def iteration(index: Any, carried: Sequence[Any]) -> Sequence[Any]:
             example(index)
             return carried
 
-        self.loop(n_examples, (), turn)
+        self.loop(n_examples, (), iteration)
         builder.branch(done)
         builder.position_at_end(done)
         builder.ret_void()
         return str(self._module)
 
-    def loop(self, count: Any, carried: Sequence[Any], turn: Turn) -> Sequence[Any]:
+    def loop(
+        self, count: Any, carried: Sequence[Any], iteration: Iteration
+    ) -> Sequence[Any]:
         """Write a loop that carries values; a count that is no int is at least 1."""
         if isinstance(count, int):
             if count == 0:
                 return carried
             if count == 1:
-                return turn(integer(0), carried)
+                return iteration(integer(0), carried)
             count = integer(count)
         builder = self.builder
         before, body = builder.block, self._function.append_basic_block()
@@ -89,7 +92,7 @@ class Writer:
             phi = builder.phi(value.type)
             phi.add_incoming(value, before)
             entering.append(phi)
-        leaving = turn(index, entering)
+        leaving = iteration(index, entering)
         next_index = builder.add(index, integer(1))
         index.add_incoming(next_index, builder.block)
         for phi, value in zip(entering, leaving, strict=True):
@@ -112,13 +115,13 @@ class Writer:
             return
         axis, *rest = axes
 
-        def turn(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
+        def iteration(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
             a, b, c = carried
             self.nest_loops(rest, (a, b, c), body)
             steps = zip(carried, (axis.a, axis.b, axis.c), strict=True)
             return [self.moved(address, step) for address, step in steps]
 
-        self.loop(axis.size, list(addresses), turn)
+        self.loop(axis.size, list(addresses), iteration)
 
     def start(self, argument: Argument, example: Any) -> Any:
         """Return the address of an argument's first number for this example."""
@@ -176,7 +179,7 @@ class Writer:
         return self.builder.shuffle_vector(first, unset, everywhere)
 
     def interleaved(self, first: Any, second: Any) -> tuple[Any, Any]:
-        """Return the lower and the upper lanes of two registers, in turns."""
+        """Return the lower and the upper lanes of two registers, alternately."""
         count = first.type.count
         both = [
             lane

@@ -25,7 +25,7 @@ from daskdl.kernels.tiles.nest import (
     Contraction,
     Copy,
     Statement,
-    Turn,
+    Transpose,
 )
 from daskdl.kernels.window_products.geometry import Geometry, strides
 from daskdl.kernels.window_products.statements import Where
@@ -67,7 +67,7 @@ def length(geometry: Geometry) -> int:
 
 def places(
     geometry: Geometry, where: Where, rest: int, *, has_bias: bool, rectifies: bool
-) -> tuple[Contraction | Turn, ...]:
+) -> tuple[Contraction | Transpose, ...]:
     """Write the last `rest` channels of the places.
 
     Reads what the windows slide over, weights and bias; uses `where.planes`, whose last
@@ -77,7 +77,7 @@ def places(
     positions, size = strides(geometry.room, 1), math.prod(geometry.room)
     n_under, n_columns = geometry.n_under, length(geometry)
     planes, first = Argument(where.planes), n_place - rest
-    to_planes = Turn(where.under_of(geometry), planes, size, n_under, n_under, size)
+    to_planes = Transpose(where.under_of(geometry), planes, size, n_under, n_under, size)
     cells = strides(geometry.window.kernel, n_under * n_place)
     rows = (Axis(1), Axis(rest, a=1, c=n_columns))
     ones = Contraction(
@@ -109,7 +109,7 @@ def places(
         )
     )
     target = where.places_of(geometry)
-    back = Turn(
+    back = Transpose(
         Argument(where.apart),
         replace(target, offset=first),
         rest,
@@ -174,7 +174,7 @@ def _cost(dtype: str, statements: tuple[Statement, ...]) -> float:
                 unit, lanes, sizes, statement.columns, _times(statement.sums)
             )
             total += _times(statement.loops) * each
-        elif isinstance(statement, Turn):
+        elif isinstance(statement, Transpose):
             is_square = min(statement.rows, statement.columns) >= lanes
             each = _IN_SQUARE if is_square else _AT_EDGE
             numbers = statement.rows * statement.columns

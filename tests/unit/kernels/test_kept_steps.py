@@ -42,7 +42,7 @@ def test_compiled_steps_are_those_of_numpy(rng, kernel, dtype, shape):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_turned_series_are_taken_as_they_come(series):
+def test_reversed_series_are_taken_as_they_come(series):
     out = np.empty_like(series)
     gather_steps(series[:, ::-1], MASK[:, ::-1], out=out)
     np.testing.assert_array_equal(out[0, :3], series[0, [3, 2, 0]])

@@ -10,7 +10,7 @@ from daskdl.kernels.tiles.packing import (
     packing,
     panel_products,
     panels_of,
-    turned_packing,
+    transposed_packing,
 )
 
 every_panels = pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_panels_lie_one_after_the_other(panels):
 
 @every_panels
 def test_a_matrix_that_lies_transposed_is_packed_the_same(panels):
-    turned = np.ascontiguousarray(numbers(panels).T)
-    out = packed(panels, turned_packing, turned)
+    transposed = np.ascontiguousarray(numbers(panels).T)
+    out = packed(panels, transposed_packing, transposed)
     np.testing.assert_array_equal(out, expected(panels))
 
 
