@@ -35,7 +35,7 @@ def gathered(
 
     Yields
     ------
-    places : (slice, slice)
+    part : (slice, slice)
         Which images, and which windows along the first axis: an index into
         (batch, *window.out, ...), contiguous there.
     rows : ndarray of shape (n_rows, window.n_cells * channels), same dtype
@@ -48,14 +48,14 @@ def gathered(
     source = x
     if window.is_padded:
         source = _zeros(x[:n_images], window, workspace)
-        room, kept = source[_inside(window)], x[_kept(window)]
+        inside, kept = source[_inside(window)], x[_kept(window)]
     windows = windows_of(source, window)
     for start in range(0, x.shape[0], n_images):
         images = slice(start, min(start + n_images, x.shape[0]))
         of_images = windows[images]
         if window.is_padded:
             n = images.stop - start
-            room[:n] = kept[images]
+            inside[:n] = kept[images]
             of_images = windows[:n]
         for line in lines:
             yield (images, line), _copied(of_images[:, line], window, workspace)
@@ -124,7 +124,7 @@ def scattered(
 
     Yields
     ------
-    places : (slice, slice)
+    part : (slice, slice)
         As of :func:`gathered`.
     rows : ndarray of shape (n_rows, window.n_cells * channels), same dtype
         Uninitialised; what the caller writes into it is added to `x`.
@@ -148,7 +148,7 @@ def scattered(
 def add_windows(
     cells: FloatArray, window: Window, workspace: Workspace, *, out: FloatArray
 ) -> FloatArray:
-    """Sum overlapping windows into the places that their cells lie on (col2im).
+    """Sum overlapping windows into the positions that their cells lie on (col2im).
 
     Parameters
     ----------
@@ -212,24 +212,27 @@ def _add(cells: FloatArray, window: Window, target: FloatArray) -> None:
     n_axes = len(window.axes)
     every = (slice(None),) * (n_axes + 1)
     reaches = [
-        [_under(offset, axis.dilation, axis.stride, n) for offset in range(axis.kernel)]
+        [
+            _covered(offset, axis.dilation, axis.stride, n)
+            for offset in range(axis.kernel)
+        ]
         for axis, n in zip(window.axes, cells.shape[1:], strict=False)
     ]
     offsets = (range(axis.kernel) for axis in window.axes)
-    for cell, under in zip(
+    for cell, covered in zip(
         itertools.product(*offsets), itertools.product(*reaches), strict=True
     ):
-        place = (slice(None), *under)
-        target[place] += cells[every + cell]
+        index = (slice(None), *covered)
+        target[index] += cells[every + cell]
 
 
-def _under(offset: int, dilation: int, stride: int, n_windows: int) -> slice:
+def _covered(offset: int, dilation: int, stride: int, n_windows: int) -> slice:
     start = offset * dilation
     return slice(start, start + (n_windows - 1) * stride + 1, stride)
 
 
 def _opened(x: FloatArray, window: Window, workspace: Workspace) -> FloatArray:
-    """Return zeros to add rows to: `x` itself, or scratch with room around it."""
+    """Return zeros to add rows to: `x` itself, or scratch with padding around it."""
     if window.is_padded:
         return _zeros(x, window, workspace)
     x.fill(0)

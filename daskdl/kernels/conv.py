@@ -7,12 +7,12 @@ to come back from a slower cache.
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.sums import sum_over_places
+from daskdl.kernels.sums import sum_over_positions
 from daskdl.kernels.window import Window
 from daskdl.kernels.window_products import (
-    places_to_windows,
-    windows_by_places,
-    windows_to_places,
+    outputs_to_windows,
+    windows_by_outputs,
+    windows_to_outputs,
 )
 
 
@@ -51,7 +51,7 @@ def convolution_forward(
         The array that was given.
     """
     matrix = weight.reshape(-1, weight.shape[-1])
-    return windows_to_places(
+    return windows_to_outputs(
         x, matrix, bias, window, workspace, rectifies=rectifies, out=out
     )
 
@@ -89,9 +89,9 @@ def convolution_backward(
     """
     matrix = weight.reshape(-1, weight.shape[-1])
     grad_matrix = grad_weight.reshape(matrix.shape)
-    windows_by_places(x, grad_out, window, workspace, out=grad_matrix)
+    windows_by_outputs(x, grad_out, window, workspace, out=grad_matrix)
     if grad_bias is not None:
-        sum_over_places(grad_out, workspace, out=grad_bias)
+        sum_over_positions(grad_out, workspace, out=grad_bias)
     if grad_x is None:
         return None
-    return places_to_windows(grad_out, matrix, window, workspace, out=grad_x)
+    return outputs_to_windows(grad_out, matrix, window, workspace, out=grad_x)

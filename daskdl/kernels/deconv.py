@@ -5,12 +5,12 @@ By the products that make a convolution's gradient.
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
-from daskdl.kernels.sums import sum_over_places
+from daskdl.kernels.sums import sum_over_positions
 from daskdl.kernels.window import Window
 from daskdl.kernels.window_products import (
-    places_to_windows,
-    windows_by_places,
-    windows_to_places,
+    outputs_to_windows,
+    windows_by_outputs,
+    windows_to_outputs,
 )
 
 
@@ -51,7 +51,7 @@ def deconvolution_forward(
     2016, section 4.
     """
     matrix = weight.reshape(-1, weight.shape[-1])
-    places_to_windows(x, matrix, window, workspace, out=out)
+    outputs_to_windows(x, matrix, window, workspace, out=out)
     if bias is not None:
         out += bias
     return out
@@ -90,9 +90,9 @@ def deconvolution_backward(
     """
     matrix = weight.reshape(-1, weight.shape[-1])
     grad_matrix = grad_weight.reshape(matrix.shape)
-    windows_by_places(grad_out, x, window, workspace, out=grad_matrix)
+    windows_by_outputs(grad_out, x, window, workspace, out=grad_matrix)
     if grad_bias is not None:
-        sum_over_places(grad_out, workspace, out=grad_bias)
+        sum_over_positions(grad_out, workspace, out=grad_bias)
     if grad_x is None:
         return None
-    return windows_to_places(grad_out, matrix, None, window, workspace, out=grad_x)
+    return windows_to_outputs(grad_out, matrix, None, window, workspace, out=grad_x)

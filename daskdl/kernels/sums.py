@@ -6,14 +6,14 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 
 
-def sum_over_places(
+def sum_over_positions(
     grad: FloatArray, workspace: Workspace, *, out: FloatArray
 ) -> FloatArray:
-    """Sum an array over images and places.
+    """Sum an array over images and positions.
 
     Parameters
     ----------
-    grad : ndarray of shape (batch, *places, channels)
+    grad : ndarray of shape (batch, *positions, channels)
         C-contiguous. Not changed.
     workspace : Workspace
         Lends scratch of the size of one image.
@@ -27,8 +27,10 @@ def sum_over_places(
     """
     xp = array_namespace(grad)
     rows = grad.reshape(grad.shape[0], math.prod(grad.shape[1:]))
-    of_places = workspace.take("sums.places", rows.shape[1:], rows.dtype)
+    of_positions = workspace.take("sums.positions", rows.shape[1:], rows.dtype)
     # Images first: sums of long rows take a fifth of the time of short ones.
-    xp.sum(rows, axis=0, out=of_places)
-    total: FloatArray = xp.sum(of_places.reshape(-1, grad.shape[-1]), axis=0, out=out)
+    xp.sum(rows, axis=0, out=of_positions)
+    total: FloatArray = xp.sum(
+        of_positions.reshape(-1, grad.shape[-1]), axis=0, out=out
+    )
     return total

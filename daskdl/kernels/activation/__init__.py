@@ -27,7 +27,7 @@ def relu_backward(
         cpu.relu_backward(*cpu.flat(grad_out, output, out=out))
         return out
     xp = array_namespace(output)
-    is_above = xp.greater(output, 0, out=_room(grad_out, out))
+    is_above = xp.greater(output, 0, out=_scratch(grad_out, out))
     xp.multiply(grad_out, is_above, out=out)
     return out
 
@@ -96,7 +96,7 @@ def sigmoid_backward(
         cpu.sigmoid_backward(*cpu.flat(grad_out, output, out=out))
         return out
     xp = array_namespace(output)
-    slope = xp.subtract(1, output, out=_room(grad_out, out))
+    slope = xp.subtract(1, output, out=_scratch(grad_out, out))
     slope *= output
     xp.multiply(grad_out, slope, out=out)
     return out
@@ -116,7 +116,7 @@ def tanh_backward(
         cpu.tanh_backward(*cpu.flat(grad_out, output, out=out))
         return out
     xp = array_namespace(output)
-    slope = xp.multiply(output, output, out=_room(grad_out, out))
+    slope = xp.multiply(output, output, out=_scratch(grad_out, out))
     xp.subtract(1, slope, out=slope)
     xp.multiply(grad_out, slope, out=out)
     return out
@@ -159,14 +159,14 @@ def softmax_backward(
         cpu.softmax_backward(grad_out, output, out)
         return out
     xp = array_namespace(output)
-    products = xp.multiply(grad_out, output, out=_room(grad_out, out))
+    products = xp.multiply(grad_out, output, out=_scratch(grad_out, out))
     mean = xp.sum(products, axis=-1, keepdims=True)
     xp.subtract(grad_out, mean, out=out)
     out *= output
     return out
 
 
-def _room(grad_out: FloatArray, out: FloatArray) -> FloatArray | None:
+def _scratch(grad_out: FloatArray, out: FloatArray) -> FloatArray | None:
     """Return where something can be worked out while `grad_out` is still needed."""
     shared = array_namespace(out).may_share_memory(grad_out, out)
     return None if shared else out

@@ -15,7 +15,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.columns import padded, windows_of
 from daskdl.kernels.depthwise import cpu
 from daskdl.kernels.einsum import einsum_into
-from daskdl.kernels.sums import sum_over_places
+from daskdl.kernels.sums import sum_over_positions
 from daskdl.kernels.tiles.usable import tiles_take
 from daskdl.kernels.window import Window
 
@@ -113,7 +113,7 @@ def depthwise_backward(
         if grad_x is not None:
             _grad_x(grad_out[images], weight, window, workspace, grad_x[images])
     if grad_bias is not None:
-        sum_over_places(grad_out, workspace, out=grad_bias)
+        sum_over_positions(grad_out, workspace, out=grad_bias)
     return grad_x
 
 

@@ -68,7 +68,7 @@ def scatter_steps(
     xp = array_namespace(gathered)
     is_kept = mask != 0
     # How many were kept in front of a step is where it went.
-    place = xp.maximum(xp.cumsum(is_kept, axis=1) - 1, 0)
-    moved = xp.take_along_axis(gathered, place[:, :, None], axis=1)
+    position = xp.maximum(xp.cumsum(is_kept, axis=1) - 1, 0)
+    moved = xp.take_along_axis(gathered, position[:, :, None], axis=1)
     out[...] = xp.where(is_kept[:, :, None], moved, xp.zeros_like(moved))
     return out

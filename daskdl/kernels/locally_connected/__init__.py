@@ -1,13 +1,13 @@
 """Local connections: a convolution whose every window has weights of its own.
 
 One matrix product for each window, over the whole batch. What gathers windows as rows,
-and adds rows back to their places, comes compiled too.
+and adds rows back to their positions, comes compiled too.
 """
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.locally_connected.rows import add_rows, gathered
-from daskdl.kernels.sums import sum_over_places
+from daskdl.kernels.sums import sum_over_positions
 from daskdl.kernels.window import Window
 
 
@@ -101,7 +101,7 @@ def locally_connected_backward(
     grad_matrices = grad_weight.reshape(n_windows, -1, n_out)
     xp.matmul(rows.transpose(0, 2, 1), grad_products, out=grad_matrices)
     if grad_bias is not None:
-        sum_over_places(grad_out, workspace, out=grad_bias)
+        sum_over_positions(grad_out, workspace, out=grad_bias)
     if grad_x is None:
         return None
     matrices = weight.reshape(n_windows, -1, n_out)

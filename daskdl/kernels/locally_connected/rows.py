@@ -1,4 +1,4 @@
-"""Windows as the rows of one matrix each, and rows added back to their places.
+"""Windows as the rows of one matrix each, and rows added back to their positions.
 
 A row holds one channel after another, as the weights do.
 """
@@ -41,7 +41,7 @@ def gathered(
     shape = (math.prod(window.out), x.shape[0], x.shape[-1], window.n_cells)
     rows: FloatArray = workspace.take("local.rows", shape, x.dtype)
     if is_compiled_for(x):
-        cpu.gather(_flat(x), _places(window, by_column), rows)
+        cpu.gather(_flat(x), _positions(window, by_column), rows)
     else:
         windows = windows_of(padded(x, window, workspace), window)
         _as_windows(rows, window, by_column)[...] = windows
@@ -56,7 +56,7 @@ def add_rows(
     *,
     out: FloatArray,
 ) -> FloatArray:
-    """Sum overlapping windows, one a row, into the places that they lie on (col2im).
+    """Sum overlapping windows, one a row, into the positions that they lie on (col2im).
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def add_rows(
     """
     cells = rows.reshape(*rows.shape[:2], out.shape[-1], window.n_cells)
     if is_compiled_for(rows, out):
-        cpu.scatter_add(cells, _places(window, by_column), _flat(out))
+        cpu.scatter_add(cells, _positions(window, by_column), _flat(out))
         return out
     windows = _as_windows(cells, window, by_column)
     return add_windows(windows, window, workspace, out=out)
@@ -94,7 +94,7 @@ def _as_windows(rows: FloatArray, window: Window, by_column: bool) -> FloatArray
 
 
 def _flat(x: FloatArray) -> FloatArray:
-    """Return (batch, *axes, channels) as (batch, places, channels)."""
+    """Return (batch, *axes, channels) as (batch, positions, channels)."""
     return x.reshape(x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1])
 
 
@@ -105,12 +105,12 @@ def _counted(window: Window, by_column: bool) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=256)
-def _places(window: Window, by_column: bool) -> NDArray[np.int64]:
-    """Return the place under each cell of each window, -1 in the padding."""
+def _positions(window: Window, by_column: bool) -> NDArray[np.int64]:
+    """Return the position under each cell of each window, -1 in the padding."""
     sizes = window.sizes
-    places = np.arange(math.prod(sizes), dtype=np.int64).reshape(1, *sizes, 1)
+    positions = np.arange(math.prod(sizes), dtype=np.int64).reshape(1, *sizes, 1)
     table = np.full((1, *window.out, window.n_cells), -1, np.int64)
     for cell, (inside, windows) in enumerate(window.positions()):
-        table[..., cell : cell + 1][windows] = places[inside]
+        table[..., cell : cell + 1][windows] = positions[inside]
     by_window = table[0].transpose(*_counted(window, by_column), len(sizes))
     return np.ascontiguousarray(by_window.reshape(-1, window.n_cells))

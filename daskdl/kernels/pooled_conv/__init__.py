@@ -52,10 +52,10 @@ def pooled_convolution_forward(
         cpu.forward(x, weight, bias, windows, workspace, out, winner)
         return out
     xp = array_namespace(x)
-    places = _places(x, weight, windows.window, workspace)
-    convolution_forward(x, weight, bias, windows.window, workspace, out=places)
+    convolved = _convolved(x, weight, windows.window, workspace)
+    convolution_forward(x, weight, bias, windows.window, workspace, out=convolved)
     number = workspace.take("pooled_conv.winner", out.shape, xp.uint32)
-    max_pool_forward(places, windows.pool, workspace, out=out, winner=number)
+    max_pool_forward(convolved, windows.pool, workspace, out=out, winner=number)
     xp.copyto(winner, number)
     if windows.rectifies:
         xp.maximum(out, 0, out=out)
@@ -108,10 +108,10 @@ def pooled_convolution_backward(
         xp.multiply(grad, output > 0, out=grad)
     number = workspace.take("pooled_conv.winner", output.shape, xp.uint32)
     xp.copyto(number, winner, casting="unsafe")
-    places = _places(x, weight, windows.window, workspace)
-    max_pool_backward(grad, number, windows.pool, workspace, grad_x=places)
+    convolved = _convolved(x, weight, windows.window, workspace)
+    max_pool_backward(grad, number, windows.pool, workspace, grad_x=convolved)
     convolution_backward(
-        places,
+        convolved,
         x,
         weight,
         windows.window,
@@ -123,9 +123,9 @@ def pooled_convolution_backward(
     return grad_x
 
 
-def _places(
+def _convolved(
     x: FloatArray, weight: FloatArray, window: Window, workspace: Workspace
 ) -> FloatArray:
     shape = (x.shape[0], *window.out, weight.shape[-1])
-    places: FloatArray = workspace.take("pooled_conv.places", shape, x.dtype)
-    return places
+    convolved: FloatArray = workspace.take("pooled_conv.convolved", shape, x.dtype)
+    return convolved

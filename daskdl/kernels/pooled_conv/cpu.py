@@ -13,11 +13,11 @@ from daskdl.kernels.window_products.arrays import (
     geometry_of,
     join_columns,
     packing_order,
-    room_for_weights,
-    rooms_for_places,
-    zeroed_room,
+    scratch_for_outputs,
+    scratch_for_weights,
+    zeroed_scratch,
 )
-from daskdl.kernels.window_products.programs import turned_room, turns_kernel
+from daskdl.kernels.window_products.programs import flipped_scratch_size, flips_kernel
 
 
 def takes(x: FloatArray, weight: FloatArray, *others: FloatArray) -> bool:
@@ -40,13 +40,13 @@ def forward(
     """Overwrite maxima and winners."""
     pooled = _pooled(weight, windows)
     geometry = pooled.geometry
-    places = zeroed_room(workspace, geometry.places_size, x, "places")
-    padded = zeroed_room(workspace, geometry.room_size, x)
+    convolved = zeroed_scratch(workspace, geometry.output_size, x, "convolved")
+    padded = zeroed_scratch(workspace, geometry.padded_size, x)
     program = programs.forward(pooled, has_bias=bias is not None)
-    apart = rooms_for_places(geometry, workspace, x)
-    arrays = (x, weight, places, bias, padded, out, winner)
-    nothing = (None,) * (programs.N_ARGUMENTS - len(arrays) - len(apart))
-    native(program)(*addresses_of(*arrays, *nothing, *apart), len(x))
+    remainder = scratch_for_outputs(geometry, workspace, x)
+    arrays = (x, weight, convolved, bias, padded, out, winner)
+    nothing = (None,) * (programs.N_ARGUMENTS - len(arrays) - len(remainder))
+    native(program)(*addresses_of(*arrays, *nothing, *remainder), len(x))
 
 
 def backward(
@@ -68,26 +68,36 @@ def backward(
         pooled, has_bias=grad_bias is not None, needs_grad_x=grad_x is not None
     )
     # What no pooling window covers stays 0 here.
-    places = zeroed_room(workspace, geometry.places_size, x, "places")
-    padded = zeroed_room(workspace, geometry.room_size, x)
-    packed = grad_room = None
-    matrix = weight.reshape(-1, geometry.n_place)
+    convolved = zeroed_scratch(workspace, geometry.output_size, x, "convolved")
+    padded = zeroed_scratch(workspace, geometry.padded_size, x)
+    packed = grad_padded = None
+    matrix = weight.reshape(-1, geometry.n_out)
     if grad_x is not None:
-        size = geometry.room_size
-        if turns_kernel(geometry):
-            size = turned_room(geometry)
-        grad_room = zeroed_room(workspace, size, x, "grad_room")
+        size = geometry.padded_size
+        if flips_kernel(geometry):
+            size = flipped_scratch_size(geometry)
+        grad_padded = zeroed_scratch(workspace, size, x, "grad_padded")
         packed = contiguous(packing_order(geometry, matrix), workspace)
     grad_weight.fill(0)
     if grad_bias is not None:
         grad_bias.fill(0)
     one = workspace.take("pooled_conv.one", (1,), x.dtype)
     one.fill(1)
-    arrays = (x, grad_weight, places, grad_bias, padded, output, winner, grad_out, one)
-    apart = room_for_weights(geometry, workspace, x)
-    addresses = addresses_of(*arrays, packed, grad_x, grad_room, None, apart)
+    arrays = (
+        x,
+        grad_weight,
+        convolved,
+        grad_bias,
+        padded,
+        output,
+        winner,
+        grad_out,
+        one,
+    )
+    remainder = scratch_for_weights(geometry, workspace, x)
+    addresses = addresses_of(*arrays, packed, grad_x, grad_padded, None, remainder)
     native(program)(*addresses, len(x))
-    join_columns(grad_weight.reshape(matrix.shape), apart)
+    join_columns(grad_weight.reshape(matrix.shape), remainder)
 
 
 def _pooled(weight: FloatArray, windows: PooledWindows) -> Pooled:

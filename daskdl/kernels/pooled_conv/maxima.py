@@ -36,7 +36,7 @@ def rectified_maximum(
 def to_winner(
     writer: Writer, lanes: int, registers: Sequence[Any], n_written: int
 ) -> Sequence[Any]:
-    """Return the gradient at the place of the winner, and 0 at the others.
+    """Return the gradient where the winner is, and 0 at the others.
 
     Reads the gradient, the winner's number and, behind a rectifier, its output: where
     that is not above 0 the gradient is 0.

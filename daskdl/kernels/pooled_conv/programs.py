@@ -3,11 +3,11 @@
 ::
 
     forward, for each image                  backward, for each image
-      x -> places of the image                 gradient to the winners -> places
-      places -> maxima, winners                places -> bias, weights, x
+      x -> output of the image                 gradient to the winners -> output
+      output -> maxima, winners                output -> bias, weights, x
 
-The places of one image stay in a near cache; those of a whole minibatch, the largest
-array of many networks, never exist.
+Output is that of the convolution. That of one image stays in a near cache; that of a
+whole minibatch, the largest array of many networks, never exists.
 """
 
 import functools
@@ -25,19 +25,19 @@ from daskdl.kernels.tiles.nest import (
 from daskdl.kernels.window_products import statements
 from daskdl.kernels.window_products.geometry import Geometry, strides
 from daskdl.kernels.window_products.programs import (
-    places_of_windows,
-    turns_kernel,
+    flips_kernel,
+    outputs_of_windows,
     weights_of_windows,
 )
 from daskdl.kernels.window_products.statements import Where
 
 # The order of the arguments. The first five are those of the products.
-UNDER, MATRIX, PLACES, BIAS, ROOM, MAXIMA, WINNER, GRAD, ONE = range(9)
-PACKED, GRAD_UNDER, GRAD_ROOM, PLANES, APART = range(9, 14)
+IMAGE, MATRIX, OUTPUT, BIAS, PADDED, MAXIMA, WINNER, GRAD, ONE = range(9)
+PACKED, GRAD_IMAGE, GRAD_PADDED, PLANES, REMAINDER = range(9, 14)
 N_ARGUMENTS = 14
 # The module of what is computed in registers.
 _MAXIMA = "daskdl.kernels.pooled_conv.maxima:"
-_WHERE = Where(planes=PLANES, apart=APART, passing=True)
+_WHERE = Where(planes=PLANES, remainder=REMAINDER, passing=True)
 
 
 @dataclass(frozen=True)
@@ -67,29 +67,29 @@ class Pooled:
     @property
     def out_size(self) -> int:
         """Numbers of an image behind the pooling."""
-        return self.out[0] * self.out[1] * self.geometry.n_place
+        return self.out[0] * self.out[1] * self.geometry.n_out
 
 
 @functools.lru_cache(maxsize=256)
 def forward(pooled: Pooled, *, has_bias: bool) -> Program:
-    """Return the program that reads UNDER, MATRIX, BIAS and writes MAXIMA, WINNER."""
+    """Return the program that reads IMAGE, MATRIX, BIAS and writes MAXIMA, WINNER."""
     geometry = pooled.geometry
-    product = places_of_windows(geometry, _WHERE, has_bias=has_bias)
+    product = outputs_of_windows(geometry, _WHERE, has_bias=has_bias)
     pool = Pointwise(
         _MAXIMA + ("rectified_maximum" if pooled.rectifies else "maximum"),
         _cells(pooled),
         (_pooled_field(pooled, MAXIMA), _pooled_field(pooled, WINNER)),
         pooled.out,
-        geometry.n_place,
+        geometry.n_out,
     )
     return Program(geometry.dtype, N_ARGUMENTS, (*product, pool))
 
 
 @functools.lru_cache(maxsize=256)
 def backward(pooled: Pooled, *, has_bias: bool, needs_grad_x: bool) -> Program:
-    """Return the program that reads GRAD, WINNER, UNDER, PACKED and, rectified, MAXIMA.
+    """Return the program that reads GRAD, WINNER, IMAGE, PACKED and, rectified, MAXIMA.
 
-    It adds to MATRIX and BIAS and writes GRAD_UNDER.
+    It adds to MATRIX and BIAS and writes GRAD_IMAGE.
     """
     geometry = pooled.geometry
     read = (GRAD, WINNER, MAXIMA) if pooled.rectifies else (GRAD, WINNER)
@@ -98,24 +98,24 @@ def backward(pooled: Pooled, *, has_bias: bool, needs_grad_x: bool) -> Program:
         tuple(_pooled_field(pooled, number) for number in read),
         _cells(pooled),
         pooled.out,
-        geometry.n_place,
+        geometry.n_out,
     )
-    sums = (_sum_of_places(geometry),) if has_bias else ()
+    sums = (_sum_of_outputs(geometry),) if has_bias else ()
     weights = weights_of_windows(geometry, _WHERE)
-    grad_where = Where(GRAD_UNDER, PACKED, PLACES, BIAS, GRAD_ROOM, passing=True)
-    grads = statements.places_to_windows(geometry, grad_where)
-    if turns_kernel(geometry):
-        grads = statements.turned_to_windows(geometry, grad_where, geometry.n_under)
+    grad_where = Where(GRAD_IMAGE, PACKED, OUTPUT, BIAS, GRAD_PADDED, passing=True)
+    grads = statements.outputs_to_windows(geometry, grad_where)
+    if flips_kernel(geometry):
+        grads = statements.flipped_to_windows(geometry, grad_where, geometry.n_in)
     inputs = grads if needs_grad_x else ()
     return Program(geometry.dtype, N_ARGUMENTS, (unpool, *sums, *weights, *inputs))
 
 
 def _cells(pooled: Pooled) -> tuple[Field, ...]:
-    """Return the places under each cell of the pooling windows, row by row."""
-    down, across = strides(pooled.geometry.window.out, pooled.geometry.n_place)
+    """Return the outputs under each cell of the pooling windows, row by row."""
+    down, across = strides(pooled.geometry.window.out, pooled.geometry.n_out)
     height, width = pooled.cells
     return tuple(
-        Field(Argument(PLACES, y * down + x * across), (height * down, width * across))
+        Field(Argument(OUTPUT, y * down + x * across), (height * down, width * across))
         for y in range(height)
         for x in range(width)
     )
@@ -124,12 +124,12 @@ def _cells(pooled: Pooled) -> tuple[Field, ...]:
 def _pooled_field(pooled: Pooled, number: int) -> Field:
     return Field(
         Argument(number, step=pooled.out_size),
-        strides(pooled.out, pooled.geometry.n_place),
+        strides(pooled.out, pooled.geometry.n_out),
     )
 
 
-def _sum_of_places(geometry: Geometry) -> Contraction:
-    """Return the sum over all places, as a product with 1."""
-    n = geometry.n_place
-    sums = (Axis(geometry.places_size // n, b=n),)
-    return column_sums(Argument(ONE), Argument(PLACES), Argument(BIAS), n, sums)
+def _sum_of_outputs(geometry: Geometry) -> Contraction:
+    """Return the sum over all outputs, as a product with 1."""
+    n = geometry.n_out
+    sums = (Axis(geometry.output_size // n, b=n),)
+    return column_sums(Argument(ONE), Argument(OUTPUT), Argument(BIAS), n, sums)

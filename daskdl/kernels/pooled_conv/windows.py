@@ -7,16 +7,16 @@ from daskdl.kernels.window import Window
 
 @dataclass(frozen=True)
 class PooledWindows:
-    """The windows of a convolution, and those that pool its places.
+    """The windows of a convolution, and those that pool its output.
 
     Parameters
     ----------
     window : Window
         Of the convolution.
     pool : Window
-        Slides over the places of `window`, without padding, dilation and overlap.
+        Slides over the output of `window`, without padding, dilation and overlap.
     rectifies : bool
-        Whether places below 0 count as 0.
+        Whether outputs below 0 count as 0.
     """
 
     window: Window

@@ -318,7 +318,7 @@ def _sums(x: FloatArray, window: Window, out: FloatArray) -> FloatArray:
 
 
 def _shares(grad_out: FloatArray, window: Window, grad_x: FloatArray) -> FloatArray:
-    """Overwrite `grad_x` with the sum of what the windows over each place hold."""
+    """Overwrite `grad_x` with the sum of what the windows over each position hold."""
     grad_x.fill(0)
     for inside, windows in window.positions():
         grad_x[inside] += grad_out[windows]

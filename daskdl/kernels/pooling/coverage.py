@@ -27,7 +27,7 @@ def coverage(window: Window) -> NDArray[np.int64]:
     Returns
     -------
     table : ndarray of shape (n, 4), int64
-        A row of the kernel cell's number, the place in the input that it has in the
+        A row of the kernel cell's number, the position in the input that it has in the
         first window, that window's number, and how many windows follow each other from
         there. Places and windows are counted row by row over all axes. Windows with the
         cell in the padding are left out. By window first and then by cell. Shared: not
@@ -36,16 +36,16 @@ def coverage(window: Window) -> NDArray[np.int64]:
     *leading, last = window.axes
     found = []
     for crossing in itertools.product(*map(_pairs, leading)):
-        place = window_at = cell = 0
+        position = window_at = cell = 0
         for axis, (at, offset, start) in zip(leading, crossing, strict=True):
             window_at = window_at * axis.out + at
             cell = cell * axis.kernel + offset
-            place = place * axis.size + start
+            position = position * axis.size + start
         for offset in range(last.kernel):
             inside, windows = last.ranges(offset)
             row = (
                 cell * last.kernel + offset,
-                place * last.size + inside.start,
+                position * last.size + inside.start,
                 window_at * last.out + windows.start,
                 windows.stop - windows.start,
             )
@@ -82,10 +82,10 @@ def divisors(window: Window, kind: Divided, dtype: np.dtype[Any]) -> FloatArray:
 
 
 def _pairs(axis: WindowAxis) -> Iterable[tuple[int, int, int]]:
-    """Yield the (window, kernel cell, place) of an axis that lie inside the input."""
+    """Yield each (window, kernel cell, position) of an axis inside the input."""
     for offset in range(axis.kernel):
         inside, windows = axis.ranges(offset)
-        places = range(inside.start, inside.stop, inside.step)
+        positions = range(inside.start, inside.stop, inside.step)
         indices = range(windows.start, windows.stop)
-        for at, place in zip(indices, places, strict=True):
-            yield at, offset, place
+        for at, position in zip(indices, positions, strict=True):
+            yield at, offset, position

@@ -11,7 +11,7 @@ So the loop nest is the same for series, images and volumes, padded and dilated 
 
 A row of windows stays in the first-level cache while the cells pass by. Most pooling
 there is has windows of two by two cells side by side, and loops of its own: forward
-with all four cells in registers, backward with every place written once.
+with all four cells in registers, backward with every position written once.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -42,7 +42,7 @@ def max_pool_forward(
 def max_pool_backward(
     grad_out: FloatArray, winner: NDArray[Any], window: Window, grad_x: FloatArray
 ) -> None:
-    """Write the sum of the gradients of the windows that each place has won."""
+    """Write the sum of the gradients of the windows that each position has won."""
     if _is_of_pairs(window):
         if any(axis.size % 2 for axis in window.axes):
             grad_x.fill(0)
@@ -98,7 +98,8 @@ def _flat(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
 def _max_forward(x, table, stride, channels, out, winner):
     """Write the largest value of each window, and the cell that holds it.
 
-    `x` is (batch, places * channels), `out` and `winner` (batch, windows * channels).
+    `x` is (batch, positions * channels), `out` and `winner` are (batch, windows *
+    channels).
     """
     lowest = out.dtype.type(-np.inf)
     first = winner.dtype.type(0)

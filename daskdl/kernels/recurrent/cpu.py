@@ -142,7 +142,7 @@ def _sum_gradients(
         gradient.fill(0)
     time = len(grads)
     most = min(time, max(1, _SUMMED // sizes.batch))
-    room = workspace.take("lstm.room", (most, *grads.shape[1:]), grads.dtype)
+    stretch = workspace.take("lstm.stretch", (most, *grads.shape[1:]), grads.dtype)
     one = workspace.take("lstm.one", (1,), grads.dtype)
     one.fill(1)
     # What was in front of the first step lies elsewhere, or is nothing.
@@ -159,7 +159,7 @@ def _sum_gradients(
             # Nobody reads it where there is none.
             behind = trace.hidden[0] if before is None else before
             read = (trace.x[first], behind, grads[first])
-            _run(program, count, *read, *of_weights, room, one)
+            _run(program, count, *read, *of_weights, stretch, one)
 
 
 def _stretches(time: int) -> list[tuple[int, int]]:
@@ -184,9 +184,11 @@ def _packed(
     program: Program, matrix: FloatArray, workspace: Workspace, name: str
 ) -> FloatArray:
     """Return weights in panels, which are good until the next layer's."""
-    room: FloatArray = workspace.take(("lstm.packed", name), matrix.shape, matrix.dtype)
-    _run(program, 1, matrix, room)
-    return room
+    packed: FloatArray = workspace.take(
+        ("lstm.packed", name), matrix.shape, matrix.dtype
+    )
+    _run(program, 1, matrix, packed)
+    return packed
 
 
 def _in_front(

@@ -154,18 +154,18 @@ def lstm_sums(sizes: LstmSizes, n_steps: int, *, has_before: bool) -> Program:
     """Return the program of stretches of so many time steps each.
 
     Its arguments: input, hidden one step before, gradient in the sums, gradients of W,
-    R and the bias, which are added to, room for the packed gradient of a stretch, and
-    the number 1. Where there is nothing before, the gradient of R is left alone.
+    R and the bias, which are added to, scratch for the packed gradient of a stretch,
+    and the number 1. Where there is nothing before, the gradient of R is left alone.
     """
     rows, n = n_steps * sizes.batch, sizes.n_out
     panels = sizes.panels(rows)
-    room = Argument(6)
-    packed = packing(panels, Argument(2, step=rows * 4 * n), room)
+    scratch = Argument(6)
+    packed = packing(panels, Argument(2, step=rows * 4 * n), scratch)
 
     def added(number: int, width: int, target: int) -> tuple[Contraction, ...]:
         product = Contraction(
             Argument(number, step=rows * width),
-            room,
+            scratch,
             Argument(target),
             (Axis(1), Axis(width, a=1, c=4 * n)),
             4 * n,
@@ -174,7 +174,7 @@ def lstm_sums(sizes: LstmSizes, n_steps: int, *, has_before: bool) -> Program:
         )
         return panel_products(product, panels)
 
-    ones = column_sums(Argument(7), room, Argument(5), 4 * n, (Axis(rows, b=4 * n),))
+    ones = column_sums(Argument(7), scratch, Argument(5), 4 * n, (Axis(rows, b=4 * n),))
     products = (*added(0, sizes.n_in, 3), *panel_products(ones, panels))
     if has_before:
         products = (*products, *added(1, n, 4))

@@ -1,7 +1,7 @@
 """A contraction in which A has columns, too, in register tiles.
 
-Neighbouring rows meet the same numbers of A: place 5 and cell 0, place 4 and cell 1,
-place 3 and cell 2. So some products of the fastest sum are written out together, and
+Neighbouring rows meet the same numbers of A: row 5 and cell 0, row 4 and cell 1,
+row 3 and cell 2. So some products of the fastest sum are written out together, and
 each register of A is loaded once for all of them::
 
     for each line of the loops around

@@ -64,10 +64,10 @@ def _write_tile(
         for column in columns
     ]
     sums = _summed(writer, nest.sums, a, b, row * len(rows), a_rows, columns)
-    for index, place in enumerate(c_rows):
+    for index, offset in enumerate(c_rows):
         of_row = sums[index * len(columns) : (index + 1) * len(columns)]
         for column, total in zip(columns, of_row, strict=True):
-            at = place + column.start
+            at = offset + column.start
             if nest.start == "sum":
                 total = writer.builder.fadd(writer.load(c, at, column.lanes), total)
             if nest.rectifies:
@@ -128,8 +128,8 @@ def _products(
     """Write the products of one number of each row and one row of B."""
     row_of_b = [writer.load(b, column.start, column.lanes) for column in columns]
     found = []
-    for index, place in enumerate(a_rows):
-        number = writer.load_number(a, place)
+    for index, offset in enumerate(a_rows):
+        number = writer.load_number(a, offset)
         for v, column in enumerate(columns):
             spread = writer.spread(number, column.lanes)
             total = sums[index * len(columns) + v]

@@ -177,7 +177,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Pointwise:
-    """Numbers computed from numbers at the same place of other arrays.
+    """Numbers computed from numbers at the same position of other arrays.
 
     Parameters
     ----------

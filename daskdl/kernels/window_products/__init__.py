@@ -2,7 +2,7 @@
 
 A convolution gathers windows of its input, a deconvolution adds windows to its output;
 each one's forward pass is the other one's gradient in the input. Weights are matrices
-of shape (kernel cells x channels under the window, channels of a place). NumPy takes
+of shape (kernel cells x n_in, n_out), as those of the convolution are. NumPy takes
 the windows of a block of images as rows, and one matrix product for all of them.
 """
 
@@ -14,7 +14,7 @@ from daskdl.kernels.window import Window
 from daskdl.kernels.window_products import cpu
 
 
-def windows_to_places(
+def windows_to_outputs(
     x: FloatArray,
     matrix: FloatArray,
     bias: FloatArray | None,
@@ -28,11 +28,11 @@ def windows_to_places(
 
     Parameters
     ----------
-    x : ndarray of shape (batch, *axes, n_under)
+    x : ndarray of shape (batch, *axes, n_in)
         Not changed.
-    matrix : ndarray of shape (window.n_cells * n_under, n_place), same dtype
+    matrix : ndarray of shape (window.n_cells * n_in, n_out), same dtype
         Not changed.
-    bias : ndarray of shape (n_place,), same dtype, or None
+    bias : ndarray of shape (n_out,), same dtype, or None
         Added everywhere.
     window : Window
         Slides over `x`; the padding is zeros.
@@ -40,7 +40,7 @@ def windows_to_places(
         Lends scratch of a bounded size.
     rectifies : bool
         Whether what is below 0 becomes 0; NaN stays.
-    out : ndarray of shape (batch, *window.out, n_place), same dtype
+    out : ndarray of shape (batch, *window.out, n_out), same dtype
         C-contiguous. Overwritten.
 
     Returns
@@ -49,11 +49,11 @@ def windows_to_places(
     """
     arrays = (x, matrix, out) if bias is None else (x, matrix, out, bias)
     if tiles_take(*arrays):
-        cpu.windows_to_places(x, matrix, bias, window, workspace, rectifies, out)
+        cpu.windows_to_outputs(x, matrix, bias, window, workspace, rectifies, out)
         return out
     xp = array_namespace(x)
-    for place, rows in gathered(x, window, workspace):
-        products = out[place].reshape(-1, matrix.shape[1])
+    for part, rows in gathered(x, window, workspace):
+        products = out[part].reshape(-1, matrix.shape[1])
         xp.matmul(rows, matrix, out=products)
         if bias is not None:
             products += bias
@@ -62,68 +62,68 @@ def windows_to_places(
     return out
 
 
-def places_to_windows(
-    places: FloatArray,
+def outputs_to_windows(
+    y: FloatArray,
     matrix: FloatArray,
     window: Window,
     workspace: Workspace,
     *,
     out: FloatArray,
 ) -> FloatArray:
-    """Multiply places by weights, and sum the windows: a transposed convolution.
+    """Multiply outputs by weights, and sum the windows: a transposed convolution.
 
     Parameters
     ----------
-    places : ndarray of shape (batch, *window.out, n_place)
+    y : ndarray of shape (batch, *window.out, n_out)
         C-contiguous. Not changed.
     matrix, window, workspace
-        As for :func:`windows_to_places`.
-    out : ndarray of shape (batch, *axes, n_under), same dtype
+        As for :func:`windows_to_outputs`.
+    out : ndarray of shape (batch, *axes, n_in), same dtype
         Overwritten; 0 where no window lies.
 
     Returns
     -------
     out : ndarray
     """
-    if tiles_take(places, matrix, out):
-        cpu.places_to_windows(places, matrix, window, workspace, out)
+    if tiles_take(y, matrix, out):
+        cpu.outputs_to_windows(y, matrix, window, workspace, out)
         return out
-    xp = array_namespace(places)
-    for place, rows in scattered(out, window, workspace):
-        xp.matmul(places[place].reshape(-1, matrix.shape[1]), matrix.T, out=rows)
+    xp = array_namespace(y)
+    for part, rows in scattered(out, window, workspace):
+        xp.matmul(y[part].reshape(-1, matrix.shape[1]), matrix.T, out=rows)
     return out
 
 
-def windows_by_places(
+def windows_by_outputs(
     x: FloatArray,
-    places: FloatArray,
+    y: FloatArray,
     window: Window,
     workspace: Workspace,
     *,
     out: FloatArray,
 ) -> FloatArray:
-    """Sum the products of windows and places: the gradient of the weights.
+    """Sum the products of windows and outputs: the gradient of the weights.
 
     Parameters
     ----------
     x, window, workspace
-        As for :func:`windows_to_places`.
-    places : ndarray of shape (batch, *window.out, n_place)
+        As for :func:`windows_to_outputs`.
+    y : ndarray of shape (batch, *window.out, n_out)
         C-contiguous. Not changed.
-    out : ndarray of shape (window.n_cells * n_under, n_place), same dtype
+    out : ndarray of shape (window.n_cells * n_in, n_out), same dtype
         C-contiguous. Overwritten.
 
     Returns
     -------
     out : ndarray
     """
-    if tiles_take(x, places, out):
-        cpu.windows_by_places(x, places, window, workspace, out)
+    if tiles_take(x, y, out):
+        cpu.windows_by_outputs(x, y, window, workspace, out)
         return out
     xp = array_namespace(x)
     product = workspace.take("conv.product", out.shape, out.dtype)
     out.fill(0)
-    for place, rows in gathered(x, window, workspace):
-        xp.matmul(rows.T, places[place].reshape(-1, out.shape[1]), out=product)
+    for part, rows in gathered(x, window, workspace):
+        xp.matmul(rows.T, y[part].reshape(-1, out.shape[1]), out=product)
         out += product
     return out

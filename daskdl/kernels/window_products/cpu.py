@@ -14,14 +14,14 @@ from daskdl.kernels.window_products.arrays import (
     geometry_of,
     join_columns,
     packing_order,
-    room_for_weights,
-    rooms_for_places,
-    zeroed_room,
+    scratch_for_outputs,
+    scratch_for_weights,
+    zeroed_scratch,
 )
 from daskdl.kernels.window_products.programs import WHERE
 
 
-def windows_to_places(
+def windows_to_outputs(
     x: FloatArray,
     matrix: FloatArray,
     bias: FloatArray | None,
@@ -32,24 +32,24 @@ def windows_to_places(
 ) -> None:
     """Overwrite `out` with the products of every window."""
     geometry = geometry_of(window, matrix)
-    room = zeroed_room(workspace, geometry.room_size, x)
+    padded = zeroed_scratch(workspace, geometry.padded_size, x)
     blocks = _blocks(matrix)
-    apart: tuple[FloatArray | None, ...] = (None, None)
+    remainder: tuple[FloatArray | None, ...] = (None, None)
     if len(blocks) == 1:
-        apart = rooms_for_places(geometry, workspace, x)
+        remainder = scratch_for_outputs(geometry, workspace, x)
     for first, columns in blocks:
-        program = programs.windows_to_places(
+        program = programs.windows_to_outputs(
             geometry, columns, has_bias=bias is not None, rectifies=rectifies
         )
         block = matrix
-        if columns < geometry.n_place:
+        if columns < geometry.n_out:
             block = contiguous(matrix[:, first : first + columns], workspace)
-        addresses = addresses_of(x, block, out, bias, room, *apart)
-        _run(program, len(x), addresses, first * x.itemsize, (WHERE.places, WHERE.bias))
+        addresses = addresses_of(x, block, out, bias, padded, *remainder)
+        _run(program, len(x), addresses, first * x.itemsize, (WHERE.output, WHERE.bias))
 
 
-def places_to_windows(
-    places: FloatArray,
+def outputs_to_windows(
+    y: FloatArray,
     matrix: FloatArray,
     window: Window,
     workspace: Workspace,
@@ -57,41 +57,43 @@ def places_to_windows(
 ) -> None:
     """Overwrite `out` with the sums of the windows."""
     geometry = geometry_of(window, matrix)
-    turned = packing_order(geometry, matrix)
-    if not programs.turns_kernel(geometry):
-        packed = contiguous(turned, workspace)
-        room = zeroed_room(workspace, geometry.room_size, places)
-        addresses = addresses_of(out, packed, places, None, room, None, None)
-        _run(programs.places_to_windows(geometry), len(places), addresses)
+    ordered = packing_order(geometry, matrix)
+    if not programs.flips_kernel(geometry):
+        packed = contiguous(ordered, workspace)
+        padded = zeroed_scratch(workspace, geometry.padded_size, y)
+        addresses = addresses_of(out, packed, y, None, padded, None, None)
+        _run(programs.outputs_to_windows(geometry), len(y), addresses)
         return
-    room = zeroed_room(workspace, programs.turned_room(geometry), places)
-    for first, columns in _blocks(turned):
-        program = programs.turned_to_windows(geometry, columns)
-        block = contiguous(turned[..., first : first + columns], workspace)
-        addresses = addresses_of(out, block, places, None, room, None, None)
-        _run(program, len(places), addresses, first * out.itemsize, (WHERE.under,))
+    padded = zeroed_scratch(workspace, programs.flipped_scratch_size(geometry), y)
+    for first, columns in _blocks(ordered):
+        program = programs.flipped_to_windows(geometry, columns)
+        block = contiguous(ordered[..., first : first + columns], workspace)
+        addresses = addresses_of(out, block, y, None, padded, None, None)
+        _run(program, len(y), addresses, first * out.itemsize, (WHERE.image,))
 
 
-def windows_by_places(
+def windows_by_outputs(
     x: FloatArray,
-    places: FloatArray,
+    y: FloatArray,
     window: Window,
     workspace: Workspace,
     out: FloatArray,
 ) -> None:
-    """Overwrite `out` with the sums over all places."""
+    """Overwrite `out` with the sums over all outputs."""
     geometry = geometry_of(window, out)
-    room = zeroed_room(workspace, geometry.room_size, x)
+    padded = zeroed_scratch(workspace, geometry.padded_size, x)
     out.fill(0)
     blocks = _blocks(out)
-    apart = room_for_weights(geometry, workspace, x) if len(blocks) == 1 else None
+    remainder = (
+        scratch_for_weights(geometry, workspace, x) if len(blocks) == 1 else None
+    )
     for first, columns in blocks:
-        program = programs.windows_by_places(geometry, columns)
-        addresses = addresses_of(x, out, places, None, room, None, apart)
+        program = programs.windows_by_outputs(geometry, columns)
+        addresses = addresses_of(x, out, y, None, padded, None, remainder)
         _run(
-            program, len(x), addresses, first * x.itemsize, (WHERE.matrix, WHERE.places)
+            program, len(x), addresses, first * x.itemsize, (WHERE.matrix, WHERE.output)
         )
-    join_columns(out, apart)
+    join_columns(out, remainder)
 
 
 def _blocks(matrix: FloatArray) -> list[tuple[int, int]]:

@@ -14,48 +14,48 @@ class Geometry:
     ----------
     window : Window
         Sizes, padding, strides.
-    n_under, n_place : int
-        Channels under the window, and of a place.
+    n_in, n_out : int
+        Channels of the input, which windows slide over, and of the output.
     dtype : str
         ``"float32"`` or ``"float64"``.
     """
 
     window: Window
-    n_under: int
-    n_place: int
+    n_in: int
+    n_out: int
     dtype: str
 
     @property
-    def room(self) -> tuple[int, ...]:
+    def padded(self) -> tuple[int, ...]:
         """Sizes of what the windows slide over: the image, or it with its padding."""
         if self.window.is_padded:
             return tuple(axis.span for axis in self.window.axes)
         return self.window.sizes
 
     @property
-    def under_strides(self) -> tuple[int, ...]:
+    def input_strides(self) -> tuple[int, ...]:
         """Strides along the axes of what the windows slide over."""
-        return strides(self.room, self.n_under)
+        return strides(self.padded, self.n_in)
 
     @property
-    def place_strides(self) -> tuple[int, ...]:
-        """Strides along the axes of the places."""
-        return strides(self.window.out, self.n_place)
+    def output_strides(self) -> tuple[int, ...]:
+        """Strides along the axes of the output."""
+        return strides(self.window.out, self.n_out)
 
     @property
     def image_size(self) -> int:
         """Numbers of an image."""
-        return math.prod(self.window.sizes) * self.n_under
+        return math.prod(self.window.sizes) * self.n_in
 
     @property
-    def places_size(self) -> int:
-        """Numbers of the places of an image."""
-        return math.prod(self.window.out) * self.n_place
+    def output_size(self) -> int:
+        """Numbers of the output of an image."""
+        return math.prod(self.window.out) * self.n_out
 
     @property
-    def room_size(self) -> int:
+    def padded_size(self) -> int:
         """Numbers of scratch for one padded image; 0 where there is no padding."""
-        return math.prod(self.room) * self.n_under if self.window.is_padded else 0
+        return math.prod(self.padded) * self.n_in if self.window.is_padded else 0
 
 
 def strides(sizes: tuple[int, ...], inner: int) -> tuple[int, ...]:

@@ -48,7 +48,7 @@ class Joined:
         self.x = draw(3, *image)
         self.weight = draw(*kernel, image[2], n_out)
         self.bias = draw(n_out)
-        self.places = np.empty((3, *self.window.out, n_out), dtype)
+        self.outputs = np.empty((3, *self.window.out, n_out), dtype)
         self.out = np.empty((3, *self.pool.out, n_out), dtype)
         self.winner = np.empty_like(self.out)
         self.grad = draw(*self.out.shape)
@@ -75,18 +75,18 @@ class Joined:
     def expected(self, *, rectifies):
         """Return output and gradients of the parts."""
         winner = np.empty(self.out.shape, np.uint8)
-        out, places, workspace = np.empty_like(self.out), self.places, Workspace()
+        out, outputs, workspace = np.empty_like(self.out), self.outputs, Workspace()
         convolution_forward(
-            self.x, self.weight, self.bias, self.window, workspace, out=places
+            self.x, self.weight, self.bias, self.window, workspace, out=outputs
         )
-        max_pool_forward(places, self.pool, workspace, out=out, winner=winner)
+        max_pool_forward(outputs, self.pool, workspace, out=out, winner=winner)
         if rectifies:
             np.maximum(out, 0, out=out)
         grad = self.grad * (out > 0) if rectifies else self.grad
         grads = tuple(map(np.empty_like, (self.weight, self.bias, self.x)))
-        max_pool_backward(grad, winner, self.pool, workspace, grad_x=places)
+        max_pool_backward(grad, winner, self.pool, workspace, grad_x=outputs)
         convolution_backward(
-            places, self.x, self.weight, self.window, workspace,
+            outputs, self.x, self.weight, self.window, workspace,
             grad_weight=grads[0], grad_bias=grads[1], grad_x=grads[2],
         )  # fmt: skip
         return out, *grads

@@ -10,12 +10,12 @@ from daskdl.kernels.tiles.machine import VECTOR_UNITS
 from daskdl.kernels.tiles.usable import tiles_take
 from daskdl.kernels.window import Window, window_axis
 from daskdl.kernels.window_products import (
-    apart,
     cpu,
-    places_to_windows,
+    outputs_to_windows,
     programs,
-    windows_by_places,
-    windows_to_places,
+    remainder,
+    windows_by_outputs,
+    windows_to_outputs,
 )
 from daskdl.kernels.window_products.geometry import Geometry
 from tests.memory import peak_bytes
@@ -40,11 +40,11 @@ TABLE |= {
     "padding larger than the kernel": window_of((4, 3), (2, 2), padding=4),
     "padding larger, stride": window_of((4, 5), (2, 1), stride=3, padding=3),
     "one cell, stride": window_of((7, 6), (1, 1), stride=2),
-    "one cell, one place": window_of((1, 1), (1, 1)),
+    "one cell, one output": window_of((1, 1), (1, 1)),
     "kernel larger than the image": window_of((2, 3), (5, 5), padding=2),
 }
-# Channels under the window and of a place, and a window. Registers of every width have
-# a rest in these, and some nests are turned and some are not.
+# Channels of input and output, and a window. Registers of every width have
+# a rest in these, and some kernels are flipped and some are not.
 CHANNELS = {
     "1 to 1": (1, 1, window_of((8, 7), (3, 3))),
     "1 to 20": (1, 20, window_of((12, 11), (5, 5))),
@@ -52,15 +52,15 @@ CHANNELS = {
     "40 to 70": (40, 70, window_of((5, 4), (3, 3), mode="same")),
     "70 to 3": (70, 3, window_of((5, 4), (2, 2))),
     "16 to 32, stride": (16, 32, window_of((9, 8), (3, 3), stride=2, mode="same")),
-    "5 to 24, many places": (5, 24, window_of((40, 31), (1, 2))),
-    # A channel or two apart.
+    "5 to 24, many outputs": (5, 24, window_of((40, 31), (1, 2))),
+    # A channel or two remainder.
     "20 to 50": (20, 50, window_of((12, 12), (5, 5))),
     "16 to 17, stride": (16, 17, window_of((13, 12), (3, 3), stride=2)),
     # Above 1 MiB: blocks of columns.
     "1100 to 250": (1100, 250, window_of((2, 3), (1, 1))),
     "60 to 530": (60, 530, window_of((4, 3), (3, 3), padding=1)),
 }
-PRODUCTS = ["to places", "rectified", "to windows", "by places"]
+PRODUCTS = ["to outputs", "rectified", "to windows", "by outputs"]
 
 windows = pytest.mark.parametrize("window", TABLE.values(), ids=TABLE)
 channels = pytest.mark.parametrize("case", CHANNELS.values(), ids=CHANNELS)
@@ -72,24 +72,22 @@ meets_nan = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 class Case:
     """Arrays of one window, and the three products as functions of a module."""
 
-    def __init__(self, rng, window, n_under=3, n_place=5, batch=2, dtype="f8"):
+    def __init__(self, rng, window, n_in=3, n_out=5, batch=2, dtype="f8"):
         sizes = window.sizes
         self.window = window
-        self.x = rng.standard_normal((batch, *sizes, n_under)).astype(dtype)
-        self.places = rng.standard_normal((batch, *window.out, n_place)).astype(dtype)
-        self.matrix = rng.standard_normal((window.n_cells * n_under, n_place)).astype(
-            dtype
-        )
-        self.bias = rng.standard_normal(n_place).astype(dtype)
+        self.x = rng.standard_normal((batch, *sizes, n_in)).astype(dtype)
+        self.outputs = rng.standard_normal((batch, *window.out, n_out)).astype(dtype)
+        self.matrix = rng.standard_normal((window.n_cells * n_in, n_out)).astype(dtype)
+        self.bias = rng.standard_normal(n_out).astype(dtype)
         self.workspace = Workspace()
 
     def products_of(self, product):
         """Return a function that computes a product into a new or given array."""
         window, workspace = self.window, self.workspace
         return {
-            "to places": (
+            "to outputs": (
                 partial(
-                    windows_to_places,
+                    windows_to_outputs,
                     self.x,
                     self.matrix,
                     self.bias,
@@ -97,11 +95,11 @@ class Case:
                     workspace,
                     rectifies=False,
                 ),
-                self.places,
+                self.outputs,
             ),
             "rectified": (
                 partial(
-                    windows_to_places,
+                    windows_to_outputs,
                     self.x,
                     self.matrix,
                     self.bias,
@@ -109,20 +107,20 @@ class Case:
                     workspace,
                     rectifies=True,
                 ),
-                self.places,
+                self.outputs,
             ),
             "to windows": (
                 partial(
-                    places_to_windows,
-                    self.places,
+                    outputs_to_windows,
+                    self.outputs,
                     self.matrix,
                     window,
                     workspace,
                 ),
                 self.x,
             ),
-            "by places": (
-                partial(windows_by_places, self.x, self.places, window, workspace),
+            "by outputs": (
+                partial(windows_by_outputs, self.x, self.outputs, window, workspace),
                 self.matrix,
             ),
         }[product]
@@ -130,22 +128,22 @@ class Case:
     def computed(self, product):
         """Return the product; what lies around it in memory must stay as it is."""
         function, like = self.products_of(product)
-        room = np.full(like.size + 128, np.nan, like.dtype)
-        out = room[64:-64].reshape(like.shape)
+        around = np.full(like.size + 128, np.nan, like.dtype)
+        out = around[64:-64].reshape(like.shape)
         function(out=out)
-        assert np.isnan(room[:64]).all()
-        assert np.isnan(room[-64:]).all()
+        assert np.isnan(around[:64]).all()
+        assert np.isnan(around[-64:]).all()
         return out
 
     def n_products(self, product):
         """Return how many products are summed up in a number of the result."""
         n_images = len(self.x)
-        n_windows = self.places[..., 0].size
+        n_windows = self.outputs[..., 0].size
         return {
-            "to places": len(self.matrix),
+            "to outputs": len(self.matrix),
             "rectified": len(self.matrix),
-            "to windows": self.window.n_cells * self.places.shape[-1],
-            "by places": n_windows if n_images else 1,
+            "to windows": self.window.n_cells * self.outputs.shape[-1],
+            "by outputs": n_windows if n_images else 1,
         }[product]
 
 
@@ -168,25 +166,25 @@ def test_double_precision_is_the_twins(rng, window, product):
 
 # 19 channels are used here only: programs are kept by what they compute.
 @windows
-@pytest.mark.parametrize("product", ["to places", "rectified", "by places"])
+@pytest.mark.parametrize("product", ["to outputs", "rectified", "by outputs"])
 @pytest.mark.parametrize("has_bias", [True, False])
 def test_channels_that_are_done_apart_are_the_twins(
     rng, monkeypatch, window, product, has_bias
 ):
-    monkeypatch.setattr(apart, "costs_less", lambda *_: True)
-    case = Case(rng, window, n_place=19)
+    monkeypatch.setattr(remainder, "costs_less", lambda *_: True)
+    case = Case(rng, window, n_out=19)
     if not has_bias:
         case.bias = None
     expected = by_numpy(case.computed, product)
     assert_near(case, product, case.computed(product), expected)
-    assert programs.columns_apart(Geometry(window, 3, 19, "float64"))
+    assert programs.remaining_columns(Geometry(window, 3, 19, "float64"))
 
 
 @channels
 @products
 def test_single_precision_is_the_twins_to_rounding(rng, case, product):
-    n_under, n_place, window = case
-    case = Case(rng, window, n_under, n_place, dtype="f4")
+    n_in, n_out, window = case
+    case = Case(rng, window, n_in, n_out, dtype="f4")
     expected = by_numpy(case.computed, product)
     assert_near(case, product, case.computed(product), expected)
 
@@ -194,9 +192,9 @@ def test_single_precision_is_the_twins_to_rounding(rng, case, product):
 @products
 def test_nothing_that_is_read_is_changed(rng, product):
     case = Case(rng, TABLE["same"])
-    before = [array.copy() for array in (case.x, case.places, case.matrix, case.bias)]
+    before = [array.copy() for array in (case.x, case.outputs, case.matrix, case.bias)]
     case.computed(product)
-    after = [case.x, case.places, case.matrix, case.bias]
+    after = [case.x, case.outputs, case.matrix, case.bias]
     for array, copy in zip(after, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
@@ -204,8 +202,8 @@ def test_nothing_that_is_read_is_changed(rng, product):
 def test_no_bias_adds_nothing(rng):
     case = Case(rng, TABLE["same"])
     case.bias = None
-    expected = by_numpy(case.computed, "to places")
-    assert_near(case, "to places", case.computed("to places"), expected)
+    expected = by_numpy(case.computed, "to outputs")
+    assert_near(case, "to outputs", case.computed("to outputs"), expected)
 
 
 @products
@@ -225,7 +223,7 @@ def test_a_short_minibatch_finds_nothing_of_the_one_before(rng, product, name):
 @pytest.mark.parametrize("name", ["same", "plain", "same, stride", "dilation"])
 def test_nan_and_infinity_go_where_they_do_in_the_twin(rng, product, special, name):
     case = Case(rng, TABLE[name])
-    case.x.flat[7] = case.places.flat[11] = special
+    case.x.flat[7] = case.outputs.flat[11] = special
     expected = by_numpy(case.computed, product)
     found = case.computed(product)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
@@ -255,7 +253,7 @@ def called(monkeypatch):
 
         return call
 
-    for name in ("windows_to_places", "places_to_windows", "windows_by_places"):
+    for name in ("windows_to_outputs", "outputs_to_windows", "windows_by_outputs"):
         monkeypatch.setattr(cpu, name, noted(getattr(cpu, name)))
     return names
 
@@ -325,7 +323,17 @@ def test_an_empty_minibatch_gives_what_the_twin_gives(rng, called, product, name
         lambda array: array[:0],
         lambda array: array.view(np.matrix),
     ],
-    ids=["CuPy", "half", "int", "swapped", "mixed", "gaps", "turned", "none", "matrix"],
+    ids=[
+        "CuPy",
+        "half",
+        "int",
+        "swapped",
+        "mixed",
+        "gaps",
+        "transposed",
+        "none",
+        "matrix",
+    ],
 )
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_tiles_leave_other_arrays_to_the_twin(change):
@@ -336,7 +344,7 @@ def test_tiles_leave_other_arrays_to_the_twin(change):
 @products
 @pytest.mark.parametrize("name", ["same", "plain", "same, stride"])
 def test_nothing_is_allocated_once_it_runs(rng, product, name):
-    case = Case(rng, TABLE[name], n_under=16, n_place=24, batch=20)
+    case = Case(rng, TABLE[name], n_in=16, n_out=24, batch=20)
     function, like = case.products_of(product)
     out = np.empty_like(like)
     # Views of the arrays, none of their numbers.
@@ -344,7 +352,7 @@ def test_nothing_is_allocated_once_it_runs(rng, product, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "of_places", "of_weights"),
+    ("name", "of_outputs", "of_weights"),
     [
         ("20 to 50", 2, 2),
         ("16 to 17, stride", 0, 1),
@@ -353,13 +361,13 @@ def test_nothing_is_allocated_once_it_runs(rng, product, name):
     ],
 )
 def test_a_few_channels_behind_full_registers_are_done_apart_where_it_pays(
-    monkeypatch, name, of_places, of_weights
+    monkeypatch, name, of_outputs, of_weights
 ):
-    monkeypatch.setattr(apart, "vector_unit", lambda: VECTOR_UNITS["avx512f"])
-    n_under, n_place, window = CHANNELS[name]
-    geometry = Geometry(window, n_under, n_place, "float32")
+    monkeypatch.setattr(remainder, "vector_unit", lambda: VECTOR_UNITS["avx512f"])
+    n_in, n_out, window = CHANNELS[name]
+    geometry = Geometry(window, n_in, n_out, "float32")
     for found, expected in (
-        (programs.channels_apart, of_places),
-        (programs.columns_apart, of_weights),
+        (programs.remaining_channels, of_outputs),
+        (programs.remaining_columns, of_weights),
     ):
         assert found.__wrapped__(geometry) == expected

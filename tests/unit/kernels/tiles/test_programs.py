@@ -52,9 +52,7 @@ def test_a_function_is_computed_number_by_number_and_touches_nothing_else(
 @pytest.mark.parametrize(
     ("rows", "columns"), [(1, 1), (1, 40), (40, 1), (16, 16), (5, 7), (33, 18)]
 )
-def test_a_matrix_is_transposed_and_touches_nothing_else(
-    unit, dtype, rows, columns
-):
+def test_a_matrix_is_transposed_and_touches_nothing_else(unit, dtype, rows, columns):
     read = np.arange(2 * rows * (columns + 3), dtype=dtype).reshape(2, rows, -1)
     written = np.full((2, columns, rows + 2), np.nan, dtype)
     expected = written.copy()

@@ -1,17 +1,17 @@
-"""The few channels of places that are left over behind full registers, done apart.
+"""The few channels of the output that are left over behind full registers.
 
 50 channels are three registers of 16 and two numbers that would take a fourth one. With
 the roles changed the two are rows of a tile, and its columns are whatever is long::
 
-    places, for each image                     weights, for each image
+    output, for each image                     weights, for each image
       planes = image with channels first         for each kernel line (i):
       tile of 2 channels x positions               tile of 2 channels x (j, c)
-      sum over i, j, c                             sum over places (y, x)
-      places' channels = its transposed
+      sum over i, j, c                             sum over outputs (y, x)
+      output's channels = its transposed
 
 Positions are those of the image one after the other, so that windows must move by 1;
-what lies between the lines of places is computed, too, and dropped. The bias is added
-as a product with a plane of ones.
+what lies between the lines of the output is computed, too, and dropped. The bias is
+added as a product with a plane of ones.
 """
 
 import math
@@ -36,9 +36,9 @@ _AT_EDGE = 5.0
 
 
 def leftover(geometry: Geometry) -> int:
-    """Return the channels of a place behind its full registers; 0 if none is full."""
+    """Return the channels of an output behind its full registers; 0 if none is full."""
     lanes = vector_unit().lanes(geometry.dtype)
-    return geometry.n_place % lanes if geometry.n_place > lanes else 0
+    return geometry.n_out % lanes if geometry.n_out > lanes else 0
 
 
 def without(
@@ -55,35 +55,35 @@ def without(
 
 def planes_size(geometry: Geometry) -> int:
     """Return the numbers of an image in planes, with the plane of ones."""
-    return (geometry.n_under + 1) * math.prod(geometry.room)
+    return (geometry.n_in + 1) * math.prod(geometry.padded)
 
 
 def length(geometry: Geometry) -> int:
     """Return the positions from the first window to the last one."""
-    steps = strides(geometry.room, 1)
+    steps = strides(geometry.padded, 1)
     last = (axis.out - 1 for axis in geometry.window.axes)
     return 1 + sum(n * step for n, step in zip(last, steps, strict=True))
 
 
-def places(
+def outputs(
     geometry: Geometry, where: Where, rest: int, *, has_bias: bool, rectifies: bool
 ) -> tuple[Contraction | Transpose, ...]:
-    """Write the last `rest` channels of the places.
+    """Write the last `rest` channels of the output.
 
     Reads what the windows slide over, weights and bias; uses `where.planes`, whose last
-    plane must be ones, and `where.apart` for (rest, :func:`length`) numbers.
+    plane must be ones, and `where.remainder` for (rest, :func:`length`) numbers.
     """
-    axes, n_place = geometry.window.axes, geometry.n_place
-    positions, size = strides(geometry.room, 1), math.prod(geometry.room)
-    n_under, n_columns = geometry.n_under, length(geometry)
-    planes, first = Argument(where.planes), n_place - rest
-    to_planes = Transpose(where.under_of(geometry), planes, size, n_under, n_under, size)
-    cells = strides(geometry.window.kernel, n_under * n_place)
+    axes, n_out = geometry.window.axes, geometry.n_out
+    positions, size = strides(geometry.padded, 1), math.prod(geometry.padded)
+    n_in, n_columns = geometry.n_in, length(geometry)
+    planes, first = Argument(where.planes), n_out - rest
+    to_planes = Transpose(where.input_of(geometry), planes, size, n_in, n_in, size)
+    cells = strides(geometry.window.kernel, n_in * n_out)
     rows = (Axis(1), Axis(rest, a=1, c=n_columns))
     ones = Contraction(
         Argument(where.bias, first),
-        Argument(where.planes, n_under * size),
-        Argument(where.apart),
+        Argument(where.planes, n_in * size),
+        Argument(where.remainder),
         rows,
         n_columns,
         (Axis(1),),
@@ -95,59 +95,59 @@ def places(
     product = Contraction(
         Argument(where.matrix, first),
         planes,
-        Argument(where.apart),
+        Argument(where.remainder),
         rows,
         n_columns,
-        (*sums, Axis(n_under, a=n_place, b=size)),
+        (*sums, Axis(n_in, a=n_out, b=size)),
         start="sum" if has_bias else "zero",
         rectifies=rectifies,
     )
     lines = tuple(
-        Axis(axis.out, a=position, c=place)
-        for axis, position, place in zip(
-            axes[:-1], positions, geometry.place_strides, strict=False
+        Axis(axis.out, a=position, c=output)
+        for axis, position, output in zip(
+            axes[:-1], positions, geometry.output_strides, strict=False
         )
     )
-    target = where.places_of(geometry)
+    target = where.output_of(geometry)
     back = Transpose(
-        Argument(where.apart),
+        Argument(where.remainder),
         replace(target, offset=first),
         rest,
         axes[-1].out,
         n_columns,
-        n_place,
+        n_out,
         lines,
     )
     return (to_planes, *((ones,) if has_bias else ()), product, back)
 
 
 def weights(geometry: Geometry, where: Where, rest: int) -> Contraction:
-    """Add to ``where.apart``, (rest, rows of the weights), their last columns."""
-    axes, under = geometry.window.axes, geometry.under_strides
-    steps = strides(geometry.window.kernel, geometry.n_under)
+    """Add to ``where.remainder``, (rest, rows of the weights), their last columns."""
+    axes, image = geometry.window.axes, geometry.input_strides
+    steps = strides(geometry.window.kernel, geometry.n_in)
     *lines, last = (
         Axis(axis.kernel, b=stride * axis.dilation, c=step)
-        for axis, stride, step in zip(axes, under, steps, strict=True)
+        for axis, stride, step in zip(axes, image, steps, strict=True)
     )
-    columns = geometry.n_under
+    columns = geometry.n_in
     if axes[-1].dilation == 1:
         columns *= last.size
     else:
         lines.append(last)
-    target = where.places_of(geometry)
+    target = where.output_of(geometry)
     return Contraction(
-        replace(target, offset=geometry.n_place - rest),
-        where.under_of(geometry),
-        Argument(where.apart),
+        replace(target, offset=geometry.n_out - rest),
+        where.input_of(geometry),
+        Argument(where.remainder),
         (
             Axis(1),
-            Axis(rest, a=1, c=math.prod(geometry.window.kernel) * geometry.n_under),
+            Axis(rest, a=1, c=math.prod(geometry.window.kernel) * geometry.n_in),
         ),
         columns,
         tuple(
-            Axis(axis.out, a=place, b=stride * axis.stride)
-            for axis, stride, place in zip(
-                axes, under, geometry.place_strides, strict=True
+            Axis(axis.out, a=output, b=stride * axis.stride)
+            for axis, stride, output in zip(
+                axes, image, geometry.output_strides, strict=True
             )
         ),
         tuple(lines),
