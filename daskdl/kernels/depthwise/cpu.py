@@ -79,10 +79,10 @@ def _run(
 ) -> None:
     """Call a program with its arguments; scratch, the last of them, is lent here."""
     dtype = images.dtype
-    most = does.room_size + _LINE // dtype.itemsize
-    room = workspace.take("depthwise.room", (most,), dtype)
-    start = -room.ctypes.data % _LINE // dtype.itemsize
-    room = room[start : start + does.room_size]
-    room.fill(0)
-    room[-1] = 1
-    native(does.program)(*addresses_of(images, *others, room), len(images))
+    most = does.scratch_size + _LINE // dtype.itemsize
+    scratch = workspace.take("depthwise.scratch", (most,), dtype)
+    start = -scratch.ctypes.data % _LINE // dtype.itemsize
+    scratch = scratch[start : start + does.scratch_size]
+    scratch.fill(0)
+    scratch[-1] = 1
+    native(does.program)(*addresses_of(images, *others, scratch), len(images))

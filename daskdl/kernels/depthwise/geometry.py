@@ -36,18 +36,18 @@ class Geometry:
 
 
 @dataclass(frozen=True)
-class Walk:
-    """A walk of kernel cells along an axis.
+class Slide:
+    """How the cells of a kernel slide along an axis.
 
-    In turn t, cell k reads place ``start + t * step + k * cell``, where a place outside
-    of the axis holds 0.
+    In position t, cell k reads index ``start + t * step + k * cell``; what is outside
+    of the axis is 0.
 
     Parameters
     ----------
     start, step, cell : int
         As above; start and cell may be negative.
     count, n_cells : int
-        How many turns and cells there are.
+        How many positions and cells there are.
     """
 
     start: int
@@ -56,16 +56,16 @@ class Walk:
     count: int
     n_cells: int
 
-    def read(self, turns: Range) -> Range:
-        """Return the first place that some turns read, and the one behind the last."""
-        first, stop = turns
+    def read(self, positions: Range) -> Range:
+        """Return the first index that positions read, and the one behind the last."""
+        first, stop = positions
         reach = self.cell * (self.n_cells - 1)
         lowest = self.start + first * self.step + min(0, reach)
         highest = self.start + (stop - 1) * self.step + max(0, reach)
         return lowest, highest + 1
 
     def inside(self, size: int) -> Range:
-        """Return the turns that read nothing outside of an axis of this size."""
+        """Return the positions that read nothing outside of an axis of this size."""
         lowest, behind = self.read((0, 1))
         first = min(self.count, max(0, -(lowest // self.step)))
         stop = min(self.count, (size - behind) // self.step + 1)
@@ -82,19 +82,19 @@ class Phase:
         The first of these cells.
     kernel, step : int
         The first kernel cell that they lie under, and how far it is to the next one.
-    walk : Walk
-        Of these kernel cells over the windows; each turn is a cell of the input.
+    slide : Slide
+        Of these kernel cells over the windows; each position is a cell of the input.
     """
 
     first: int
     kernel: int
     step: int
-    walk: Walk
+    slide: Slide
 
 
-def over_input(axis: WindowAxis) -> Walk:
-    """Return the walk of a kernel over the input; each turn is a window."""
-    return Walk(-axis.before, axis.stride, axis.dilation, axis.out, axis.kernel)
+def over_input(axis: WindowAxis) -> Slide:
+    """Return how a kernel slides over the input; each position is a window."""
+    return Slide(-axis.before, axis.stride, axis.dilation, axis.out, axis.kernel)
 
 
 def phases(axis: WindowAxis) -> list[Phase]:
@@ -109,26 +109,26 @@ def phases(axis: WindowAxis) -> list[Phase]:
             if (here - k * axis.dilation) % axis.stride == 0
         ]
         kernel = cells[0] if cells else 0
-        walk = Walk(
+        slide = Slide(
             (here - kernel * axis.dilation) // axis.stride,
             1,
             -step * axis.dilation // axis.stride,
             -(-(axis.size - first) // axis.stride),
             len(cells),
         )
-        found.append(Phase(first, kernel, step, walk))
+        found.append(Phase(first, kernel, step, slide))
     return found
 
 
-def whole(walks: Sequence[Walk]) -> Box:
-    """Return all turns."""
-    return tuple((0, walk.count) for walk in walks)
+def whole(slides: Sequence[Slide]) -> Box:
+    """Return all positions."""
+    return tuple((0, slide.count) for slide in slides)
 
 
-def boxes(walks: Sequence[Walk], sizes: Sequence[int]) -> list[Box]:
-    """Cut turns into those that read nothing outside, and slabs around them."""
-    every = whole(walks)
-    inner = tuple(walk.inside(size) for walk, size in zip(walks, sizes, strict=True))
+def boxes(slides: Sequence[Slide], sizes: Sequence[int]) -> list[Box]:
+    """Cut positions into those that read nothing outside, and slabs around them."""
+    every = whole(slides)
+    inner = tuple(slide.inside(size) for slide, size in zip(slides, sizes, strict=True))
     found = [inner]
     for n, ((first, stop), (_, count)) in enumerate(zip(inner, every, strict=True)):
         sides = ((0, first), (stop, count))
@@ -136,9 +136,9 @@ def boxes(walks: Sequence[Walk], sizes: Sequence[int]) -> list[Box]:
     return [box for box in found if all(first < stop for first, stop in box)]
 
 
-def places_read(walks: Sequence[Walk], box: Box) -> Box:
-    """Return the places that the turns of a box read along each axis."""
-    return tuple(walk.read(turns) for walk, turns in zip(walks, box, strict=True))
+def indices_read(slides: Sequence[Slide], box: Box) -> Box:
+    """Return the indices that the positions of a box read along each axis."""
+    return tuple(slide.read(each) for slide, each in zip(slides, box, strict=True))
 
 
 def around(read: Sequence[Box]) -> Box:
@@ -150,7 +150,7 @@ def around(read: Sequence[Box]) -> Box:
 
 
 def volume(box: Box) -> int:
-    """Return how many places there are in a box."""
+    """Return how many positions there are in a box."""
     return math.prod(stop - first for first, stop in box)
 
 

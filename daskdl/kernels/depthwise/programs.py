@@ -5,10 +5,10 @@ Every channel is a column, and a cell of the kernel a row of weights::
     forward                      backward
     for each image               for each image
       for each box:                for each box:              for each phase, box:
-        copy it if need be           copy it if need be         copy places if need be
-        for each line of places:     for each kernel line:      for each line of cells:
-          tile of places               tile of kernel cells       tile of input cells
-          sum over kernel cells        sum over places            sum over kernel cells
+        copy it if need be           copy it if need be         copy outputs if need be
+        for each line of outputs:    for each kernel line:      for each line of cells:
+          tile of outputs              tile of kernel cells       tile of input cells
+          sum over kernel cells        sum over outputs           sum over kernel cells
 
 The first box is where the kernel meets no padding; the slabs around it are copied
 between zeros. A small image is one box, and copied as a whole.
@@ -18,11 +18,11 @@ them where windows move by 1, every second one where they move by 2. So each num
 the gradient is summed up in a register and written once. What the backward pass reads
 twice is in a near cache the second time.
 
-Where the channels of a place fill vectors badly and windows move by 1, the columns are
-all numbers of a line, and the weights are repeated for each of its places.
+Where the channels of an output fill vectors badly and windows move by 1, the columns
+are all numbers of a line, and the weights are repeated for each of its outputs.
 
 With several kernels a channel the image is copied to scratch with each channel as often
-as it has kernels; the places are sorted by the number of the kernel, line by line.
+as it has kernels; the outputs are sorted by the number of the kernel, line by line.
 """
 
 import functools
@@ -35,7 +35,7 @@ from daskdl.kernels.depthwise.geometry import (
     Box,
     Geometry,
     Phase,
-    Walk,
+    Slide,
     over_input,
     phases,
 )
@@ -43,15 +43,15 @@ from daskdl.kernels.depthwise.sources import (
     BIAS,
     GRAD_IMAGES,
     N_ARGUMENTS,
-    ROOM,
+    SCRATCH,
     SUMS,
     WEIGHTS,
     Part,
     image_parts,
     images,
     moved,
-    place_parts,
-    places,
+    output_parts,
+    outputs,
 )
 from daskdl.kernels.tiles.machine import vector_unit
 from daskdl.kernels.tiles.nest import (
@@ -83,9 +83,9 @@ class Pass:
     Parameters
     ----------
     program : Program
-        Its arguments are images, weights, bias, places, the gradient in the images,
+        Its arguments are images, weights, bias, outputs, the gradient in the images,
         sums for those in weights and bias, and scratch.
-    room_size : int
+    scratch_size : int
         Numbers of the scratch. The last one must be 1, the others 0.
     repeats : int
         How many copies of each row of weights, and of the bias, lie side by side.
@@ -94,14 +94,14 @@ class Pass:
     """
 
     program: Program
-    room_size: int
+    scratch_size: int
     repeats: int
     sums: int = 0
 
 
 @functools.lru_cache(maxsize=1024)
 def forward(geometry: Geometry, *, has_bias: bool) -> Pass:
-    """Return the pass that reads images, weights and bias, and writes places."""
+    """Return the pass that reads images, weights and bias, and writes outputs."""
     repeats = _repeats(geometry, geometry.n_out, geometry.window.out[-1])
     parts = image_parts(geometry, _over_images(geometry), by_line=repeats > 1)
     statements: list[Statement] = []
@@ -114,7 +114,7 @@ def forward(geometry: Geometry, *, has_bias: bool) -> Pass:
 
 @functools.lru_cache(maxsize=1024)
 def backward(geometry: Geometry, *, has_bias: bool, reaches_input: bool) -> Pass:
-    """Return the pass that reads images, places and weights, and writes gradients.
+    """Return the pass that reads images, outputs and weights, and writes gradients.
 
     It adds to the sums, the last row of which is that of the bias, and writes the
     gradient in the images if asked. The weights are (*kernel, multiplier, n_in).
@@ -131,12 +131,12 @@ def backward(geometry: Geometry, *, has_bias: bool, reaches_input: bool) -> Pass
     if reaches_input:
         of_input, end = _input_statements(geometry, repeats, end)
     if has_bias:
-        statements.append(_bias_sums(geometry, Argument(ROOM, end), of_sums))
+        statements.append(_bias_sums(geometry, Argument(SCRATCH, end), of_sums))
     program = Program(geometry.dtype, N_ARGUMENTS, (*statements, *of_input))
     return Pass(program, end + 1, repeats, of_sums)
 
 
-def _over_images(geometry: Geometry) -> list[Walk]:
+def _over_images(geometry: Geometry) -> list[Slide]:
     return [over_input(axis) for axis in geometry.window.axes]
 
 
@@ -144,7 +144,7 @@ def _windows(
     geometry: Geometry, part: Part, repeats: int, *, has_bias: bool
 ) -> Columnwise:
     """Return what multiplies windows by weights."""
-    target, columns = places(geometry), repeats * geometry.n_out
+    target, columns = outputs(geometry), repeats * geometry.n_out
     rows, sums, loops = _arranged(
         *_rows_and_sums(
             _over_images(geometry),
@@ -168,12 +168,12 @@ def _windows(
 
 
 def _weight_sums(geometry: Geometry, part: Part, repeats: int) -> Columnwise:
-    """Return what multiplies images by places."""
-    columns, walks = repeats * geometry.n_out, _over_images(geometry)
+    """Return what multiplies images by outputs."""
+    columns, slides = repeats * geometry.n_out, _over_images(geometry)
     cells = [
-        Axis(walk.n_cells, a=step * walk.cell, c=cell)
-        for walk, step, cell in zip(
-            walks,
+        Axis(slide.n_cells, a=step * slide.cell, c=cell)
+        for slide, step, cell in zip(
+            slides,
             part.source.strides,
             strides(geometry.window.kernel, columns),
             strict=True,
@@ -184,12 +184,13 @@ def _weight_sums(geometry: Geometry, part: Part, repeats: int) -> Columnwise:
         cells = [*cells[:-2], *cells[:-3:-1]]
     rows, loops = _rows_of(cells)
     steps = [
-        step * walk.step for step, walk in zip(part.source.strides, walks, strict=True)
+        step * slide.step
+        for step, slide in zip(part.source.strides, slides, strict=True)
     ]
-    sums, lines = _summed_places(geometry, part.box, steps, repeats)
+    sums, lines = _summed_outputs(geometry, part.box, steps, repeats)
     return Columnwise(
-        _first_read(walks, part),
-        places(geometry).at([first for first, _ in part.box]),
+        _first_read(slides, part),
+        outputs(geometry).at([first for first, _ in part.box]),
         Argument(SUMS),
         rows,
         columns,
@@ -200,22 +201,22 @@ def _weight_sums(geometry: Geometry, part: Part, repeats: int) -> Columnwise:
 
 
 def _bias_sums(geometry: Geometry, one: Argument, repeats: int) -> Contraction:
-    """Return what adds up places, as products with a 1."""
+    """Return what adds up outputs, as products with a 1."""
     columns = repeats * geometry.n_out
     every = tuple((0, size) for size in geometry.window.out)
-    sums, lines = _summed_places(geometry, every, (0,) * len(every), repeats)
+    sums, lines = _summed_outputs(geometry, every, (0,) * len(every), repeats)
     target = Argument(SUMS, geometry.window.n_cells * columns)
-    return column_sums(one, places(geometry).argument, target, columns, sums, lines)
+    return column_sums(one, outputs(geometry).argument, target, columns, sums, lines)
 
 
-def _summed_places(
+def _summed_outputs(
     geometry: Geometry, box: Box, steps: Sequence[int], repeats: int
 ) -> tuple[Axes, Axes]:
-    """Return the places as axes of a sum in registers, and as loops around it."""
+    """Return the outputs as axes of a sum in registers, and as loops around it."""
     sums = tuple(
-        Axis(stop - first, a=step, b=place)
-        for (first, stop), step, place in zip(
-            box, steps, places(geometry).strides, strict=True
+        Axis(stop - first, a=step, b=output)
+        for (first, stop), step, output in zip(
+            box, steps, outputs(geometry).strides, strict=True
         )
     )
     if repeats > 1:
@@ -230,14 +231,14 @@ def _input_statements(
 ) -> tuple[list[Statement], int]:
     """Return what writes the gradient in the images, and where its scratch ends."""
     every = list(itertools.product(*map(phases, geometry.window.axes)))
-    reached = [phase for phase in every if all(each.walk.n_cells for each in phase)]
+    reached = [phase for phase in every if all(each.slide.n_cells for each in phase)]
     found: list[Statement] = [
         _unreached(geometry, phase) for phase in every if phase not in reached
     ]
     if not reached:
         return found, begin
-    walks = [[each.walk for each in phase] for phase in reached]
-    parts = place_parts(geometry, walks, begin, by_line=repeats > 1)
+    slides = [[each.slide for each in phase] for phase in reached]
+    parts = output_parts(geometry, slides, begin, by_line=repeats > 1)
     for phase, of_phase in zip(reached, parts, strict=True):
         for part in of_phase:
             found += part.source.fill
@@ -249,10 +250,10 @@ def _of_phase(
     geometry: Geometry, phase: Sequence[Phase], part: Part, repeats: int
 ) -> Columnwise:
     """Return what writes cells of a phase."""
-    columns, walks = repeats * geometry.n_in, [each.walk for each in phase]
+    columns, slides = repeats * geometry.n_in, [each.slide for each in phase]
     cells = strides(geometry.window.kernel, geometry.multiplier * columns)
     rows, sums = _rows_and_sums(
-        walks,
+        slides,
         part,
         _strided(geometry),
         [each.step * cell for each, cell in zip(phase, cells, strict=True)],
@@ -261,7 +262,7 @@ def _of_phase(
     of_rows, of_sums, loops = _arranged(rows, [kernels, *sums], repeats)
     weights = moved(Argument(WEIGHTS), [each.kernel for each in phase], cells)
     return Columnwise(
-        _first_read(walks, part),
+        _first_read(slides, part),
         weights,
         _cells(geometry, phase, [first for first, _ in part.box]),
         of_rows,
@@ -274,7 +275,7 @@ def _of_phase(
 def _unreached(geometry: Geometry, phase: Sequence[Phase]) -> Copy:
     """Return what writes 0 to the cells of a phase that lie under no kernel cell."""
     rows = tuple(
-        Axis(each.walk.count, c=step)
+        Axis(each.slide.count, c=step)
         for each, step in zip(phase, _strided(geometry), strict=True)
     )
     return Copy(_cells(geometry, phase, [0] * len(phase)), geometry.n_in, rows)
@@ -297,31 +298,31 @@ def _cells(
     return moved(first, indices, _strided(geometry))
 
 
-def _first_read(walks: Sequence[Walk], part: Part) -> Argument:
-    """Return what the first cell of a kernel reads in the first turn."""
+def _first_read(slides: Sequence[Slide], part: Part) -> Argument:
+    """Return what the first cell of a kernel reads in the first position."""
     return part.source.at(
         [
-            walk.start + first * walk.step
-            for walk, (first, _) in zip(walks, part.box, strict=True)
+            slide.start + first * slide.step
+            for slide, (first, _) in zip(slides, part.box, strict=True)
         ]
     )
 
 
 def _rows_and_sums(
-    walks: Sequence[Walk], part: Part, targets: Sequence[int], cells: Sequence[int]
+    slides: Sequence[Slide], part: Part, targets: Sequence[int], cells: Sequence[int]
 ) -> tuple[list[Axis], list[Axis]]:
-    """Return turns as rows, and kernel cells as sums."""
+    """Return positions as rows, and kernel cells as sums."""
     rows, sums = [], []
-    for walk, (first, stop), step, target, cell in zip(
-        walks, part.box, part.source.strides, targets, cells, strict=True
+    for slide, (first, stop), step, target, cell in zip(
+        slides, part.box, part.source.strides, targets, cells, strict=True
     ):
-        rows.append(Axis(stop - first, a=step * walk.step, c=target))
-        sums.append(Axis(walk.n_cells, a=step * walk.cell, b=cell))
+        rows.append(Axis(stop - first, a=step * slide.step, c=target))
+        sums.append(Axis(slide.n_cells, a=step * slide.cell, b=cell))
     return rows, sums
 
 
 def _repeats(geometry: Geometry, channels: int, of_line: int) -> int:
-    """Return how many places of a line are taken together."""
+    """Return how many outputs of a line are taken together."""
     lanes = vector_unit().lanes(geometry.dtype)
     filled = channels / (-(-channels // lanes) * lanes)
     if geometry.window.axes[-1].stride > 1 or filled >= _FILLED:

@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from daskdl.kernels.depthwise.geometry import (
     Box,
     Geometry,
-    Walk,
+    Slide,
     around,
     boxes,
+    indices_read,
     is_inside,
-    places_read,
     volume,
     whole,
 )
 from daskdl.kernels.tiles.nest import Argument, Axis, Copy
 from daskdl.kernels.window_products.geometry import strides
 
-# The numbers of the arguments. Places are the output, or the gradient in it.
+# The numbers of the arguments. The output may be the gradient in it.
 N_ARGUMENTS = 7
-IMAGES, WEIGHTS, BIAS, PLACES, GRAD_IMAGES, SUMS, ROOM = range(N_ARGUMENTS)
+IMAGES, WEIGHTS, BIAS, OUTPUT, GRAD_IMAGES, SUMS, SCRATCH = range(N_ARGUMENTS)
 # Numbers that begin here begin a line of the cache.
 _ALIGNED = 16
 # Of an example, in slabs.
@@ -56,13 +56,13 @@ class Source:
     end: int = 0
 
     def at(self, indices: Sequence[int]) -> Argument:
-        """Return where a place of an example lies; it may be among the zeros."""
+        """Return where a number of an example lies; it may be among the zeros."""
         return moved(self.argument, indices, self.strides)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some turns of walks, and what they read."""
+    """Some positions of slides, and what they read."""
 
     box: Box
     source: Source
@@ -71,7 +71,7 @@ class Part:
 def moved(
     argument: Argument, indices: Sequence[int], strides: Sequence[int]
 ) -> Argument:
-    """Return an argument that begins at a place."""
+    """Return an argument that begins further on."""
     by = sum(at * step for at, step in zip(indices, strides, strict=True))
     return replace(argument, offset=argument.offset + by)
 
@@ -82,35 +82,35 @@ def images(geometry: Geometry, number: int = IMAGES) -> Source:
     return Source(Argument(number, step=math.prod(sizes) * n), strides(sizes, n))
 
 
-def places(geometry: Geometry) -> Source:
+def outputs(geometry: Geometry) -> Source:
     """Return the output, or the gradient in it."""
     sizes, n = geometry.window.out, geometry.n_out
-    return Source(Argument(PLACES, step=math.prod(sizes) * n), strides(sizes, n))
+    return Source(Argument(OUTPUT, step=math.prod(sizes) * n), strides(sizes, n))
 
 
 def image_parts(
-    geometry: Geometry, walk: Sequence[Walk], *, by_line: bool
+    geometry: Geometry, slide: Sequence[Slide], *, by_line: bool
 ) -> list[Part]:
-    """Return what a walk over images reads.
+    """Return what a slide over images reads.
 
     With several kernels a channel the scratch has each channel as often as that. By
-    line, the turns along the last axis stay together.
+    line, the positions along the last axis stay together.
     """
     target = _Scratch(geometry, images(geometry), geometry.window.sizes)
-    (parts,) = target.parts([walk], by_line, 0)
+    (parts,) = target.parts([slide], by_line, 0)
     return parts
 
 
-def place_parts(
-    geometry: Geometry, walks: Sequence[Sequence[Walk]], begin: int, *, by_line: bool
+def output_parts(
+    geometry: Geometry, slides: Sequence[Sequence[Slide]], begin: int, *, by_line: bool
 ) -> list[list[Part]]:
-    """Return what walks over places read, the scratch being used from `begin` on.
+    """Return what slides over outputs read, the scratch being used from `begin` on.
 
     With several kernels a channel a line of the scratch has all channels of the first
     kernel, then those of the second one.
     """
-    target = _Scratch(geometry, places(geometry), geometry.window.out, sorts=True)
-    return target.parts(walks, by_line, begin)
+    target = _Scratch(geometry, outputs(geometry), geometry.window.out, sorts=True)
+    return target.parts(slides, by_line, begin)
 
 
 @dataclass(frozen=True)
@@ -123,35 +123,39 @@ class _Scratch:
     sorts: bool = False
 
     def parts(
-        self, walks: Sequence[Sequence[Walk]], by_line: bool, begin: int
+        self, slides: Sequence[Sequence[Slide]], by_line: bool, begin: int
     ) -> list[list[Part]]:
-        """Return the parts of each walk: slabs, if they leave most of it uncopied."""
-        cuts = [boxes(walk, self.sizes) for walk in walks]
+        """Return the parts of each slide: slabs, if they leave most of it uncopied."""
+        cuts = [boxes(slide, self.sizes) for slide in slides]
         slabs = [
             volume(read)
-            for walk, cut in zip(walks, cuts, strict=True)
-            for read in (places_read(walk, box) for box in cut)
+            for slide, cut in zip(slides, cuts, strict=True)
+            for read in (indices_read(slide, box) for box in cut)
             if not is_inside(read, self.sizes)
         ]
         in_one = by_line or self.geometry.multiplier > 1
         if in_one or _MOST_COPIED * math.prod(self.sizes) < sum(slabs):
-            return self._in_one(walks, begin)
+            return self._in_one(slides, begin)
         found: list[list[Part]] = []
-        for walk, cut in zip(walks, cuts, strict=True):
+        for slide, cut in zip(slides, cuts, strict=True):
             found.append([])
             for box in cut:
-                source = self._between_zeros(places_read(walk, box), begin)
+                source = self._between_zeros(indices_read(slide, box), begin)
                 begin = source.end
                 found[-1].append(Part(box, source))
         return found
 
-    def _in_one(self, walks: Sequence[Sequence[Walk]], begin: int) -> list[list[Part]]:
-        """Return every walk as one part, all over one copy."""
-        every = [whole(walk) for walk in walks]
-        read = [places_read(walk, box) for walk, box in zip(walks, every, strict=True)]
-        room = self._between_zeros(around(read), begin)
-        filled = replace(room, fill=())
-        sources = [room, *[filled] * (len(walks) - 1)]
+    def _in_one(
+        self, slides: Sequence[Sequence[Slide]], begin: int
+    ) -> list[list[Part]]:
+        """Return every slide as one part, all over one copy."""
+        every = [whole(slide) for slide in slides]
+        read = [
+            indices_read(slide, box) for slide, box in zip(slides, every, strict=True)
+        ]
+        scratch = self._between_zeros(around(read), begin)
+        filled = replace(scratch, fill=())
+        sources = [scratch, *[filled] * (len(slides) - 1)]
         return [[Part(*each)] for each in zip(every, sources, strict=True)]
 
     def _between_zeros(self, read: Box, begin: int) -> Source:
@@ -162,13 +166,13 @@ class _Scratch:
         lengths = tuple(stop - first for first, stop in read)
         steps = (*strides(lengths, n_out)[:-1], n_in if self.sorts else n_out)
         begin = -(-begin // _ALIGNED) * _ALIGNED
-        first = moved(Argument(ROOM, begin), [-first for first, _ in read], steps)
+        first = moved(Argument(SCRATCH, begin), [-first for first, _ in read], steps)
         end = begin + math.prod(lengths) * n_out
-        room = Source(first, steps, lengths[-1] * n_in, end=end)
-        return replace(room, fill=(self._fill(room, read),))
+        scratch = Source(first, steps, lengths[-1] * n_in, end=end)
+        return replace(scratch, fill=(self._fill(scratch, read),))
 
-    def _fill(self, room: Source, read: Box) -> Copy:
-        """Return what copies the places that there are."""
+    def _fill(self, scratch: Source, read: Box) -> Copy:
+        """Return what copies what there is."""
         corner = [
             min(max(0, first), size)
             for (first, _), size in zip(read, self.sizes, strict=True)
@@ -180,16 +184,16 @@ class _Scratch:
         lines = tuple(
             Axis(count, a=near, c=far)
             for count, near, far in zip(
-                counts, self.source.strides, room.strides, strict=True
+                counts, self.source.strides, scratch.strides, strict=True
             )
         )[:-1]
         run, n = counts[-1] * self.geometry.n_in, self.geometry.multiplier
-        to, by = room.at(corner), self.source.at(corner)
+        to, by = scratch.at(corner), self.source.at(corner)
         if n == 1:
             return Copy(to, run, lines, by)
         # One number after the other.
         if self.sorts:
-            along = (Axis(n, a=1, c=room.of_kernel), Axis(run, a=n, c=1))
+            along = (Axis(n, a=1, c=scratch.of_kernel), Axis(run, a=n, c=1))
         else:
             along = (Axis(n, a=0, c=1), Axis(run, a=1, c=n))
         return Copy(to, 1, (*lines, *along), by)

@@ -9,9 +9,9 @@ from daskdl.kernels.depthwise import depthwise_backward, depthwise_forward
 from daskdl.kernels.depthwise.geometry import (
     Geometry,
     boxes,
+    indices_read,
     over_input,
     phases,
-    places_read,
 )
 from daskdl.kernels.depthwise.sources import IMAGES, image_parts
 from daskdl.kernels.window import Window, window_axis
@@ -39,7 +39,7 @@ LARGE = {
     "large series": Window(window_axis(50, 5, 1, 0, 1, "causal")),
     "large volume": Window(*(window_axis(18, 2, 1, 0, 1, "same") for _ in range(3))),
 }
-# Batch, channels, and kernels of each: columns are a line's, or a place's in whole
+# Batch, channels, and kernels of each: columns are a line's, or a index's in whole
 # vectors, or in vectors that are not full.
 EXTENTS = [(2, 3, 1), (3, 20, 3), (2, 40, 1)]
 OTHER_EXTENTS = [(1, 1, 2), (0, 4, 1), (2, 300, 1), (30, 1, 1), (2, 16, 2)]
@@ -91,8 +91,8 @@ def gradients(backward, grad_out, x, weight, window, workspace):
 
 def backward_into(grad_out, x, weight, window, workspace, found):
     names = ("grad_weight", "grad_bias", "grad_x")
-    places = dict(zip(names, found, strict=True))
-    depthwise_backward(grad_out, x, weight, window, workspace, **places)
+    written = dict(zip(names, found, strict=True))
+    depthwise_backward(grad_out, x, weight, window, workspace, **written)
 
 
 def numpy_backward_into(grad_out, x, weight, window, workspace, found):
@@ -181,29 +181,29 @@ def test_sums_of_many_windows_keep_their_digits(rng, workspace):
     np.testing.assert_allclose(of_bias, of_bias_expected, rtol=2e-5)
 
 
-def met(walks):
-    """Return every (turns, kernel cells, places read)."""
-    turns = itertools.product(*(range(walk.count) for walk in walks))
-    cells = itertools.product(*(range(walk.n_cells) for walk in walks))
+def met(slides):
+    """Return every (positions, kernel cells, indices read)."""
+    positions = itertools.product(*(range(slide.count) for slide in slides))
+    cells = itertools.product(*(range(slide.n_cells) for slide in slides))
     return [
         (
-            turn,
+            position,
             cell,
             tuple(
-                walk.start + t * walk.step + k * walk.cell
-                for walk, t, k in zip(walks, turn, cell, strict=True)
+                slide.start + t * slide.step + k * slide.cell
+                for slide, t, k in zip(slides, position, cell, strict=True)
             ),
         )
-        for turn, cell in itertools.product(turns, list(cells))
+        for position, cell in itertools.product(positions, list(cells))
     ]
 
 
-def lies_in(place, sizes):
-    return all(0 <= at < size for at, size in zip(place, sizes, strict=True))
+def lies_in(index, sizes):
+    return all(0 <= at < size for at, size in zip(index, sizes, strict=True))
 
 
 @every_window
-def test_a_walk_over_the_input_meets_what_the_window_does(window):
+def test_a_slide_over_the_input_meets_what_the_window_does(window):
     sizes = window.sizes
     found = met(list(map(over_input, window.axes)))
     assert sorted(coverage(window)) == [
@@ -212,16 +212,16 @@ def test_a_walk_over_the_input_meets_what_the_window_does(window):
 
 
 @every_window
-def test_walks_over_the_windows_of_all_phases_meet_what_the_window_does(window):
+def test_slides_over_the_windows_of_all_phases_meet_what_the_window_does(window):
     found = []
     for phase in itertools.product(*map(phases, window.axes)):
-        for turn, cell, place in met([each.walk for each in phase]):
-            if lies_in(place, window.out):
-                at = zip(turn, phase, window.axes, strict=True)
+        for position, cell, index in met([each.slide for each in phase]):
+            if lies_in(index, window.out):
+                at = zip(position, phase, window.axes, strict=True)
                 of_kernel = zip(cell, phase, strict=True)
                 found.append(
                     (
-                        place,
+                        index,
                         tuple(each.kernel + k * each.step for k, each in of_kernel),
                         tuple(each.first + t * axis.stride for t, each, axis in at),
                     )
@@ -230,38 +230,39 @@ def test_walks_over_the_windows_of_all_phases_meet_what_the_window_does(window):
 
 
 @every_window
-def test_boxes_hold_every_turn_once(window):
-    walks = list(map(over_input, window.axes))
+def test_boxes_hold_every_position_once(window):
+    slides = list(map(over_input, window.axes))
     sizes = window.sizes
-    turns = [
-        turn
-        for box in boxes(walks, sizes)
-        for turn in itertools.product(*(range(*each) for each in box))
+    positions = [
+        position
+        for box in boxes(slides, sizes)
+        for position in itertools.product(*(range(*each) for each in box))
     ]
-    every = itertools.product(*(range(walk.count) for walk in walks))
-    assert sorted(turns) == list(every)
+    every = itertools.product(*(range(slide.count) for slide in slides))
+    assert sorted(positions) == list(every)
 
 
 @every_window
 def test_a_box_reads_all_that_lies_between_its_ends(window):
-    walks = list(map(over_input, window.axes))
-    for box in boxes(walks, window.sizes):
+    slides = list(map(over_input, window.axes))
+    for box in boxes(slides, window.sizes):
         read = [
-            place
-            for turn, _, place in met(walks)
+            index
+            for position, _, index in met(slides)
             if all(
-                first <= t < stop for t, (first, stop) in zip(turn, box, strict=True)
+                first <= t < stop
+                for t, (first, stop) in zip(position, box, strict=True)
             )
         ]
         expected = [(min(axis), max(axis) + 1) for axis in zip(*read, strict=True)]
-        assert list(places_read(walks, box)) == expected
+        assert list(indices_read(slides, box)) == expected
 
 
 @pytest.mark.parametrize("window", LARGE.values(), ids=LARGE)
 def test_most_of_a_large_image_is_read_where_it_is(window):
     geometry = Geometry(window, 16, 1, "float32")
-    walk = list(map(over_input, window.axes))
-    inner, *slabs = image_parts(geometry, walk, by_line=False)
+    slide = list(map(over_input, window.axes))
+    inner, *slabs = image_parts(geometry, slide, by_line=False)
     assert (inner.source.argument.number, inner.source.fill) == (IMAGES, ())
     assert slabs
     assert all(part.source.fill for part in slabs)

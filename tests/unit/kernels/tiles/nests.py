@@ -95,10 +95,10 @@ def contraction_case(numbers, outer, rows, columns, sums, start, bias_step):
     """Return the case of a contraction; `outer` are the examples and the loops."""
     example, *loops = outer
     column = (columns, 1)
-    at_a = places(*((axis.size, axis.a) for axis in (*outer, *rows, *sums)))
-    at_b = places(*((axis.size, axis.b) for axis in (*outer, *sums)), column)
-    at_c = places(*((axis.size, axis.c) for axis in (*outer, *rows)), column)
-    at_bias = places((example.size, bias_step), column)
+    at_a = offsets(*((axis.size, axis.a) for axis in (*outer, *rows, *sums)))
+    at_b = offsets(*((axis.size, axis.b) for axis in (*outer, *sums)), column)
+    at_c = offsets(*((axis.size, axis.c) for axis in (*outer, *rows)), column)
+    at_bias = offsets((example.size, bias_step), column)
     rng = np.random.default_rng(20260101)
     (a, a_first), (b, b_first), (c, c_first), (bias, bias_first) = (
         filled(rng, at) for at in (at_a, at_b, at_c, at_bias)
@@ -145,8 +145,8 @@ def copies(draw):
 def copy_case(numbers, outer, run, is_read):
     """Return the case of a copy; `outer` are the examples and the loops."""
     example, *loops = outer
-    at_a = places(*((axis.size, axis.a) for axis in outer), (run, 1))
-    at_c = places(*((axis.size, axis.c) for axis in outer), (run, 1))
+    at_a = offsets(*((axis.size, axis.a) for axis in outer), (run, 1))
+    at_c = offsets(*((axis.size, axis.c) for axis in outer), (run, 1))
     rng = np.random.default_rng(20260101)
     (a, a_first), (c, c_first) = filled(rng, at_a), filled(rng, at_c)
     c.fill(np.nan)
@@ -177,7 +177,7 @@ def maximum_case(numbers, counts, run, of_reads, of_writes):
     rng = np.random.default_rng(20260101)
     found, arrays, fields = [], [], []
     for number, steps in zip(numbers, [*of_reads, *of_writes], strict=True):
-        at = places(*zip(counts, steps, strict=True), (run, 1))
+        at = offsets(*zip(counts, steps, strict=True), (run, 1))
         array, first = filled(rng, at)
         fields.append(Field(Argument(number, first, steps[0]), tuple(steps[1:])))
         arrays.append(array)
@@ -207,8 +207,8 @@ def ordered(numbers, *arrays):
     return [found[number] for number in range(len(arrays))]
 
 
-def places(*axes):
-    """Return where each turn of the loops (size, stride) is, from the first one."""
+def offsets(*axes):
+    """Return where each iteration of loops (size, stride) is, from the first one."""
     found = np.zeros((), np.int64)
     for size, stride in axes:
         found = found[..., None] + stride * np.arange(size)
@@ -216,7 +216,7 @@ def places(*axes):
 
 
 def filled(rng, at):
-    """Return an array with integers at the places and NaN elsewhere, and its first."""
+    """Return an array with integers at the offsets and NaN elsewhere, and its first."""
     if not at.size:
         return np.full(2 * GUARD, np.nan), GUARD
     first = GUARD - at.min()

@@ -12,8 +12,8 @@ from tests.unit.kernels.tiles.nests import (
     Case,
     filled,
     n_loops,
+    offsets,
     ordered,
-    places,
     sizes,
     strides,
     strides_apart,
@@ -51,10 +51,10 @@ def case_of(numbers, outer, rows, columns, sums, start, rectifies):
     example, *loops = outer
     column = (columns, 1)
     # Everything in the order of loops, rows, sums, columns.
-    at_a = places(*((axis.size, axis.a) for axis in (*outer, *rows, *sums)), column)
-    at_b = places(*((axis.size, axis.b) for axis in (*outer, *rows, *sums)), column)
-    at_c = places(*((axis.size, axis.c) for axis in (*outer, *rows)), column)
-    at_bias = places((example.size, 0), column)
+    at_a = offsets(*((axis.size, axis.a) for axis in (*outer, *rows, *sums)), column)
+    at_b = offsets(*((axis.size, axis.b) for axis in (*outer, *rows, *sums)), column)
+    at_c = offsets(*((axis.size, axis.c) for axis in (*outer, *rows)), column)
+    at_bias = offsets((example.size, 0), column)
     rng = np.random.default_rng(20260101)
     (a, a_first), (b, b_first), (c, c_first), (bias, bias_first) = (
         filled(rng, at) for at in (at_a, at_b, at_c, at_bias)

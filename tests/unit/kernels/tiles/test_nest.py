@@ -1,11 +1,11 @@
-"""Loops joined into fewer ones visit the same places in the same order."""
+"""Loops joined into fewer ones visit the same numbers in the same order."""
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from daskdl.kernels.tiles.nest import Axis, joined
-from tests.unit.kernels.tiles.nests import places
+from tests.unit.kernels.tiles.nests import offsets
 
 many = settings(max_examples=60, derandomize=True)
 few_strides = st.integers(-3, 3)
@@ -26,12 +26,12 @@ def loops(draw):
 
 
 def visited(axes, name):
-    return places(*((axis.size, getattr(axis, name)) for axis in axes)).ravel()
+    return offsets(*((axis.size, getattr(axis, name)) for axis in axes)).ravel()
 
 
 @many
 @given(axes=loops())
-def test_joined_loops_visit_the_same_places(axes):
+def test_joined_loops_visit_the_same_numbers(axes):
     for name in "abc":
         np.testing.assert_array_equal(visited(joined(axes), name), visited(axes, name))
 
