@@ -1,4 +1,4 @@
-"""Threshold and bitmap kernels: DL4J's messages, and both twins alike."""
+"""Threshold and bitmap kernels: DL4J's messages, and both forms alike."""
 
 import json
 from pathlib import Path
@@ -187,7 +187,7 @@ def test_decoded_plus_residual_is_what_was_there(kind, vectors_and_size, tau):
 
 @settings(max_examples=60, deadline=None)
 @given(vectors, st.sampled_from([0.25, 0.7, 1.0]), st.integers(0, 40))
-def test_twins_give_the_same_bits(vectors_and_size, tau, boundary):
+def test_both_forms_give_the_same_bits(vectors_and_size, tau, boundary):
     residual, update, size = vectors_and_size
     results = []
     with pytest.MonkeyPatch.context() as patch:

@@ -104,7 +104,7 @@ def test_adding_an_unpacked_message_gives_the_same_bits(backend, rng, entries):
     assert found.tobytes() == expected.tobytes()
 
 
-def test_both_twins_make_the_same_bytes(monkeypatch, rng):
+def test_both_forms_make_the_same_bytes(monkeypatch, rng):
     message, _ = threshold_encode(rng.standard_normal(5000), 2.0)
     packed = []
     for backend in BACKENDS:

@@ -23,7 +23,7 @@ def drawn(rng, shape, dtype, *, special=False):
 @pytest.mark.parametrize("special", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_gradient_of_the_rectifier_is_that_of_the_twin(
+def test_gradient_of_the_rectifier_is_that_of_numpy(
     rng, shape, dtype, special, in_place
 ):
     grad = drawn(rng, shape, dtype, special=special)
@@ -34,7 +34,7 @@ def test_gradient_of_the_rectifier_is_that_of_the_twin(
 
 
 def test_columns_of_a_larger_array_are_done_too(rng):
-    """What compiled kernels do not take goes to the twin."""
+    """What compiled kernels do not take goes to NumPy."""
     grad, output = rng.standard_normal((2, 6, 3))
     out = np.zeros((6, 5))
     relu_backward(grad, output, out=out[:, 1:4])
@@ -57,7 +57,7 @@ CALLS = [(name, alpha) for name, all_ in ELEMENTWISE.items() for alpha in all_ o
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*SHAPES, (2, 3, 5)])
 @pytest.mark.parametrize(("name", "alpha"), CALLS)
-def test_elementwise_functions_are_those_of_the_twin(
+def test_elementwise_functions_are_those_of_numpy(
     rng, name, alpha, shape, dtype, special, in_place
 ):
     first = drawn(rng, shape, dtype, special=special)
@@ -78,7 +78,7 @@ SOFTMAX_SHAPES = [(1, 1), (3, 1), (5, 3), (1600, 77), (128, 10), (2, 3, 16), (4,
 @pytest.mark.parametrize("in_place", [False, True])
 @pytest.mark.parametrize(("dtype", "rtol"), [("f4", 1e-6), ("f8", 1e-14)])
 @pytest.mark.parametrize("shape", [*SOFTMAX_SHAPES, (0, 3)])
-def test_softmax_is_that_of_the_twin(rng, shape, dtype, rtol, in_place):
+def test_softmax_is_that_of_numpy(rng, shape, dtype, rtol, in_place):
     x = 10 * drawn(rng, shape, dtype)
     expected = by_numpy(activation.softmax, x, out=np.empty_like(x))
     out = activation.softmax(x, out=x if in_place else np.empty_like(x))
@@ -88,7 +88,7 @@ def test_softmax_is_that_of_the_twin(rng, shape, dtype, rtol, in_place):
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("column", range(7))
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3e38])
-def test_softmax_of_what_is_not_finite_is_that_of_the_twin(rng, column, value):
+def test_softmax_of_what_is_not_finite_is_that_of_numpy(rng, column, value):
     x = drawn(rng, (3, 7), "f4")
     x[1, column] = value
     expected = by_numpy(activation.softmax, x, out=np.empty_like(x))
@@ -100,7 +100,7 @@ def test_softmax_of_what_is_not_finite_is_that_of_the_twin(rng, column, value):
 @pytest.mark.parametrize("in_place", [False, True])
 @pytest.mark.parametrize(("dtype", "rtol"), [("f4", 1e-5), ("f8", 1e-13)])
 @pytest.mark.parametrize("shape", SOFTMAX_SHAPES)
-def test_gradient_of_the_softmax_is_that_of_the_twin(rng, shape, dtype, rtol, in_place):
+def test_gradient_of_the_softmax_is_that_of_numpy(rng, shape, dtype, rtol, in_place):
     grad = drawn(rng, shape, dtype)
     output = by_numpy(
         activation.softmax, drawn(rng, shape, dtype), out=np.empty(shape, dtype)

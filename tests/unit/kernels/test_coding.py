@@ -1,4 +1,4 @@
-"""Rice coding: both twins alike, whatever the positions; nonsense is noticed."""
+"""Rice coding: both forms alike, whatever the positions; nonsense is noticed."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def decoded(plan, words, count, symbol_bits, size=LARGEST):
 
 
 @given(position_lists, st.sampled_from([1, 2]), st.randoms())
-def test_twins_write_the_same_code_and_read_it(positions, symbol_bits, random):
+def test_both_forms_write_the_same_code_and_read_it(positions, symbol_bits, random):
     symbols = np.array(
         [random.getrandbits(symbol_bits) for _ in positions], dtype=np.uint8
     )
@@ -67,7 +67,7 @@ def test_twins_write_the_same_code_and_read_it(positions, symbol_bits, random):
 
 
 @given(position_lists, st.integers(0, 2**32 - 1))
-def test_twins_agree_on_what_is_no_code(positions, seed):
+def test_both_forms_agree_on_what_is_no_code(positions, seed):
     rng = np.random.default_rng(seed)
     symbols = rng.integers(0, 2, positions.size, np.uint8)
     plan, words = encoded(positions, symbols, 1)

@@ -31,7 +31,7 @@ def outputs(rng, shape, dtype):
 @dtypes
 @shapes
 @pytest.mark.parametrize("kind", LABELS)
-def test_rows_are_those_of_the_twin(rng, kind, shape, dtype, rtol):
+def test_rows_are_those_of_numpy(rng, kind, shape, dtype, rtol):
     labels = LABELS[kind](rng, *shape).astype(dtype)
     output = outputs(rng, shape, dtype)
     expected = by_numpy(cross_entropy_rows, labels, output, LOW, HIGH)
@@ -54,7 +54,7 @@ def test_one_nan_makes_its_row_nan(rng, kind, column):
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 @pytest.mark.parametrize("kind", LABELS)
 @pytest.mark.parametrize("column", [0, 1, 18])
-def test_infinite_outputs_count_as_in_the_twin(rng, kind, column, value, high):
+def test_infinite_outputs_count_as_in_numpy(rng, kind, column, value, high):
     labels, output = LABELS[kind](rng, 3, 19), outputs(rng, (3, 19), "f8")
     output[1, column] = value
     expected = by_numpy(cross_entropy_rows, labels, output, LOW, high)
@@ -70,7 +70,7 @@ def test_without_an_upper_limit_nothing_above_is_clipped():
 @dtypes
 @shapes
 @pytest.mark.parametrize("kind", LABELS)
-def test_gradients_are_those_of_the_twin(rng, kind, shape, dtype, rtol):
+def test_gradients_are_those_of_numpy(rng, kind, shape, dtype, rtol):
     labels = LABELS[kind](rng, *shape).astype(dtype)
     output = outputs(rng, shape, dtype)
     expected = by_numpy(softmax_gradient, labels, output, out=np.empty_like(output))

@@ -1,4 +1,4 @@
-"""Compiled depthwise convolution against its NumPy twin."""
+"""Compiled depthwise convolution against NumPy."""
 
 import itertools
 
@@ -107,7 +107,7 @@ def assert_close(found, expected):
 
 @dtypes
 @cases
-def test_output_is_that_of_the_twin(
+def test_output_is_that_of_numpy(
     rng, workspace, window, batch, n_in, multiplier, dtype
 ):
     *parts, out = drawn(rng, window, batch, n_in, multiplier, dtype)
@@ -119,7 +119,7 @@ def test_output_is_that_of_the_twin(
 
 @dtypes
 @cases
-def test_gradients_are_those_of_the_twin(
+def test_gradients_are_those_of_numpy(
     rng, workspace, window, batch, n_in, multiplier, dtype
 ):
     x, weight, _, grad = drawn(rng, window, batch, n_in, multiplier, dtype)
@@ -160,12 +160,12 @@ def test_gradients_that_are_not_finite_go_to_the_input(rng, workspace, window, s
     x, weight, _, grad = drawn(rng, window, 2, 3, 1, "f4")
     grad[rng.random(grad.shape) < 0.1] = special
     given = (grad, x, weight, window, workspace)
-    (of_weight, _, found), (of_twin, _, expected) = (
+    (of_weight, _, found), (of_numpy, _, expected) = (
         gradients(backward, *given) for backward in (backward_into, numpy_backward_into)
     )
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     # Zeros of the padding times infinity may be added to the weights' as NaN.
-    assert not np.isfinite(of_weight[~np.isfinite(of_twin)]).any()
+    assert not np.isfinite(of_weight[~np.isfinite(of_numpy)]).any()
 
 
 def test_sums_of_many_windows_keep_their_digits(rng, workspace):

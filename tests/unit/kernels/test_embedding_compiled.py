@@ -1,4 +1,4 @@
-"""Compiled look-ups of rows against their NumPy twins."""
+"""Compiled look-ups of rows against NumPy."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def drawn(rng, shape, dtype):
 
 @dtypes
 @shapes
-def test_rows_are_those_of_the_twin(rng, shape, dtype):
+def test_rows_are_those_of_numpy(rng, shape, dtype):
     indices, weight, grad = drawn(rng, shape, dtype)
     expected = by_numpy(embedding_forward, indices, weight, out=np.empty_like(grad))
     out = embedding_forward(indices, weight, out=np.full_like(grad, 7))
@@ -38,7 +38,7 @@ def test_rows_are_those_of_the_twin(rng, shape, dtype):
 
 @dtypes
 @shapes
-def test_sums_are_those_of_the_twin_to_the_last_bit(rng, shape, dtype):
+def test_sums_are_those_of_numpy_to_the_last_bit(rng, shape, dtype):
     indices, weight, grad = drawn(rng, shape, dtype)
     expected, found = np.full((2, *weight.shape), 7, dtype)
     by_numpy(embedding_backward, grad, indices, grad_weight=expected)
@@ -48,7 +48,7 @@ def test_sums_are_those_of_the_twin_to_the_last_bit(rng, shape, dtype):
 
 @dtypes
 @pytest.mark.parametrize("size", [0, 1, 9])
-def test_numbers_of_rows_are_those_of_the_twin(rng, size, dtype):
+def test_numbers_of_rows_are_those_of_numpy(rng, size, dtype):
     x = rng.integers(0, 5, size).astype(dtype)
     out = np.full(size, -7)
     assert row_numbers(x, 5, out=out) == -1
@@ -58,7 +58,7 @@ def test_numbers_of_rows_are_those_of_the_twin(rng, size, dtype):
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @dtypes
 @pytest.mark.parametrize("number", [-1, -0.5, 5, 2.5, np.nan, np.inf, -np.inf, 1e30])
-def test_the_first_number_that_is_none_is_that_of_the_twin(number, dtype):
+def test_the_first_number_that_is_none_is_that_of_numpy(number, dtype):
     x = np.array([1, 4, number, 0, number], dtype)
     assert by_numpy(row_numbers, x, 5, out=np.empty(5, np.intp)) == 2
     assert row_numbers(x, 5, out=np.empty(5, np.intp)) == 2

@@ -1,4 +1,4 @@
-"""Compiled global pooling against its NumPy twin."""
+"""Compiled global pooling against NumPy."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def mask_of(rng, shape, dtype, is_masked):
 @masks
 @dtypes
 @shapes
-def test_maximum_and_winner_are_those_of_the_twin(
+def test_maximum_and_winner_are_those_of_numpy(
     rng, workspace, shape, dtype, rtol, is_masked
 ):
     x = rng.integers(-3, 3, shape).astype(dtype)
@@ -50,9 +50,7 @@ def test_maximum_and_winner_are_those_of_the_twin(
 @masks
 @dtypes
 @shapes
-def test_gradient_of_the_maximum_is_that_of_the_twin(
-    rng, shape, dtype, rtol, is_masked
-):
+def test_gradient_of_the_maximum_is_that_of_numpy(rng, shape, dtype, rtol, is_masked):
     mask = mask_of(rng, shape, dtype, is_masked)
     grad = rng.standard_normal((shape[0], shape[2])).astype(dtype)
     grad[:1, :1] = np.inf
@@ -67,7 +65,7 @@ def test_gradient_of_the_maximum_is_that_of_the_twin(
 @pytest.mark.parametrize("kind", ["sum", "avg", "pnorm"])
 @dtypes
 @shapes
-def test_sums_and_their_gradients_are_those_of_the_twin(
+def test_sums_and_their_gradients_are_those_of_numpy(
     rng, workspace, shape, dtype, rtol, kind, is_masked
 ):
     x = rng.standard_normal(shape).astype(dtype)

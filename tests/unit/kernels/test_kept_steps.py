@@ -1,4 +1,4 @@
-"""Steps that a mask keeps: moved to the front and back, by both twins."""
+"""Steps that a mask keeps: moved to the front and back, compiled and not."""
 
 import numpy as np
 import pytest

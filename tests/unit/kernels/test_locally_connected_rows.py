@@ -29,9 +29,7 @@ def drawn(rng, window, batch, dtype):
 @batches
 @dtypes
 @every_window
-def test_rows_are_those_of_the_twin(
-    rng, workspace, name, dtype, rtol, batch, by_column
-):
+def test_rows_are_those_of_numpy(rng, workspace, name, dtype, rtol, batch, by_column):
     window = make_window(name)
     x = drawn(rng, window, batch, dtype)
     expected = by_numpy(gathered, x, window, workspace, by_column).copy()
@@ -43,9 +41,7 @@ def test_rows_are_those_of_the_twin(
 @batches
 @dtypes
 @every_window
-def test_sums_are_those_of_the_twin(
-    rng, workspace, name, dtype, rtol, batch, by_column
-):
+def test_sums_are_those_of_numpy(rng, workspace, name, dtype, rtol, batch, by_column):
     window = make_window(name)
     x = drawn(rng, window, batch, dtype)
     n_windows = math.prod(window.out)

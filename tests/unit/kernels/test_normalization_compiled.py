@@ -1,4 +1,4 @@
-"""Compiled batch normalization against its NumPy twin, in rounding."""
+"""Compiled batch normalization against NumPy, in rounding."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ SHAPES = [
     (0, 4),
 ]
 shapes = pytest.mark.parametrize("shape", SHAPES)
-# Of the largest number; the twin adds thousands of float32 one by one.
+# Of the largest number; NumPy adds thousands of float32 one by one.
 dtypes = pytest.mark.parametrize(("dtype", "rtol"), [("f4", 3e-5), ("f8", 1e-12)])
 quietly = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -60,7 +60,7 @@ def drawn(rng, shape, dtype):
 @pytest.mark.parametrize("is_locked", [False, True])
 @dtypes
 @shapes
-def test_forward_in_training_is_that_of_the_twin(rng, shape, dtype, rtol, is_locked):
+def test_forward_in_training_is_that_of_numpy(rng, shape, dtype, rtol, is_locked):
     x, _, gamma, beta = drawn(rng, shape, dtype)
     gamma, beta = (1.5, 0.5) if is_locked else (gamma, beta)
     out, expected = np.full((2, *shape), np.nan, dtype)
@@ -75,9 +75,7 @@ def test_forward_in_training_is_that_of_the_twin(rng, shape, dtype, rtol, is_loc
 @pytest.mark.parametrize("is_locked", [False, True])
 @dtypes
 @shapes
-def test_gradients_in_training_are_those_of_the_twin(
-    rng, shape, dtype, rtol, is_locked
-):
+def test_gradients_in_training_are_those_of_numpy(rng, shape, dtype, rtol, is_locked):
     x, grad, gamma, _ = drawn(rng, shape, dtype)
     gamma = 1.5 if is_locked else gamma
     mean, variance = x.mean(axis=0), x.var(axis=0)
@@ -98,7 +96,7 @@ def test_gradients_in_training_are_those_of_the_twin(
 
 @dtypes
 @shapes
-def test_inference_and_its_gradients_are_those_of_the_twin(rng, shape, dtype, rtol):
+def test_inference_and_its_gradients_are_those_of_numpy(rng, shape, dtype, rtol):
     x, grad, gamma, beta = drawn(rng, shape, dtype)
     mean, variance = rng.random((2, shape[1])).astype(dtype)
     out, expected = np.full((2, *shape), np.nan, dtype)
@@ -143,7 +141,7 @@ def backward(arrays, gamma, beta, kept, grad_x, sums):
 @pytest.mark.parametrize("is_scalar", [False, True])
 @dtypes
 @shapes
-def test_what_is_rectified_is_that_of_the_twin(rng, shape, dtype, rtol, is_scalar):
+def test_what_is_rectified_is_that_of_numpy(rng, shape, dtype, rtol, is_scalar):
     x, grad, gamma, beta = drawn(rng, shape, dtype)
     gamma, beta = (-1.5, 0.5) if is_scalar else (gamma - 0.5, beta - 0.5)
     out, grad_x, expected = np.full((3, *shape), np.nan, dtype)
@@ -187,7 +185,7 @@ def test_a_rectified_gradient_counts_where_the_output_is_above_0(
 
 @dtypes
 @shapes
-def test_rectified_inference_is_that_of_the_twin(rng, shape, dtype, rtol):
+def test_rectified_inference_is_that_of_numpy(rng, shape, dtype, rtol):
     x, _, gamma, beta = drawn(rng, shape, dtype)
     kept = rng.random((2, shape[1])).astype(dtype)
     out, expected = np.full((2, *shape), np.nan, dtype)
@@ -201,7 +199,7 @@ def test_rectified_inference_is_that_of_the_twin(rng, shape, dtype, rtol):
 
 @quietly
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_rectified_columns_that_are_not_finite_are_those_of_the_twin(rng, value):
+def test_rectified_columns_that_are_not_finite_are_those_of_numpy(rng, value):
     x, grad = rng.standard_normal((2, 503, 7))
     x[150, 2], grad[400, 4] = value, value
     out, grad_x, expected = np.full((3, *x.shape), 7.0)
@@ -239,14 +237,14 @@ def test_what_is_not_finite_stays_in_its_column(rng, value, row):
 
 
 @pytest.mark.parametrize("mean", [1e3, 1e5])
-def test_statistics_are_no_worse_than_the_twin_s(rng, mean):
+def test_statistics_are_no_worse_than_numpys(rng, mean):
     x = (rng.standard_normal((40_000, 5)) + mean).astype("f4")
-    kept, twin = np.empty((2, 2, 5), "f4")
+    kept, of_numpy = np.empty((2, 2, 5), "f4")
     out = np.empty_like(x)
     batch_norm_forward(x, 1.0, 0.0, EPS, mean=kept[0], variance=kept[1], out=out)
-    numpy_forward(batch_norm_forward, x, 1.0, 0.0, twin, out)
+    numpy_forward(batch_norm_forward, x, 1.0, 0.0, of_numpy, out)
     exact = np.array([x.mean(axis=0, dtype="f8"), x.var(axis=0, dtype="f8")])
-    assert np.abs(kept - exact).max() <= np.abs(twin - exact).max()
+    assert np.abs(kept - exact).max() <= np.abs(of_numpy - exact).max()
 
 
 @pytest.mark.parametrize("rectifies", [False, True])

@@ -1,4 +1,4 @@
-"""Compiled pooling against its NumPy twin: bit for bit, or to rounding."""
+"""Compiled pooling against NumPy: bit for bit, or to rounding."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, -np.inf, 0.0])
 windows = pytest.mark.parametrize("window", TABLE.values(), ids=TABLE.keys())
 extents = pytest.mark.parametrize(("batch", "channels"), EXTENTS)
 dtypes = pytest.mark.parametrize("dtype", ["f4", "f8"])
-# The twin multiplies infinite gradients by 0, and so do the compiled kernels.
+# NumPy multiplies infinite gradients by 0, and so do the compiled kernels.
 meets_nan = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 
 
@@ -59,7 +59,7 @@ def outputs(rng, window, batch, channels, dtype):
 @dtypes
 @extents
 @windows
-def test_maximum_and_winner_are_those_of_the_twin(
+def test_maximum_and_winner_are_those_of_numpy(
     rng, workspace, window, batch, channels, dtype
 ):
     x = images(rng, window, batch, channels, dtype)
@@ -76,7 +76,7 @@ def test_maximum_and_winner_are_those_of_the_twin(
 @dtypes
 @extents
 @windows
-def test_gradient_of_the_maximum_is_that_of_the_twin(
+def test_gradient_of_the_maximum_is_that_of_numpy(
     rng, workspace, window, batch, channels, dtype
 ):
     grad = outputs(rng, window, batch, channels, dtype)
@@ -104,9 +104,7 @@ def test_more_cells_than_a_byte_counts(rng, workspace):
 @dtypes
 @extents
 @windows
-def test_average_is_that_of_the_twin(
-    rng, window, batch, channels, dtype, include_padding
-):
+def test_average_is_that_of_numpy(rng, window, batch, channels, dtype, include_padding):
     x = images(rng, window, batch, channels, dtype)
     out, expected = np.full((2, batch, *window.out, channels), np.nan, dtype)
     average_pool_forward(x, window, include_padding=include_padding, out=out)
@@ -119,7 +117,7 @@ def test_average_is_that_of_the_twin(
 @dtypes
 @extents
 @windows
-def test_gradient_of_the_average_is_that_of_the_twin(
+def test_gradient_of_the_average_is_that_of_numpy(
     rng, workspace, window, batch, channels, dtype, include_padding
 ):
     grad = outputs(rng, window, batch, channels, dtype)
@@ -136,7 +134,7 @@ def test_gradient_of_the_average_is_that_of_the_twin(
 
 @dtypes
 @windows
-def test_sum_and_its_gradient_are_those_of_the_twin(rng, workspace, window, dtype):
+def test_sum_and_its_gradient_are_those_of_numpy(rng, workspace, window, dtype):
     x = rng.standard_normal((2, *window.sizes, 3)).astype(dtype)
     grad = outputs(rng, window, 2, 3, dtype)
     grad_x, expected = np.full((2, *x.shape), np.nan, dtype)

@@ -1,4 +1,4 @@
-"""The compiled rectifier with a learned slope against its NumPy twin."""
+"""The compiled rectifier with a learned slope against NumPy."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ shapes = pytest.mark.parametrize(
         ((2, 1, 1), (1, 1)),
     ],
 )
-# The twin multiplies what it does not keep.
+# NumPy multiplies what it does not keep.
 meets_nan = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 
 
@@ -38,7 +38,7 @@ def drawn(rng, shape, of_slope, dtype):
 @meets_nan
 @dtypes
 @shapes
-def test_output_is_that_of_the_twin(rng, workspace, shape, of_slope, dtype):
+def test_output_is_that_of_numpy(rng, workspace, shape, of_slope, dtype):
     x, _, slope = drawn(rng, shape, of_slope, dtype)
     slope.flat[0] = 0
     if x.size > 5:
@@ -52,24 +52,22 @@ def test_output_is_that_of_the_twin(rng, workspace, shape, of_slope, dtype):
 @meets_nan
 @dtypes
 @shapes
-def test_gradient_in_the_input_is_that_of_the_twin(
-    rng, workspace, shape, of_slope, dtype
-):
+def test_gradient_in_the_input_is_that_of_numpy(rng, workspace, shape, of_slope, dtype):
     x, grad, slope = drawn(rng, shape, of_slope, dtype)
     if x.size > 5:
         x.flat[rng.integers(0, x.size, len(SPECIAL))] = SPECIAL
         grad.flat[rng.integers(0, x.size, len(SPECIAL))] = SPECIAL
-    of_slopes, of_twin = np.full((2, *of_slope), np.nan, dtype)
+    of_slopes, of_numpy = np.full((2, *of_slope), np.nan, dtype)
     grad_x, expected = np.full((2, *shape), 7.0, dtype)
     prelu_backward(grad, x, slope, workspace, grad_slope=of_slopes, grad_x=grad_x)
-    written = {"grad_slope": of_twin, "grad_x": expected}
+    written = {"grad_slope": of_numpy, "grad_x": expected}
     by_numpy(prelu_backward, grad, x, slope, workspace, **written)
     np.testing.assert_array_equal(grad_x, expected)
 
 
 @dtypes
 @shapes
-def test_gradient_in_the_slopes_is_that_of_the_twin(
+def test_gradient_in_the_slopes_is_that_of_numpy(
     rng, workspace, shape, of_slope, dtype
 ):
     x, grad, slope = drawn(rng, shape, of_slope, dtype)

@@ -87,7 +87,7 @@ def test_gradients_are_those_of_a_linear_map(rng, kind, n_axes):
 
 
 # Of the input, and copies along each axis.
-TWINS = [
+CASES = [
     ((2, 5, 3), (4,)),
     ((2, 7, 33), (1,)),
     ((0, 5, 3), (2,)),
@@ -98,14 +98,14 @@ TWINS = [
     ((2, 3, 4, 5, 2), (2, 2, 2)),
     ((1, 1, 3, 2, 9), (3, 1, 4)),
 ]
-twins = pytest.mark.parametrize(("shape", "size"), TWINS)
+cases = pytest.mark.parametrize(("shape", "size"), CASES)
 dtypes = pytest.mark.parametrize("dtype", ["f4", "f8"])
 SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0])
 
 
 @dtypes
-@twins
-def test_copies_are_those_of_the_twin(rng, shape, size, dtype):
+@cases
+def test_copies_are_those_of_numpy(rng, shape, size, dtype):
     x = rng.standard_normal(shape).astype(dtype)
     if x.size:
         x.flat[rng.integers(0, x.size, len(SPECIAL))] = SPECIAL
@@ -117,8 +117,8 @@ def test_copies_are_those_of_the_twin(rng, shape, size, dtype):
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @dtypes
-@twins
-def test_sums_of_copies_are_those_of_the_twin(rng, workspace, shape, size, dtype):
+@cases
+def test_sums_of_copies_are_those_of_numpy(rng, workspace, shape, size, dtype):
     grad = rng.standard_normal(resized(shape, lambda k, n: n * size[k])).astype(dtype)
     if grad.size:
         grad.flat[rng.integers(0, grad.size, len(SPECIAL))] = SPECIAL

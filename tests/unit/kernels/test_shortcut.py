@@ -1,4 +1,4 @@
-"""The rectified sum of a block and its shortcut against its NumPy twin."""
+"""The rectified sum of a block and its shortcut against NumPy."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ dtypes = pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @dtypes
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (7, 5), (4, 9, 8, 16)])
-def test_the_sum_is_that_of_the_twin(rng, shape, dtype):
+def test_the_sum_is_that_of_numpy(rng, shape, dtype):
     first, second = rng.standard_normal((2, *shape)).astype(dtype)
     if first.size:
         first.flat[rng.integers(0, first.size, len(SPECIAL))] = SPECIAL

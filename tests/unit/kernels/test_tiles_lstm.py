@@ -1,4 +1,4 @@
-"""The LSTM in register tiles against its NumPy twin."""
+"""The LSTM in register tiles against NumPy."""
 
 from types import SimpleNamespace
 
@@ -137,7 +137,7 @@ def assert_near(found, expected):
 @every_size
 @dtypes
 @pytest.mark.parametrize("has_state", [False, True])
-def test_output_and_trace_are_the_twins(rng, sizes, dtype, has_state):
+def test_output_and_trace_are_numpys(rng, sizes, dtype, has_state):
     lstm = Lstm(rng, *sizes, dtype)
     state = lstm.state if has_state else None
     (out, trace), (expected, expected_trace) = (
@@ -151,7 +151,7 @@ def test_output_and_trace_are_the_twins(rng, sizes, dtype, has_state):
 
 @every_size
 @dtypes
-def test_gradients_are_the_twins(rng, sizes, dtype):
+def test_gradients_are_numpys(rng, sizes, dtype):
     lstm = Lstm(rng, *sizes, dtype)
     found, expected = lstm.backward(), lstm.expected_backward()
     for name in OF_GRADIENT:
@@ -196,7 +196,7 @@ def test_the_gradient_of_the_input_may_be_unwanted(rng):
 
 @dtypes
 @pytest.mark.parametrize("n_steps", [1, 2, 5])
-def test_gradients_from_a_state_are_the_twins(rng, dtype, n_steps):
+def test_gradients_from_a_state_are_numpys(rng, dtype, n_steps):
     lstm = Lstm(rng, 3, n_steps, 4, 5, dtype)
     got = lstm.backward(state=lstm.state)
     expected = lstm.expected_backward(state=lstm.state)
@@ -253,7 +253,7 @@ def test_a_short_minibatch_finds_nothing_of_the_one_before(rng, dtype):
 
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-def test_nan_and_infinity_go_where_they_do_in_the_twin(rng, special):
+def test_nan_and_infinity_go_where_they_do_in_numpy(rng, special):
     lstm = Lstm(rng, 3, 4, 5, 6)
     lstm.x[1, 1, 2] = special
     lstm.grad_out[2, 2, 3] = special
@@ -264,7 +264,7 @@ def test_nan_and_infinity_go_where_they_do_in_the_twin(rng, special):
         )
 
 
-def test_saturated_gates_are_the_twins(rng):
+def test_saturated_gates_are_numpys(rng):
     lstm = Lstm(rng, 4, 5, 3, 6)
     lstm.x *= 1000
     found, expected = lstm.backward(), lstm.expected_backward()
@@ -274,7 +274,7 @@ def test_saturated_gates_are_the_twins(rng):
 
 @dtypes
 @pytest.mark.parametrize("has_state", [False, True])
-def test_masked_output_and_trace_are_the_twins(rng, dtype, has_state):
+def test_masked_output_and_trace_are_numpys(rng, dtype, has_state):
     lstm = Lstm(rng, 5, 6, 3, 17, dtype)
     lstm.mask = rng.integers(0, 2, (5, 6)).astype("f8")
     state = lstm.state if has_state else None
@@ -288,7 +288,7 @@ def test_masked_output_and_trace_are_the_twins(rng, dtype, has_state):
 
 
 @dtypes
-def test_masked_gradients_are_the_twins(rng, dtype):
+def test_masked_gradients_are_numpys(rng, dtype):
     lstm = Lstm(rng, 5, 6, 3, 17, dtype)
     lstm.mask = rng.integers(0, 2, (5, 6)).astype("f8")
     found, expected = lstm.backward(), lstm.expected_backward()

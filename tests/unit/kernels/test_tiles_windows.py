@@ -1,4 +1,4 @@
-"""The products of windows in register tiles against their NumPy twins."""
+"""The products of windows in register tiles against NumPy."""
 
 from functools import partial
 
@@ -65,7 +65,7 @@ PRODUCTS = ["to outputs", "rectified", "to windows", "by outputs"]
 windows = pytest.mark.parametrize("window", TABLE.values(), ids=TABLE)
 channels = pytest.mark.parametrize("case", CHANNELS.values(), ids=CHANNELS)
 products = pytest.mark.parametrize("product", PRODUCTS)
-# What the twin multiplies by infinity may be 0.
+# What NumPy multiplies by infinity may be 0.
 meets_nan = pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 
 
@@ -158,7 +158,7 @@ def assert_near(case, product, found, expected):
 
 @windows
 @products
-def test_double_precision_is_the_twins(rng, window, product):
+def test_double_precision_is_numpys(rng, window, product):
     case = Case(rng, window)
     expected = by_numpy(case.computed, product)
     assert_near(case, product, case.computed(product), expected)
@@ -168,7 +168,7 @@ def test_double_precision_is_the_twins(rng, window, product):
 @windows
 @pytest.mark.parametrize("product", ["to outputs", "rectified", "by outputs"])
 @pytest.mark.parametrize("has_bias", [True, False])
-def test_channels_that_are_done_apart_are_the_twins(
+def test_channels_that_are_done_apart_are_numpys(
     rng, monkeypatch, window, product, has_bias
 ):
     monkeypatch.setattr(remainder, "costs_less", lambda *_: True)
@@ -182,7 +182,7 @@ def test_channels_that_are_done_apart_are_the_twins(
 
 @channels
 @products
-def test_single_precision_is_the_twins_to_rounding(rng, case, product):
+def test_single_precision_is_numpys_to_rounding(rng, case, product):
     n_in, n_out, window = case
     case = Case(rng, window, n_in, n_out, dtype="f4")
     expected = by_numpy(case.computed, product)
@@ -221,7 +221,7 @@ def test_a_short_minibatch_finds_nothing_of_the_one_before(rng, product, name):
 @products
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["same", "plain", "same, stride", "dilation"])
-def test_nan_and_infinity_go_where_they_do_in_the_twin(rng, product, special, name):
+def test_nan_and_infinity_go_where_they_do_in_numpy(rng, product, special, name):
     case = Case(rng, TABLE[name])
     case.x.flat[7] = case.outputs.flat[11] = special
     expected = by_numpy(case.computed, product)
@@ -234,7 +234,7 @@ def test_nan_and_infinity_go_where_they_do_in_the_twin(rng, product, special, na
 @pytest.mark.parametrize("special", [np.nan, np.inf])
 @pytest.mark.parametrize("name", ["same", "plain"])
 def test_weights_that_are_not_finite_are_seen(rng, product, special, name):
-    """Beside what the twin makes of them, padding may become NaN times 0."""
+    """Beside what NumPy makes of them, padding may become NaN times 0."""
     case = Case(rng, TABLE[name])
     case.matrix[4] = special
     expected = np.isfinite(by_numpy(case.computed, product))
@@ -294,7 +294,7 @@ def test_the_gradient_of_images_may_be_written_to_a_view(rng):
 
 
 @products
-def test_half_precision_is_left_to_the_twin(rng, called, product):
+def test_half_precision_is_left_to_numpy(rng, called, product):
     case = Case(rng, TABLE["same"], dtype="f2")
     expected = by_numpy(case.computed, product)
     np.testing.assert_array_equal(case.computed(product), expected)
@@ -303,7 +303,7 @@ def test_half_precision_is_left_to_the_twin(rng, called, product):
 
 @products
 @pytest.mark.parametrize("name", ["same", "plain"])
-def test_an_empty_minibatch_gives_what_the_twin_gives(rng, called, product, name):
+def test_an_empty_minibatch_gives_what_numpy_gives(rng, called, product, name):
     case = Case(rng, TABLE[name], batch=0)
     expected = by_numpy(case.computed, product)
     np.testing.assert_array_equal(case.computed(product), expected)
@@ -336,7 +336,7 @@ def test_an_empty_minibatch_gives_what_the_twin_gives(rng, called, product, name
     ],
 )
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
-def test_tiles_leave_other_arrays_to_the_twin(change):
+def test_tiles_leave_other_arrays_to_numpy(change):
     plain = np.zeros((4, 6), np.float32)
     assert not tiles_take(plain, change(plain))
 

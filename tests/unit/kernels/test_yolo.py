@@ -44,7 +44,7 @@ def test_numbers_far_from_zero_do_not_overflow(dtype):
 @pytest.mark.parametrize(
     "shape", [SHAPE, (1, 1, 1, 1, 6), (3, 5, 7, 3, 25), (0, 2, 2, 2, 8)]
 )
-def test_boxes_are_those_of_the_twin(rng, shape, dtype, rtol):
+def test_boxes_are_those_of_numpy(rng, shape, dtype, rtol):
     x = 3 * rng.standard_normal(shape).astype(dtype)
     priors = rng.uniform(0.5, 2, (shape[3], 2)).astype(dtype)
     expected = by_numpy(boxes_forward, x, priors, out=np.empty_like(x))
@@ -55,7 +55,7 @@ def test_boxes_are_those_of_the_twin(rng, shape, dtype, rtol):
 @pytest.mark.filterwarnings("ignore:(invalid value|overflow):RuntimeWarning")
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("column", range(SHAPE[-1]))
-def test_what_is_not_finite_is_that_of_the_twin(rng, column, value):
+def test_what_is_not_finite_is_that_of_numpy(rng, column, value):
     x = rng.standard_normal(SHAPE)
     x[0, 1, 2, 0, column] = value
     expected = by_numpy(boxes_forward, x, PRIORS, out=np.empty_like(x))
