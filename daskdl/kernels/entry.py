@@ -130,22 +130,22 @@ def _objects_are_as_expected() -> bool:
     The parts of an array are part of NumPy's binary interface, and those of a float as
     old as Python; a Python of another make may differ.
     """
-    from daskdl.kernels import entry_writer as places
+    from daskdl.kernels import entry_writer as offsets
 
     if sys.implementation.name != "cpython":
         return False
     array = np.zeros((2, 3), np.float32)
     word, of_array = ctypes.c_size_t, id(array)
-    shape = word.from_address(of_array + places.SHAPE).value
-    strides = word.from_address(of_array + places.STRIDES).value
+    shape = word.from_address(of_array + offsets.SHAPE).value
+    strides = word.from_address(of_array + offsets.STRIDES).value
     return (
-        word.from_address(of_array + places.TYPE).value == id(np.ndarray)
-        and word.from_address(of_array + places.DATA).value == array.ctypes.data
-        and ctypes.c_int.from_address(of_array + places.N_AXES).value == array.ndim
+        word.from_address(of_array + offsets.TYPE).value == id(np.ndarray)
+        and word.from_address(of_array + offsets.DATA).value == array.ctypes.data
+        and ctypes.c_int.from_address(of_array + offsets.N_AXES).value == array.ndim
         and tuple((word * 2).from_address(shape)) == array.shape
         and tuple((word * 2).from_address(strides)) == array.strides
-        and word.from_address(of_array + places.ELEMENTS).value == id(array.dtype)
-        and ctypes.c_int.from_address(of_array + places.LAYOUT).value & 0xFFFF
+        and word.from_address(of_array + offsets.ELEMENTS).value == id(array.dtype)
+        and ctypes.c_int.from_address(of_array + offsets.LAYOUT).value & 0xFFFF
         == array.flags.num & 0xFFFF
         and _values_are_as_expected()
     )

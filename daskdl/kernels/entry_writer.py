@@ -113,9 +113,9 @@ class _Entry:
             for part in self._parts(value, kind)
         ]
         result, error = build.alloca(_WORD), build.alloca(_WORD)
-        rooms = [build.bitcast(room, _POINTER) for room in (result, error)]
+        slots = [build.bitcast(slot, _POINTER) for slot in (result, error)]
         state = self._call("PyEval_SaveThread", _POINTER)
-        status = build.call(self._kernel, [*rooms, *parts])
+        status = build.call(self._kernel, [*slots, *parts])
         self._call("PyEval_RestoreThread", ir.VoidType(), state)
         is_fine = build.or_(
             build.icmp_signed("==", status, _INT(_FINE)),
@@ -123,11 +123,11 @@ class _Entry:
         )
         with build.if_then(build.not_(is_fine), likely=False):
             self._raise()
-        build.ret(self._result(rooms[0], returned))
+        build.ret(self._result(slots[0], returned))
         build.position_at_end(self._other)
         build.ret(self._call("PyObject_CallObject", _POINTER, kernel, arguments))
 
-    def _check(self, value: Any, kind: Kind, place: int) -> None:
+    def _check(self, value: Any, kind: Kind, entry: int) -> None:
         """Go on with the other code unless an argument is of a kind."""
         build = self._builder
         if kind is type(None):
@@ -136,14 +136,14 @@ class _Entry:
             )
             return
         found = self._at(value, TYPE, _WORD)
-        self._go_on_if(build.icmp_unsigned("==", found, self._entry_of(place)))
+        self._go_on_if(build.icmp_unsigned("==", found, self._entry_of(entry)))
         if not isinstance(kind, tuple):
             return
         _, n_axes, layout = kind
         elements = self._at(value, ELEMENTS, _WORD)
         flags = build.and_(self._at(value, LAYOUT, _INT), _INT(FLAGS))
         for is_so in (
-            build.icmp_unsigned("==", elements, self._entry_of(place + 1)),
+            build.icmp_unsigned("==", elements, self._entry_of(entry + 1)),
             build.icmp_signed("==", self._at(value, N_AXES, _INT), _INT(n_axes)),
             build.icmp_unsigned("==", flags, _INT(layout)),
         ):
@@ -193,23 +193,23 @@ class _Entry:
                 self._builder.ret(_POINTER(None))
         return number
 
-    def _result(self, room: Any, returned: str) -> Any:
+    def _result(self, slot: Any, returned: str) -> Any:
         if returned == "none":
             none = self._builder.inttoptr(self._entry_of(_NONE), _POINTER)
             self._call("Py_IncRef", ir.VoidType(), none)
             return none
         if returned == "float64":
-            number = self._at(room, 0, ir.DoubleType())
+            number = self._at(slot, 0, ir.DoubleType())
             return self._call("PyFloat_FromDouble", _POINTER, number)
         if returned == "float32":
-            number = self._at(room, 0, ir.FloatType())
+            number = self._at(slot, 0, ir.FloatType())
             number = self._builder.fpext(number, ir.DoubleType())
             return self._call("PyFloat_FromDouble", _POINTER, number)
         if returned == "bool":
-            number = self._builder.zext(self._at(room, 0, _BYTE), _WORD)
+            number = self._builder.zext(self._at(slot, 0, _BYTE), _WORD)
             return self._call("PyBool_FromLong", _POINTER, number)
         sign = "Unsigned" if returned == "uint64" else ""
-        number = self._at(room, 0, _WORD)
+        number = self._at(slot, 0, _WORD)
         return self._call(f"PyLong_From{sign}LongLong", _POINTER, number)
 
     def _raise(self) -> None:
@@ -228,8 +228,8 @@ class _Entry:
         self._builder.cbranch(is_so, follows, self._other)
         self._builder.position_at_end(follows)
 
-    def _entry_of(self, place: int) -> Any:
-        return self._at(self._builder.bitcast(self._table, _POINTER), 8 * place, _WORD)
+    def _entry_of(self, entry: int) -> Any:
+        return self._at(self._builder.bitcast(self._table, _POINTER), 8 * entry, _WORD)
 
     def _address(self, value: Any) -> Any:
         return self._builder.ptrtoint(value, _WORD)
@@ -238,8 +238,8 @@ class _Entry:
         return self._builder.inttoptr(self._at(address, offset, _WORD), _POINTER)
 
     def _at(self, address: Any, offset: int, kind: Any) -> Any:
-        place = self._builder.gep(address, [_WORD(offset)])
-        return self._builder.load(self._builder.bitcast(place, kind.as_pointer()))
+        target = self._builder.gep(address, [_WORD(offset)])
+        return self._builder.load(self._builder.bitcast(target, kind.as_pointer()))
 
     def _call(self, name: str, result: Any, *arguments: Any) -> Any:
         function = self.module.globals.get(name) or self._function(

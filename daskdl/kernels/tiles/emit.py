@@ -78,16 +78,16 @@ def _write_pointwise(writer: Writer, statement: Pointwise, example: Any) -> None
         moving = [index for index in range(len(fields)) if index not in ones]
 
         def some(at: Sequence[Any], lanes: int) -> None:
-            places = dict(zip(moving, at, strict=True))
+            where = dict(zip(moving, at, strict=True))
             read = [
                 writer.spread(ones[index], lanes)
                 if index in ones
-                else writer.load(places[index], 0, lanes)
+                else writer.load(where[index], 0, lanes)
                 for index in range(n_read)
             ]
             written = function(writer, lanes, read, n_written)
             for value, index in zip(written, range(n_read, len(fields)), strict=True):
-                writer.store(value, places[index], 0, lanes)
+                writer.store(value, where[index], 0, lanes)
 
         _along(writer, statement.run, [addresses[index] for index in moving], some)
 
