@@ -62,6 +62,8 @@ class RicePlan:
 
 def ascends(positions: Positions) -> bool:
     """Return whether no position, shape (count,), is less than the one before it."""
+    if numba_is_used():
+        return int(_cpu().smallest_gap(positions)) >= 0
     return _smallest_gap(positions) >= 0
 
 
@@ -75,9 +77,14 @@ def rice_plan(positions: Positions, symbol_bits: int) -> RicePlan:
     symbol_bits : int
         Bits of a symbol.
     """
-    least_gap = _smallest_gap(positions)
     low_bits = np.empty(-(-positions.size // BLOCK), np.uint8)
-    n_bits = _choose_low_bits(positions, least_gap, low_bits)
+    if numba_is_used():
+        cpu = _cpu()
+        least_gap = int(cpu.smallest_gap(positions))
+        n_bits = int(cpu.choose_low_bits(positions, least_gap, low_bits))
+    else:
+        least_gap = _smallest_gap(positions)
+        n_bits = _choose_low_bits(positions, least_gap, low_bits)
     n_words = field_words(low_bits, positions.size, symbol_bits) - (-n_bits // 64)
     return RicePlan(least_gap, low_bits, n_words)
 
@@ -276,8 +283,6 @@ def count_codes(words: NDArray[np.uint32]) -> int:
 
 def _smallest_gap(positions: Positions) -> int:
     """Return the least gap between a position and the one before it, at most 1."""
-    if numba_is_used():
-        return int(_cpu().smallest_gap(positions))
     return int(np.diff(positions).min(initial=1))
 
 
@@ -285,8 +290,6 @@ def _choose_low_bits(
     positions: Positions, least_gap: int, low_bits: NDArray[np.uint8]
 ) -> int:
     """Write k of each block; return the bits that the rests of all gaps take."""
-    if numba_is_used():
-        return int(_cpu().choose_low_bits(positions, least_gap, low_bits))
     gaps = _gaps(positions, least_gap)
     n_bits = positions.size
     for block, span in _spans(positions.size):

@@ -106,10 +106,9 @@ def threshold_encode(
     entries = scratch.entries[:most]
     step = _step(residual, tau)
     if _is_compiled_for(residual, update):
-        changes, held = _cpu().changes(residual, update), scratch.held
-        count = int(
-            _cpu().take_quanta(residual, changes, step, entries, held, truncate)
-        )
+        cpu = _cpu()
+        changes, held = cpu.changes(residual, update), scratch.held
+        count = int(cpu.take_quanta(residual, changes, step, entries, held, truncate))
     else:
         count = _take_quanta(residual, update, step, entries, truncate)
     kept = min(count, most)
@@ -168,8 +167,9 @@ def bitmap_encode(
     message = _new_message(residual, size, size // _WORD + 1, BITMAP, tau)
     half, words = step / step.dtype.type(2), message[HEADER_INTS:]
     if _is_compiled_for(residual, update):
-        changes = _cpu().changes(residual, update)
-        return message, int(_cpu().bitmap_encode(residual, changes, step, half, words))
+        cpu = _cpu()
+        changes = cpu.changes(residual, update)
+        return message, int(cpu.bitmap_encode(residual, changes, step, half, words))
     if update is not None:
         residual += update
     plus, minus = residual >= step, residual <= -step
@@ -227,10 +227,11 @@ def subtract_and_clear(
     and subtracting 0 changes nothing.
     """
     if _is_compiled_for(total, target):
+        cpu = _cpu()
         if messages is None:
-            _cpu().subtract_and_clear(total, target)
+            cpu.subtract_and_clear(total, target)
         for message in messages or ():
-            _cpu().subtract_entries_and_clear(message[HEADER_INTS:], total, target)
+            cpu.subtract_entries_and_clear(message[HEADER_INTS:], total, target)
         return
     if messages is None:
         target -= total
@@ -352,11 +353,12 @@ def _write_bits(
 
 def _is_compiled_for(*vectors: FloatArray | None) -> bool:
     """Return whether compiled kernels take these vectors."""
-    are_taken = all(
-        vector is None or (array_namespace(vector) is np and vector.flags.c_contiguous)
-        for vector in vectors
-    )
-    return are_taken and numba_is_used()
+    for vector in vectors:
+        if vector is not None and (
+            array_namespace(vector) is not np or not vector.flags.c_contiguous
+        ):
+            return False
+    return numba_is_used()
 
 
 def _cpu() -> ModuleType:
