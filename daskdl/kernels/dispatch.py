@@ -43,7 +43,14 @@ def are_plain(*arrays: FloatArray) -> bool:
     Arrays may be of any shape.
     """
     dtype = arrays[0].dtype
-    return dtype in _COMPILED_TYPES and all(
-        type(array) is np.ndarray and array.dtype == dtype and array.flags.c_contiguous
-        for array in arrays
-    )
+    if dtype not in _COMPILED_TYPES:
+        return False
+    # Asked by every call of every kernel: a generator would take twice as long.
+    for array in arrays:
+        if (
+            type(array) is not np.ndarray
+            or array.dtype != dtype
+            or not array.flags.c_contiguous
+        ):
+            return False
+    return True
