@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
+from daskdl.data.reader import CACHE_BYTES
 from daskdl.data.sources.partition import Partition
 
 
@@ -20,7 +21,7 @@ class SessionSpec:
     session: str
     master: TrainingMaster
     normalizer: Normalizer | None = None
-    cache_bytes: int = 128 << 20
+    cache_bytes: int = CACHE_BYTES
 
     @property
     def topic(self) -> str:

@@ -230,6 +230,7 @@ class Member:
     ) -> Generator[Batch, None, None]:
         ahead = self._spec.master.worker_prefetch_num_batches
         epoch, read = self._network.epoch_count, self._reader.read
+        self._reader.expect(minibatches)
         batches = (read(minibatch, epoch) for minibatch in minibatches)
         return prefetch(batches, ahead) if ahead else batches
 

@@ -14,7 +14,15 @@ from daskdl.arrays.random import stream
 from daskdl.checks import check_at_least, check_positive
 from daskdl.errors import OptionError
 
-__all__ = ["Minibatch", "Piece", "deal", "plan_given", "plan_minibatches", "shuffle"]
+__all__ = [
+    "Minibatch",
+    "Piece",
+    "deal",
+    "plan_given",
+    "plan_minibatches",
+    "shuffle",
+    "shuffle_in_windows",
+]
 
 M = TypeVar("M")
 
@@ -166,6 +174,56 @@ def shuffle(minibatches: Sequence[M], seed: int, epoch: int) -> list[M]:
     check_at_least("shuffle", "epoch", epoch, 0)
     order = stream(seed, "shuffle", epoch).permutation(len(minibatches))
     return [minibatches[i] for i in order]
+
+
+def shuffle_in_windows(
+    minibatches: Sequence[Minibatch],
+    nbytes: Sequence[int],
+    window_bytes: int,
+    seed: int,
+    epoch: int,
+) -> list[Minibatch]:
+    """Return the minibatches in a random order in which partitions are loaded once.
+
+    The partitions come in a random order. As many as hold `window_bytes` together, at
+    least one, are a window, and the minibatches of a window are shuffled. One of rows
+    of several partitions comes with the last of them.
+
+    Parameters
+    ----------
+    minibatches : sequence of Minibatch
+        Left as they are.
+    nbytes : sequence of int
+        What each partition holds when it is loaded, by its number.
+    window_bytes : int
+        Where all fits in it, the order is that of :func:`shuffle`.
+    seed, epoch : int
+        As for :func:`shuffle`.
+
+    Returns
+    -------
+    list
+        A new one, the same on every machine.
+    """
+    partitions = sorted({p.partition for one in minibatches for p in one.pieces})
+    if sum(nbytes[number] for number in partitions) <= window_bytes:
+        return shuffle(minibatches, seed, epoch)
+    check_at_least("shuffle_in_windows", "epoch", epoch, 0)
+    rng = stream(seed, "shuffle", epoch)
+    window_of: dict[int, int] = {}
+    window, held = 0, 0
+    for number in rng.permutation(partitions).tolist():
+        if held and held + nbytes[number] > window_bytes:
+            window, held = window + 1, 0
+        window_of[number] = window
+        held += nbytes[number]
+    members: list[list[Minibatch]] = [[] for _ in range(window + 1)]
+    for minibatch in minibatches:
+        last = max(window_of[piece.partition] for piece in minibatch.pieces)
+        members[last].append(minibatch)
+    return [
+        one[place] for one in members for place in rng.permutation(len(one)).tolist()
+    ]
 
 
 def _minibatch(index: int, pieces: list[Piece]) -> Minibatch:

@@ -1,7 +1,8 @@
 """From a minibatch of the plan to its examples, with loaded partitions kept a while."""
 
+import copy
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from daskdl.checks import check_at_least
 from daskdl.data.dataset import DataSet
@@ -10,7 +11,10 @@ from daskdl.data.plan import Minibatch, Piece
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import DataError
 
-__all__ = ["MinibatchReader"]
+__all__ = ["CACHE_BYTES", "MinibatchReader"]
+
+# What loaded partitions may hold together.
+CACHE_BYTES = 128 << 20
 
 
 class MinibatchReader:
@@ -30,12 +34,33 @@ class MinibatchReader:
     def __init__(
         self,
         partitions: Sequence[Partition] | Mapping[int, Partition],
-        cache_bytes: int = 128 * 2**20,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         check_at_least("MinibatchReader", "cache_bytes", cache_bytes, 0)
         self._partitions = partitions
         self._cache_bytes = cache_bytes
         self._loaded: OrderedDict[int, DataSet | MultiDataSet] = OrderedDict()
+        self._largest = 0
+        # What is still to be read of each partition, which of it are pieces of
+        # minibatches that need several, and such of partitions that were let go.
+        self._awaited: dict[int, set[Piece]] = {}
+        self._spanning: set[Piece] = set()
+        self._kept: dict[Piece, DataSet | MultiDataSet] = {}
+
+    def expect(self, minibatches: Iterable[Minibatch]) -> None:
+        """Take notice of what is going to be read: no partition is loaded for a piece.
+
+        Parameters
+        ----------
+        minibatches : iterable of Minibatch
+            In any order.
+        """
+        self._awaited, self._spanning, self._kept = {}, set(), {}
+        for minibatch in minibatches:
+            for piece in minibatch.pieces:
+                self._awaited.setdefault(piece.partition, set()).add(piece)
+            if len(minibatch.pieces) > 1:
+                self._spanning.update(minibatch.pieces)
 
     def read(self, minibatch: Minibatch, epoch: int = 0) -> DataSet | MultiDataSet:
         """Return the examples of a minibatch, in the order of its pieces.
@@ -78,6 +103,9 @@ class MinibatchReader:
         )
 
     def _read_piece(self, piece: Piece) -> DataSet | MultiDataSet:
+        self._awaited.get(piece.partition, set()).discard(piece)
+        if piece in self._kept:
+            return self._kept.pop(piece)
         examples = self._load(piece.partition)
         if piece.stop > examples.num_examples:
             raise DataError(
@@ -93,10 +121,29 @@ class MinibatchReader:
         if number in self._loaded:
             self._loaded.move_to_end(number)
             return self._loaded[number]
+        # Before it is loaded: memory may have no room for it and for what is done with.
+        done = [kept for kept in self._loaded if not self._is_needed_whole(kept)]
+        while done and self._awaited and self._held + self._largest > self._cache_bytes:
+            self._let_go(done.pop(0))
         examples = self._partitions[number].load()
         self._loaded[number] = examples
-        held = sum(kept.nbytes for kept in self._loaded.values())
-        while held > self._cache_bytes and len(self._loaded) > 1:
-            _, dropped = self._loaded.popitem(last=False)
-            held -= dropped.nbytes
+        self._largest = max(self._largest, examples.nbytes)
+        while self._held > self._cache_bytes and len(self._loaded) > 1:
+            # Of spanning minibatches the rows alone are enough.
+            self._let_go(min(self._loaded, key=self._is_needed_whole))
         return examples
+
+    def _is_needed_whole(self, number: int) -> bool:
+        return not self._spanning.issuperset(self._awaited.get(number, ()))
+
+    @property
+    def _held(self) -> int:
+        return sum(kept.nbytes for kept in self._loaded.values())
+
+    def _let_go(self, number: int) -> None:
+        examples = self._loaded.pop(number)
+        for piece in self._awaited.get(number, ()):
+            if piece in self._spanning:
+                rows = examples.slice(piece.start, piece.stop)
+                # A view would keep the whole partition alive.
+                self._kept[piece] = copy.deepcopy(rows)

@@ -47,6 +47,8 @@ class PartitionFacts:
     features_masks, labels_masks : tuple of (tuple of int or None)
         Shape of the mask of one example of each input and output, None where there is
         none; empty where no input, or output, has one.
+    nbytes : int
+        What the examples hold when they are loaded.
     """
 
     name: str
@@ -57,6 +59,7 @@ class PartitionFacts:
     features_masks: MaskShapes = ()
     labels_masks: MaskShapes = ()
     label_statistics: tuple[FeatureStatistics, ...] | None = None
+    nbytes: int = 0
 
 
 def scan_partition(
@@ -87,7 +90,8 @@ def scan_partition(
         partition, array and row.
     """
     # Drawn from here only to be checked: it is training that data are scanned for.
-    examples = MultiDataSet.of(partition.for_training(partition.load(), 0, 0))
+    loaded = partition.load()
+    examples = MultiDataSet.of(partition.for_training(loaded, 0, 0))
     examples = (admit or _finite)(partition.name, examples)
     of_features = of_labels = None
     if statistics and examples.num_examples:
@@ -107,6 +111,7 @@ def scan_partition(
         _mask_shapes(examples.features_masks),
         _mask_shapes(examples.labels_masks),
         of_labels,
+        loaded.nbytes,
     )
 
 
@@ -140,6 +145,7 @@ def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
             _merge_masks(merged.features_masks, one.features_masks),
             _merge_masks(merged.labels_masks, one.labels_masks),
             _merge_statistics("outputs", merged.label_statistics, one.label_statistics),
+            merged.nbytes + one.nbytes,
         )
     return merged
 

@@ -217,6 +217,7 @@ def _passes_over_source(
     def begin(epoch: int) -> Iterator[Batch]:
         seed = network.conf.seed
         (order,) = prepared.epoch(epoch, 1, shuffled=shuffle, seed=seed)
+        reader.expect(order)
         return (reader.read(minibatch, epoch) for minibatch in order)
 
     return begin

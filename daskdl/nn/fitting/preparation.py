@@ -16,8 +16,16 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.pairs import is_pair
-from daskdl.data.plan import Minibatch, deal, plan_given, plan_minibatches, shuffle
+from daskdl.data.plan import (
+    Minibatch,
+    deal,
+    plan_given,
+    plan_minibatches,
+    shuffle,
+    shuffle_in_windows,
+)
 from daskdl.data.pre_processors.partition import keep_features
+from daskdl.data.reader import CACHE_BYTES
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions, open_source
@@ -55,12 +63,15 @@ class PreparedData:
         In the order of the source.
     normalizer : Normalizer or None
         Fitted; what the network applies to every minibatch.
+    nbytes : tuple of int
+        What each partition holds when it is loaded.
     """
 
     source: Source
     facts: PartitionFacts
     minibatches: tuple[Minibatch, ...]
     normalizer: Normalizer | None
+    nbytes: tuple[int, ...]
 
     @property
     def examples(self) -> int:
@@ -77,7 +88,8 @@ class PreparedData:
         Data in memory are dealt in turn, so that the order of training is that of one
         process. Stored data are dealt in contiguous blocks, so that each file is read
         by as few workers as can be, and each worker visits its block in another order
-        every epoch.
+        every epoch: a random one where it can be held in memory, else one in which each
+        partition is loaded once.
         """
         if self.source.in_memory:
             order = (
@@ -87,7 +99,12 @@ class PreparedData:
             )
             return deal(order, n_workers, interleaved=True)
         blocks = deal(self.minibatches, n_workers, interleaved=False)
-        return [shuffle(block, seed, epoch) for block in blocks] if shuffled else blocks
+        if not shuffled:
+            return blocks
+        return [
+            shuffle_in_windows(block, self.nbytes, CACHE_BYTES, seed, epoch)
+            for block in blocks
+        ]
 
 
 def scan_here(
@@ -186,7 +203,8 @@ def prepare(
     minibatches = (
         plan_given(rows) if batch_size is None else plan_minibatches(rows, batch_size)
     )
-    return PreparedData(source, facts, tuple(minibatches), normalizer)
+    nbytes = tuple(entry.nbytes for entry in each)
+    return PreparedData(source, facts, tuple(minibatches), normalizer, nbytes)
 
 
 def given_options(

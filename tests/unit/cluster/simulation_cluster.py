@@ -105,7 +105,8 @@ def numbered_data(rows: Sequence[int], batch_size: int, *, in_memory: bool) -> A
     )
     facts = PartitionFacts("rows", sum(rows), ((1,),), ((1,),))
     source = Source("rows", partitions, in_memory=in_memory)
-    return PreparedData(source, facts, tuple(plan_minibatches(rows, batch_size)), None)
+    minibatches = tuple(plan_minibatches(rows, batch_size))
+    return PreparedData(source, facts, minibatches, None, tuple(rows))
 
 
 @dataclass

@@ -9,6 +9,7 @@ from daskdl.data.plan import (
     plan_given,
     plan_minibatches,
     shuffle,
+    shuffle_in_windows,
 )
 from daskdl.errors import OptionError
 
@@ -102,6 +103,35 @@ def test_shuffling_is_a_permutation_that_seed_and_epoch_decide(rows, seed, epoch
 def test_every_epoch_has_its_own_order():
     plan = plan_minibatches([100], 1)
     assert shuffle(plan, 7, 0) != shuffle(plan, 7, 1)
+
+
+@given(ROWS, st.integers(0, 2**31), st.integers(0, 100), st.integers(0, 400))
+def test_an_order_in_windows_is_a_permutation_that_seed_and_epoch_decide(
+    rows, seed, epoch, room
+):
+    plan = plan_minibatches(rows, 3)
+    nbytes = [10 * n for n in rows]
+    order = shuffle_in_windows(plan, nbytes, room, seed, epoch)
+    assert sorted(order, key=lambda m: m.index) == plan
+    assert shuffle_in_windows(plan, nbytes, room, seed, epoch) == order
+
+
+def test_what_fits_in_one_window_is_shuffled_as_a_whole():
+    plan = plan_minibatches([20, 20], 3)
+    whole = shuffle_in_windows(plan, [200, 200], 400, seed=7, epoch=2)
+    assert whole == shuffle(plan, 7, 2)
+
+
+def test_the_minibatches_of_a_window_are_together_and_shuffled():
+    plan = plan_minibatches([60] * 8, 3)
+    order = shuffle_in_windows(plan, [100] * 8, 200, seed=7, epoch=0)
+    numbers = [one.pieces[0].partition for one in order]
+    windows = [set(numbers[at : at + 40]) for at in range(0, 160, 40)]
+    assert [len(window) for window in windows] == [2] * 4
+    assert sorted(set().union(*windows)) == list(range(8))
+    first = [one.index for one in order[:40]]
+    assert first != sorted(first)
+    assert order != shuffle_in_windows(plan, [100] * 8, 200, seed=7, epoch=1)
 
 
 @pytest.mark.parametrize(

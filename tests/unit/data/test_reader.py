@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.plan import Minibatch, Piece, plan_minibatches
+from daskdl.data.plan import (
+    Minibatch,
+    Piece,
+    plan_minibatches,
+    shuffle_in_windows,
+)
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import DataError, OptionError
@@ -70,6 +75,46 @@ def test_without_room_the_partition_read_last_is_still_kept():
     for minibatch in plan_minibatches([10], 3):
         reader.read(minibatch)
     assert len(parts[0].loads) == 1
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    st.integers(1, 12),
+    st.sampled_from([0, 40, 100, 2**20]),
+    st.integers(0, 9),
+)
+def test_an_epoch_in_windows_loads_each_partition_once(rows, batch_size, room, seed):
+    parts = partitions(rows)
+    plan = plan_minibatches(rows, batch_size)
+    nbytes = [part.examples.nbytes for part in parts]
+    order = shuffle_in_windows(plan, nbytes, room, seed, epoch=0)
+    reader = MinibatchReader(parts, room)
+    reader.expect(order)
+    read = [reader.read(minibatch) for minibatch in order]
+    assert [len(part.loads) for part in parts] == [1] * len(rows)
+    features = np.concatenate([batch.features for batch in read])
+    assert sorted(features[:, 0]) == list(range(sum(rows)))
+    for minibatch, batch in zip(order, read, strict=True):
+        start = minibatch.index * batch_size
+        expected = np.arange(start, start + minibatch.rows)
+        np.testing.assert_array_equal(batch.features[:, 0], expected)
+
+
+def test_what_is_done_with_is_let_go_before_more_is_loaded():
+    held = []
+
+    class Watched(Counted):
+        def load(self):
+            held.append(len(reader._loaded))
+            return super().load()
+
+    parts = [Watched(part.name, part.examples) for part in partitions([10] * 5)]
+    plan = plan_minibatches([10] * 5, 5)
+    reader = MinibatchReader(parts, cache_bytes=80)
+    reader.expect(plan)
+    for minibatch in plan:
+        reader.read(minibatch)
+    assert held == [0] * 5
 
 
 def test_multi_data_sets_are_merged_as_such():
