@@ -62,6 +62,29 @@ class MinibatchReader:
             if len(minibatch.pieces) > 1:
                 self._spanning.update(minibatch.pieces)
 
+    def load(self, number: int) -> DataSet | MultiDataSet:
+        """Return all examples of a partition, by its number.
+
+        Raises
+        ------
+        DataError
+            If it cannot be loaded.
+        """
+        if number in self._loaded:
+            self._loaded.move_to_end(number)
+            return self._loaded[number]
+        # Before it is loaded: memory may have no room for it and for what is done with.
+        done = [kept for kept in self._loaded if not self._is_needed_whole(kept)]
+        while done and self._awaited and self._held + self._largest > self._cache_bytes:
+            self._let_go(done.pop(0))
+        examples = self._partitions[number].load()
+        self._loaded[number] = examples
+        self._largest = max(self._largest, examples.nbytes)
+        while self._held > self._cache_bytes and len(self._loaded) > 1:
+            # Of spanning minibatches the rows alone are enough.
+            self._let_go(min(self._loaded, key=self._is_needed_whole))
+        return examples
+
     def read(self, minibatch: Minibatch, epoch: int = 0) -> DataSet | MultiDataSet:
         """Return the examples of a minibatch, in the order of its pieces.
 
@@ -106,7 +129,7 @@ class MinibatchReader:
         self._awaited.get(piece.partition, set()).discard(piece)
         if piece in self._kept:
             return self._kept.pop(piece)
-        examples = self._load(piece.partition)
+        examples = self.load(piece.partition)
         if piece.stop > examples.num_examples:
             raise DataError(
                 f"{self._partitions[piece.partition].name}: must still have "
@@ -116,22 +139,6 @@ class MinibatchReader:
         if piece.rows == examples.num_examples:
             return examples
         return examples.slice(piece.start, piece.stop)
-
-    def _load(self, number: int) -> DataSet | MultiDataSet:
-        if number in self._loaded:
-            self._loaded.move_to_end(number)
-            return self._loaded[number]
-        # Before it is loaded: memory may have no room for it and for what is done with.
-        done = [kept for kept in self._loaded if not self._is_needed_whole(kept)]
-        while done and self._awaited and self._held + self._largest > self._cache_bytes:
-            self._let_go(done.pop(0))
-        examples = self._partitions[number].load()
-        self._loaded[number] = examples
-        self._largest = max(self._largest, examples.nbytes)
-        while self._held > self._cache_bytes and len(self._loaded) > 1:
-            # Of spanning minibatches the rows alone are enough.
-            self._let_go(min(self._loaded, key=self._is_needed_whole))
-        return examples
 
     def _is_needed_whole(self, number: int) -> bool:
         return not self._spanning.issuperset(self._awaited.get(number, ()))

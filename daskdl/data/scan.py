@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.checks import indexed
+from daskdl.data.dataset import DataSet
 from daskdl.data.finite import check_finite
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.partition import Partition
@@ -69,6 +70,7 @@ def scan_partition(
     label_statistics: bool = False,
     feature_axis: int = 1,
     admit: Admit | None = None,
+    load: Callable[[], DataSet | MultiDataSet] | None = None,
 ) -> PartitionFacts:
     """Load a partition, check that its numbers are finite, and describe it.
 
@@ -82,6 +84,8 @@ def scan_partition(
     admit : callable, optional
         Given the name of the partition and its examples, returns them as they are to be
         described, or refuses them. If not given, all numbers must be finite.
+    load : callable, optional
+        In place of that of the partition: what it loads may be kept.
 
     Raises
     ------
@@ -90,7 +94,7 @@ def scan_partition(
         partition, array and row.
     """
     # Drawn from here only to be checked: it is training that data are scanned for.
-    loaded = partition.load()
+    loaded = (load or partition.load)()
     examples = MultiDataSet.of(partition.for_training(loaded, 0, 0))
     examples = (admit or _finite)(partition.name, examples)
     of_features = of_labels = None

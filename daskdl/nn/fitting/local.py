@@ -1,6 +1,6 @@
 """Training in this process, of whatever data there are."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,8 @@ from daskdl.checks import check_count, check_type
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import shuffle as shuffled
 from daskdl.data.reader import MinibatchReader
+from daskdl.data.scan import PartitionFacts, scan_partition
+from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError, ShapeError
 from daskdl.kernels.jit import numba_is_used
@@ -209,10 +211,22 @@ def _passes_over_source(
     shuffle: bool,
 ) -> Pass:
     """Begin passes over what is stored, or comes in chunks."""
+    partitions: dict[int, Partition] = {}
+    # What the scan loads is kept as far as there is room: small data are read once.
+    reader = MinibatchReader(partitions)
+
+    def scan(found: Sequence[Partition], how: dict[str, Any]) -> list[PartitionFacts]:
+        partitions.update(enumerate(found))
+        return [
+            scan_partition(partition, load=partial(reader.load, number), **how)
+            for number, partition in partitions.items()
+        ]
+
     prepared = prepare(
-        network, data, options, batch_size=batch_size, normalizer=normalizer
+        network, data, options, batch_size=batch_size, normalizer=normalizer, scan=scan
     )
-    reader = MinibatchReader(dict(enumerate(prepared.source.partitions)))
+    # Data in memory were not scanned here.
+    partitions.update(enumerate(prepared.source.partitions))
 
     def begin(epoch: int) -> Iterator[Batch]:
         seed = network.conf.seed
