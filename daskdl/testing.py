@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from daskdl.arrays.flat import ParamLayout
 from daskdl.arrays.workspace import Workspace
+from daskdl.checks import check_type
 from daskdl.dialects import EXACT, quirks_of
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.input_type import InputType, inside_type
@@ -38,7 +39,7 @@ def check_gradients(
     """Compare a layer's gradients with central differences, in float64.
 
     The loss is the sum of the output times random numbers; compared are the gradients
-    of all parameters and of the input.
+    of all parameters and of the input, but for those that are frozen.
 
     Parameters
     ----------
@@ -75,8 +76,11 @@ def check_gradients(
     >>> check_gradients(daskdl.Dense(n_out=3), daskdl.FeedForward(size=4)) < 1e-6
     True
     """
+    check_type("check_gradients", "layer", layer, LayerConf)
     trial = _Trial(layer, input_type, batch_size, mask, seed, dialect)
-    worst = largest_difference(trial.gradient(), trial.loss, seed=seed)
+    worst = largest_difference(
+        trial.gradient(), trial.loss, seed=seed, learns=trial.learns()
+    )
     if not worst.error <= tolerance:
         place = "mixed" if worst.coordinate is None else trial.place(worst.coordinate)
         raise AssertionError(
@@ -112,6 +116,7 @@ def largest_difference(
     *,
     step: float = 1e-6,
     seed: int = 0,
+    learns: NDArray[np.bool_] | None = None,
 ) -> Difference:
     """Return where a gradient is farthest from the central difference of a loss.
 
@@ -125,8 +130,12 @@ def largest_difference(
         How far to go to either side.
     seed : int
         Of the directions.
+    learns : ndarray of bool, shape (n,), optional
+        False for what stays as it is, and has no gradient.
     """
     directions = _directions(gradient.size, seed)
+    if learns is not None:
+        directions = directions * learns
     worst = Difference(0.0, None, 0.0, 0.0)
     for index, direction in enumerate(directions):
         numeric = (loss(step * direction) - loss(-step * direction)) / (2 * step)
@@ -178,6 +187,15 @@ class _Trial:
         grad_x = self._layer.backward(self._target)
         told = np.zeros_like(self._x) if grad_x is None else grad_x
         return np.concatenate([self._gradients, told.ravel()]).astype(np.float64)
+
+    def learns(self) -> NDArray[np.bool_]:
+        """Return which numbers have a gradient: frozen parameters have none."""
+        flags = np.ones(self._layout.size, bool)
+        views = self._layout.views(flags)
+        for item in self._layer.conf.parameters(self._layer.input_type):
+            views[item.name][...] = item.role not in ("frozen", "running")
+        passes = np.full(self._x.size, not self._layer.conf.stops_gradient)
+        return np.concatenate([flags, passes])
 
     def loss(self, change: Vector) -> float:
         """Return the loss with parameters and input changed by so much."""

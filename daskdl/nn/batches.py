@@ -300,6 +300,11 @@ def _check_count(who: str, what: str, expected: int, came: int) -> None:
 
 def _check_shape(port: Port, what: str, array: Any) -> None:
     if fits(port.type.border_shape, array):
+        if 0 in array.shape[1:]:
+            raise ShapeError(
+                f"{port.who}: {what} must have at least one step, got shape "
+                f"{array.shape}."
+            )
         return
     or_images = ""
     if port.images is not None:

@@ -188,6 +188,11 @@ def _of_variance(
 
 def _identity(shape: tuple[int, ...]) -> Sample:
     """Return the identity matrix, or the kernel that passes its middle on."""
+    if len(shape) < 2:
+        raise OptionError(
+            "weight_init: 'identity' must be for a matrix, got weights of shape "
+            f"{shape}."
+        )
     *window, n_in, n_out = shape
     if n_in != n_out or any(length % 2 == 0 for length in window):
         raise OptionError(

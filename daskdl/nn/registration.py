@@ -174,6 +174,8 @@ def _decorator(family: str, name: str) -> Callable[[type[Any]], type[Any]]:
                 f"{family} {name!r}: must decorate a class that derives from "
                 f"daskdl.{base.__name__}, got {definition!r}."
             )
+        if issubclass(definition, UpdaterDefinition):
+            _check_state(name, definition.state)
         kind = _tagged(definition, name)
         admit({(family, name): kind})
         return kind
@@ -186,8 +188,19 @@ def _decorator(family: str, name: str) -> Callable[[type[Any]], type[Any]]:
     return register
 
 
+def _check_state(name: str, state: Any) -> None:
+    names = list(state) if isinstance(state, tuple) else [None]
+    if len({*names}) < len(names) or not all(isinstance(one, str) for one in names):
+        raise OptionError(
+            f"updater {name!r}: state must be a tuple of different names, got "
+            f"{state!r}."
+        )
+
+
 def _place(kind: type) -> Key:
-    return kind.__module__, kind.__qualname__
+    # A process that is spawned imports the script under another name.
+    module = "__main__" if kind.__module__ == "__mp_main__" else kind.__module__
+    return module, kind.__qualname__
 
 
 def _tagged(definition: type[Any], name: str) -> type[Any]:

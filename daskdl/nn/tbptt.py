@@ -22,6 +22,8 @@ from daskdl.nn.run import Run
 def carrying(runs: Sequence[Run], *, back_length: int | None = None) -> Iterator[None]:
     """Let recurrent layers begin with the state that they have, and keep their last.
 
+    After an error they have the states that they began with.
+
     Parameters
     ----------
     runs : sequence of Run
@@ -30,10 +32,16 @@ def carrying(runs: Sequence[Run], *, back_length: int | None = None) -> Iterator
         How many time steps gradients flow back at most; None is all.
     """
     before = [(run.carries_state, run.back_length) for run in runs]
+    states = [run.state for run in runs]
     for run in runs:
         run.carries_state, run.back_length = True, back_length
     try:
         yield
+    except BaseException:
+        # Some may have gone on, others not: the stretch may be given again.
+        for run, state in zip(runs, states, strict=True):
+            run.state = state
+        raise
     finally:
         for run, kept in zip(runs, before, strict=True):
             run.carries_state, run.back_length = kept

@@ -7,11 +7,11 @@ installed, and by its name if it is of an installed package, which workers have 
 import importlib.metadata
 import pickle
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import cloudpickle
 
@@ -58,9 +58,11 @@ def _packed(kinds: tuple[tuple[Key, type[Conf]], ...]) -> bytes:
     # A worker lacks the modules of classes that came to it with their code.
     modules = {sys.modules.get(kind.__module__) for _, kind in kinds}
     own = [module for module in modules if module and not _is_installed(module)]
-    for _, kind in kinds:
-        _build(kind)
-    with _by_value(own):
+    bases = {base for _, kind in kinds for base in kind.__mro__ if _is_own(base)}
+    for base in bases:
+        # What pydantic puts off until a class is used: that it cannot unpickle.
+        base.model_rebuild(force=True)
+    with _by_value(own), _without_surroundings(bases):
         try:
             data: bytes = cloudpickle.dumps(kinds)
         except (TypeError, pickle.PicklingError) as error:
@@ -73,12 +75,25 @@ def _packed(kinds: tuple[tuple[Key, type[Conf]], ...]) -> bytes:
     return data
 
 
-def _build(kind: type[Conf]) -> None:
-    """Do what pydantic puts off until a class is used: that it cannot unpickle."""
-    for base in kind.__mro__:
-        is_own = not base.__module__.startswith("daskdl.")
-        if is_own and issubclass(base, Conf):
-            base.model_rebuild(force=True)
+def _is_own(base: type) -> TypeGuard[type[Conf]]:
+    return issubclass(base, Conf) and not base.__module__.startswith("daskdl.")
+
+
+@contextmanager
+def _without_surroundings(bases: Iterable[type[Any]]) -> Iterator[None]:
+    """Let classes forget the variables of the function that they are defined in.
+
+    Pydantic keeps them for annotations that it has not looked at: a client, say, that
+    cannot travel, or arrays that need not.
+    """
+    kept = {base: base.__pydantic_parent_namespace__ for base in bases}
+    for base in kept:
+        base.__pydantic_parent_namespace__ = None
+    try:
+        yield
+    finally:
+        for base, surroundings in kept.items():
+            base.__pydantic_parent_namespace__ = surroundings
 
 
 def _is_installed(module: ModuleType) -> bool:

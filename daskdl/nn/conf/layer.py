@@ -251,7 +251,7 @@ class LayerConf(Conf):
 
     def fans(self, parameter: Parameter) -> tuple[float, float]:
         """Return how many numbers a weight joins: its first axes, and its last one."""
-        *inputs, outputs = parameter.shape
+        *inputs, outputs = parameter.shape or (1,)
         return float(math.prod(inputs)), outputs
 
     def labels_type(self, input_type: InputType) -> InputType:
@@ -570,6 +570,7 @@ _ACTIVATION_OF_LOSS = {
     "sparse_mcxent": "softmax",
     "negativeloglikelihood": "softmax",
     "xent": "sigmoid",
+    "kl_divergence": "softmax",
 }
 
 

@@ -383,6 +383,11 @@ def _layer_node(
         )
     entered = entering(layer, input_types[0])
     output_type = layer.output_type(entered)
+    if not isinstance(output_type, InputType):
+        raise PathError(
+            f"must have an output_type that is an InputType, got {output_type!r}. Use "
+            "input_type.replaced(size=...)."
+        )
     conf = layer.filled(defaults, entered, name)
     _check_parameters(conf.parameters(entered))
     _check_search(defaults["optimization_algo"], conf)

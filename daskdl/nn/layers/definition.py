@@ -8,8 +8,10 @@ gradient back, and that closes over what it needs.
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from daskdl.arrays.namespace import FloatArray
-from daskdl.errors import ShapeError
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
@@ -71,26 +73,55 @@ def checked_forward(conf: LayerConf) -> Callable[[Run, FloatArray], LayerPass]:
 
     def forward(run: Run, x: FloatArray) -> LayerPass:
         try:
-            output, back = conf.forward(run, x)
+            output, back = conf.forward(run, _read_only(x))
         except (TypeError, ValueError) as error:
+            _refuse_writing(run.who, "forward must not write to x", error)
             if "unpack" not in str(error):
                 raise
-            raise ShapeError(
-                f"{run.who}: forward must return the output and the function that "
-                "takes its gradient back, got something else."
-            ) from error
+            raise _no_pass(run.who) from error
+        if not callable(back):
+            raise _no_pass(run.who)
         _check_made(
             run.who, "forward must return an output", output, run.output_type, x
         )
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
-            grad_x, wanted = back(grad_out), "backward must return a gradient"
+            try:
+                grad_x = back(_read_only(grad_out))
+            except ValueError as error:
+                _refuse_writing(run.who, "backward must not write to grad", error)
+                raise
+            wanted = "backward must return a gradient"
             _check_made(run.who, wanted, grad_x, run.input_type, grad_out)
             return grad_x
 
         return output, backward
 
     return forward
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    """Return a view of an array that others read too."""
+    if array_namespace(array) is not np:
+        return array  # a device's arrays know no such thing
+    view: FloatArray = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _refuse_writing(who: str, rule: str, error: Exception) -> None:
+    if "read-only" in str(error):
+        raise OptionError(
+            f"{who}: {rule}, which others read too, got {error}. Write to a new array, "
+            "or to run.like(name, x)."
+        ) from error
+
+
+def _no_pass(who: str) -> ShapeError:
+    return ShapeError(
+        f"{who}: forward must return the output and the function that takes its "
+        "gradient back, got something else."
+    )
 
 
 def _check_made(

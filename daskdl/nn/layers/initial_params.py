@@ -63,4 +63,7 @@ def draw_weight(
     if out.ndim == 1:
         # Some vectors are rows in files, and drawn as such.
         out = out.reshape(item.shape_in_file)
-    draw_weights(scheme, *conf.fans(item), rng, out=out, quirks=conf.quirks)
+    try:
+        draw_weights(scheme, *conf.fans(item), rng, out=out, quirks=conf.quirks)
+    except OptionError as error:
+        raise OptionError(f"{run.who}, {item.name}: {error}") from None

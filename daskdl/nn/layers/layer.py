@@ -325,6 +325,10 @@ class Layer:
             self.arrived, training=True, mask=None, rng=rng, batch_size=batch_size
         )
         score = self.conf.pretrain(self.run, x, rng)
+        if not isinstance(score, float | int | np.number):
+            raise ShapeError(
+                f"{self.who}: pretrain must return the score, got {score!r}."
+            )
         if self._noise is not None:
             self._noise.backward()
         return score

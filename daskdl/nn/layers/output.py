@@ -40,8 +40,9 @@ class OutputConf(RowLossConf, WeightLayerConf):
 class Output(OutputConf):
     """The last layer of a network on rows: a dense layer with a loss.
 
-    `activation` None means what belongs to the loss: softmax to ``mcxent`` and
-    ``negativeloglikelihood``, sigmoid to ``xent``, identity to the others.
+    `activation` None means what belongs to the loss: softmax to ``mcxent``,
+    ``negativeloglikelihood`` and ``kl_divergence``, sigmoid to ``xent``, identity to
+    the others.
     """
 
     type: Literal["output"] = "output"

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import daskdl as dl
-from daskdl.errors import FormatError, OptionError, ShapeError
+from daskdl.errors import DaskdlError, FormatError, OptionError, ShapeError
 from daskdl.nn.conf.schema import json_schema_of
+from daskdl.nn.registration import registered
 from daskdl.testing import check_gradients
 from daskdl.training.own_kinds import packed_kinds
 from tests.unit.networks.own_layer import Scaled
@@ -243,6 +244,31 @@ print(repr(conf.layers[0]), list(registered()))
 """
 
 
+def test_a_class_in_a_function_leaves_the_variables_of_that_behind(forget_kinds):
+    """Such as a client, which cannot travel, and arrays, which need not."""
+    squares, large = (i * i for i in range(3)), np.zeros(1_000_000)
+
+    @dl.layer("surrounded_by_test")
+    class Surrounded(dl.LayerDefinition):
+        def forward(self, run, x):
+            return x, lambda grad: grad
+
+    packed = packed_kinds({"layers": [{"type": "surrounded_by_test"}]})
+    assert len(packed) < 200_000
+    assert next(squares) == large.sum() == 0
+
+
+def test_a_spawned_process_has_the_kinds_of_its_script_already(forget_kinds):
+    """It imports the script as ``__mp_main__``, and is sent the class of __main__."""
+    for module in ("__mp_main__", "__main__"):
+
+        @dl.layer("spawned_by_test")
+        class Spawned(dl.LayerDefinition):
+            __module__ = module
+
+    assert registered()["layer", "spawned_by_test"].__module__ == "__main__"
+
+
 def test_a_network_without_such_kinds_takes_none_along():
     assert packed_kinds(network(dl.Dense(3)).conf.to_dict()) == b""
 
@@ -385,3 +411,78 @@ def test_an_output_without_a_way_back_is_refused(forget_kinds, rng):
     )
     with pytest.raises(ShapeError, match="forward must return the output and the func"):
         dl.MultiLayerNetwork(conf).output(rng.normal(size=(3, 4)))
+
+
+def _writing_forward(x):
+    x *= 2
+    return x, lambda grad: 2 * grad
+
+
+def _writing_backward(x):
+    def backward(grad):
+        grad *= 2
+        return grad
+
+    return 2 * x, backward
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (_writing_forward, "'layer': forward must not write to x, which others read"),
+        (_writing_backward, "'layer': backward must not write to grad, which others"),
+        (lambda x: (x, None), "'layer': forward must return the output and the func"),
+    ],
+    ids=["input", "gradient", "no way back"],
+)
+def test_what_would_harm_others_is_refused(forget_kinds, made, message):
+    @dl.layer("harmful_by_test")
+    class Harmful(dl.LayerDefinition):
+        def forward(self, run, x):
+            return made(x)
+
+    with pytest.raises(DaskdlError, match=message):
+        check_gradients(Harmful(), dl.FeedForward(3))
+
+
+def test_an_output_type_that_is_none_is_refused(forget_kinds):
+    @dl.layer("shapeless_by_test")
+    class Shapeless(dl.LayerDefinition):
+        def output_type(self, input_type):
+            return (3,)
+
+        def forward(self, run, x):
+            return x, lambda grad: grad
+
+    with pytest.raises(OptionError, match=r"layers\[0\]: must have an output_type"):
+        dl.MultiLayerConfiguration(
+            input=dl.FeedForward(4), layers=[Shapeless(), dl.Output(2)]
+        )
+
+
+@pytest.mark.parametrize("names", ["mean", ("m", "m"), ["m"]])
+def test_the_state_of_an_updater_has_different_names(forget_kinds, names):
+    with pytest.raises(OptionError, match="'odd_by_test': state must be a tuple of"):
+
+        @dl.updater("odd_by_test")
+        class Odd(dl.UpdaterDefinition):
+            state = names
+
+
+def test_what_is_frozen_has_no_gradients_to_check():
+    for wrapper in (dl.Frozen, dl.FrozenWithBackprop):
+        assert check_gradients(wrapper(dl.Dense(3)), dl.FeedForward(4)) < 1e-6
+
+
+def test_only_layers_have_gradients_to_check():
+    with pytest.raises(OptionError, match="check_gradients: layer must be a LayerConf"):
+        check_gradients("dense", dl.FeedForward(4))
+
+
+@pytest.mark.parametrize("layer", [dl.PReLU(weight_init="identity"), dl.Dense(3)])
+def test_an_identity_that_cannot_be_names_the_layer(layer):
+    conf = dl.MultiLayerConfiguration(
+        input=dl.FeedForward(4), layers=[layer, dl.Output(2)], weight_init="identity"
+    )
+    with pytest.raises(OptionError, match=r"'layer0', W: weight_init: 'identity' must"):
+        dl.MultiLayerNetwork(conf)

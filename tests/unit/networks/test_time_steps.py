@@ -178,3 +178,29 @@ def test_a_clone_begins_with_zeros(features):
     net = network()
     first = net.rnn_time_step(features)
     np.testing.assert_array_equal(net.clone().rnn_time_step(features), first)
+
+
+def test_an_error_leaves_all_states_as_they_were(features):
+    """The first layer has gone on when the second refuses the stretch."""
+    vertices = {
+        "first": dl.LSTM(2, inputs=["a"]),
+        "second": dl.LSTM(2, inputs=["b"]),
+        "both": dl.MergeVertex(inputs=["first", "second"]),
+        "out": dl.RnnOutput(2, inputs=["both"]),
+    }
+    conf = dl.ComputationGraphConfiguration(
+        inputs={"a": SERIES, "b": SERIES}, vertices=vertices, outputs=["out"]
+    )
+    net = dl.ComputationGraph(conf)
+    start, rest = features[:, :, :3], features[:, :, 3:]
+    net.rnn_time_step([start, start])
+    with pytest.raises(ShapeError):
+        net.rnn_time_step([rest, rest[:1]])
+    found = net.rnn_time_step([rest, rest])
+    expected = net.output([features, features])[:, :, 3:]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_stretch_has_a_step():
+    with pytest.raises(ShapeError, match="must have at least one step"):
+        network().rnn_time_step(np.zeros((2, 3, 0)))
