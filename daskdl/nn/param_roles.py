@@ -7,8 +7,8 @@ from typing import Any
 from daskdl.arrays.flat import Slot
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.constraints import Constraint
-from daskdl.nn.conf.layer import TrainedLayerConf
 from daskdl.nn.conf.names import GradientNormalizationLiteral
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Kind, Parameter
 from daskdl.nn.conf.regularization import weight_decays
 from daskdl.nn.conf.updaters import NoOp, Updater
@@ -156,7 +156,7 @@ def deal(roles: Sequence[ParamRole], start: int, layer: int) -> list[Share]:
 
 
 def plan_parameters(
-    conf: TrainedLayerConf,
+    conf: TrainingOptions,
     slots: Sequence[Slot],
     parameters: Sequence[Parameter],
     *,
@@ -166,7 +166,7 @@ def plan_parameters(
 
     Parameters
     ----------
-    conf : TrainedLayerConf
+    conf : TrainingOptions
         Resolved.
     slots, parameters : sequences of Slot and Parameter
         Where they lie and what the layer says of them, in layout order.
@@ -214,7 +214,7 @@ def own_names(names: Sequence[str]) -> list[str]:
 
 
 def _role(
-    conf: TrainedLayerConf, slot: Slot, parameter: Parameter, own_name: str
+    conf: TrainingOptions, slot: Slot, parameter: Parameter, own_name: str
 ) -> ParamRole:
     treatment = parameter.treatment
     is_scored = parameter.is_scored or "some_penalties_not_scored" not in conf.quirks
@@ -237,13 +237,13 @@ def _role(
     return role
 
 
-def _updater(conf: TrainedLayerConf, kind: Kind | None) -> Updater:
+def _updater(conf: TrainingOptions, kind: Kind | None) -> Updater:
     if kind == "biases" and conf.bias_updater is not None:
         return conf.bias_updater
     return conf.updater or NoOp() if kind else NoOp()
 
 
-def _penalty(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
+def _penalty(conf: TrainingOptions, kind: Kind | None) -> Penalty:
     if kind is None:
         return Penalty()
     l1, l2, decay = (
@@ -253,7 +253,7 @@ def _penalty(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
     return Penalty(l1 or 0.0, l2 or 0.0, weight_decays(decay))
 
 
-def _scored(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
+def _scored(conf: TrainingOptions, kind: Kind | None) -> Penalty:
     """Return the penalty of the score, whose derivative weight decay is not."""
     penalty = _penalty(conf, kind)
     if "weight_decay_in_score" in conf.quirks:
@@ -262,7 +262,7 @@ def _scored(conf: TrainedLayerConf, kind: Kind | None) -> Penalty:
 
 
 def _constraints(
-    conf: TrainedLayerConf, parameter: Parameter, own_name: str
+    conf: TrainingOptions, parameter: Parameter, own_name: str
 ) -> tuple[Constraint, ...]:
     given: tuple[Constraint, ...] = _option(conf, "constraints") or ()
     if parameter.role == "frozen":
@@ -281,6 +281,6 @@ def constrained(constraint: Constraint) -> tuple[str, ...]:
     return (apply_to,) if isinstance(apply_to, str) else apply_to
 
 
-def _option(conf: TrainedLayerConf, option: str) -> Any:
+def _option(conf: TrainingOptions, option: str) -> Any:
     """Return an option that layers without weights do not have."""
     return getattr(conf, option, None)

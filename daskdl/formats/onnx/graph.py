@@ -24,7 +24,8 @@ from daskdl.nn.conf.input_type import (
     Recurrent,
     inside_type,
 )
-from daskdl.nn.conf.layer import LayerConf, PreprocessorConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.preprocessor import PreprocessorConf
 from daskdl.nn.conf.vertex import VertexConf
 
 __all__ = [

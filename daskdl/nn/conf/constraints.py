@@ -62,8 +62,8 @@ class _Constraint(Conf):
     epsilon: Positive = 1e-6
 
 
-class _NormConstraint(_Constraint):
-    """A constraint of norms.
+class _NormOptions(Conf):
+    """What norms run over.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class _NormConstraint(_Constraint):
     dimensions: _Dimensions
 
 
-class MaxNormConstraint(_NormConstraint):
+class MaxNormConstraint(_NormOptions, _Constraint):
     """No norm is above `max_norm`.
 
     Parameters
@@ -90,7 +90,7 @@ class MaxNormConstraint(_NormConstraint):
     max_norm: Positive
 
 
-class MinMaxNormConstraint(_NormConstraint):
+class MinMaxNormConstraint(_NormOptions, _Constraint):
     """Every norm is between `min` and `max`, reached by the share `rate` a step.
 
     Parameters
@@ -115,7 +115,7 @@ class MinMaxNormConstraint(_NormConstraint):
         return self
 
 
-class UnitNormConstraint(_NormConstraint):
+class UnitNormConstraint(_NormOptions, _Constraint):
     """Every norm is 1."""
 
     type: Literal["unit_norm"] = "unit_norm"

@@ -7,8 +7,7 @@ from pydantic import Field, model_validator
 from daskdl.dialects import EXACT, Quirks, quirks_of
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.constraints import Constraints
-from daskdl.nn.conf.dropouts import AnyDropout
-from daskdl.nn.conf.layer import refuse_two_dropouts
+from daskdl.nn.conf.dropouts import AnyDropout, refuse_two_dropouts
 from daskdl.nn.conf.names import (
     BackpropTypeName,
     DialectName,
@@ -67,10 +66,11 @@ class NetworkConf(Conf):
 l1_bias, l2_bias, weight_decay, weight_decay_bias, constraints, keep_probability, \
 dropout, weight_noise, gradient_normalization, gradient_normalization_threshold
         For every layer that does not say otherwise, as in
-        :class:`~daskdl.nn.conf.layer.WeightLayerConf`. `activation` does not reach
-        LSTM and output layers, which have their own, and `keep_probability` and
-        `dropout` only layers that say ``takes_network_dropout``: a layer's own dropout
-        is another thing.
+        :class:`~daskdl.nn.conf.layer.TrainingOptions` and
+        :class:`~daskdl.nn.conf.layer.WeightOptions`. `activation` does not reach LSTM
+        and output layers, which have their own, and `keep_probability` and `dropout`
+        only layers that say ``takes_network_dropout``: a layer's own dropout is another
+        thing.
     """
 
     dialect: DialectName = EXACT

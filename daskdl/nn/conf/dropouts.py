@@ -125,3 +125,19 @@ AnyDropout: TypeAlias = Annotated[
     BeforeValidator(tagged(*DROPOUTS)),
     BeforeValidator(_refuse_number),
 ]
+
+
+def refuse_two_dropouts(conf: Any) -> None:
+    """Refuse a configuration with both `keep_probability` and `dropout`."""
+    if conf.dropout is not None and keep_probability_of(conf) != 1:
+        raise PathError(
+            "must be left out where keep_probability is given, which is plain "
+            f"dropout, got {conf.dropout.type}.",
+            "dropout",
+        )
+
+
+def keep_probability_of(conf: Any) -> float:
+    """Return what a configuration says of plain dropout; 1 if it says nothing."""
+    keep: float | None = getattr(conf, "keep_probability", None)
+    return 1 if keep is None else keep

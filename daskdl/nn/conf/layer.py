@@ -2,92 +2,36 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
-from daskdl.nn.conf.constraints import Constraints
-from daskdl.nn.conf.dropouts import AnyDropout, Dropouts, PlainDropout, SpatialDropout
+from daskdl.nn.conf.activations import draws_random_numbers
+from daskdl.nn.conf.dropouts import (
+    AnyDropout,
+    Dropouts,
+    PlainDropout,
+    SpatialDropout,
+    keep_probability_of,
+    refuse_two_dropouts,
+)
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     InputType,
-    describe,
     features_of,
     inside_type,
-    is_open,
     with_features,
 )
-from daskdl.nn.conf.kinds import PREPROCESSOR_KINDS, AnyOf
-from daskdl.nn.conf.losses import label_columns
-from daskdl.nn.conf.names import GradientNormalizationName
+from daskdl.nn.conf.losses import activation_of, label_columns
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
-from daskdl.nn.conf.spellings import Taking
-from daskdl.nn.conf.updaters import AnyUpdater
-from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real, Several
+from daskdl.nn.conf.preprocessor import AnyPreprocessor
+from daskdl.nn.conf.values import Conf, Names
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
-from daskdl.nn.run import Backward, Reshaped, Run, Work
-
-
-def _names(value: object) -> object:
-    """Take one name for a list of one."""
-    return (value,) if isinstance(value, str) else value
-
-
-Names = Annotated[Several[str], BeforeValidator(Taking(_names, one_for_many=True))]
-
-
-class PreprocessorConf(Conf):
-    """What reshapes the input of a layer; it has no parameters."""
-
-    type: str
-
-    def output_type(self, input_type: InputType) -> InputType:
-        """Return what comes out for `input_type`; refuse what cannot go in."""
-        raise TypeError(f"{type(self).__name__} does not say what comes out of it.")
-
-    def forward(self, run: Run, x: FloatArray) -> Reshaped:
-        """Return the input in its new shape, and the function that undoes it.
-
-        Parameters
-        ----------
-        run : Run
-            Number of examples, buffers.
-        x : ndarray of shape (rows, *input_type.shape)
-            Not to be changed.
-
-        Returns
-        -------
-        output : ndarray of shape (rows, *output_type.shape), same dtype
-            A buffer, or a view of `x`. The number of rows changes where time steps
-            become rows, or rows time steps.
-        backward : function of (gradient in the output)
-            Returns that in `x`: a buffer, or a view of what it was given.
-        """
-        raise TypeError(f"{type(self).__name__}: must have a method forward(run, x).")
-
-    def feed_forward_mask(self, run: Run, mask: FloatArray) -> FloatArray | None:
-        """Return the mask that fits the new shape: the same, unless overridden.
-
-        Parameters
-        ----------
-        run : Run
-        mask : ndarray of shape (rows, time) or (rows, 1)
-            1 keeps, 0 drops. Not to be changed; where there is none, nobody asks.
-
-        Returns
-        -------
-        ndarray of shape (rows of the output, time) or (rows of the output, 1), or None
-            None masks nothing.
-        """
-        return mask
-
-
-AnyPreprocessor = Annotated[PreprocessorConf, AnyOf(PREPROCESSOR_KINDS)]
+from daskdl.nn.run import Backward, Run, Work
 
 
 class Inside(NamedTuple):
@@ -132,6 +76,8 @@ class LayerConf(Conf):
 
     # Whether the dropout of the whole network is this layer's, if it has none itself.
     takes_network_dropout: ClassVar[bool] = False
+    # Whether its weights have no noise where layers may ignore theirs.
+    ignores_weight_noise: ClassVar[bool] = False
     # What the network has for all layers and this one has no use for.
     unused_options: ClassVar[tuple[str, ...]] = ()
     # Whether nothing in front of the layer learns from what is behind it.
@@ -157,6 +103,11 @@ class LayerConf(Conf):
     preprocessor: AnyPreprocessor | None = None
     dropout: AnyDropout | None = None
     dl4j: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_dropout(self) -> "LayerConf":
+        refuse_two_dropouts(self)
+        return self
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return the type of the output for `input_type`; refuse what cannot go in."""
@@ -283,9 +234,9 @@ class LayerConf(Conf):
         return ()
 
     @property
-    def trained(self) -> "TrainedLayerConf | None":
+    def trained(self) -> TrainingOptions | None:
         """The configuration that says how the parameters change, if there are any."""
-        return None
+        return self if isinstance(self, TrainingOptions) else None
 
     def can_take_over(self, work: Work) -> bool:
         """Return whether it can do such work of the layer that alone reads its output.
@@ -302,7 +253,17 @@ class LayerConf(Conf):
     @property
     def input_dropout(self) -> Dropouts | None:
         """What happens to the layer's input in training, if anything."""
-        return self.dropout if self.drops_input else None
+        if not self.drops_input:
+            return None
+        keep = keep_probability_of(self)
+        return self.dropout if keep == 1 else PlainDropout(keep_probability=keep)
+
+    @property
+    def applied_noise(self) -> AnyWeightNoise | None:
+        """What is done to the weights in training, if anything."""
+        if self.ignores_weight_noise and "layers_ignore_weight_noise" in self.quirks:
+            return None
+        return getattr(self, "weight_noise", None)
 
     def filled(
         self, defaults: Mapping[str, Any], input_type: InputType, name: str
@@ -318,26 +279,41 @@ class LayerConf(Conf):
         name : str
             What it is called.
         """
-        values: dict[str, Any] = {"name": name}
-        if not self.takes_network_dropout:
-            defaults = _without_dropout(defaults)
-        for option in type(self).model_fields:
-            if getattr(self, option) is None and option in defaults:
-                values[option] = defaults[option]
+        unused = self.unused_options
+        said = (self.dropout, getattr(self, "keep_probability", None))
+        if not self.takes_network_dropout or said != (None, None):
+            # What the layer says of dropout, it says in one of the two options.
+            unused += ("dropout", "keep_probability")
+        used = {key: defaults[key] for key in defaults if key not in unused}
+        values = {**self.left_open(used), "name": name}
         if self.is_output and getattr(self, "activation", "") is None:
-            values["activation"] = activation_of(getattr(self, "loss", ""))
+            loss: Any = getattr(self, "loss", "")
+            values["activation"] = activation_of(loss)
+        if isinstance(self, WeightOptions):
+            values["n_in"] = self.inferred_n_in(inside_type(input_type))
         filled = self.model_copy(update=values)
         filled.check_dropout(input_type)
         return filled
 
     def check_dropout(self, input_type: InputType) -> None:
-        """Refuse to drop whole features of rows, which are single numbers.
+        """Refuse a dropout that would be ignored, or that drops features of rows.
+
+        One in `dropout` may be ignored: files have it, and are written as they were
+        read.
 
         Raises
         ------
         OptionError
-            If spatial dropout meets input without time or space.
+            If `keep_probability` is never applied, or spatial dropout meets rows.
         """
+        keep = keep_probability_of(self)
+        if keep != 1 and not self.drops_input:
+            kind = type(self).__name__
+            raise PathError(
+                f"must be left out: {kind} never drops its input in the network's "
+                f"dialect, got {keep}. Put a Dropout layer in front of it.",
+                "keep_probability",
+            )
         if isinstance(self.input_dropout, SpatialDropout) and len(input_type.shape) < 2:
             raise PathError(
                 "must be of another kind: spatial dropout needs time series, images "
@@ -358,7 +334,10 @@ class LayerConf(Conf):
     @property
     def draws_random_numbers(self) -> bool:
         """True if training needs random numbers."""
-        return self.input_dropout is not None
+        if self.input_dropout is not None or self.applied_noise is not None:
+            return True
+        activation = getattr(self, "activation", None)
+        return activation is not None and draws_random_numbers(activation)
 
     @property
     def reads_whole_series(self) -> bool:
@@ -366,223 +345,13 @@ class LayerConf(Conf):
         return False
 
 
-class DroppedLayerConf(LayerConf):
-    """A layer with plain dropout as an option. None stands for what the network says.
+if TYPE_CHECKING:
+    # What several kinds share beside options is a group, too: a class that they list in
+    # front of these. That it may count on them, only type checkers have to be told.
+    LayerGroup = LayerConf
 
-    Parameters
-    ----------
-    keep_probability : float in (0, 1], optional
-        Each number of the layer's *input* is kept with this probability in training,
-        and divided by it. 1 keeps all.
-    dropout : dropout, optional
-        Another kind, or one with a schedule; not besides `keep_probability`.
-    """
+    class WeightGroup(WeightOptions, TrainingOptions, LayerConf):
+        """A layer with weights."""
 
-    takes_network_dropout: ClassVar[bool] = True
-
-    keep_probability: Probability | None = None
-
-    @model_validator(mode="after")
-    def _check_dropout(self) -> "DroppedLayerConf":
-        refuse_two_dropouts(self)
-        return self
-
-    @property
-    def input_dropout(self) -> Dropouts | None:
-        """What happens to the layer's input in training, if anything."""
-        if not self.drops_input or self.keep_probability in (None, 1):
-            return super().input_dropout
-        return PlainDropout(keep_probability=self.keep_probability)
-
-    def check_dropout(self, input_type: InputType) -> None:
-        """Refuse a dropout that would be ignored; see :meth:`LayerConf.check_dropout`.
-
-        One in `dropout` passes: files have it, and are written as they were read.
-        """
-        if not self.drops_input and self.keep_probability not in (None, 1):
-            kind = type(self).__name__
-            raise PathError(
-                f"must be left out: {kind} never drops its input in the network's "
-                f"dialect, got {self.keep_probability}. Put a Dropout layer in front "
-                "of it.",
-                "keep_probability",
-            )
-        super().check_dropout(input_type)
-
-    def filled(
-        self, defaults: Mapping[str, Any], input_type: InputType, name: str
-    ) -> LayerConf:
-        """Return a copy with nothing left open; see :meth:`LayerConf.filled`."""
-        if self.dropout is not None or self.keep_probability is not None:
-            # What the layer says of dropout, it says in one of the two options.
-            defaults = _without_dropout(defaults)
-        return super().filled(defaults, input_type, name)
-
-
-def refuse_two_dropouts(conf: Any) -> None:
-    """Refuse a configuration with both `keep_probability` and `dropout`."""
-    if conf.dropout is not None and conf.keep_probability not in (None, 1):
-        raise PathError(
-            "must be left out where keep_probability is given, which is plain "
-            f"dropout, got {conf.dropout.type}.",
-            "dropout",
-        )
-
-
-def _without_dropout(defaults: Mapping[str, Any]) -> dict[str, Any]:
-    taken = ("dropout", "keep_probability")
-    return {key: defaults[key] for key in defaults if key not in taken}
-
-
-class TrainingOptions(Conf):
-    """How parameters change. None stands for what the network says.
-
-    Parameters
-    ----------
-    updater, bias_updater : updater, optional
-        How the parameters change; `bias_updater` None means as `updater`.
-    gradient_normalization : str, optional
-        What happens to the layer's gradient before regularization.
-    gradient_normalization_threshold : float, optional
-        The bound of the three that clip.
-    l1, l2, l1_bias, l2_bias : float or schedule, optional
-        Added to the gradient before the updater: ``l1 * sign(w) + l2 * w``.
-    weight_decay, weight_decay_bias : float, schedule or weight decay, optional
-        Added to the update after the updater: ``learning_rate * weight_decay * w``.
-    """
-
-    updater: AnyUpdater | None = None
-    bias_updater: AnyUpdater | None = None
-    l1: AnyCoefficient | None = None
-    l2: AnyCoefficient | None = None
-    l1_bias: AnyCoefficient | None = None
-    l2_bias: AnyCoefficient | None = None
-    weight_decay: AnyWeightDecay | None = None
-    weight_decay_bias: AnyWeightDecay | None = None
-    gradient_normalization: GradientNormalizationName | None = None
-    gradient_normalization_threshold: Positive | None = None
-
-
-class TrainedLayerConf(TrainingOptions, DroppedLayerConf):
-    """A layer with parameters. None stands for what the network says.
-
-    Parameters
-    ----------
-    constraints : tuple of constraints, optional
-        What the parameters are held to after each update.
-    """
-
-    constraints: Constraints | None = None
-
-    @property
-    def trained(self) -> "TrainedLayerConf":
-        """The layer itself says how its parameters change."""
-        return self
-
-
-class WeightLayerConf(TrainedLayerConf):
-    """A layer with weights and biases. None stands for what the network says.
-
-    Parameters
-    ----------
-    n_out : int
-        Number of outputs, units or channels.
-    n_in : int, optional
-        Number of inputs; inferred, and refused if it contradicts the input.
-    activation : str or activation, optional
-        The activation function, by name or with options.
-    weight_init : str or weight init, optional
-        How the initial weights are drawn.
-    bias_init : float, optional
-        Initial bias.
-    weight_noise : weight noise, optional
-        What is done to the weights in training, for one forward and backward.
-    """
-
-    # Whether its weights have no noise where layers may ignore theirs.
-    ignores_weight_noise: ClassVar[bool] = False
-
-    n_out: Count = Field(kw_only=False)
-    n_in: Count | None = None
-    activation: AnyActivation | None = None
-    weight_init: AnyWeightInit | None = None
-    bias_init: Real | None = None
-    weight_noise: AnyWeightNoise | None = None
-
-    @property
-    def applied_noise(self) -> AnyWeightNoise | None:
-        """What is done to the weights in training, if anything."""
-        if self.ignores_weight_noise and "layers_ignore_weight_noise" in self.quirks:
-            return None
-        return self.weight_noise
-
-    @property
-    def draws_random_numbers(self) -> bool:
-        """True if training needs random numbers."""
-        if self.applied_noise is not None:
-            return True
-        if self.activation is not None and draws_random_numbers(self.activation):
-            return True
-        return super().draws_random_numbers
-
-    def inferred_n_in(self, input_type: InputType) -> int:
-        """Return how many inputs a unit has; refuse an `n_in` that contradicts.
-
-        Raises
-        ------
-        OptionError
-            If `n_in` is given and is not what `input_type` brings.
-        """
-        if self.n_in is not None and is_open(input_type):
-            return self.n_in
-        return self._agreed_n_in(input_type.n_features, input_type)
-
-    def filled(
-        self, defaults: Mapping[str, Any], input_type: InputType, name: str
-    ) -> LayerConf:
-        """Return a copy with nothing left open, `n_in` included."""
-        filled = super().filled(defaults, input_type, name)
-        n_in = self.inferred_n_in(inside_type(input_type))
-        return filled.model_copy(update={"n_in": n_in})
-
-    def _agreed_n_in(self, n_in: int, input_type: InputType) -> int:
-        if self.n_in is not None and self.n_in != n_in:
-            raise PathError(
-                f"must be {n_in}, what the layer gets ({input_type}), "
-                f"got {self.n_in}. Leave it out to infer it.",
-                "n_in",
-            )
-        return n_in
-
-
-def dense_parameters(
-    layer: WeightLayerConf, input_type: InputType, *, has_bias: bool
-) -> tuple[Parameter, ...]:
-    """Return W (n_in, n_out) and, if there is one, b (n_out,)."""
-    weight = Parameter("W", (layer.inferred_n_in(input_type), layer.n_out))
-    return (weight, Parameter("b", (layer.n_out,), "bias")) if has_bias else (weight,)
-
-
-# What an output layer takes if it is given neither activation nor loss is softmax
-# and mcxent; the others are the activations whose gradients these losses are made for.
-_ACTIVATION_OF_LOSS = {
-    "mcxent": "softmax",
-    "sparse_mcxent": "softmax",
-    "negativeloglikelihood": "softmax",
-    "xent": "sigmoid",
-    "kl_divergence": "softmax",
-}
-
-
-def activation_of(loss: Any) -> str:
-    """Return the activation that belongs to a loss, given by name or with options."""
-    return _ACTIVATION_OF_LOSS.get(getattr(loss, "type", loss), "identity")
-
-
-def refuse_input(
-    layer: LayerConf, needs: str, input_type: InputType, hint: str = ""
-) -> PathError:
-    """Return the refusal of an input that the layer cannot take."""
-    kind = type(layer).__name__
-    text = f"{kind} needs {needs}, got {describe(input_type)}."
-    return PathError(f"{text} {hint}" if hint else text)
+else:
+    LayerGroup = WeightGroup = Conf

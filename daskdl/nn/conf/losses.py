@@ -79,7 +79,7 @@ class BinaryCrossEntropy(WeightedLoss):
     clip_eps: Clip | None = None
 
 
-class SoftmaxCrossEntropy(WeightedLoss):
+class SoftmaxCrossEntropy(Conf):
     """What the cross entropies of classes share.
 
     Parameters
@@ -92,19 +92,19 @@ class SoftmaxCrossEntropy(WeightedLoss):
     softmax_clip_eps: Clip | None = None
 
 
-class CrossEntropy(SoftmaxCrossEntropy):
+class CrossEntropy(SoftmaxCrossEntropy, WeightedLoss):
     """``-labels * log(output)`` of classes."""
 
     type: Literal["mcxent"] = "mcxent"
 
 
-class NegativeLogLikelihood(SoftmaxCrossEntropy):
+class NegativeLogLikelihood(SoftmaxCrossEntropy, WeightedLoss):
     """The other name of :class:`CrossEntropy`."""
 
     type: Literal["negativeloglikelihood"] = "negativeloglikelihood"
 
 
-class SparseCrossEntropy(SoftmaxCrossEntropy):
+class SparseCrossEntropy(SoftmaxCrossEntropy, WeightedLoss):
     """:class:`CrossEntropy` of labels that are one column of class numbers."""
 
     type: Literal["sparse_mcxent"] = "sparse_mcxent"
@@ -184,6 +184,21 @@ AnyLoss = Annotated[LossLiteral | LossOptions, BeforeValidator(find_loss)]
 def loss_name(loss: LossLiteral | LossOptions) -> str:
     """Return the name of a loss that may have options."""
     return loss if isinstance(loss, str) else loss.type
+
+
+# What an output layer takes if it is given neither activation nor loss is softmax
+# and mcxent; the others are the activations whose gradients these losses are made for.
+_ACTIVATION_OF_LOSS = {
+    "mcxent": "softmax",
+    "sparse_mcxent": "softmax",
+    "negativeloglikelihood": "softmax",
+    "xent": "sigmoid",
+}
+
+
+def activation_of(loss: LossLiteral | LossOptions) -> str:
+    """Return the activation that belongs to a loss, given by name or with options."""
+    return _ACTIVATION_OF_LOSS.get(loss_name(loss), "identity")
 
 
 def label_columns(loss: LossLiteral | LossOptions, n_out: int) -> int:

@@ -10,9 +10,9 @@ from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.conf.errors import PathError, got
 from daskdl.nn.conf.input_type import AnyInputType
 from daskdl.nn.conf.kinds import LAYER_KINDS, PREPROCESSOR_KINDS, VERTEX_KINDS, AnyOf
-from daskdl.nn.conf.layer import LayerConf, Names
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.topology import Node, graph, sequence
-from daskdl.nn.conf.values import Several, validated, with_quirks
+from daskdl.nn.conf.values import Conf, Names, Several, validated, with_quirks
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.yaml import dump_yaml, load_yaml
 from daskdl.nn.layers.table import LAYERS
@@ -62,7 +62,7 @@ def with_merges(vertices: Vertices) -> Vertices:
     return merged
 
 
-class _Exchanged(NetworkConf):
+class _Exchanged(Conf):
     """A configuration that goes out and comes in as mapping and YAML."""
 
     @classmethod
@@ -97,7 +97,7 @@ class _Exchanged(NetworkConf):
         return dump_yaml(self.to_dict(compact=True))
 
 
-class MultiLayerConfiguration(_Exchanged):
+class MultiLayerConfiguration(_Exchanged, NetworkConf):
     """Layers that follow one another.
 
     Parameters
@@ -151,7 +151,7 @@ class MultiLayerConfiguration(_Exchanged):
         return sequence(self, layers, self.input)
 
 
-class ComputationGraphConfiguration(_Exchanged):
+class ComputationGraphConfiguration(_Exchanged, NetworkConf):
     """Layers and vertices that read inputs and each other.
 
     Parameters

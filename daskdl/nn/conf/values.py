@@ -125,6 +125,14 @@ class Conf(BaseModel, metaclass=_ConfClass):
         values = {name: getattr(self, name) for name in type(self).model_fields}
         return with_quirks(type(self)(**{**values, **changes}), self.quirks)
 
+    def left_open(self, defaults: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what `defaults` say for the options that are None here."""
+        return {
+            name: defaults[name]
+            for name in type(self).model_fields
+            if name in defaults and getattr(self, name) is None
+        }
+
 
 def _by_name(
     kind: type[Conf], first: tuple[Any, ...], data: dict[str, Any]
@@ -295,6 +303,12 @@ def stands_alone(model: type[BaseModel]) -> bool:
     return not any(field.is_required() for field in model.model_fields.values())
 
 
+def _names(value: object) -> object:
+    """Take one name for a list of one."""
+    return (value,) if isinstance(value, str) else value
+
+
+Names = Annotated[Several[str], BeforeValidator(Taking(_names, one_for_many=True))]
 Real = Annotated[float, BeforeValidator(plain)]
 NonNegative = Annotated[float, BeforeValidator(plain), Field(ge=0)]
 Positive = Annotated[float, BeforeValidator(plain), Field(gt=0)]

@@ -9,9 +9,9 @@ from pydantic import Field
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import Names, TrainedLayerConf
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import Conf
+from daskdl.nn.conf.values import Conf, Names
 from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 
@@ -107,7 +107,7 @@ class VertexConf(Conf):
         return self
 
     @property
-    def trained(self) -> TrainedLayerConf | None:
+    def trained(self) -> TrainingOptions | None:
         """The configuration that says how the parameters change, if there are any."""
         return None
 

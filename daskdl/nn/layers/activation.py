@@ -9,7 +9,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
+from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
@@ -27,13 +27,6 @@ class Activation(LayerConf):
 
     type: Literal["activation"] = "activation"
     activation: AnyActivation | None = Field(default=None, kw_only=False)
-
-    @property
-    def draws_random_numbers(self) -> bool:
-        """True if the activation does in training, or input is dropped."""
-        if self.activation is not None and draws_random_numbers(self.activation):
-            return True
-        return super().draws_random_numbers
 
     @property
     def is_relu(self) -> bool:

@@ -8,7 +8,8 @@ from pydantic import Field, WithJsonSchema, model_validator
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
+from daskdl.nn.conf.layer import LayerConf, WeightGroup
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.entering import series_in
@@ -18,7 +19,7 @@ from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import Backward, Run
 
 
-class AttentionConf(WeightLayerConf):
+class AttentionConf(WeightGroup):
     """A layer that weighs the steps of its input by how well they answer queries.
 
     Parameters
@@ -63,17 +64,6 @@ class AttentionConf(WeightLayerConf):
                 )
         return self
 
-    def filled(
-        self, defaults: Mapping[str, Any], input_type: InputType, name: str
-    ) -> LayerConf:
-        """Return a copy with nothing left open but what the layer has no use for."""
-        used = {
-            option: value
-            for option, value in defaults.items()
-            if option not in self.unused_options
-        }
-        return super().filled(used, input_type, name)
-
     @property
     def size_of_heads(self) -> int:
         """Size of one head's queries, keys and values."""
@@ -113,7 +103,7 @@ class AttentionConf(WeightLayerConf):
         return self.n_heads * self.size_of_heads, self.n_out
 
 
-class SelfAttention(AttentionConf):
+class SelfAttention(AttentionConf, WeightOptions, TrainingOptions, LayerConf):
     """Give each step of a series the steps that answer it best.
 
     Queries, keys and values are the steps themselves, or their projections. Steps that
@@ -164,7 +154,7 @@ class SelfAttention(AttentionConf):
         return heads.forward(x, x, x, run.mask, asked=asked), backward
 
 
-class LearnedSelfAttention(AttentionConf):
+class LearnedSelfAttention(AttentionConf, WeightOptions, TrainingOptions, LayerConf):
     """Summarise a series in as many steps as there are learned queries.
 
     Steps that the mask drops are no answer to any query; nothing of what comes out is

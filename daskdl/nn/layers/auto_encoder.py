@@ -10,22 +10,19 @@ from daskdl.kernels.dense import dense_forward
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import (
-    LayerConf,
-    WeightLayerConf,
-    dense_parameters,
-    refuse_input,
-)
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.losses import AnyLoss, label_columns
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Fraction, Real
 from daskdl.nn.layers.affine import affine, as_rows
+from daskdl.nn.layers.entering import refuse_input
 from daskdl.nn.layers.rows import applied
 from daskdl.nn.losses.table import loss_function
 from daskdl.nn.run import Backward, Run
 
 
-class AutoEncoder(WeightLayerConf):
+class AutoEncoder(WeightOptions, TrainingOptions, LayerConf):
     """A dense layer that can be pretrained as a denoising autoencoder.
 
     Parameters
@@ -81,7 +78,7 @@ class AutoEncoder(WeightLayerConf):
         is_odd = "visible_bias_is_no_bias" in self.quirks
         role: ParameterRole = "visible bias" if is_odd else "bias"
         return (
-            *dense_parameters(self, input_type, has_bias=True),
+            *self.dense_parameters(input_type, has_bias=True),
             Parameter("vb", visible, role, is_pretraining=True),
         )
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
+from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
@@ -13,79 +13,52 @@ from daskdl.nn.conf.input_type import (
     InputType,
     Recurrent,
 )
-from daskdl.nn.conf.layer import DroppedLayerConf
-from daskdl.nn.conf.losses import label_columns
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import DropoutOptions
+from daskdl.nn.conf.values import Conf
 from daskdl.nn.layers.entering import images_in, rows_in, series_in, volumes_in
 from daskdl.nn.layers.row_loss import RowLossConf
 from daskdl.nn.masks import rows_of_mask
 from daskdl.nn.run import Backward, Run
 
 
-class BareLossConf(RowLossConf):
-    """A loss without weights; see its kinds for the options."""
+class BareLossConf(Conf):
+    """A loss without weights.
+
+    Parameters
+    ----------
+    activation : activation, optional
+        None means what belongs to the loss, as for
+        :class:`~daskdl.nn.layers.output.Output`.
+    """
 
     has_mean_score: ClassVar[bool] = True
 
     activation: AnyActivation | None = None
-
-    @property
-    def draws_random_numbers(self) -> bool:
-        """True if the activation does in training, or input is dropped."""
-        if self.activation is not None and draws_random_numbers(self.activation):
-            return True
-        return super().draws_random_numbers
-
-    def entering(self, input_type: InputType) -> InputType:
-        """Return the type of the input; refuse types that the layer cannot take."""
-        raise TypeError(f"{type(self).__name__} does not say what goes into it.")
-
-    def output_type(self, input_type: InputType) -> InputType:
-        """Return the type of the input; refuse those that layer or loss cannot take."""
-        entered = self.entering(input_type)
-        n_out = entered.shape[-1]
-        if n_out is not None:
-            label_columns(self.loss, n_out)
-        return entered
 
     def preout(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Return the input as rows, (rows, n); see :meth:`RowLossConf.preout`."""
         return x.reshape(-1, x.shape[-1]), lambda grad: grad.reshape(x.shape)
 
 
-class LossLayer(BareLossConf):
+class LossLayer(BareLossConf, RowLossConf, LayerConf):
     """The last layer of a network on rows, without weights: activation and loss.
 
     Masked rows come out as 0.
-
-    Parameters
-    ----------
-    loss : loss
-        By name or with options.
-    activation : activation, optional
-        None means what belongs to the loss, as for
-        :class:`~daskdl.nn.layers.output.Output`.
     """
 
     type: Literal["loss"] = "loss"
 
-    def entering(self, input_type: InputType) -> FeedForward:
+    def output_type(self, input_type: InputType) -> FeedForward:
         """Return the rows that come in; refuse everything else."""
         hint = "Use RnnLoss for time series and CnnLoss for images."
         return rows_in(self, input_type, hint)
 
 
-class RnnLoss(BareLossConf):
+class RnnLoss(BareLossConf, RowLossConf, LayerConf):
     """The last layer of a network on time series, without weights.
 
     The losses of the time steps are summed. Masked steps come out as 0.
-
-    Parameters
-    ----------
-    loss : loss
-        By name or with options.
-    activation : activation, optional
-        None means what belongs to the loss, as for
-        :class:`~daskdl.nn.layers.output.Output`.
     """
 
     type: Literal["rnn_loss"] = "rnn_loss"
@@ -100,7 +73,7 @@ class RnnLoss(BareLossConf):
         """Whether a mask of the labels does the same."""
         return self.zeroes_masked_rows
 
-    def entering(self, input_type: InputType) -> Recurrent:
+    def output_type(self, input_type: InputType) -> Recurrent:
         """Return the time series that come in; refuse everything else."""
         return series_in(self, input_type, "Use LossLayer for rows.")
 
@@ -111,20 +84,14 @@ class RnnLoss(BareLossConf):
         return rows_of_mask(mask, shape, run.who)
 
 
-class PixelLossConf(BareLossConf, DroppedLayerConf):
+class PixelLossConf(Conf):
     """A loss at each pixel or voxel.
 
     A mask of the labels is of whole examples (batch,) or (batch, 1), of pixels (batch,
     *axes) or (batch, *axes, 1), or of single outputs like the labels. Without, one of
     examples or pixels that arrives with the input counts.
 
-    Parameters
-    ----------
-    loss : loss
-        By name or with options. It sees the channels of one pixel as one row.
-    activation : str or activation, optional
-        Applied to the input; softmax is over channels. None means what belongs to the
-        loss.
+    The loss sees the channels of one pixel as one row, and a softmax is over channels.
     """
 
     takes_network_dropout: ClassVar[bool] = False
@@ -169,21 +136,21 @@ class PixelLossConf(BareLossConf, DroppedLayerConf):
         )
 
 
-class CnnLoss(PixelLossConf):
+class CnnLoss(PixelLossConf, BareLossConf, RowLossConf, DropoutOptions, LayerConf):
     """A loss at each pixel of images, without parameters."""
 
     type: Literal["cnn_loss"] = "cnn_loss"
 
-    def entering(self, input_type: InputType) -> Convolutional:
+    def output_type(self, input_type: InputType) -> Convolutional:
         """Return the images that come in; refuse everything else."""
         return images_in(self, input_type)
 
 
-class Cnn3DLoss(PixelLossConf):
+class Cnn3DLoss(PixelLossConf, BareLossConf, RowLossConf, DropoutOptions, LayerConf):
     """A loss at each voxel of volumes, without parameters."""
 
     type: Literal["cnn3d_loss"] = "cnn3d_loss"
 
-    def entering(self, input_type: InputType) -> Convolutional3D:
+    def output_type(self, input_type: InputType) -> Convolutional3D:
         """Return the volumes that come in; refuse everything else."""
         return volumes_in(self, input_type)

@@ -14,7 +14,8 @@ from daskdl.kernels.normalization import (
     batch_norm_inference_backward,
 )
 from daskdl.nn.conf.input_type import InputType, features_of
-from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative, Real, Share
 from daskdl.nn.layers.scaling import Scaling
@@ -23,7 +24,7 @@ from daskdl.nn.run import Backward, Run, Work
 _Scale = FloatArray | float
 
 
-class BatchNormalization(TrainedLayerConf):
+class BatchNormalization(TrainingOptions, LayerConf):
     """Normalise each feature, or each channel of images, over the minibatch.
 
     Features of time series are normalised over all their steps.

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.input_type import InputType, Recurrent, features_of, with_features
-from daskdl.nn.conf.layer import Inside
+from daskdl.nn.conf.layer import Inside, LayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import canonical
 from daskdl.nn.layers.entering import series_in
@@ -18,7 +18,7 @@ from daskdl.nn.run import LayerPass, Run
 _Mode = Literal["concat", "add", "mul", "average"]
 
 
-class Bidirectional(WrapperConf):
+class Bidirectional(WrapperConf, LayerConf):
     """Run a recurrent layer onwards and another of the same kind backwards in time.
 
     Parameters

@@ -23,19 +23,25 @@ from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import LeakyRelu
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, inside_type
-from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf, refuse_input
+from daskdl.nn.conf.input_type import (
+    FeedForward,
+    InputType,
+    Recurrent,
+    inside_type,
+)
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.entering import images_in
+from daskdl.nn.layers.entering import images_in, refuse_input
 from daskdl.nn.layers.same_diff import sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import window_of, window_sizes
 from daskdl.nn.run import Backward, Run
 
 
-class PrimaryCapsules(TrainedLayerConf):
+class PrimaryCapsules(TrainingOptions, LayerConf):
     """A convolution whose output is cut into capsules: short vectors, squashed.
 
     What comes out counts as time series: the capsules are the features, and
@@ -212,7 +218,7 @@ class PrimaryCapsules(TrainedLayerConf):
         return "primary_capsules_along_rows" in self.quirks
 
 
-class Capsule(TrainedLayerConf):
+class Capsule(TrainingOptions, LayerConf):
     """Capsules that get what the capsules in front send to those they agree with.
 
     Capsules count as time series: the capsules are the features, and the

@@ -8,13 +8,15 @@ from pydantic import ConfigDict, Field
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import refuse_input
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.losses import label_columns, loss_name
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative
 from daskdl.nn.layers.affine import as_rows, from_rows
+from daskdl.nn.layers.entering import refuse_input
 from daskdl.nn.layers.output import OutputConf
-from daskdl.nn.layers.row_loss import RowLoss
+from daskdl.nn.layers.row_loss import RowLoss, RowLossConf
 
 
 class CenterLoss(RowLoss):
@@ -108,7 +110,9 @@ class CenterLoss(RowLoss):
         return self.conf.lambda_ / 2 * sums
 
 
-class CenterLossOutput(OutputConf):
+class CenterLossOutput(
+    OutputConf, RowLossConf, WeightOptions, TrainingOptions, LayerConf
+):
     """A dense layer whose loss has a share of ``|x - center of its class|^2``.
 
     Parameters

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, TypeAlias
 
 from pydantic import Field
 
@@ -22,14 +22,16 @@ from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.input_type import InputType, features_of
-from daskdl.nn.conf.layer import WeightLayerConf
+from daskdl.nn.conf.layer import LayerConf, WeightGroup
 from daskdl.nn.conf.names import (
     ConvolutionModeName,
     SeriesConvolutionModeLiteral,
     SeriesConvolutionModeName,
 )
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import (
+    Conf,
     CountPair,
     CountSingle,
     CountTriple,
@@ -54,7 +56,7 @@ from daskdl.nn.run import Backward, Run, Work
 KernelPair: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
 
 
-class ConvolvingConf(WeightLayerConf):
+class ConvolvingConf(WeightGroup):
     """A layer with weights under a window; see its kinds for the options."""
 
     kernel_size: Counts
@@ -210,7 +212,14 @@ class ConvolvingConf(WeightLayerConf):
         return self.n_axes == 1 and not ignored
 
 
-class Convolution2D(ConvolvingConf):
+if TYPE_CHECKING:
+    # As in nn.conf.layer: what a group behind another may count on.
+    ConvolvingGroup = ConvolvingConf
+else:
+    ConvolvingGroup = Conf
+
+
+class Convolution2D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
     """A two-dimensional convolution (cross-correlation, as everywhere).
 
     Parameters
@@ -292,7 +301,7 @@ class Convolution2D(ConvolvingConf):
         )
 
 
-class Convolution1D(ConvolvingConf):
+class Convolution1D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
     """A convolution over time steps (cross-correlation, as everywhere).
 
     Parameters
@@ -350,7 +359,7 @@ class Convolution1D(ConvolvingConf):
         return masked, backward
 
 
-class Convolution3D(ConvolvingConf):
+class Convolution3D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
     """A three-dimensional convolution (cross-correlation, as everywhere).
 
     Parameters

@@ -5,23 +5,22 @@ from typing import ClassVar, Literal
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.resize import Side, crop_backward, crop_forward
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.values import Sides, SidesPair, SidesTriple
-from daskdl.nn.layers.resizing import Passed, ResizingConf, sides_of
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import DropoutOptions
+from daskdl.nn.conf.values import Conf, Sides, SidesPair, SidesTriple
+from daskdl.nn.layers.entering import Sized
+from daskdl.nn.layers.resizing import Passed, resized_buffer, resized_type, sides_of
 from daskdl.nn.masks import lengths_of
 from daskdl.nn.run import Run
 
 
-class CroppingConf(ResizingConf):
+class CroppingConf(Conf):
     """Cuts off cells at the borders; see its kinds for the options."""
 
     takes_network_dropout: ClassVar[bool] = False
 
     cropping: tuple[int, ...]
-
-    @property
-    def n_axes(self) -> int:
-        """1 for series, 2 for images, 3 for volumes."""
-        return len(self.cropping) // 2
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -39,6 +38,10 @@ class CroppingConf(ResizingConf):
             )
         return left
 
+    def output_type(self, input_type: InputType) -> Sized:
+        """Return series, images or volumes of another size, same channels."""
+        return resized_type(self, input_type, len(self.sides), self.resized)
+
     def forward(self, run: Run, x: FloatArray) -> Passed:
         """Cut off the borders of `x`, of shape (batch, ..., channels)."""
 
@@ -47,11 +50,11 @@ class CroppingConf(ResizingConf):
             return crop_backward(grad_out, self.sides, grad_x=grad_x)
 
         return crop_forward(
-            x, self.sides, out=self.buffer_for(run, "output", x)
+            x, self.sides, out=resized_buffer(run, "output", x, self.resized)
         ), backward
 
 
-class Cropping1D(CroppingConf):
+class Cropping1D(CroppingConf, DropoutOptions, LayerConf):
     """Cut off the borders of series, which end with the last step that is kept.
 
     Parameters
@@ -71,7 +74,7 @@ class Cropping1D(CroppingConf):
         if mask is None:
             return None
         cells = mask[:, :, None]
-        out = self.buffer_for(run, "mask", cells)
+        out = resized_buffer(run, "mask", cells, self.resized)
         cropped = crop_forward(cells, self.sides, out=out)[:, :, 0]
         if "resizing_ignores_masks" not in self.quirks:
             left = lengths_of(mask) - sum(self.cropping)
@@ -80,7 +83,7 @@ class Cropping1D(CroppingConf):
         return cropped
 
 
-class Cropping2D(CroppingConf):
+class Cropping2D(CroppingConf, DropoutOptions, LayerConf):
     """Cut off the borders of images.
 
     Parameters
@@ -94,7 +97,7 @@ class Cropping2D(CroppingConf):
     cropping: SidesPair
 
 
-class Cropping3D(CroppingConf):
+class Cropping3D(CroppingConf, DropoutOptions, LayerConf):
     """Cut off the borders of volumes.
 
     Parameters

@@ -11,15 +11,17 @@ from daskdl.kernels.deconv import deconvolution_backward, deconvolution_forward
 from daskdl.kernels.window import Window, WindowAxis
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import CountPair, CountTriple, IndexPair, IndexTriple
-from daskdl.nn.layers.convolution import ConvolvingConf, KernelPair
+from daskdl.nn.layers.convolution import ConvolvingConf, ConvolvingGroup, KernelPair
 from daskdl.nn.layers.windows import reach
 from daskdl.nn.run import Run
 
 
-class DeconvolvingConf(ConvolvingConf):
+class DeconvolvingConf(ConvolvingGroup):
     """A layer that sends cells to windows; see its kinds for the options."""
 
     kernels: ClassVar[KernelPair] = (deconvolution_forward, deconvolution_backward)
@@ -102,7 +104,9 @@ class DeconvolvingConf(ConvolvingConf):
         return WindowAxis(after, kernel, stride, dilation, before, size)
 
 
-class Deconvolution2D(DeconvolvingConf):
+class Deconvolution2D(
+    DeconvolvingConf, ConvolvingConf, WeightOptions, TrainingOptions, LayerConf
+):
     """A two-dimensional deconvolution (transposed convolution).
 
     Parameters
@@ -127,7 +131,9 @@ class Deconvolution2D(DeconvolvingConf):
     dilation: CountPair = (1, 1)
 
 
-class Deconvolution3D(DeconvolvingConf):
+class Deconvolution3D(
+    DeconvolvingConf, ConvolvingConf, WeightOptions, TrainingOptions, LayerConf
+):
     """A three-dimensional deconvolution (transposed convolution).
 
     Parameters

@@ -14,13 +14,14 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import LayerConf, TrainedLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.run import LayerPass, Run
 
 
-class LayerDefinition(TrainedLayerConf):
+class LayerDefinition(TrainingOptions, LayerConf):
     """A layer of one's own: derive from it, and register it with :func:`daskdl.layer`.
 
     Options are annotated fields. Arrays are of shape (batch, features), series (batch,

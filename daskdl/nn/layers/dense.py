@@ -9,7 +9,8 @@ from daskdl.kernels.layer_norm import layer_norm_backward, layer_norm_forward
 from daskdl.nn.activations.identity import IDENTITY
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.affine import affine
@@ -17,7 +18,7 @@ from daskdl.nn.layers.rows import activated_rows
 from daskdl.nn.run import Backward, Run, Work
 
 
-class Dense(WeightLayerConf):
+class Dense(WeightOptions, TrainingOptions, LayerConf):
     """A fully connected layer: ``activation(x @ W + b)``.
 
     Images are flattened in the order of their data format, by default channel by
@@ -48,7 +49,7 @@ class Dense(WeightLayerConf):
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (n_in, n_out), and where they are b (n_out,) and g (n_out,)."""
-        found = dense_parameters(self, input_type, has_bias=self.has_bias)
+        found = self.dense_parameters(input_type, has_bias=self.has_bias)
         if self.has_layer_norm:
             found += (gain((self.n_out,), self.quirks),)
         return found

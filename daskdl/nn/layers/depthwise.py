@@ -12,6 +12,7 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair
 from daskdl.nn.layers.convolution import ConvolvingConf, KernelPair, grad_buffer
@@ -19,7 +20,7 @@ from daskdl.nn.layers.entering import Sized
 from daskdl.nn.run import Backward, Run
 
 
-class DepthwiseConvolution2D(ConvolvingConf):
+class DepthwiseConvolution2D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
     """A convolution of each channel by itself, with `depth_multiplier` kernels.
 
     Parameters
@@ -90,7 +91,7 @@ class DepthwiseConvolution2D(ConvolvingConf):
         return (Parameter("b", (self.inferred_n_out(input_type),), "bias"), weight)
 
 
-class SeparableConvolution2D(ConvolvingConf):
+class SeparableConvolution2D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
     """A convolution of each channel by itself, then of all channels cell by cell.
 
     Parameters

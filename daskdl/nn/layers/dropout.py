@@ -4,13 +4,14 @@ from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import DroppedLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.layers.mask_layer import masked
 from daskdl.nn.masks import column_mask
 from daskdl.nn.run import Backward, Run
 
 
-class Dropout(DroppedLayerConf):
+class Dropout(DropoutOptions, LayerConf):
     """Drop numbers of the input in training and do nothing else.
 
     `keep_probability` or `dropout` say how, and if neither is given, the network does.

@@ -6,14 +6,16 @@ from typing import Any, ClassVar, Literal
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import LayerConf, WeightLayerConf, refuse_input
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
+from daskdl.nn.layers.entering import refuse_input
 from daskdl.nn.layers.rows import activated_rows
 from daskdl.nn.run import Backward, Run
 
 
-class ElementWiseMultiplication(WeightLayerConf):
+class ElementWiseMultiplication(WeightOptions, TrainingOptions, LayerConf):
     """Weigh each feature: ``activation(x * W + b)``.
 
     Parameters

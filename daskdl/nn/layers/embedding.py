@@ -11,16 +11,23 @@ from daskdl.kernels.embedding import embedding_backward, embedding_forward, row_
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.dropouts import Dropouts, GaussianDropout, PlainDropout
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, SeriesFormat
-from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters, refuse_input
+from daskdl.nn.conf.input_type import (
+    FeedForward,
+    InputType,
+    Recurrent,
+    SeriesFormat,
+)
+from daskdl.nn.conf.layer import LayerConf, WeightGroup
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
+from daskdl.nn.layers.entering import refuse_input
 from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.rows import activated_rows
 from daskdl.nn.run import Backward, Run
 
 
-class LookupConf(WeightLayerConf):
+class LookupConf(WeightGroup):
     """A layer whose features are numbers of the rows of its weights.
 
     `n_in`, the number of rows, must be given. Dropout is that of a dense layer whose
@@ -84,7 +91,7 @@ class LookupConf(WeightLayerConf):
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (n_in, n_out) and, if there is one, b (n_out,)."""
-        return dense_parameters(self, input_type, has_bias=self.has_bias)
+        return self.dense_parameters(input_type, has_bias=self.has_bias)
 
     def fans(self, parameter: Parameter) -> tuple[float, float]:
         """Return 1 and n_out: the number of rows says nothing of the sums behind."""
@@ -136,7 +143,7 @@ class LookupConf(WeightLayerConf):
         return dropout
 
 
-class Embedding(LookupConf):
+class Embedding(LookupConf, WeightOptions, TrainingOptions, LayerConf):
     """Look up a row of the weights: the feature of an example is its number.
 
     That is a dense layer on one-hot rows, without their product. Features have shape
@@ -161,7 +168,7 @@ class Embedding(LookupConf):
         return FeedForward(size=self.n_out)
 
 
-class EmbeddingSequence(LookupConf):
+class EmbeddingSequence(LookupConf, WeightOptions, TrainingOptions, LayerConf):
     """Look up a row of the weights at each step: its number is the only feature.
 
     Features are rows of numbers (batch, time), or series of one feature.

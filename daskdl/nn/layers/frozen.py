@@ -6,12 +6,13 @@ from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.wrapper import WrapperConf, through
 from daskdl.nn.run import LayerPass, Run
 
 
-class Frozen(WrapperConf):
+class Frozen(WrapperConf, LayerConf):
     """Keep a layer as it is: it works in inference mode, also in training.
 
     No gradient goes through it: layers in front of it learn nothing from what is behind

@@ -5,14 +5,15 @@ from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.frozen import clear
 from daskdl.nn.layers.wrapper import WrapperConf, through
 from daskdl.nn.run import LayerPass, Run
 
 
-class FrozenWithBackprop(WrapperConf):
+class FrozenWithBackprop(WrapperConf, LayerConf):
     """Keep a layer as it is, in inference mode; layers in front of it go on learning.
 
     Its parameters have no regularization, no constraints and no updater state.
@@ -39,7 +40,7 @@ class FrozenWithBackprop(WrapperConf):
         return tuple(frozen)
 
     @property
-    def trained(self) -> TrainedLayerConf | None:
+    def trained(self) -> TrainingOptions | None:
         """The wrapped layer, without its constraints."""
         trained = super().trained
         return trained and trained.model_copy(update={"constraints": ()})

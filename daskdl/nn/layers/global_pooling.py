@@ -23,10 +23,11 @@ from daskdl.nn.conf.input_type import (
     InputType,
     Recurrent,
 )
-from daskdl.nn.conf.layer import DroppedLayerConf, refuse_input
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import PoolingName
+from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import Count
-from daskdl.nn.layers.entering import Sized
+from daskdl.nn.layers.entering import Sized, refuse_input
 from daskdl.nn.masks import check_pixels, check_step_mask
 from daskdl.nn.run import Backward, Run
 
@@ -34,7 +35,7 @@ from daskdl.nn.run import Backward, Run
 _Pooled: TypeAlias = tuple[FloatArray, Callable[[FloatArray, FloatArray], None]]
 
 
-class GlobalPooling(DroppedLayerConf):
+class GlobalPooling(DropoutOptions, LayerConf):
     """Pool over all time steps, pixels or voxels; each feature or channel remains.
 
     Parameters

@@ -5,14 +5,18 @@ from typing import ClassVar, Literal
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import OptionError
 from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.graves_lstm import N_PEEPHOLES
-from daskdl.nn.layers.recurrent import GatedConf, Lstm
+from daskdl.nn.layers.recurrent import GatedConf, Lstm, RecurrentConf
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import LayerPass, Run
 
 
-class GravesBidirectionalLSTM(GatedConf):
+class GravesBidirectionalLSTM(
+    GatedConf, RecurrentConf, WeightOptions, TrainingOptions, LayerConf
+):
     """Two LSTMs with peepholes, from the first step and from the last; their sum.
 
     Parameters

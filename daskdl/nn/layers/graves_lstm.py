@@ -4,14 +4,16 @@ from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.layers.recurrent import GatedConf, lstm_pass
+from daskdl.nn.layers.recurrent import GatedConf, RecurrentConf, lstm_pass
 from daskdl.nn.run import LayerPass, Run
 
 N_PEEPHOLES = 3
 
 
-class GravesLSTM(GatedConf):
+class GravesLSTM(GatedConf, RecurrentConf, WeightOptions, TrainingOptions, LayerConf):
     """Long short-term memory with peepholes: the gates see the cell.
 
     Parameters

@@ -5,13 +5,14 @@ from typing import ClassVar, Literal
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, describe
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.wrapper import WrapperConf, through
 from daskdl.nn.masks import at_steps, check_step_mask, last_steps
 from daskdl.nn.run import LayerPass, Run
 
 
-class LastTimeStep(WrapperConf):
+class LastTimeStep(WrapperConf, LayerConf):
     """Keep the last time step of a recurrent layer, or the last one of the mask.
 
     Parameters

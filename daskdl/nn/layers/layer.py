@@ -22,7 +22,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.layers.definition import LayerDefinition, checked_forward
 from daskdl.nn.layers.initial_params import draw_params
 from daskdl.nn.layers.input_dropout import InputDropout
-from daskdl.nn.layers.noisy_params import NoisyParams, noise_of
+from daskdl.nn.layers.noisy_params import NoisyParams
 from daskdl.nn.layers.same_diff import counts_twice, doubled
 from daskdl.nn.preprocessors.table import build_preprocessor
 from daskdl.nn.run import Backward, LossPass, Run
@@ -107,7 +107,7 @@ class Layer:
         self.way_back: Backward = _refuse_backward(self.who)
         self._draws = conf.draws_random_numbers
         self._counts_twice = counts_twice(conf)
-        dropout, noise = conf.input_dropout, noise_of(conf)
+        dropout, noise = conf.input_dropout, conf.applied_noise
         self._dropout = (
             None if dropout is None else InputDropout(dropout, name, workspace)
         )

@@ -5,13 +5,14 @@ from typing import ClassVar, Literal
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.lrn import local_response_backward, local_response_forward
 from daskdl.nn.conf.input_type import Convolutional, InputType
-from daskdl.nn.conf.layer import DroppedLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import Positive, Real
 from daskdl.nn.layers.entering import images_in
 from daskdl.nn.run import Backward, Run
 
 
-class LocalResponseNormalization(DroppedLayerConf):
+class LocalResponseNormalization(DropoutOptions, LayerConf):
     """Divide each channel by ``(k + alpha * sum of squares near it)^beta``.
 
     Parameters

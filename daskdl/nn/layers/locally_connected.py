@@ -20,16 +20,17 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import CountPair, CountSingle, IndexPair, IndexSingle
-from daskdl.nn.layers.convolution import ConvolvingConf, KernelPair
+from daskdl.nn.layers.convolution import ConvolvingConf, ConvolvingGroup, KernelPair
 from daskdl.nn.layers.entering import Sized
 from daskdl.nn.layers.same_diff import sd_activation, sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import Counts
 from daskdl.nn.run import Backward, Run
 
 
-class LocallyConnectingConf(ConvolvingConf):
+class LocallyConnectingConf(ConvolvingGroup):
     """A layer with weights for each window; see its kinds for the options."""
 
     takes_network_dropout: ClassVar[bool] = False
@@ -125,7 +126,9 @@ class LocallyConnectingConf(ConvolvingConf):
         return lambda grad_out: back(_places(grad_out))
 
 
-class LocallyConnected1D(LocallyConnectingConf):
+class LocallyConnected1D(
+    LocallyConnectingConf, ConvolvingConf, WeightOptions, TrainingOptions, LayerConf
+):
     """A convolution over time steps with weights for each window.
 
     The series must all have the same, known number of time steps. Shorter ones have
@@ -158,7 +161,9 @@ class LocallyConnected1D(LocallyConnectingConf):
     input_size: CountSingle | None = None
 
 
-class LocallyConnected2D(LocallyConnectingConf):
+class LocallyConnected2D(
+    LocallyConnectingConf, ConvolvingConf, WeightOptions, TrainingOptions, LayerConf
+):
     """A two-dimensional convolution with weights for each window.
 
     The images must all have the same, known size.

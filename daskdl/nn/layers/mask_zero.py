@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.wrapper import WrapperConf, through
@@ -11,7 +12,7 @@ from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import LayerPass, Run
 
 
-class MaskZero(WrapperConf):
+class MaskZero(WrapperConf, LayerConf):
     """Mask the steps of a recurrent layer in which all features have one value.
 
     Parameters

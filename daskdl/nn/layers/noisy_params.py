@@ -1,20 +1,18 @@
 """Noise on the weights of a layer, drawn anew in each iteration of training."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
 from daskdl.arrays.random import moment_of
 from daskdl.errors import OptionError
-from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.schedules import value_at
-from daskdl.nn.conf.weight_noise import DropConnect, WeightNoise
+from daskdl.nn.conf.weight_noise import AnyWeightNoise, DropConnect
 from daskdl.nn.distributions import sample
 from daskdl.nn.run import Run
-
-AnyNoise: TypeAlias = DropConnect | WeightNoise
 
 
 class NoisyParams:
@@ -32,7 +30,7 @@ class NoisyParams:
         Of the layer: its parameters are swapped, and it lends the copies.
     """
 
-    def __init__(self, conf: LayerConf, noise: AnyNoise, run: Run) -> None:
+    def __init__(self, conf: LayerConf, noise: AnyWeightNoise, run: Run) -> None:
         self._noise = noise
         self._run = run
         self._names = frozenset(
@@ -111,12 +109,7 @@ class NoisyParams:
         return keep
 
 
-def noise_of(conf: LayerConf) -> AnyNoise | None:
-    """Return what is done to the weights of a layer in training, if anything."""
-    return conf.applied_noise if isinstance(conf, WeightLayerConf) else None
-
-
-def _is_noised(parameter: Parameter, noise: AnyNoise) -> bool:
+def _is_noised(parameter: Parameter, noise: AnyWeightNoise) -> bool:
     kind = parameter.treatment.noise
     if kind != "biases":
         return kind is not None

@@ -11,10 +11,12 @@ from daskdl.errors import ShapeError
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import TrainedLayerConf, WeightLayerConf, refuse_input
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Count, Real, plain
 from daskdl.nn.layers.affine import as_rows, from_rows
+from daskdl.nn.layers.entering import refuse_input
 from daskdl.nn.layers.initial_params import draw_weight
 from daskdl.nn.layers.one_class_loss import (
     ScoreWindow,
@@ -30,7 +32,7 @@ One = Annotated[Count, Field(le=1)]
 Share = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
 
 
-class OCNNOutput(WeightLayerConf):
+class OCNNOutput(WeightOptions, TrainingOptions, LayerConf):
     """The last layer of a one-class network: one score, high for what is normal.
 
     Whatever scores less than ``r``, a parameter, is an anomaly. The labels are not
@@ -70,7 +72,7 @@ class OCNNOutput(WeightLayerConf):
         return True
 
     @property
-    def trained(self) -> TrainedLayerConf:
+    def trained(self) -> TrainingOptions:
         """The layer itself, perhaps without penalties: the loss has its own."""
         if "one_class_output_ignores_penalties" not in self.quirks:
             return self

@@ -4,22 +4,21 @@ from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
-from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters, refuse_input
+from daskdl.nn.conf.layer import LayerConf, WeightGroup
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.affine import affine
-from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.entering import refuse_input, series_in
 from daskdl.nn.layers.row_loss import RowLossConf
 from daskdl.nn.masks import rows_of_mask
 from daskdl.nn.run import Backward, Run
 
 
-class OutputConf(RowLossConf, WeightLayerConf):
+class OutputConf(WeightGroup):
     """A dense layer with a loss.
 
     Parameters
     ----------
-    loss : loss
-        By name or with options.
     has_bias : bool
         Whether a bias is added.
     """
@@ -30,14 +29,14 @@ class OutputConf(RowLossConf, WeightLayerConf):
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W (n_in, n_out) and b (n_out,)."""
-        return dense_parameters(self, input_type, has_bias=self.has_bias)
+        return self.dense_parameters(input_type, has_bias=self.has_bias)
 
     def preout(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Return ``x @ W + b``, (rows, n_out); see :meth:`RowLossConf.preout`."""
         return affine(run, x)
 
 
-class Output(OutputConf):
+class Output(OutputConf, RowLossConf, WeightOptions, TrainingOptions, LayerConf):
     """The last layer of a network on rows: a dense layer with a loss.
 
     `activation` None means what belongs to the loss: softmax to ``mcxent``,
@@ -59,7 +58,7 @@ class Output(OutputConf):
         return FeedForward(size=self.n_out)
 
 
-class RnnOutput(OutputConf):
+class RnnOutput(OutputConf, RowLossConf, WeightOptions, TrainingOptions, LayerConf):
     """The last layer of a network on time series: one output and loss per step.
 
     `activation` None means what belongs to the loss, as for :class:`Output`. The losses

@@ -21,9 +21,11 @@ from daskdl.kernels.window import Window
 from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import DroppedLayerConf
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName, PoolingName, VolumePoolingName
+from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import (
+    Conf,
     CountPair,
     CountSingle,
     CountTriple,
@@ -46,7 +48,7 @@ from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import Backward, Run
 
 
-class PoolingConf(DroppedLayerConf):
+class PoolingConf(Conf):
     """A layer that pools over windows; see its kinds for the options."""
 
     kernel_size: Counts
@@ -106,7 +108,7 @@ class PoolingConf(DroppedLayerConf):
         return output, backward
 
 
-class SubsamplingConf(PoolingConf):
+class SubsamplingConf(Conf):
     """What pooling of series and of images have in common."""
 
     takes_network_dropout: ClassVar[bool] = False
@@ -125,7 +127,7 @@ class SubsamplingConf(PoolingConf):
         return self
 
 
-class Subsampling(SubsamplingConf):
+class Subsampling(SubsamplingConf, PoolingConf, DropoutOptions, LayerConf):
     """Pooling over windows of an image.
 
     Parameters
@@ -171,7 +173,7 @@ class Subsampling(SubsamplingConf):
         return window_mask(mask, self, run)
 
 
-class Subsampling1D(SubsamplingConf):
+class Subsampling1D(SubsamplingConf, PoolingConf, DropoutOptions, LayerConf):
     """Pooling over windows of time steps.
 
     Parameters
@@ -245,7 +247,7 @@ class Subsampling1D(SubsamplingConf):
         return MaskedSeries(self, run).window_mask(mask, self.window(mask.shape[1:]))
 
 
-class Subsampling3D(PoolingConf):
+class Subsampling3D(PoolingConf, DropoutOptions, LayerConf):
     """Pooling over windows of a volume. Masks only pass by.
 
     Parameters

@@ -10,7 +10,8 @@ from daskdl.kernels.prelu import prelu_backward, prelu_forward
 from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, repeated
 from daskdl.nn.conf.weight_inits import AnyWeightInit
@@ -19,7 +20,7 @@ from daskdl.nn.run import Backward, Run
 _Counts = Annotated[tuple[Count, ...], BeforeValidator(repeated(1))]
 
 
-class PReLU(TrainedLayerConf):
+class PReLU(TrainingOptions, LayerConf):
     """``x`` where it is at least 0, else ``W * x``.
 
     Parameters

@@ -13,7 +13,7 @@ from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import WeightLayerConf
+from daskdl.nn.conf.layer import WeightGroup
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
@@ -23,7 +23,7 @@ from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import LayerPass, Run
 
 
-class RecurrentConf(WeightLayerConf):
+class RecurrentConf(WeightGroup):
     """A layer whose output at a step depends on that of the step before.
 
     Parameters
@@ -51,13 +51,11 @@ class RecurrentConf(WeightLayerConf):
         return series.replaced(size=self.n_out)
 
 
-class GatedConf(RecurrentConf):
+class GatedConf(WeightGroup):
     """A long short-term memory of any kind.
 
     Parameters
     ----------
-    activation : activation, default "tanh"
-        Of block input and cell output; not taken from the network.
     gate_activation : activation, default "sigmoid"
         Of the three gates.
     forget_gate_bias_init : float, default 1.0

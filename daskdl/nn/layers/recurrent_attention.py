@@ -18,6 +18,7 @@ from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.attention import AttentionConf
 from daskdl.nn.layers.kept_steps import KeptSteps
@@ -26,7 +27,7 @@ from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import Backward, Run
 
 
-class RecurrentAttention(AttentionConf):
+class RecurrentAttention(AttentionConf, WeightOptions, TrainingOptions, LayerConf):
     """Let the last output ask all steps of the input, and use the answer.
 
     ``y[t] = activation(x[t] W + attention(y[t-1], x, x) RW + b)``; the first step has

@@ -6,13 +6,14 @@ from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.input_type import InputType, Recurrent, SeriesFormat
-from daskdl.nn.conf.layer import DroppedLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.entering import rows_in
 from daskdl.nn.run import Backward, Run
 
 
-class RepeatVector(DroppedLayerConf):
+class RepeatVector(DropoutOptions, LayerConf):
     """Repeat each row at every time step.
 
     Parameters

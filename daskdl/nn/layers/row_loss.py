@@ -7,7 +7,7 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
-from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.layer import LayerGroup
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.losses.loss import LossFunction
 from daskdl.nn.losses.table import loss_function
@@ -140,8 +140,14 @@ class RowLoss:
         return None if mask is None else self.conf.loss_mask(self.run, mask, self.shape)
 
 
-class RowLossConf(LayerConf):
-    """An activation of rows, and a loss behind it; see its kinds for the options."""
+class RowLossConf(LayerGroup):
+    """An activation of rows, and a loss behind it.
+
+    Parameters
+    ----------
+    loss : loss
+        By name or with options.
+    """
 
     # Whether :meth:`preout` gives an array of its own, that may be overwritten.
     owns_preout: ClassVar[bool] = False

@@ -9,6 +9,8 @@ from daskdl.kernels.simple_rnn import simple_rnn_backward, simple_rnn_forward
 from daskdl.kernels.simple_rnn.weights import SimpleRnnWeights, take_trace
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.kept_steps import KeptSteps
@@ -17,7 +19,7 @@ from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import LayerPass, Run
 
 
-class SimpleRnn(RecurrentConf):
+class SimpleRnn(RecurrentConf, WeightOptions, TrainingOptions, LayerConf):
     """A recurrent layer without gates: ``h[t] = activation(x[t] W + h[t-1] RW + b)``.
 
     Parameters

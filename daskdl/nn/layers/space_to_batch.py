@@ -7,13 +7,14 @@ from daskdl.kernels.blocks import space_to_batch_backward, space_to_batch_forwar
 from daskdl.kernels.window import Window, WindowAxis
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import Convolutional, InputType
-from daskdl.nn.conf.layer import DroppedLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import CountPair, IndexPair
 from daskdl.nn.layers.entering import images_in
 from daskdl.nn.run import Backward, Run
 
 
-class SpaceToBatch(DroppedLayerConf):
+class SpaceToBatch(DropoutOptions, LayerConf):
     """Turn each cell of the blocks of an image into an image of its own.
 
     Parameters

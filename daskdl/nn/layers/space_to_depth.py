@@ -7,13 +7,14 @@ from daskdl.kernels.blocks import space_to_depth_backward, space_to_depth_forwar
 from daskdl.kernels.window import Window, WindowAxis, window_axis
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import Convolutional, InputType
-from daskdl.nn.conf.layer import DroppedLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.entering import images_in
 from daskdl.nn.run import Backward, Run
 
 
-class SpaceToDepth(DroppedLayerConf):
+class SpaceToDepth(DropoutOptions, LayerConf):
     """Turn each block of pixels into one pixel with the channels of all of them.
 
     Parameters

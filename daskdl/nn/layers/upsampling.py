@@ -4,24 +4,27 @@ from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.resize import upsample_backward, upsample_forward
-from daskdl.nn.conf.values import CountPair, CountSingle, CountTriple
-from daskdl.nn.layers.resizing import Passed, ResizingConf
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import DropoutOptions
+from daskdl.nn.conf.values import Conf, CountPair, CountSingle, CountTriple
+from daskdl.nn.layers.entering import Sized
+from daskdl.nn.layers.resizing import Passed, resized_buffer, resized_type
 from daskdl.nn.run import Run
 
 
-class UpsamplingConf(ResizingConf):
+class UpsamplingConf(Conf):
     """Repeats cells; see its kinds for the options."""
 
     size: tuple[int, ...]
 
-    @property
-    def n_axes(self) -> int:
-        """1 for series, 2 for images, 3 for volumes."""
-        return len(self.size)
-
     def resized(self, axis: int, size: int) -> int:
         """Return how long an axis becomes."""
         return size * self.size[axis]
+
+    def output_type(self, input_type: InputType) -> Sized:
+        """Return series, images or volumes of another size, same channels."""
+        return resized_type(self, input_type, len(self.size), self.resized)
 
     def forward(self, run: Run, x: FloatArray) -> Passed:
         """Repeat the cells of `x`, of shape (batch, ..., channels)."""
@@ -30,11 +33,11 @@ class UpsamplingConf(ResizingConf):
             grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
             return upsample_backward(grad_out, self.size, run.workspace, grad_x=grad_x)
 
-        out = self.buffer_for(run, "output", x)
+        out = resized_buffer(run, "output", x, self.resized)
         return upsample_forward(x, self.size, out=out), backward
 
 
-class Upsampling1D(UpsamplingConf):
+class Upsampling1D(UpsamplingConf, DropoutOptions, LayerConf):
     """Repeat the time steps of series.
 
     Parameters
@@ -51,11 +54,11 @@ class Upsampling1D(UpsamplingConf):
         if mask is None:
             return None
         cells = mask[:, :, None]
-        out = self.buffer_for(run, "mask", cells)
+        out = resized_buffer(run, "mask", cells, self.resized)
         return upsample_forward(cells, self.size, out=out)[:, :, 0]
 
 
-class Upsampling2D(UpsamplingConf):
+class Upsampling2D(UpsamplingConf, DropoutOptions, LayerConf):
     """Repeat the pixels of images.
 
     Parameters
@@ -68,7 +71,7 @@ class Upsampling2D(UpsamplingConf):
     size: CountPair = (2, 2)
 
 
-class Upsampling3D(UpsamplingConf):
+class Upsampling3D(UpsamplingConf, DropoutOptions, LayerConf):
     """Repeat the voxels of volumes.
 
     Parameters

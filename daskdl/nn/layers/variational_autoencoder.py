@@ -12,7 +12,8 @@ from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation, draws_random_numbers
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import FeedForward, InputType
-from daskdl.nn.conf.layer import WeightLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.reconstructions import (
     AnyReconstruction,
@@ -31,7 +32,7 @@ _Part: TypeAlias = tuple[str, AnyActivation | None]
 _Back: TypeAlias = Callable[..., Any]
 
 
-class VariationalAutoencoder(WeightLayerConf):
+class VariationalAutoencoder(WeightOptions, TrainingOptions, LayerConf):
     """A chain of dense layers that can be pretrained as a variational autoencoder.
 
     As a layer it gives the mean of the hidden causes, without any sampling.

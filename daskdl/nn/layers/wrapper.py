@@ -14,7 +14,8 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.kinds import LAYER_KINDS, AnyOf
-from daskdl.nn.conf.layer import Inside, LayerConf, TrainedLayerConf
+from daskdl.nn.conf.layer import Inside, LayerConf, LayerGroup
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.run import InnerLayer, LayerPass, Run
 
@@ -22,7 +23,7 @@ from daskdl.nn.run import InnerLayer, LayerPass, Run
 AnyWrapped = Annotated[LayerConf, AnyOf(LAYER_KINDS)]
 
 
-class WrapperConf(LayerConf):
+class WrapperConf(LayerGroup):
     """A layer that holds another one.
 
     Parameters
@@ -77,7 +78,7 @@ class WrapperConf(LayerConf):
         return self.layer.reads_whole_series
 
     @property
-    def trained(self) -> TrainedLayerConf | None:
+    def trained(self) -> TrainingOptions | None:
         """The wrapped layer, which says how the parameters change."""
         return self.layer.trained
 

@@ -10,8 +10,9 @@ from daskdl.errors import OptionError, ShapeError
 from daskdl.kernels.yolo import boxes_backward, boxes_forward
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import Convolutional, InputType
-from daskdl.nn.conf.layer import DroppedLayerConf
+from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.losses import AnyLoss
+from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import NonNegative, Positive
 from daskdl.nn.layers.entering import images_in
 from daskdl.nn.layers.yolo2_loss import N_CORNERS, N_GEOMETRY, BoxLoss
@@ -19,7 +20,7 @@ from daskdl.nn.losses.table import loss_function
 from daskdl.nn.run import LayerPass, Run
 
 
-class Yolo2Output(DroppedLayerConf):
+class Yolo2Output(DropoutOptions, LayerConf):
     """Find objects: boxes with a class in each cell of a grid, and their loss.
 
     Parameters

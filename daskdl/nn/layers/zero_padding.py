@@ -4,23 +4,22 @@ from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.resize import Side, pad_backward, pad_forward
-from daskdl.nn.conf.values import Sides, SidesPair, SidesTriple
-from daskdl.nn.layers.resizing import Passed, ResizingConf, sides_of
+from daskdl.nn.conf.input_type import InputType
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import DropoutOptions
+from daskdl.nn.conf.values import Conf, Sides, SidesPair, SidesTriple
+from daskdl.nn.layers.entering import Sized
+from daskdl.nn.layers.resizing import Passed, resized_buffer, resized_type, sides_of
 from daskdl.nn.masks import check_step_mask, lengths_of
 from daskdl.nn.run import Run
 
 
-class PaddingConf(ResizingConf):
+class PaddingConf(Conf):
     """Puts zeros around; see its kinds for the options."""
 
     takes_network_dropout: ClassVar[bool] = False
 
     padding: tuple[int, ...]
-
-    @property
-    def n_axes(self) -> int:
-        """1 for series, 2 for images, 3 for volumes."""
-        return len(self.padding) // 2
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -31,6 +30,10 @@ class PaddingConf(ResizingConf):
         """Return how long an axis becomes."""
         return size + sum(self.sides[axis])
 
+    def output_type(self, input_type: InputType) -> Sized:
+        """Return series, images or volumes of another size, same channels."""
+        return resized_type(self, input_type, len(self.sides), self.resized)
+
     def forward(self, run: Run, x: FloatArray) -> Passed:
         """Put zeros around `x`, of shape (batch, ..., channels)."""
 
@@ -38,11 +41,11 @@ class PaddingConf(ResizingConf):
             grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
             return pad_backward(grad_out, self.sides, grad_x=grad_x)
 
-        out = self.buffer_for(run, "output", x)
+        out = resized_buffer(run, "output", x, self.resized)
         return pad_forward(x, self.sides, out=out, value=0.0), backward
 
 
-class ZeroPadding1D(PaddingConf):
+class ZeroPadding1D(PaddingConf, DropoutOptions, LayerConf):
     """Put zeros around series, which end with the last step that their mask keeps.
 
     Parameters
@@ -82,7 +85,7 @@ class ZeroPadding1D(PaddingConf):
         cells = mask[:, :, None]
         # Where the mask does not tell where a series ends, all that is around is kept.
         around = 0.0 if self._uses_mask else 1.0
-        out = self.buffer_for(run, "mask", cells)
+        out = resized_buffer(run, "mask", cells, self.resized)
         padded = pad_forward(cells, self.sides, out=out, value=around)[:, :, 0]
         if self._uses_mask:
             self._keep_around(padded, mask)
@@ -103,7 +106,7 @@ class ZeroPadding1D(PaddingConf):
         return "resizing_ignores_masks" not in self.quirks
 
 
-class ZeroPadding(PaddingConf):
+class ZeroPadding(PaddingConf, DropoutOptions, LayerConf):
     """Put zeros around images.
 
     Parameters
@@ -117,7 +120,7 @@ class ZeroPadding(PaddingConf):
     padding: SidesPair
 
 
-class ZeroPadding3D(PaddingConf):
+class ZeroPadding3D(PaddingConf, DropoutOptions, LayerConf):
     """Put zeros around volumes.
 
     Parameters

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType, inside_type
-from daskdl.nn.conf.layer import AnyPreprocessor, PreprocessorConf
+from daskdl.nn.conf.preprocessor import AnyPreprocessor, PreprocessorConf
 from daskdl.nn.preprocessors.preprocessor import check_input
 from daskdl.nn.run import Reshaped, Run
 

@@ -12,8 +12,8 @@ from daskdl.nn.conf.input_type import (
     InputType,
     VolumeFormat,
 )
-from daskdl.nn.conf.layer import PreprocessorConf
-from daskdl.nn.conf.values import Count
+from daskdl.nn.conf.preprocessor import PreprocessorConf
+from daskdl.nn.conf.values import Conf, Count
 from daskdl.nn.preprocessors.arrangement import (
     agreed_sizes,
     check_format,
@@ -25,7 +25,7 @@ from daskdl.nn.preprocessors.arrangement import (
 from daskdl.nn.run import Reshaped, Run
 
 
-class OfImages(PreprocessorConf):
+class OfImages(Conf):
     """Make rows or series of images.
 
     Parameters
@@ -45,7 +45,7 @@ class OfImages(PreprocessorConf):
         return agreed_sizes(images, self).n_features
 
 
-class CnnToFeedForward(OfImages):
+class CnnToFeedForward(OfImages, PreprocessorConf):
     """Make a row of each image.
 
     Parameters
@@ -66,7 +66,7 @@ class CnnToFeedForward(OfImages):
         return flattened(run, x, channels_first=self.data_format == "NCHW")
 
 
-class TensorFlowCnnToFeedForward(OfImages):
+class TensorFlowCnnToFeedForward(OfImages, PreprocessorConf):
     """Make a row of each image, pixel by pixel, though the images are NCHW.
 
     Only in models that older releases of DL4J imported from Keras.

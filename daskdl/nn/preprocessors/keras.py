@@ -18,7 +18,7 @@ from daskdl.nn.conf.input_type import (
     Recurrent,
     describe,
 )
-from daskdl.nn.conf.layer import PreprocessorConf
+from daskdl.nn.conf.preprocessor import PreprocessorConf
 from daskdl.nn.conf.values import Count, canonical
 from daskdl.nn.preprocessors.arrangement import check_kind, flattened, unflattened
 from daskdl.nn.run import Reshaped, Run

@@ -5,7 +5,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import PreprocessorConf
+from daskdl.nn.conf.preprocessor import PreprocessorConf
 from daskdl.nn.run import Run
 
 

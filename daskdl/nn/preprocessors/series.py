@@ -14,7 +14,7 @@ from daskdl.nn.conf.input_type import (
     Recurrent,
     SeriesFormat,
 )
-from daskdl.nn.conf.layer import PreprocessorConf
+from daskdl.nn.conf.preprocessor import PreprocessorConf
 from daskdl.nn.conf.values import Count
 from daskdl.nn.preprocessors.arrangement import (
     check_format,
@@ -134,7 +134,7 @@ class RnnToCnn(PreprocessorConf):
         return _mask_of_rows(mask)
 
 
-class CnnToRnn(OfImages):
+class CnnToRnn(OfImages, PreprocessorConf):
     """Make a time step of each image, channel by channel.
 
     The images of the first step of all examples come first.

@@ -2,7 +2,7 @@
 
 from daskdl.arrays.workspace import Workspace
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.layer import PreprocessorConf
+from daskdl.nn.conf.preprocessor import PreprocessorConf
 from daskdl.nn.preprocessors.composable import Composable
 from daskdl.nn.preprocessors.images import (
     Cnn3DToFeedForward,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from daskdl.errors import OptionError
-from daskdl.nn.conf.layer import LayerConf, WeightLayerConf
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import WeightOptions
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.batch_normalization import BatchNormalization
 from daskdl.nn.layers.frozen import Frozen
@@ -116,7 +117,7 @@ def with_n_out(part: Part, n_out: int, who: str) -> Part:
     OptionError
         If it has no such number, or is frozen.
     """
-    if isinstance(part, WeightLayerConf):
+    if isinstance(part, WeightOptions):
         return part.replaced(n_out=n_out)
     if isinstance(part, WrapperConf) and not is_frozen(part):
         return part.replaced(layer=with_n_out(part.layer, n_out, who))

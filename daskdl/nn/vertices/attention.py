@@ -10,9 +10,12 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.axes import known
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent
-from daskdl.nn.conf.layer import TrainedLayerConf, TrainingOptions
+from daskdl.nn.conf.names import GradientNormalizationName
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import Count, with_quirks
+from daskdl.nn.conf.regularization import AnyCoefficient, AnyWeightDecay
+from daskdl.nn.conf.updaters import AnyUpdater
+from daskdl.nn.conf.values import Count, Positive, with_quirks
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import draw_weights
@@ -22,10 +25,9 @@ from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
 
 _SIZES = ("n_in_queries", "n_in_keys", "n_in_values")
-_TRAINING = tuple(TrainingOptions.model_fields)
 
 
-class AttentionVertex(TrainingOptions, VertexConf):
+class AttentionVertex(VertexConf):
     """Answer the steps of a series of queries by the steps of other series.
 
     Its three inputs are queries, keys and values; keys and values have one number of
@@ -64,6 +66,16 @@ class AttentionVertex(TrainingOptions, VertexConf):
     counts_gradient_twice: ClassVar[bool] = True
 
     type: Literal["attention"] = "attention"
+    updater: AnyUpdater | None = None
+    bias_updater: AnyUpdater | None = None
+    l1: AnyCoefficient | None = None
+    l2: AnyCoefficient | None = None
+    l1_bias: AnyCoefficient | None = None
+    l2_bias: AnyCoefficient | None = None
+    weight_decay: AnyWeightDecay | None = None
+    weight_decay_bias: AnyWeightDecay | None = None
+    gradient_normalization: GradientNormalizationName | None = None
+    gradient_normalization_threshold: Positive | None = None
     n_out: Count
     n_in_queries: Count | None = None
     n_in_keys: Count | None = None
@@ -103,16 +115,16 @@ class AttentionVertex(TrainingOptions, VertexConf):
         """Return a copy with nothing left open, sizes of the inputs included."""
         sizes = self._sizes(input_types)
         changes: dict[str, Any] = dict(zip(_SIZES, sizes, strict=True))
-        for option in (*_TRAINING, "weight_init"):
-            if getattr(self, option) is None and option in defaults:
-                changes[option] = defaults[option]
-        return self.model_copy(update=changes)
+        return self.model_copy(update={**self.left_open(defaults), **changes})
 
     @property
-    def trained(self) -> TrainedLayerConf:
+    def trained(self) -> TrainingOptions:
         """The options of training, as a layer has them."""
-        options = {option: getattr(self, option) for option in _TRAINING}
-        return with_quirks(TrainedLayerConf(type=self.type, **options), self.quirks)
+        options = {
+            option: getattr(self, option, None)
+            for option in TrainingOptions.model_fields
+        }
+        return with_quirks(TrainingOptions(**options), self.quirks)
 
     @property
     def size_of_heads(self) -> int:

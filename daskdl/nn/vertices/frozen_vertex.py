@@ -10,7 +10,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.kinds import VERTEX_KINDS, AnyOf
-from daskdl.nn.conf.layer import TrainedLayerConf
+from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.same_diff import counts_twice, doubled
@@ -60,7 +60,7 @@ class FrozenVertex(VertexConf):
         return self.model_copy(update={"vertex": held})
 
     @property
-    def trained(self) -> TrainedLayerConf | None:
+    def trained(self) -> TrainingOptions | None:
         """What the vertex inside would say if it learned."""
         return self.vertex.trained
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType, inside_type
-from daskdl.nn.conf.layer import AnyPreprocessor
+from daskdl.nn.conf.preprocessor import AnyPreprocessor
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.preprocessors.preprocessor import check_input, run_of
 from daskdl.nn.run import Arrays, Masks, Run, VertexPass, VertexRun

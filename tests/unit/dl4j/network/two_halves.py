@@ -9,13 +9,14 @@ from daskdl.dl4j.network.layer_row import LayerRow
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.conf.layer import WeightLayerConf, dense_parameters
+from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.layers.affine import affine
 
 PACKAGE = "org.deeplearning4j.regressiontest.customlayer100a."
 
 
-class TwoHalves(WeightLayerConf):
+class TwoHalves(WeightOptions, TrainingOptions, LayerConf):
     """A dense layer with one activation for each half of its columns."""
 
     type: Literal["two_halves"] = "two_halves"
@@ -26,7 +27,7 @@ class TwoHalves(WeightLayerConf):
         return FeedForward(size=self.n_out)
 
     def parameters(self, input_type):
-        return dense_parameters(self, input_type, has_bias=True)
+        return self.dense_parameters(input_type, has_bias=True)
 
     def forward(self, run, x):
         preout, _ = affine(run, x)
