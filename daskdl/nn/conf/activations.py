@@ -129,7 +129,7 @@ class ActivationDefinition(Conf):
 _Ours: TypeAlias = Elu | Gelu | LeakyRelu | Relu | RRelu | ThresholdedRelu
 ActivationOptions: TypeAlias = _Ours | ActivationDefinition
 WITH_OPTIONS = get_args(_Ours)
-_find_ours = named(ActivationLiteral, *WITH_OPTIONS)
+_find_ours = named(ActivationLiteral, _Ours)
 _NAMES = frozenset(map(normalised, get_args(ActivationLiteral)))
 
 

@@ -133,17 +133,12 @@ Constraint: TypeAlias = (
     | UnitNormConstraint
     | NonNegativeConstraint
 )
-CONSTRAINTS: tuple[type[Constraint], ...] = (
-    MaxNormConstraint,
-    MinMaxNormConstraint,
-    UnitNormConstraint,
-    NonNegativeConstraint,
-)
+CONSTRAINTS: tuple[type[Constraint], ...] = get_args(Constraint)
 
 AnyConstraint = Annotated[
     Constraint,
     Field(discriminator="type"),
-    BeforeValidator(tagged(*CONSTRAINTS, suffix="constraint")),
+    BeforeValidator(tagged(Constraint, suffix="constraint")),
 ]
 
 

@@ -3,7 +3,7 @@
 :func:`daskdl.nn.distributions.sample` draws from them.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -11,60 +11,41 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.values import Conf, Count, NonNegative, Real, Share, tagged
 
 
-class NormalDistribution(Conf):
-    """The normal distribution with this mean and standard deviation.
+class _Normal(Conf):
+    """What the relatives of the normal distribution share.
 
     Parameters
     ----------
     mean, std : float
-        Mean and standard deviation.
+        Mean and standard deviation of the normal variable.
     """
+
+    mean: Real = 0.0
+    std: NonNegative = 1.0
+
+
+class NormalDistribution(_Normal):
+    """The normal distribution with this mean and standard deviation."""
 
     type: Literal["normal"] = "normal"
-    mean: Real = 0.0
-    std: NonNegative = 1.0
 
 
-class GaussianDistribution(Conf):
-    """The normal distribution under its older name, which some files keep.
-
-    Parameters
-    ----------
-    mean, std : float
-        Mean and standard deviation.
-    """
+class GaussianDistribution(_Normal):
+    """The normal distribution under its older name, which some files keep."""
 
     type: Literal["gaussian"] = "gaussian"
-    mean: Real = 0.0
-    std: NonNegative = 1.0
 
 
-class LogNormalDistribution(Conf):
-    """The exponential of a normal variable with this mean and standard deviation.
-
-    Parameters
-    ----------
-    mean, std : float
-        Mean and standard deviation of the logarithm.
-    """
+class LogNormalDistribution(_Normal):
+    """The exponential of a normal variable with this mean and standard deviation."""
 
     type: Literal["log_normal"] = "log_normal"
-    mean: Real = 0.0
-    std: NonNegative = 1.0
 
 
-class TruncatedNormalDistribution(Conf):
-    """The normal distribution without what is over two standard deviations away.
-
-    Parameters
-    ----------
-    mean, std : float
-        Mean and standard deviation before it is cut.
-    """
+class TruncatedNormalDistribution(_Normal):
+    """The normal distribution without what is over two standard deviations away."""
 
     type: Literal["truncated_normal"] = "truncated_normal"
-    mean: Real = 0.0
-    std: NonNegative = 1.0
 
 
 class UniformDistribution(Conf):
@@ -142,19 +123,10 @@ Distribution: TypeAlias = (
     | OrthogonalDistribution
     | BinomialDistribution
 )
-DISTRIBUTIONS: tuple[type[Distribution], ...] = (
-    NormalDistribution,
-    GaussianDistribution,
-    LogNormalDistribution,
-    TruncatedNormalDistribution,
-    UniformDistribution,
-    ConstantDistribution,
-    OrthogonalDistribution,
-    BinomialDistribution,
-)
+DISTRIBUTIONS: tuple[type[Distribution], ...] = get_args(Distribution)
 
 AnyDistribution = Annotated[
     Distribution,
     Field(discriminator="type"),
-    BeforeValidator(tagged(*DISTRIBUTIONS, suffix="distribution")),
+    BeforeValidator(tagged(Distribution, suffix="distribution")),
 ]

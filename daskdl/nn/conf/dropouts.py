@@ -106,7 +106,6 @@ class GaussianNoise(Conf):
 Dropouts: TypeAlias = (
     PlainDropout | SpatialDropout | AlphaDropout | GaussianDropout | GaussianNoise
 )
-DROPOUTS = (PlainDropout, SpatialDropout, AlphaDropout, GaussianDropout, GaussianNoise)
 
 
 def _refuse_number(value: Any) -> Any:
@@ -122,7 +121,7 @@ def _refuse_number(value: Any) -> Any:
 AnyDropout: TypeAlias = Annotated[
     Dropouts,
     Field(discriminator="type"),
-    BeforeValidator(tagged(*DROPOUTS)),
+    BeforeValidator(tagged(Dropouts)),
     BeforeValidator(_refuse_number),
 ]
 

@@ -11,17 +11,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field
 
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.values import Conf, Count, canonical, tagged
+from daskdl.nn.conf.values import AnySpelling, Conf, Count, tagged
 
-SeriesFormat = Annotated[
-    Literal["NCW", "NWC"], BeforeValidator(canonical(Literal["NCW", "NWC"]))
-]
-ImageFormat = Annotated[
-    Literal["NCHW", "NHWC"], BeforeValidator(canonical(Literal["NCHW", "NHWC"]))
-]
-VolumeFormat = Annotated[
-    Literal["NCDHW", "NDHWC"], BeforeValidator(canonical(Literal["NCDHW", "NDHWC"]))
-]
+SeriesFormat = Annotated[Literal["NCW", "NWC"], AnySpelling()]
+ImageFormat = Annotated[Literal["NCHW", "NHWC"], AnySpelling()]
+VolumeFormat = Annotated[Literal["NCDHW", "NDHWC"], AnySpelling()]
 
 
 class FeedForward(Conf):
@@ -227,11 +221,7 @@ InputType: TypeAlias = (
 AnyInputType = Annotated[
     InputType,
     Field(discriminator="type"),
-    BeforeValidator(
-        tagged(
-            FeedForward, Recurrent, Convolutional, Convolutional3D, ConvolutionalFlat
-        )
-    ),
+    BeforeValidator(tagged(InputType)),
 ]
 
 

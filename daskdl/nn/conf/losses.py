@@ -162,22 +162,7 @@ _ALIASES = {
     "kld": "kl_divergence",
     "reconstruction_crossentropy": "kl_divergence",
 }
-find_loss = named(
-    LossLiteral,
-    MeanSquaredError,
-    SquaredError,
-    AbsoluteError,
-    MeanAbsoluteError,
-    MeanAbsolutePercentageError,
-    MeanSquaredLogarithmicError,
-    BinaryCrossEntropy,
-    CrossEntropy,
-    NegativeLogLikelihood,
-    SparseCrossEntropy,
-    FMeasure,
-    MixtureDensity,
-    aliases=_ALIASES,
-)
+find_loss = named(LossLiteral, LossOptions, aliases=_ALIASES)
 AnyLoss = Annotated[LossLiteral | LossOptions, BeforeValidator(find_loss)]
 
 

@@ -16,7 +16,7 @@ from daskdl.nn.conf.values import Conf, stands_alone
 
 
 def named(
-    literal: Any, *models: type[Conf], aliases: Mapping[str, str] | None = None
+    literal: Any, union: Any, *, aliases: Mapping[str, str] | None = None
 ) -> Taking:
     """Return a function that makes the name or the model that a user meant.
 
@@ -24,7 +24,7 @@ def named(
     ----------
     literal : Literal
         The names that may stand alone.
-    *models : model classes
+    union : union of model classes
         Those with options, each with a literal field `type`. One whose `type` is not in
         `literal` cannot do without options: its bare name is refused with what is
         missing.
@@ -37,6 +37,7 @@ def named(
         Takes a name, a mapping or a model, and returns a name or a model; for a field
         annotated with the union of both.
     """
+    models: tuple[type[Conf], ...] = get_args(union)
     with_options = {get_args(m.model_fields["type"].annotation)[0]: m for m in models}
     plain: tuple[str, ...] = get_args(literal)
     known = sorted({*plain, *with_options})

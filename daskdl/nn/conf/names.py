@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator
 
 from daskdl.dialects import known_dialects
 from daskdl.nn.conf.errors import PathError, one_of
-from daskdl.nn.conf.values import canonical
+from daskdl.nn.conf.values import AnySpelling
 
 ActivationLiteral = Literal[
     "cube",
@@ -64,21 +64,11 @@ VolumePoolingLiteral = Literal["max", "avg"]
 ConvolutionModeLiteral = Literal["truncate", "same", "strict"]
 SeriesConvolutionModeLiteral = Literal["truncate", "same", "strict", "causal"]
 
-GradientNormalizationName = Annotated[
-    GradientNormalizationLiteral,
-    BeforeValidator(canonical(GradientNormalizationLiteral)),
-]
-PoolingName = Annotated[PoolingLiteral, BeforeValidator(canonical(PoolingLiteral))]
-VolumePoolingName = Annotated[
-    VolumePoolingLiteral, BeforeValidator(canonical(VolumePoolingLiteral))
-]
-ConvolutionModeName = Annotated[
-    ConvolutionModeLiteral, BeforeValidator(canonical(ConvolutionModeLiteral))
-]
-SeriesConvolutionModeName = Annotated[
-    SeriesConvolutionModeLiteral,
-    BeforeValidator(canonical(SeriesConvolutionModeLiteral)),
-]
+GradientNormalizationName = Annotated[GradientNormalizationLiteral, AnySpelling()]
+PoolingName = Annotated[PoolingLiteral, AnySpelling()]
+VolumePoolingName = Annotated[VolumePoolingLiteral, AnySpelling()]
+ConvolutionModeName = Annotated[ConvolutionModeLiteral, AnySpelling()]
+SeriesConvolutionModeName = Annotated[SeriesConvolutionModeLiteral, AnySpelling()]
 
 OptimizationAlgoLiteral = Literal[
     "stochastic_gradient_descent",
@@ -86,13 +76,9 @@ OptimizationAlgoLiteral = Literal[
     "conjugate_gradient",
     "lbfgs",
 ]
-OptimizationAlgoName = Annotated[
-    OptimizationAlgoLiteral, BeforeValidator(canonical(OptimizationAlgoLiteral))
-]
+OptimizationAlgoName = Annotated[OptimizationAlgoLiteral, AnySpelling()]
 BackpropTypeLiteral = Literal["standard", "truncated_bptt"]
-BackpropTypeName = Annotated[
-    BackpropTypeLiteral, BeforeValidator(canonical(BackpropTypeLiteral))
-]
+BackpropTypeName = Annotated[BackpropTypeLiteral, AnySpelling()]
 
 
 def _installed_dialect(name: str) -> str:

@@ -145,14 +145,6 @@ Reconstruction: TypeAlias = (
 AnyReconstruction: TypeAlias = Annotated[
     Reconstruction,
     Field(discriminator="type"),
-    BeforeValidator(
-        tagged(
-            GaussianReconstructionDistribution,
-            BernoulliReconstructionDistribution,
-            ExponentialReconstructionDistribution,
-            LossFunctionWrapper,
-            CompositeReconstructionDistribution,
-        )
-    ),
+    BeforeValidator(tagged(Reconstruction)),
 ]
 CompositeReconstructionDistribution.model_rebuild()

@@ -6,7 +6,7 @@ models here, each with its formula.
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -19,6 +19,7 @@ from pydantic import (
 
 from daskdl.nn.conf.errors import PathError, got
 from daskdl.nn.conf.values import (
+    AnySpelling,
     Conf,
     Count,
     Fraction,
@@ -27,14 +28,10 @@ from daskdl.nn.conf.values import (
     Positive,
     Probability,
     Real,
-    canonical,
     tagged,
 )
 
-ScheduleTypeLiteral = Literal["iteration", "epoch"]
-ScheduleType = Annotated[
-    ScheduleTypeLiteral, BeforeValidator(canonical(ScheduleTypeLiteral))
-]
+ScheduleType = Annotated[Literal["iteration", "epoch"], AnySpelling()]
 
 
 def _count(key: Any) -> Any:
@@ -282,16 +279,6 @@ _PlainSchedule: TypeAlias = (
     | MapSchedule
     | CycleSchedule
 )
-_PLAIN_SCHEDULES = (
-    FixedSchedule,
-    ExponentialSchedule,
-    InverseSchedule,
-    PolySchedule,
-    SigmoidSchedule,
-    StepSchedule,
-    MapSchedule,
-    CycleSchedule,
-)
 # Tags of pydantic's unions in angle brackets are left out of the paths in messages.
 _NUMBER = "<number>"
 _SCHEDULE = "<schedule>"
@@ -302,8 +289,8 @@ def number_or_schedule(value: Any) -> str:
     return _SCHEDULE if isinstance(value, Mapping | BaseModel) else _NUMBER
 
 
-def _found(*models: type[Conf]) -> BeforeValidator:
-    put_type = tagged(*models, suffix="schedule")
+def _found(union: Any) -> BeforeValidator:
+    put_type = tagged(union, suffix="schedule")
 
     def find(value: Any) -> Any:
         # Text is left for a number, which refuses it.
@@ -328,7 +315,7 @@ class RampSchedule(Conf):
         Annotated[Real, Tag(_NUMBER)]
         | Annotated[_PlainSchedule, Field(discriminator="type"), Tag(_SCHEDULE)],
         Discriminator(number_or_schedule),
-        _found(*_PLAIN_SCHEDULES),
+        _found(_PlainSchedule),
     ]
     num_iter: Count
 
@@ -339,29 +326,19 @@ class RampSchedule(Conf):
 
 
 Schedule: TypeAlias = _PlainSchedule | RampSchedule
-SCHEDULES: tuple[type[Conf], ...] = (*_PLAIN_SCHEDULES, RampSchedule)
-
-_TaggedSchedule: TypeAlias = Annotated[
-    Schedule, Field(discriminator="type"), Tag(_SCHEDULE)
+N = TypeVar("N")
+_OrSchedule: TypeAlias = Annotated[
+    Annotated[N, Tag(_NUMBER)]
+    | Annotated[Schedule, Field(discriminator="type"), Tag(_SCHEDULE)],
+    Discriminator(number_or_schedule),
+    _found(Schedule),
 ]
 # A schedule, or a number that must not be below 0.
-NonNegativeSchedule: TypeAlias = Annotated[
-    Annotated[NonNegative, Tag(_NUMBER)] | _TaggedSchedule,
-    Discriminator(number_or_schedule),
-    _found(*SCHEDULES),
-]
+NonNegativeSchedule: TypeAlias = _OrSchedule[NonNegative]
 # A schedule, or a number that must be at least 0 and below 1.
-FractionSchedule: TypeAlias = Annotated[
-    Annotated[Fraction, Tag(_NUMBER)] | _TaggedSchedule,
-    Discriminator(number_or_schedule),
-    _found(*SCHEDULES),
-]
+FractionSchedule: TypeAlias = _OrSchedule[Fraction]
 # A schedule, or a number that must be above 0 and at most 1.
-ProbabilitySchedule: TypeAlias = Annotated[
-    Annotated[Probability, Tag(_NUMBER)] | _TaggedSchedule,
-    Discriminator(number_or_schedule),
-    _found(*SCHEDULES),
-]
+ProbabilitySchedule: TypeAlias = _OrSchedule[Probability]
 
 
 def value_at(schedule: float | Schedule, iteration: int, epoch: int) -> float:

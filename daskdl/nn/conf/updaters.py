@@ -6,7 +6,7 @@ schedule.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
@@ -214,7 +214,7 @@ class UpdaterDefinition(Conf):
         raise TypeError(f"{type(self).__name__}: must have a method update.")
 
 
-Updater: TypeAlias = (
+_Ours: TypeAlias = (
     Sgd
     | Nesterovs
     | Adam
@@ -226,21 +226,9 @@ Updater: TypeAlias = (
     | AdaDelta
     | RmsProp
     | NoOp
-    | UpdaterDefinition
 )
-UPDATERS: tuple[type[Updater], ...] = (
-    Sgd,
-    Nesterovs,
-    Adam,
-    AMSGrad,
-    Nadam,
-    AdaMax,
-    AdaBelief,
-    AdaGrad,
-    AdaDelta,
-    RmsProp,
-    NoOp,
-)
+Updater: TypeAlias = _Ours | UpdaterDefinition
+UPDATERS: tuple[type[_Ours], ...] = get_args(_Ours)
 
 UPDATER_KINDS.enter(UPDATERS)
 AnyUpdater = Annotated[Updater, AnyOf(UPDATER_KINDS)]

@@ -17,10 +17,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
 )
+from pydantic_core import CoreSchema, core_schema
 
 from daskdl.dialects import Quirks
 from daskdl.errors import OptionError
@@ -255,22 +257,30 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def canonical(literal: Any) -> Taking:
-    """Return a function that finds the name of a Literal that a user meant."""
-    names = {normalised(name): name for name in get_args(literal)}
+class AnySpelling:
+    """Annotation of a Literal: takes its names in any spelling."""
 
-    def find(value: Any) -> Any:
-        return names.get(normalised(value), value) if isinstance(value, str) else value
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Return how pydantic finds the name that a user meant."""
+        names = {normalised(name): name for name in get_args(source)}
 
-    return Taking(find, (spelled(names),))
+        def find(value: Any) -> Any:
+            is_text = isinstance(value, str)
+            return names.get(normalised(value), value) if is_text else value
+
+        return core_schema.no_info_before_validator_function(
+            Taking(find, (spelled(names),)), handler(source)
+        )
 
 
-def tagged(*models: type[BaseModel], suffix: str = "") -> Taking:
+def tagged(union: Any, *, suffix: str = "") -> Taking:
     """Return a function that puts the exact `type` of a union into a mapping.
 
     Parameters
     ----------
-    *models : model classes
+    union : union of model classes
         Each with a literal field `type`.
     suffix : str
         May end the name: ``MergeVertex`` for ``merge``.
@@ -281,7 +291,7 @@ def tagged(*models: type[BaseModel], suffix: str = "") -> Taking:
     """
     tags: dict[str, str] = {}
     of: dict[type[BaseModel], tuple[str, ...]] = {}
-    for model in models:
+    for model in get_args(union):
         tag = get_args(model.model_fields["type"].annotation)[0]
         of[model] = (tag, model.__name__, tag + suffix)
         tags |= {normalised(name): tag for name in of[model]}
@@ -294,7 +304,7 @@ def tagged(*models: type[BaseModel], suffix: str = "") -> Taking:
         tag = value["type"]
         return {**value, "type": tags.get(normalised(tag), tag)}
 
-    alone = [name for model in models if stands_alone(model) for name in of[model]]
+    alone = [name for model in of if stands_alone(model) for name in of[model]]
     return Taking(find, (spelled(alone),) if alone else ())
 
 

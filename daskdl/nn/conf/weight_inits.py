@@ -175,19 +175,5 @@ WeightInitOptions: TypeAlias = (
 )
 AnyWeightInit = Annotated[
     WeightInitLiteral | WeightInitOptions,
-    BeforeValidator(
-        named(
-            WeightInitLiteral,
-            DistributionInit,
-            ConstantInit,
-            IdentityInit,
-            EmbeddingInit,
-            VarScalingNormalFanIn,
-            VarScalingNormalFanOut,
-            VarScalingNormalFanAvg,
-            VarScalingUniformFanIn,
-            VarScalingUniformFanOut,
-            VarScalingUniformFanAvg,
-        )
-    ),
+    BeforeValidator(named(WeightInitLiteral, WeightInitOptions)),
 ]

@@ -55,5 +55,5 @@ class WeightNoise(Conf):
 AnyWeightNoise: TypeAlias = Annotated[
     DropConnect | WeightNoise,
     Field(discriminator="type"),
-    BeforeValidator(tagged(DropConnect, WeightNoise)),
+    BeforeValidator(tagged(DropConnect | WeightNoise)),
 ]

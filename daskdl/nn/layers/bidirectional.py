@@ -3,13 +3,11 @@
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator
-
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.input_type import InputType, Recurrent, features_of, with_features
 from daskdl.nn.conf.layer import Inside, LayerConf
 from daskdl.nn.conf.parameters import Parameter
-from daskdl.nn.conf.values import canonical
+from daskdl.nn.conf.values import AnySpelling
 from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.graves_bidirectional_lstm import refuse_carrying
 from daskdl.nn.layers.wrapper import WrapperConf, through
@@ -35,7 +33,7 @@ class Bidirectional(WrapperConf, LayerConf):
     """
 
     type: Literal["bidirectional"] = "bidirectional"
-    mode: Annotated[_Mode, BeforeValidator(canonical(_Mode))] = "concat"
+    mode: Annotated[_Mode, AnySpelling()] = "concat"
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return what comes out of the wrapped layer, twice as wide if joined."""

@@ -4,7 +4,7 @@ import math
 from functools import partial
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
@@ -19,7 +19,7 @@ from daskdl.nn.conf.input_type import (
     describe,
 )
 from daskdl.nn.conf.preprocessor import PreprocessorConf
-from daskdl.nn.conf.values import Count, canonical
+from daskdl.nn.conf.values import AnySpelling, Count
 from daskdl.nn.preprocessors.arrangement import check_kind, flattened, unflattened
 from daskdl.nn.run import Reshaped, Run
 
@@ -166,7 +166,7 @@ class Reshape(PreprocessorConf):
 
     type: Literal["reshape"] = "reshape"
     target_shape: Annotated[tuple[Count, ...], Field(min_length=1, max_length=4)]
-    data_format: Annotated[_Format, BeforeValidator(canonical(_Format))] | None = None
+    data_format: Annotated[_Format, AnySpelling()] | None = None
 
     def output_type(self, input_type: InputType) -> InputType:
         """Return what an example becomes; refuse another number of numbers."""

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator
-
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.activation import relu_backward
 from daskdl.kernels.shortcut import add_relu
 from daskdl.nn.conf.axes import known, same_kind, with_shape
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
-from daskdl.nn.conf.values import canonical
+from daskdl.nn.conf.values import AnySpelling
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import either_mask
 from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
@@ -38,7 +36,7 @@ class ElementWiseVertex(VertexConf):
     """
 
     type: Literal["element_wise"] = "element_wise"
-    op: Annotated[ElementWiseOp, BeforeValidator(canonical(ElementWiseOp))]
+    op: Annotated[ElementWiseOp, AnySpelling()]
 
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
         """Return the type with the largest size of every axis."""
