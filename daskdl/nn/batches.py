@@ -10,7 +10,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.pairs import as_examples, is_features, is_pair
 from daskdl.errors import DataError, OptionError, ShapeError
-from daskdl.nn.conf.axes import fits, is_channels_first
+from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
@@ -336,7 +336,7 @@ def _check_labels_mask(port: Port, labels: Any, mask: Any) -> None:
     if isinstance(port.type, Convolutional | Convolutional3D):
         pixels = labels.shape[1:-1]
         one_channel = (size, *pixels, 1)
-        if is_channels_first(port.type):
+        if port.type.is_channels_first:
             pixels = labels.shape[2:]
             one_channel = (size, 1, *pixels)
         allowed += [(size, *pixels), one_channel]
@@ -373,7 +373,7 @@ def _check_mask_shape(port: Port, mask: Any, expected: tuple[int, ...]) -> None:
 
 
 def _check_pixel_mask(who: str, kind: Convolutional, images: Any, mask: Any) -> None:
-    channels = 1 if is_channels_first(kind) else 3
+    channels = 1 if kind.is_channels_first else 3
     sizes = enumerate(images.shape)
     expected = tuple(1 if axis == channels else size for axis, size in sizes)
     check_pixels(mask, expected, f"{who}: features_mask")
@@ -396,5 +396,5 @@ def _check_length(
 
 def time_steps(series: Any, array: Any) -> int:
     """Return how long the time series in `array` are."""
-    steps: int = array.shape[2 if is_channels_first(series) else 1]
+    steps: int = array.shape[2 if series.is_channels_first else 1]
     return steps

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.nn.conf.axes import border_axes, is_channels_first
+from daskdl.nn.conf.axes import border_axes
 from daskdl.nn.conf.input_type import ConvolutionalFlat, FeedForward, InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.vertex import VertexConf
@@ -46,7 +46,7 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
         shape = (input_type.channels, input_type.height, input_type.width)
         array = array.reshape(len(array), *shape)
         input_type = input_type.inside
-    if is_channels_first(input_type):
+    if input_type.is_channels_first:
         array = np.moveaxis(array, 1, -1)
     return np.ascontiguousarray(array, dtype=dtype)
 

@@ -13,7 +13,6 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import ShapeError
 from daskdl.nn.batches import Arrays, Batch, Port, time_steps
-from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.run import Run
 
@@ -182,7 +181,7 @@ def _batch(
 def _cut(array: Any, port: Port, part: slice) -> Any:
     if not isinstance(port.type, Recurrent):
         return array
-    return array[:, :, part] if is_channels_first(port.type) else array[:, part]
+    return array[:, :, part] if port.type.is_channels_first else array[:, part]
 
 
 def _cut_mask(mask: Any, port: Port, part: slice) -> Any:

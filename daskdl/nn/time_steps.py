@@ -4,7 +4,6 @@ from typing import Any
 
 from daskdl.data.batch_arrays import as_batch_array
 from daskdl.nn.border import Border, given_features
-from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType, Recurrent
 from daskdl.nn.program import Program
 from daskdl.nn.tbptt import carrying
@@ -46,11 +45,11 @@ def _with_time(array: Any, input_type: InputType) -> Any:
     """Return one step (batch, features) as a series of one, and the rest as it is."""
     if not isinstance(input_type, Recurrent) or array.ndim != 2:
         return array
-    return array[:, :, None] if is_channels_first(input_type) else array[:, None]
+    return array[:, :, None] if input_type.is_channels_first else array[:, None]
 
 
 def _without_time(array: Any, output_type: InputType) -> Any:
     """Return a series of one step as that step."""
     if not isinstance(output_type, Recurrent):
         return array
-    return array[:, :, 0] if is_channels_first(output_type) else array[:, 0]
+    return array[:, :, 0] if output_type.is_channels_first else array[:, 0]

@@ -11,7 +11,6 @@ from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
-    ConvolutionalFlat,
     FeedForward,
     InputType,
     Recurrent,
@@ -28,25 +27,9 @@ _OPTIONS: dict[type[Conf], tuple[str, ...]] = {
 }
 
 
-def is_channels_first(input_type: InputType) -> bool:
-    """Return whether arrays at the border have features or channels second.
-
-    Examples
-    --------
-    >>> is_channels_first(Convolutional(channels=3))
-    True
-    >>> is_channels_first(FeedForward(size=3))
-    False
-    """
-    if isinstance(input_type, FeedForward | ConvolutionalFlat):
-        return False
-    data_format: str = input_type.data_format
-    return data_format.startswith("NC")
-
-
 def feature_axis(input_type: InputType) -> int:
     """Return which axis of arrays at the border has features, channels or classes."""
-    return 1 if is_channels_first(input_type) else -1
+    return 1 if input_type.is_channels_first else -1
 
 
 def border_axes(input_type: InputType) -> tuple[int, ...]:
@@ -58,7 +41,7 @@ def border_axes(input_type: InputType) -> tuple[int, ...]:
     (0, 3, 1, 2)
     """
     last = len(input_type.shape)
-    if is_channels_first(input_type):
+    if input_type.is_channels_first:
         return (0, last, *range(1, last))
     return tuple(range(last + 1))
 

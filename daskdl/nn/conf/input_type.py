@@ -18,7 +18,33 @@ ImageFormat = Annotated[Literal["NCHW", "NHWC"], AnySpelling()]
 VolumeFormat = Annotated[Literal["NCDHW", "NDHWC"], AnySpelling()]
 
 
-class FeedForward(Conf):
+class _Shaped(Conf):
+    """What all types share: inside, features or channels are the last axis."""
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """Shape of one example inside the network."""
+        raise NotImplementedError
+
+    @property
+    def is_channels_first(self) -> bool:
+        """Whether arrays at the border have features or channels second."""
+        data_format: str = vars(self).get("data_format", "")
+        return data_format.startswith("NC")
+
+    @property
+    def border_shape(self) -> tuple[int | None, ...]:
+        """Shape of one example as the caller gives or gets it."""
+        inside = self.shape
+        return (inside[-1], *inside[:-1]) if self.is_channels_first else inside
+
+    @property
+    def n_features(self) -> int:
+        """Numbers of one example (or time step) that a dense layer sees."""
+        return _product(self, self.shape)
+
+
+class FeedForward(_Shaped):
     """Rows of numbers, ``(batch, size)``.
 
     Parameters
@@ -35,21 +61,11 @@ class FeedForward(Conf):
         """Shape of one example inside the network."""
         return (self.size,)
 
-    @property
-    def border_shape(self) -> tuple[int | None, ...]:
-        """Shape of one example as the caller gives or gets it."""
-        return (self.size,)
-
-    @property
-    def n_features(self) -> int:
-        """Numbers of one example (or time step) that a dense layer sees."""
-        return _product(self, (self.size,))
-
     def __str__(self) -> str:
         return f"rows of {_size(self.size)}"
 
 
-class Recurrent(Conf):
+class Recurrent(_Shaped):
     """Time series, inside ``(batch, time, size)``.
 
     Parameters
@@ -74,11 +90,6 @@ class Recurrent(Conf):
         return (self.time_steps, self.size)
 
     @property
-    def border_shape(self) -> tuple[int | None, ...]:
-        """Shape of one example as the caller gives or gets it."""
-        return self.shape[::-1] if self.data_format == "NCW" else self.shape
-
-    @property
     def n_features(self) -> int:
         """Numbers of one example (or time step) that a dense layer sees."""
         return _product(self, (self.size,))
@@ -87,7 +98,7 @@ class Recurrent(Conf):
         return f"time series of {_size(self.size)} features"
 
 
-class Convolutional(Conf):
+class Convolutional(_Shaped):
     """Images, inside ``(batch, height, width, channels)``.
 
     Parameters
@@ -112,24 +123,12 @@ class Convolutional(Conf):
         """Shape of one example inside the network."""
         return (self.height, self.width, self.channels)
 
-    @property
-    def border_shape(self) -> tuple[int | None, ...]:
-        """Shape of one example as the caller gives or gets it."""
-        if self.data_format == "NCHW":
-            return (self.channels, self.height, self.width)
-        return self.shape
-
-    @property
-    def n_features(self) -> int:
-        """Numbers of one example (or time step) that a dense layer sees."""
-        return _product(self, (self.height, self.width, self.channels))
-
     def __str__(self) -> str:
         sizes = " x ".join(_size(n) for n in (self.height, self.width))
         return f"images of {sizes} x {self.channels} channels"
 
 
-class Convolutional3D(Conf):
+class Convolutional3D(_Shaped):
     """Volumes, inside ``(batch, depth, height, width, channels)``.
 
     Parameters
@@ -155,24 +154,12 @@ class Convolutional3D(Conf):
         """Shape of one example inside the network."""
         return (self.depth, self.height, self.width, self.channels)
 
-    @property
-    def border_shape(self) -> tuple[int | None, ...]:
-        """Shape of one example as the caller gives or gets it."""
-        if self.data_format == "NCDHW":
-            return (self.channels, self.depth, self.height, self.width)
-        return self.shape
-
-    @property
-    def n_features(self) -> int:
-        """Numbers of one example (or time step) that a dense layer sees."""
-        return _product(self, self.shape)
-
     def __str__(self) -> str:
         sizes = " x ".join(_size(n) for n in (self.depth, self.height, self.width))
         return f"volumes of {sizes} x {self.channels} channels"
 
 
-class ConvolutionalFlat(Conf):
+class ConvolutionalFlat(_Shaped):
     """Images that arrive as rows, and become images at the door.
 
     A row holds the image channel by channel, each row by row.
@@ -262,7 +249,7 @@ def _size(size: int | None) -> str:
     return "any" if size is None else str(size)
 
 
-def _product(input_type: InputType, sizes: tuple[int | None, ...]) -> int:
+def _product(input_type: Conf, sizes: tuple[int | None, ...]) -> int:
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         raise PathError(

@@ -10,7 +10,6 @@ from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
-from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.run import Backward, Run
@@ -106,7 +105,7 @@ def _seen_by(
     if (
         "softmax_along_last_axis" in run.quirks
         and function.name == "softmax"
-        and is_channels_first(run.input_type)
+        and run.input_type.is_channels_first
     ):
         return lambda array: array.swapaxes(-1, -2)
     return lambda array: array

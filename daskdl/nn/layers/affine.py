@@ -2,7 +2,6 @@
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.dense import dense_backward, dense_forward
-from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.preprocessors.arrangement import flatten, row_shape, unflatten
 from daskdl.nn.run import Backward, Run
@@ -63,7 +62,7 @@ def as_rows(run: Run, x: FloatArray) -> FloatArray:
     if isinstance(run.input_type, Recurrent):
         return x.reshape(-1, x.shape[2])
     shape = row_shape(x)
-    if not is_channels_first(run.input_type):
+    if not run.input_type.is_channels_first:
         return x.reshape(shape)
     return flatten(x, run.buffer("rows", shape, x.dtype), channels_first=True)
 
@@ -86,7 +85,7 @@ def from_rows(
     ndarray of `shape`
     """
     is_series = isinstance(run.input_type, Recurrent)
-    if is_series or not is_channels_first(run.input_type):
+    if is_series or not run.input_type.is_channels_first:
         return rows.reshape(shape)
     images = run.buffer(what, shape, rows.dtype)
     return unflatten(rows, images, channels_first=True)

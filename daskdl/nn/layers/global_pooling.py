@@ -14,7 +14,7 @@ from daskdl.kernels.global_pooling import (
     global_sum_backward,
     global_sum_forward,
 )
-from daskdl.nn.conf.axes import is_channels_first, with_shape
+from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -70,7 +70,7 @@ class GlobalPooling(DropoutOptions, LayerConf):
         return with_shape(input_type, (*(1 for _ in collapsed), channels))
 
     def _check_dimensions(self, input_type: Sized) -> None:
-        first = 2 if is_channels_first(input_type) else 1
+        first = 2 if input_type.is_channels_first else 1
         every = tuple(range(first, first + len(input_type.shape) - 1))
         came = self.pooling_dimensions
         if came is not None and tuple(sorted(came)) != every:

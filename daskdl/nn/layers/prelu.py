@@ -7,7 +7,6 @@ from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.prelu import prelu_backward, prelu_forward
-from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
@@ -47,7 +46,7 @@ class PReLU(TrainingOptions, LayerConf):
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
         """Return W, of an example's shape with 1 at the shared axes."""
         shape = self._slope_shape(input_type)
-        if not is_channels_first(input_type):
+        if not input_type.is_channels_first:
             return (Parameter("W", shape),)
         last = len(shape) - 1
         return (Parameter("W", (*shape[1:], shape[0]), axes=(last, *range(last))),)

@@ -3,7 +3,6 @@
 from typing import Literal
 
 from daskdl.arrays.namespace import FloatArray
-from daskdl.nn.conf.axes import is_channels_first
 from daskdl.nn.conf.input_type import (
     Convolutional,
     Convolutional3D,
@@ -110,7 +109,7 @@ class Cnn3DToFeedForward(PreprocessorConf):
 
     def forward(self, run: Run, x: FloatArray) -> Reshaped:
         """Return the rows of `x`, of shape (rows, depth, height, width, channels)."""
-        return flattened(run, x, channels_first=is_channels_first(run.input_type))
+        return flattened(run, x, channels_first=run.input_type.is_channels_first)
 
 
 class FeedForwardToCnn(PreprocessorConf):

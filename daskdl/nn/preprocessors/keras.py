@@ -8,7 +8,7 @@ from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.axes import is_channels_first, known
+from daskdl.nn.conf.axes import known
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import (
     Convolutional,
@@ -76,7 +76,7 @@ class KerasFlattenRnn(PreprocessorConf):
             raise ShapeError(
                 f"{run.who}: x must have {self.ts_length} time steps, got {x.shape[1]}."
             )
-        is_first = is_channels_first(run.input_type)
+        is_first = run.input_type.is_channels_first
         return flattened(run, x, channels_first=is_first)
 
     def feed_forward_mask(self, run: Run, mask: FloatArray) -> None:
@@ -207,8 +207,8 @@ class Reshape(PreprocessorConf):
                 f"{run.who}: x must hold {n} numbers an example, got shape {x.shape}."
             )
         made = self.output_type(run.input_type)
-        was_first = is_channels_first(run.input_type)
-        is_first = is_channels_first(made)
+        was_first = run.input_type.is_channels_first
+        is_first = made.is_channels_first
         rows, to_x = flattened(run, x, channels_first=was_first, to="border")
         output, to_rows = unflattened(
             run, rows, known(made.shape), channels_first=is_first, back="grad border"
