@@ -1,7 +1,7 @@
 """The activation function that a configuration means."""
 
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 from daskdl.dialects import Quirks
 from daskdl.nn.activations.defined import defined
@@ -39,6 +39,7 @@ from daskdl.nn.conf.activations import (
     find_activation,
 )
 from daskdl.nn.conf.named import found
+from daskdl.nn.conf.values import tag_of
 
 _WITHOUT_OPTIONS = {
     function.name: function
@@ -59,9 +60,7 @@ _WITHOUT_OPTIONS = {
     )
 }
 _WITH_CONSTANTS = {"hardsigmoid": hard_sigmoid, "rationaltanh": rational_tanh}
-_MODELS = {
-    get_args(model.model_fields["type"].annotation)[0]: model for model in WITH_OPTIONS
-}
+_MODELS = {tag_of(model): model for model in WITH_OPTIONS}
 
 
 def activation_function(

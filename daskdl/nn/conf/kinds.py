@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of
 from daskdl.nn.conf.spellings import normalised, spelled
-from daskdl.nn.conf.values import Conf, stands_alone
+from daskdl.nn.conf.values import Conf, stands_alone, tag_of
 
 
 class Kinds:
@@ -100,12 +100,6 @@ ACTIVATION_KINDS = Kinds(
     "ACTIVATION_KINDS", "", "daskdl.nn.conf.activations", "daskdl.activations"
 )
 UPDATER_KINDS = Kinds("UPDATER_KINDS", "", "daskdl.nn.conf.updaters", "daskdl.updaters")
-
-
-def tag_of(model: type[Conf]) -> str:
-    """Return what `type` is in a mapping of this class."""
-    tag: str = get_args(model.model_fields["type"].annotation)[0]
-    return tag
 
 
 class AnyOf:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of, option_error
 from daskdl.nn.conf.spellings import Taking, normalised, spelled
-from daskdl.nn.conf.values import Conf, stands_alone
+from daskdl.nn.conf.values import Conf, stands_alone, tag_of
 
 
 def named(
@@ -38,7 +38,7 @@ def named(
         annotated with the union of both.
     """
     models: tuple[type[Conf], ...] = get_args(union)
-    with_options = {get_args(m.model_fields["type"].annotation)[0]: m for m in models}
+    with_options = {tag_of(model): model for model in models}
     plain: tuple[str, ...] = get_args(literal)
     known = sorted({*plain, *with_options})
     spellings: dict[str, str] = {normalised(name): name for name in known}

@@ -59,16 +59,14 @@ GradientNormalizationLiteral = Literal[
     "clip_l2_per_layer",
     "clip_l2_per_param_type",
 ]
-PoolingLiteral = Literal["max", "avg", "sum", "pnorm"]
-VolumePoolingLiteral = Literal["max", "avg"]
-ConvolutionModeLiteral = Literal["truncate", "same", "strict"]
-SeriesConvolutionModeLiteral = Literal["truncate", "same", "strict", "causal"]
 
 GradientNormalizationName = Annotated[GradientNormalizationLiteral, AnySpelling()]
-PoolingName = Annotated[PoolingLiteral, AnySpelling()]
-VolumePoolingName = Annotated[VolumePoolingLiteral, AnySpelling()]
-ConvolutionModeName = Annotated[ConvolutionModeLiteral, AnySpelling()]
-SeriesConvolutionModeName = Annotated[SeriesConvolutionModeLiteral, AnySpelling()]
+PoolingName = Annotated[Literal["max", "avg", "sum", "pnorm"], AnySpelling()]
+VolumePoolingName = Annotated[Literal["max", "avg"], AnySpelling()]
+ConvolutionModeName = Annotated[Literal["truncate", "same", "strict"], AnySpelling()]
+SeriesConvolutionModeName = Annotated[
+    Literal["truncate", "same", "strict", "causal"], AnySpelling()
+]
 
 OptimizationAlgoLiteral = Literal[
     "stochastic_gradient_descent",
@@ -77,8 +75,7 @@ OptimizationAlgoLiteral = Literal[
     "lbfgs",
 ]
 OptimizationAlgoName = Annotated[OptimizationAlgoLiteral, AnySpelling()]
-BackpropTypeLiteral = Literal["standard", "truncated_bptt"]
-BackpropTypeName = Annotated[BackpropTypeLiteral, AnySpelling()]
+BackpropTypeName = Annotated[Literal["standard", "truncated_bptt"], AnySpelling()]
 
 
 def _installed_dialect(name: str) -> str:

@@ -6,7 +6,7 @@ words of the docstring of its class.
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
@@ -14,6 +14,7 @@ from pydantic_core import CoreSchema
 
 from daskdl.nn.conf.docstrings import descriptions_of, summary_of
 from daskdl.nn.conf.spellings import Taking, spelled
+from daskdl.nn.conf.values import tag_of
 
 # What may end the name of a kind, as in names of classes.
 _ENDINGS = (
@@ -89,7 +90,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def _type_of(model: type[BaseModel]) -> dict[str, Any]:
-    (tag,) = get_args(model.model_fields["type"].annotation)
+    tag = tag_of(model)
     return {
         "anyOf": [
             {"const": tag, "type": "string"},

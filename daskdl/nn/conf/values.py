@@ -292,7 +292,7 @@ def tagged(union: Any, *, suffix: str = "") -> Taking:
     tags: dict[str, str] = {}
     of: dict[type[BaseModel], tuple[str, ...]] = {}
     for model in get_args(union):
-        tag = get_args(model.model_fields["type"].annotation)[0]
+        tag = tag_of(model)
         of[model] = (tag, model.__name__, tag + suffix)
         tags |= {normalised(name): tag for name in of[model]}
 
@@ -306,6 +306,12 @@ def tagged(union: Any, *, suffix: str = "") -> Taking:
 
     alone = [name for model in of if stands_alone(model) for name in of[model]]
     return Taking(find, (spelled(alone),) if alone else ())
+
+
+def tag_of(model: type[BaseModel]) -> str:
+    """Return what `type` is in a mapping of this class."""
+    tag: str = get_args(model.model_fields["type"].annotation)[0]
+    return tag
 
 
 def stands_alone(model: type[BaseModel]) -> bool:

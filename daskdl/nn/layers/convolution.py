@@ -25,7 +25,6 @@ from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import LayerConf, WeightGroup
 from daskdl.nn.conf.names import (
     ConvolutionModeName,
-    SeriesConvolutionModeLiteral,
     SeriesConvolutionModeName,
 )
 from daskdl.nn.conf.options import TrainingOptions, WeightOptions
@@ -63,7 +62,7 @@ class ConvolvingConf(WeightGroup):
     stride: Counts
     padding: Indices
     dilation: Counts
-    convolution_mode: SeriesConvolutionModeLiteral = "truncate"
+    convolution_mode: SeriesConvolutionModeName = "truncate"
     has_bias: bool = True
 
     # What makes pre-activations of windows and weights, and takes the gradient back.

@@ -10,7 +10,7 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.pooling import max_pool_forward
 from daskdl.kernels.window import Window, WindowAxis, window_axis
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.names import SeriesConvolutionModeLiteral
+from daskdl.nn.conf.names import SeriesConvolutionModeName
 from daskdl.nn.conf.values import Count, Index
 from daskdl.nn.run import Run
 
@@ -40,7 +40,7 @@ class Windowed(Protocol):
         """Steps between the window's cells."""
 
     @property
-    def convolution_mode(self) -> SeriesConvolutionModeLiteral:
+    def convolution_mode(self) -> SeriesConvolutionModeName:
         """What happens where kernel and stride do not fit."""
 
 
@@ -50,7 +50,7 @@ def output_length(
     stride: int,
     padding: int,
     dilation: int,
-    mode: SeriesConvolutionModeLiteral,
+    mode: SeriesConvolutionModeName,
 ) -> N:
     """Return how many windows fit along one axis; not positive if none does.
 

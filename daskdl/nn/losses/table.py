@@ -17,6 +17,7 @@ from daskdl.nn.conf.losses import (
     loss_name,
 )
 from daskdl.nn.conf.named import found
+from daskdl.nn.conf.values import tag_of
 from daskdl.nn.losses import element_wise
 from daskdl.nn.losses.binary_cross_entropy import BinaryCrossEntropyLoss
 from daskdl.nn.losses.cosine import CosineProximityLoss
@@ -47,10 +48,7 @@ _FORMULAS = {
     "poisson": (element_wise.poisson, element_wise.poisson_gradient),
     "wasserstein": (element_wise.wasserstein, element_wise.wasserstein_gradient),
 }
-_MODELS = {
-    get_args(model.model_fields["type"].annotation)[0]: model
-    for model in get_args(LossOptions)
-}
+_MODELS = {tag_of(model): model for model in get_args(LossOptions)}
 
 
 def loss_function(

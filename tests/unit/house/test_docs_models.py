@@ -7,7 +7,7 @@ import pytest
 
 from daskdl.formats.conversion import FORMATS
 from daskdl.formats.onnx.table import WRITERS
-from daskdl.nn.conf.kinds import tag_of
+from daskdl.nn.conf.values import tag_of
 from tests.unit.house.sources import ROOT
 
 PAGE = ROOT / "docs" / "guide" / "models.md"

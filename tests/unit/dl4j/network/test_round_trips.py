@@ -9,7 +9,8 @@ from daskdl.dl4j.network.layer_row import BY_TAG
 from daskdl.dl4j.network.text import configuration_from_text, configuration_to_text
 from daskdl.nn.batches import as_arrays
 from daskdl.nn.build import build_network
-from daskdl.nn.conf.kinds import VERTEX_KINDS, tag_of
+from daskdl.nn.conf.kinds import VERTEX_KINDS
+from daskdl.nn.conf.values import tag_of
 from daskdl.nn.layers.table import LAYERS
 from tests.dl4j.batches import random_batch
 from tests.dl4j.graph_networks import GRAPHS
