@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from daskdl.checks import did_you_mean
+from daskdl.checks import did_you_mean, some
 from daskdl.errors import OptionError
 
 _MOST_ERRORS = 5
@@ -117,6 +117,11 @@ def got(value: Any) -> str:
 def shortened(text: str) -> str:
     """Cut a text off where nobody reads on."""
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+
+
+def some_of(names: Iterable[str]) -> str:
+    """Return names for a message, the first ones, cut off where nobody reads on."""
+    return some([shortened(name) for name in names])
 
 
 def _lines(who: str, error: ValidationError, model: Any) -> Iterator[str]:

@@ -221,9 +221,7 @@ def inside_type(input_type: InputType) -> InputType:
 
 def features_of(input_type: InputType) -> int:
     """Return the size of the last axis inside: features or channels."""
-    if isinstance(input_type, Convolutional | Convolutional3D | ConvolutionalFlat):
-        return input_type.channels
-    return input_type.n_features
+    return _product(input_type, input_type.shape[-1:])
 
 
 def is_open(input_type: InputType) -> bool:

@@ -5,11 +5,11 @@ Everything that cannot be is refused here, with the path of the key to change.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from daskdl.checks import did_you_mean, some
+from daskdl.checks import did_you_mean
 from daskdl.nn.conf.defaults import NetworkConf
-from daskdl.nn.conf.errors import PathError, got, shortened
+from daskdl.nn.conf.errors import PathError, got, some_of
 from daskdl.nn.conf.input_type import (
     FeedForward,
     InputType,
@@ -18,10 +18,11 @@ from daskdl.nn.conf.input_type import (
     with_features,
 )
 from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.order import checked_order, topological_order
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.vertex import VertexConf
 
-_MOST_NAMES = 20
+Part: TypeAlias = LayerConf | VertexConf
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Node:
 
     key: str
     name: str
-    conf: LayerConf | VertexConf
+    conf: Part
     inputs: tuple[str, ...]
     input_types: tuple[InputType, ...]
     output_type: InputType
@@ -71,7 +72,7 @@ class Node:
         return entering(self.conf, self.input_types[0])
 
 
-def entering(conf: LayerConf | VertexConf, input_type: InputType) -> InputType:
+def entering(conf: Part, input_type: InputType) -> InputType:
     """Return the type of an input of a layer or vertex, behind its preprocessor."""
     if isinstance(conf, LayerConf) and conf.preprocessor is not None:
         return inside_type(conf.preprocessor.output_type(inside_type(input_type)))
@@ -162,7 +163,7 @@ def _check_in_sequence(layer: LayerConf, index: int, n_layers: int) -> None:
 def graph(
     network: NetworkConf,
     inputs: Mapping[str, InputType],
-    vertices: Mapping[str, LayerConf | VertexConf],
+    vertices: Mapping[str, Part],
     outputs: Sequence[str],
     order: Sequence[str] | None = None,
 ) -> list[Node]:
@@ -188,7 +189,7 @@ def graph(
     reads = {name: conf.inputs for name, conf in vertices.items()}
     names = topological_order(inputs, reads)
     if order is not None:
-        names = _checked_order(order, inputs, reads)
+        names = checked_order(order, inputs, reads)
     defaults = network.defaults()
     nodes = []
     for name in names:
@@ -201,90 +202,7 @@ def graph(
     return nodes
 
 
-def topological_order(
-    inputs: Iterable[str], reads: Mapping[str, Sequence[str]]
-) -> list[str]:
-    """Return the vertices so that each comes behind all that it reads.
-
-    Parameters
-    ----------
-    inputs : iterable of str
-        Network inputs, in their order.
-    reads : mapping of str to sequence of str
-        For each vertex, in the order of definition, the names it reads.
-
-    Raises
-    ------
-    OptionError
-        If some vertices form a cycle.
-    """
-    waiting = {name: set(sources) for name, sources in reads.items()}
-    readers: dict[str, list[str]] = {}
-    for name, sources in waiting.items():
-        for source in sources:
-            readers.setdefault(source, []).append(name)
-    queue = [*inputs]
-    order: list[str] = []
-    for done in queue:
-        for name in readers.get(done, ()):
-            waiting[name].remove(done)
-            if not waiting[name]:
-                queue.append(name)
-                order.append(name)
-    if len(order) < len(waiting):
-        cycle = _find_cycle({n: s for n, s in waiting.items() if s})
-        if len(cycle) > _MOST_NAMES:
-            cycle[_MOST_NAMES - 1 : -1] = ["..."]
-        raise PathError(
-            "must not form a cycle, got " + " -> ".join(map(shortened, cycle)) + ".",
-            "vertices",
-        )
-    return order
-
-
-def _checked_order(
-    order: Sequence[str], inputs: Iterable[str], reads: Mapping[str, Sequence[str]]
-) -> list[str]:
-    """Return the vertices of a given order, or refuse it."""
-    known = [*inputs, *reads]
-    if sorted(order) != sorted(known):
-        odd = [name for name in known if name not in order]
-        odd += [name for name in order if name not in known or order.count(name) > 1]
-        raise PathError(
-            f"must name every input and vertex once, got something else at "
-            f"{_some(dict.fromkeys(odd))}.",
-            "order",
-        )
-    done: set[str] = set()
-    for name in order:
-        late = [source for source in reads.get(name, ()) if source not in done]
-        if late:
-            raise PathError(
-                f"must have {got(name)} behind all that it reads, got it in front of "
-                f"{_some(late)}.",
-                "order",
-            )
-        done.add(name)
-    return [name for name in order if name in reads]
-
-
-def _find_cycle(waiting: Mapping[str, set[str]]) -> list[str]:
-    path = [next(iter(waiting))]
-    while True:
-        # Every vertex that still waits does so for another that still waits.
-        following = min(name for name in waiting[path[-1]] if name in waiting)
-        if following in path:
-            return [*path[path.index(following) :], following][::-1]
-        path.append(following)
-
-
-def _some(names: Iterable[str]) -> str:
-    return some([shortened(name) for name in names])
-
-
-def _check_names(
-    inputs: Mapping[str, InputType], vertices: Mapping[str, LayerConf | VertexConf]
-) -> None:
+def _check_names(inputs: Mapping[str, InputType], vertices: Mapping[str, Part]) -> None:
     known = [*inputs, *vertices]
     for name, conf in vertices.items():
         if name in inputs:
@@ -296,7 +214,7 @@ def _check_names(
             )
         if not conf.inputs:
             raise PathError(
-                f"must name at least one of {_some(known)}, got none.",
+                f"must name at least one of {some_of(known)}, got none.",
                 *("vertices", name, "inputs"),
             )
         for source in conf.inputs:
@@ -309,15 +227,13 @@ def _check_names(
         reference = conf.reads_network_input if isinstance(conf, VertexConf) else None
         if reference is not None and reference not in inputs:
             raise PathError(
-                f"must refer to a network input, one of {_some(inputs)}, got "
+                f"must refer to a network input, one of {some_of(inputs)}, got "
                 f"{got(reference)}.",
                 *("vertices", name),
             )
 
 
-def _check_outputs(
-    vertices: Mapping[str, LayerConf | VertexConf], outputs: Sequence[str]
-) -> None:
+def _check_outputs(vertices: Mapping[str, Part], outputs: Sequence[str]) -> None:
     for index, name in enumerate(outputs):
         if name not in vertices:
             raise PathError(
@@ -332,7 +248,7 @@ def _check_outputs(
 
 def _check_used(
     inputs: Mapping[str, InputType],
-    vertices: Mapping[str, LayerConf | VertexConf],
+    vertices: Mapping[str, Part],
     outputs: Sequence[str],
 ) -> None:
     used = {source for conf in vertices.values() for source in conf.inputs}
@@ -354,7 +270,7 @@ def _check_used(
 
 def _graph_node(
     defaults: Mapping[str, Any],
-    conf: LayerConf | VertexConf,
+    conf: Part,
     name: str,
     types: Mapping[str, InputType],
 ) -> Node:
@@ -406,7 +322,9 @@ def _check_parameters(parameters: Any) -> None:
         )
     names = [item.name for item in parameters]
     if len(set(names)) < len(names):
-        raise PathError(f"must have parameters of different names, got {_some(names)}.")
+        raise PathError(
+            f"must have parameters of different names, got {some_of(names)}."
+        )
 
 
 def _check_search(algo: str, conf: LayerConf) -> None:
