@@ -11,13 +11,13 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of
+from daskdl.nn.conf.errors import PathError, got, one_of
 from daskdl.nn.conf.spellings import normalised, spelled
-from daskdl.nn.conf.values import Conf, stands_alone, tag_of
+from daskdl.nn.conf.values import Conf, made, stands_alone, tag_of
 
 
 class Kinds:
@@ -131,10 +131,7 @@ class AnyOf:
         if model is None:
             known = sorted(self._models())
             raise PathError(one_of(known, value["type"]) + _OWN, "type")
-        try:
-            return model.model_validate({**value, "type": tag_of(model)})
-        except ValidationError as error:
-            raise NestedProblems(error, model) from None
+        return made(model, {**value, "type": tag_of(model)})
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

@@ -18,12 +18,7 @@ from daskdl.nn.conf.dropouts import (
     refuse_two_dropouts,
 )
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import (
-    InputType,
-    features_of,
-    inside_type,
-    with_features,
-)
+from daskdl.nn.conf.input_type import InputType, features_of, inside_type, with_features
 from daskdl.nn.conf.losses import activation_of, label_columns
 from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter

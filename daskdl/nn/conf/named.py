@@ -7,12 +7,10 @@ the same option. A name stays text, so that configurations read as they were wri
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args
 
-from pydantic import ValidationError
-
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of, option_error
 from daskdl.nn.conf.spellings import Taking, normalised, spelled
-from daskdl.nn.conf.values import Conf, stands_alone, tag_of
+from daskdl.nn.conf.values import Conf, made, stands_alone, tag_of
 
 
 def named(
@@ -56,14 +54,14 @@ def named(
             return value
         if isinstance(value, str):
             name = name_of(value)
-            return name if name in plain else _made(with_options[name], {"type": name})
+            return name if name in plain else made(with_options[name], {"type": name})
         if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
             raise PathError(
                 f"must be a name, or a mapping with a known `type`, got {got(value)}."
             )
         name = name_of(value["type"], "type")
         if name in with_options:
-            return _made(with_options[name], {**value, "type": name})
+            return made(with_options[name], {**value, "type": name})
         if len(value) > 1:
             raise PathError(f"{name!r} has no options, got {got(value)}.")
         return name
@@ -83,13 +81,6 @@ def _with_type(names: Iterable[str]) -> dict[str, Any]:
         },
         "required": ["type"],
     }
-
-
-def _made(model: type[Conf], values: Mapping[str, Any]) -> Conf:
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise NestedProblems(error, model) from None
 
 
 def found(who: str, find: Callable[[Any], Any], value: Any) -> Any:

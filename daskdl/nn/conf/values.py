@@ -26,7 +26,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from daskdl.dialects import Quirks
 from daskdl.errors import OptionError
-from daskdl.nn.conf.errors import got, option_error
+from daskdl.nn.conf.errors import NestedProblems, got, option_error
 from daskdl.nn.conf.spellings import Taking, normalised, spelled
 
 C = TypeVar("C", bound="Conf")
@@ -205,6 +205,14 @@ def validated(model: type[C], data: Any, who: str) -> C:
         return model.model_validate(data)
     except ValidationError as error:
         raise option_error(who, error, model) from None
+
+
+def made(model: type[C], data: Mapping[str, Any]) -> C:
+    """Return `data` as a `model`; refusals keep their place in what holds it."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise NestedProblems(error, model) from None
 
 
 def plain(value: Any) -> Any:

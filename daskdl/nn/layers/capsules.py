@@ -23,12 +23,7 @@ from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import LeakyRelu
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import (
-    FeedForward,
-    InputType,
-    Recurrent,
-    inside_type,
-)
+from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, inside_type
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import ConvolutionModeName
 from daskdl.nn.conf.options import TrainingOptions

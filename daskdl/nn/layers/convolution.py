@@ -23,10 +23,7 @@ from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.layer import LayerConf, WeightGroup
-from daskdl.nn.conf.names import (
-    ConvolutionModeName,
-    SeriesConvolutionModeName,
-)
+from daskdl.nn.conf.names import ConvolutionModeName, SeriesConvolutionModeName
 from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import (

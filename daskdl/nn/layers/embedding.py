@@ -11,12 +11,7 @@ from daskdl.kernels.embedding import embedding_backward, embedding_forward, row_
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.dropouts import Dropouts, GaussianDropout, PlainDropout
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.input_type import (
-    FeedForward,
-    InputType,
-    Recurrent,
-    SeriesFormat,
-)
+from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent, SeriesFormat
 from daskdl.nn.conf.layer import LayerConf, WeightGroup
 from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
