@@ -178,6 +178,7 @@ _ACTIVATION_OF_LOSS = {
     "sparse_mcxent": "softmax",
     "negativeloglikelihood": "softmax",
     "xent": "sigmoid",
+    "kl_divergence": "softmax",
 }
 
 
