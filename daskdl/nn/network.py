@@ -216,11 +216,8 @@ class Network(StepNetwork[Conf]):
 
         Recurrent layers begin with the state that the last call left them, or with
         zeros after :meth:`rnn_clear_previous_state` and after training with truncated
-        backpropagation through time. States are not saved with the network; a call that
-        ends in an error leaves them as they were.
-
-        Layers that look at several steps without a state (convolutions, poolings,
-        attention) see no others than those of the stretch.
+        backpropagation through time. They are not saved; an error leaves them as they
+        were. Convolutions, poolings and attention see the steps of the stretch alone.
 
         Parameters
         ----------

@@ -304,10 +304,7 @@ class StepNetwork(ABC, Generic[Conf]):
         return self
 
     def clone(self: S) -> S:
-        """Return an independent copy, its counters and its normalizer included.
-
-        Its recurrent layers begin with zeros.
-        """
+        """Return an independent copy that begins series with zeros."""
         return self._copied(self.conf)
 
     def _copied(self: S, conf: Conf) -> S:

@@ -29,7 +29,8 @@ def _looks_back_less(network: Mapping[str, Any]) -> bool:
 
 def _may_get_rate_0(updater: Any) -> bool:
     """Return whether a rate that is corrected is 0, or may become it by a schedule."""
-    if not updater or updater["type"] not in _CORRECTED:
+    # One that a file keeps as it was has no type of ours.
+    if not updater or updater.get("type") not in _CORRECTED:
         return False
     return not updater["learning_rate"] or isinstance(updater["learning_rate"], Mapping)
 

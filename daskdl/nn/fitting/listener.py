@@ -28,6 +28,9 @@ class Listener:
     ...             fit.stop()
     """
 
+    # In front of the figures that an evaluation reports; None if it does not evaluate.
+    reports_as: str | None = None
+
     def on_fit_start(self, fit: "Fit") -> None:
         """Hear that the data are known to fit, and training begins."""
 
@@ -71,6 +74,12 @@ def listeners_of(who: str, given: Listener | Iterable[Listener]) -> list[Listene
                 f"daskdl.Listener, got {got}.{hint}"
             )
         _check_moments(who, type(item))
+    names = [item.reports_as for item in items if item.reports_as is not None]
+    if len(set(names)) < len(names):
+        raise OptionError(
+            f"{who}: listeners that evaluate must have different names, got "
+            f"{some(names)}. Give name=..."
+        )
     return items
 
 

@@ -135,6 +135,7 @@ class EvaluativeListener(Listener):
             )
         self._data = data
         self._prefix = f"{name}_" if name else ""
+        self.reports_as = name
         self._how = how
         self._every = check_count("EvaluativeListener", "frequency", frequency)
         self.evaluation: Any = None

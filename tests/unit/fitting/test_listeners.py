@@ -260,3 +260,9 @@ def test_a_prompt_sees_how_far_it_is(network, data, monkeypatch, capsys):
 def test_a_program_sees_nothing(network, data, capsys):
     network.fit(data, batch_size=10)
     assert capsys.readouterr().out == ""
+
+
+def test_two_evaluations_must_not_have_one_name(data, network):
+    both = [dl.EvaluativeListener(data) for _ in range(2)]
+    with pytest.raises(OptionError, match="evaluate must have different names"):
+        network.fit(data, listeners=both)

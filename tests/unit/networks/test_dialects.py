@@ -94,3 +94,14 @@ def test_its_own_dialect_is_written_without_a_word(tmp_path, recwarn):
 
 def test_the_summary_tells_it():
     assert f"dialect: {DL4J}" in network(dialect=DL4J).summary()
+
+
+def test_an_updater_that_a_file_keeps_for_the_way_back_is_none_of_ours():
+    kept = {"updater": {"@class": "org.nd4j.linalg.learning.config.Adam"}}
+    conf = dl.MultiLayerConfiguration(
+        input=dl.FeedForward(3),
+        layers=[dl.Activation("relu", dl4j=kept), dl.Output(2)],
+        dialect=DL4J,
+    )
+    exact, _ = dl.MultiLayerNetwork(conf).with_dialect("exact")
+    assert exact.conf.dialect == "exact"
