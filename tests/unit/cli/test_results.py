@@ -59,7 +59,8 @@ def test_the_activation_is_that_of_the_network():
     assert found(loss="mcxent") == 3
     assert found(loss="xent", activation="hardsigmoid") == 3
     assert found(loss="xent", activation={"type": "leakyrelu"}) == 1
-    assert found(loss="kl_divergence") == 1
+    assert found(loss="kl_divergence") == 3
+    assert found(loss="multilabel") == 1
 
 
 def test_the_first_is_the_one_that_is_told():
