@@ -10,9 +10,9 @@ from typing import Any
 from daskdl.dl4j.network.configuration import Counters, write_configuration
 from daskdl.dl4j.network.data_formats import data_formats
 from daskdl.dl4j.network.derived import derived, derived_of_vertex
+from daskdl.dl4j.network.explicit_options import explicit_options
 from daskdl.dl4j.network.java import Json
 from daskdl.dl4j.network.layers import BY_TAG
-from daskdl.dl4j.network.spelled_out import spelled_out
 from daskdl.dl4j.network.unsaid import refuse_unsaid
 from daskdl.dl4j.network.variables import variables_of
 from daskdl.dl4j.network.vertices import BY_TAG as VERTICES
@@ -144,7 +144,7 @@ def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str,
     if not isinstance(node.conf, LayerConf):
         refuse_unsaid(node.conf, VERTICES)
         part = node.conf.model_dump(mode="json", by_alias=True)
-        part.update(spelled_out(node.conf, *node.input_types))
+        part.update(explicit_options(node.conf, *node.input_types))
         kept = {**part["dl4j"], **derived_of_vertex(node.conf, node.input_types)}
         return {**part, "dl4j": kept, "inputs": list(node.inputs)}
     part = layer_mapping(node.conf, node.entering_type)
@@ -162,7 +162,7 @@ def layer_mapping(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     """Return a filled layer as a mapping in which DL4J finds all that it needs."""
     refuse_unsaid(conf, BY_TAG)
     mapping = conf.model_dump(mode="json", by_alias=True)
-    mapping.update(spelled_out(conf, input_type))
+    mapping.update(explicit_options(conf, input_type))
     mapping["dl4j"] = {
         **data_formats(conf, input_type),
         **mapping.get("dl4j", {}),

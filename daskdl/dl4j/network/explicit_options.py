@@ -14,7 +14,7 @@ from daskdl.nn.vertices.attention import AttentionVertex
 from daskdl.nn.vertices.merge import MergeVertex
 
 
-def spelled_out(
+def explicit_options(
     conf: LayerConf | VertexConf, *input_types: InputType
 ) -> dict[str, Any]:
     """Return values for options that are None, or that mean nothing here.
