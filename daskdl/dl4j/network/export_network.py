@@ -13,7 +13,7 @@ from daskdl.dl4j.network.derived import derived, derived_of_vertex
 from daskdl.dl4j.network.explicit_options import explicit_options
 from daskdl.dl4j.network.java import Json
 from daskdl.dl4j.network.layers import BY_TAG
-from daskdl.dl4j.network.unsaid import refuse_unsaid
+from daskdl.dl4j.network.unsupported_options import refuse_unsupported_options
 from daskdl.dl4j.network.variables import variables_of
 from daskdl.dl4j.network.vertices import BY_TAG as VERTICES
 from daskdl.errors import FormatError
@@ -142,7 +142,7 @@ def _in_order(names: Iterable[str], added: Mapping[str, Any]) -> Iterator[str]:
 
 def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str, Any]:
     if not isinstance(node.conf, LayerConf):
-        refuse_unsaid(node.conf, VERTICES)
+        refuse_unsupported_options(node.conf, VERTICES)
         part = node.conf.model_dump(mode="json", by_alias=True)
         part.update(explicit_options(node.conf, *node.input_types))
         kept = {**part["dl4j"], **derived_of_vertex(node.conf, node.input_types)}
@@ -160,7 +160,7 @@ def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str,
 
 def layer_mapping(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     """Return a filled layer as a mapping in which DL4J finds all that it needs."""
-    refuse_unsaid(conf, BY_TAG)
+    refuse_unsupported_options(conf, BY_TAG)
     mapping = conf.model_dump(mode="json", by_alias=True)
     mapping.update(explicit_options(conf, input_type))
     mapping["dl4j"] = {

@@ -14,7 +14,9 @@ _BESIDE = {"type", "dl4j", "name", "inputs", "preprocessor"}
 _SHARED = set(NetworkConf.model_fields)
 
 
-def refuse_unsaid(conf: LayerConf | VertexConf, rows: Mapping[str, LayerRow]) -> None:
+def refuse_unsupported_options(
+    conf: LayerConf | VertexConf, rows: Mapping[str, LayerRow]
+) -> None:
     """Refuse a layer or vertex that DL4J would read as another.
 
     Parameters
