@@ -27,13 +27,12 @@ from daskdl.data.files import open_input, write_output
 from daskdl.dialects import DL4J
 from daskdl.dl4j.arrays.nd4j import read_array, write_array
 from daskdl.dl4j.java.jackson import dumps
-from daskdl.dl4j.network.bounds import MOST_BYTES
+from daskdl.dl4j.network.bounded_stream import bounded
 from daskdl.dl4j.network.configuration import Counters
 from daskdl.dl4j.network.differences import warn_of_differences
 from daskdl.dl4j.network.export_network import export_configuration
 from daskdl.dl4j.network.import_network import Configuration, import_configuration
 from daskdl.dl4j.network.json_text import parse_json
-from daskdl.dl4j.network.limited import limited
 from daskdl.dl4j.network.parameters import from_dl4j, parameters_of, to_dl4j
 from daskdl.dl4j.network.read_back import refuse_misread
 from daskdl.dl4j.normalizers import read_normalizer, write_normalizer
@@ -216,7 +215,7 @@ def _read(archive: ZipEntries, who: str, most_inflation: float) -> Network[Any]:
         )
     place = f"{who}: {CONFIGURATION}"
     with archive.open(CONFIGURATION) as stream:
-        text = limited(stream, MOST_BYTES, place).read()
+        text = bounded(stream, MOST_BYTES, place).read()
     conf, counters = import_configuration(parse_json(text, place), place)
     vector = _read_vector(archive, conf, who, most_inflation)
     network = _network(conf, vector, counters, who)
@@ -224,7 +223,7 @@ def _read(archive: ZipEntries, who: str, most_inflation: float) -> Network[Any]:
         _read_state(archive, network, who)
     if _NORMALIZER in names:
         with archive.open(_NORMALIZER) as stream:
-            entry = limited(stream, _MOST_NORMALIZER, f"{who}: {_NORMALIZER}")
+            entry = bounded(stream, _MOST_NORMALIZER, f"{who}: {_NORMALIZER}")
             read = read_normalizer(entry, name=f"{who}: {_NORMALIZER}")
             network.restore_normalizer(read, read_from=who)
             entry.read()
@@ -242,7 +241,7 @@ def _read(archive: ZipEntries, who: str, most_inflation: float) -> Network[Any]:
 def _read_class_names(archive: ZipEntries, network: Network[Any], who: str) -> None:
     place = f"{who}: {_CLASS_NAMES}"
     with archive.open(_CLASS_NAMES) as stream:
-        text = limited(stream, MOST_BYTES, place).read()
+        text = bounded(stream, MOST_BYTES, place).read()
     names = parse_json(text, place).get("class_names")
     if names is not None and not isinstance(names, list):
         raise FormatError(f"{place}: class_names must be a list, got {got(names)}.")
@@ -311,7 +310,7 @@ def _read_numbers(archive: ZipEntries, name: str, size: int, who: str) -> FloatA
     # The longest numbers have eight bytes.
     most = 8 * size + _HEADER_BYTES
     with archive.open(name) as stream:
-        entry = limited(stream, most, place)
+        entry = bounded(stream, most, place)
         array = read_array(entry, name=place, most_bytes=most)
         # The checksum is compared where the entry ends.
         entry.read()

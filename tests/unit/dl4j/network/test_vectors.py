@@ -4,9 +4,9 @@ from io import BytesIO
 
 import numpy as np
 import pytest
+from daskdl.dl4j.network.bounded_stream import bounded
 
 import daskdl as dl
-from daskdl.dl4j.network.limited import limited
 from daskdl.dl4j.network.model_zip import state_order
 from daskdl.dl4j.network.parameters import from_dl4j, from_file, to_dl4j, to_file
 from daskdl.errors import FormatError
@@ -101,12 +101,12 @@ def test_the_state_of_other_updaters_lies_layer_by_layer():
 
 
 def test_a_stream_ends_where_it_may():
-    stream = limited(BytesIO(b"12345"), 5, "f")
+    stream = bounded(BytesIO(b"12345"), 5, "f")
     assert (stream.read(2), stream.read(9), stream.read()) == (b"12", b"345", b"")
 
 
 @pytest.mark.parametrize("n_bytes", [-1, 5, 100])
 def test_a_stream_that_is_longer_is_refused(n_bytes):
-    stream = limited(BytesIO(b"12345"), 4, "f")
+    stream = bounded(BytesIO(b"12345"), 4, "f")
     with pytest.raises(FormatError, match="f: must have at most 4 bytes, got more"):
         stream.read(n_bytes)

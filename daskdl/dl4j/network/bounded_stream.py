@@ -5,7 +5,7 @@ from typing import IO, BinaryIO, cast
 from daskdl.errors import FormatError
 
 
-def limited(stream: IO[bytes], most: int, name: str) -> BinaryIO:
+def bounded(stream: IO[bytes], most: int, name: str) -> BinaryIO:
     """Return a stream that reads at most so many bytes: a small zip can hold a lot.
 
     Parameters
@@ -18,10 +18,10 @@ def limited(stream: IO[bytes], most: int, name: str) -> BinaryIO:
         For messages.
     """
     # All that readers of formats ask of a stream is to read.
-    return cast("BinaryIO", _Limited(stream, most, name))
+    return cast("BinaryIO", _BoundedStream(stream, most, name))
 
 
-class _Limited:
+class _BoundedStream:
     def __init__(self, stream: IO[bytes], most: int, name: str) -> None:
         self._stream = stream
         self._most = most
