@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from daskdl.dl4j.network.derived import same_padding
+from daskdl.dl4j.network.inferred_properties import same_padding
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.vertex import VertexConf

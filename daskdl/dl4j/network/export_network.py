@@ -9,8 +9,11 @@ from typing import Any
 
 from daskdl.dl4j.network.configuration import Counters, write_configuration
 from daskdl.dl4j.network.data_formats import data_formats
-from daskdl.dl4j.network.derived import derived, derived_of_vertex
 from daskdl.dl4j.network.explicit_options import explicit_options
+from daskdl.dl4j.network.inferred_properties import (
+    inferred_properties,
+    inferred_vertex_properties,
+)
 from daskdl.dl4j.network.java import Json
 from daskdl.dl4j.network.layers import BY_TAG
 from daskdl.dl4j.network.unsupported_options import refuse_unsupported_options
@@ -145,7 +148,10 @@ def _part(node: Node, network: StepNetwork[Any], in_rows: set[str]) -> dict[str,
         refuse_unsupported_options(node.conf, VERTICES)
         part = node.conf.model_dump(mode="json", by_alias=True)
         part.update(explicit_options(node.conf, *node.input_types))
-        kept = {**part["dl4j"], **derived_of_vertex(node.conf, node.input_types)}
+        kept = {
+            **part["dl4j"],
+            **inferred_vertex_properties(node.conf, node.input_types),
+        }
         return {**part, "dl4j": kept, "inputs": list(node.inputs)}
     part = layer_mapping(node.conf, node.entering_type)
     preprocessor = part.get("preprocessor") or _preprocessor(node, network, in_rows)
@@ -166,7 +172,7 @@ def layer_mapping(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     mapping["dl4j"] = {
         **data_formats(conf, input_type),
         **mapping.get("dl4j", {}),
-        **derived(conf, input_type),
+        **inferred_properties(conf, input_type),
     }
     if isinstance(conf, Bidirectional):
         _check_both_ways(conf, input_type)

@@ -11,10 +11,10 @@ from daskdl.nn.layers.locally_connected import LocallyConnectingConf
 from daskdl.nn.layers.windows import window_of
 from daskdl.nn.vertices.attention import AttentionVertex
 
-_Derived = Callable[[LayerConf, InputType], dict[str, Any]]
+_Inferred = Callable[[LayerConf, InputType], dict[str, Any]]
 
 
-def derived(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
+def inferred_properties(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     """Return the properties that follow from a layer's input.
 
     Parameters
@@ -28,7 +28,7 @@ def derived(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     return {} if function is None else function(conf, input_type)
 
 
-def derived_of_vertex(
+def inferred_vertex_properties(
     conf: VertexConf, input_types: Sequence[InputType]
 ) -> dict[str, Any]:
     """Return the properties that follow from the inputs of a vertex."""
@@ -114,7 +114,7 @@ def _capsule(conf: LayerConf, input_type: InputType) -> dict[str, Any]:
     }
 
 
-_BY_TAG: dict[str, _Derived] = {
+_BY_TAG: dict[str, _Inferred] = {
     "batch_normalization": _same_size,
     "bidirectional": _bidirectional,
     "self_attention": _samediff,
