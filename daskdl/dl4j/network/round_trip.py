@@ -23,7 +23,7 @@ from daskdl.nn.step import StepNetwork
 _ADVICE = "Save the network in daskdl's own format."
 
 
-def refuse_misread(written: Mapping[str, Json], network: StepNetwork[Any]) -> None:
+def check_round_trip(written: Mapping[str, Json], network: StepNetwork[Any]) -> None:
     """Refuse a configuration that would be read as another one.
 
     Parameters
