@@ -6,10 +6,10 @@ from typing import Any
 from daskdl.dialects import DL4J
 from daskdl.dl4j.network.configuration import Counters, read_configuration
 from daskdl.dl4j.network.data_formats import as_written
+from daskdl.dl4j.network.inferred_sizes import inferred_sizes
 from daskdl.dl4j.network.inputs import inner, input_type
 from daskdl.dl4j.network.java import Json
 from daskdl.dl4j.network.legacy import modernized
-from daskdl.dl4j.network.sizes import solved_sizes
 from daskdl.dl4j.network.variables import variables_of
 from daskdl.errors import FormatError
 from daskdl.nn.conf.errors import PathError, got, shortened
@@ -65,7 +65,7 @@ def import_configuration(
 def _input_types(
     vertices: Mapping[str, Mapping[str, Any]], names: Iterable[str], who: str
 ) -> dict[str, Any]:
-    readers, sizes = _readers(vertices), solved_sizes(vertices)
+    readers, sizes = _readers(vertices), inferred_sizes(vertices)
     types = {}
     for name in names:
         if name not in readers:

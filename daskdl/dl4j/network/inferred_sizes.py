@@ -31,7 +31,7 @@ _KEEPING = {
 }
 
 
-def solved_sizes(parts: Mapping[str, _Part]) -> dict[str, int]:
+def inferred_sizes(parts: Mapping[str, _Part]) -> dict[str, int]:
     """Return the numbers of features of inputs and vertices that follow from others.
 
     Parameters
