@@ -2,8 +2,8 @@
 
 import json
 
-from daskdl.dl4j.network.bounds import MOST_VALUES, check_length, check_values
 from daskdl.dl4j.network.java import Json
+from daskdl.dl4j.network.size_limits import MOST_VALUES, check_length, check_values
 from daskdl.errors import FormatError
 
 # Java's longest whole number has 19, and a sign.

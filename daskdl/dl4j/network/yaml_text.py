@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import yaml
 
-from daskdl.dl4j.network.bounds import (
+from daskdl.dl4j.network.java import Json
+from daskdl.dl4j.network.size_limits import (
     DEEPEST,
     LONGEST_TEXT,
     check_length,
     check_values,
 )
-from daskdl.dl4j.network.java import Json
 from daskdl.errors import FormatError
 from daskdl.evaluation.number_texts import number_text
 
