@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daskdl.dl4j.network.java import (
+from daskdl.dl4j.network.json_objects import (
     Json,
     expect_flag,
     expect_list,

@@ -6,7 +6,7 @@ may mix them, so that what a file says stays with its layer.
 
 from typing import Any
 
-from daskdl.dl4j.network.java import Json
+from daskdl.dl4j.network.json_objects import Json
 from daskdl.dl4j.network.layers import BY_TAG
 from daskdl.nn.conf.input_type import (
     Convolutional,

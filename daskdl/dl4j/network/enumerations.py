@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from daskdl.dl4j.network.java import Codec, Json, look_up, shown
+from daskdl.dl4j.network.json_objects import Codec, Json, look_up, shown
 from daskdl.errors import FormatError
 
 

@@ -14,7 +14,7 @@ from daskdl.dl4j.network.inferred_properties import (
     inferred_properties,
     inferred_vertex_properties,
 )
-from daskdl.dl4j.network.java import Json
+from daskdl.dl4j.network.json_objects import Json
 from daskdl.dl4j.network.layers import BY_TAG
 from daskdl.dl4j.network.unsupported_options import refuse_unsupported_options
 from daskdl.dl4j.network.variables import variables_of

@@ -8,7 +8,7 @@ from daskdl.dl4j.network.configuration import Counters, read_configuration
 from daskdl.dl4j.network.data_formats import as_written
 from daskdl.dl4j.network.inferred_sizes import inferred_sizes
 from daskdl.dl4j.network.inputs import inner, input_type
-from daskdl.dl4j.network.java import Json
+from daskdl.dl4j.network.json_objects import Json
 from daskdl.dl4j.network.legacy import modernized
 from daskdl.dl4j.network.variables import variables_of
 from daskdl.errors import FormatError

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from daskdl.dl4j.network.java import shown
+from daskdl.dl4j.network.json_objects import shown
 from daskdl.errors import FormatError
 
 _Layer = Mapping[str, Any]

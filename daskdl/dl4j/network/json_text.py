@@ -2,7 +2,7 @@
 
 import json
 
-from daskdl.dl4j.network.java import Json
+from daskdl.dl4j.network.json_objects import Json
 from daskdl.dl4j.network.size_limits import MOST_VALUES, check_length, check_values
 from daskdl.errors import FormatError
 

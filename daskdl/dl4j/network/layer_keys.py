@@ -8,7 +8,7 @@ from daskdl.dl4j.network.enumerations import (
     ONE_OF_TWO,
 )
 from daskdl.dl4j.network.functions import ACTIVATION, ENUMERATED_INIT, LOSS, WEIGHT_INIT
-from daskdl.dl4j.network.java import JavaClass, Json, Key
+from daskdl.dl4j.network.json_objects import JavaClass, Json, Key
 from daskdl.dl4j.network.layer_row import PACKAGE, LayerRow
 from daskdl.dl4j.network.training import CONSTRAINTS, DROPOUT, NOISE, UPDATER
 
@@ -131,7 +131,7 @@ def layer_row(
     name, tag : str
         The class in DL4J, without its package, and the `type` here.
     keys, ignored, first
-        See :class:`~daskdl.dl4j.network.java.JavaClass`.
+        See :class:`~daskdl.dl4j.network.json_objects.JavaClass`.
     folder : str
         What comes behind the package of most layers, with a dot at its end.
     """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from daskdl.checks import did_you_mean
-from daskdl.dl4j.network.java import (
+from daskdl.dl4j.network.json_objects import (
     Codec,
     JavaClass,
     Json,

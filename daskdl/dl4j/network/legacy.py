@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from daskdl.dl4j.network.java import Json, shown
+from daskdl.dl4j.network.json_objects import Json, shown
 from daskdl.dl4j.network.layer_row import PACKAGE
 from daskdl.dl4j.network.legacy_options import (
     modern_activation,

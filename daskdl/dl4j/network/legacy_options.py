@@ -13,7 +13,7 @@ from daskdl.dl4j.network.functions import (
     LOSS,
     WEIGHT_INIT,
 )
-from daskdl.dl4j.network.java import Codec, Json, look_up, shown, simple_name
+from daskdl.dl4j.network.json_objects import Codec, Json, look_up, shown, simple_name
 from daskdl.dl4j.network.training import (
     DROPOUT,
     NOISE,

@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from daskdl.dl4j.network.java import Codec, JavaClass, JavaTable, Json, Key, expect_list
+from daskdl.dl4j.network.json_objects import (
+    Codec,
+    JavaClass,
+    JavaTable,
+    Json,
+    Key,
+    expect_list,
+)
 
 _KERAS = "org.deeplearning4j.preprocessors."
 _IMAGE = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from daskdl.dl4j.network.functions import ACTIVATION, LOSS
-from daskdl.dl4j.network.java import (
+from daskdl.dl4j.network.json_objects import (
     Codec,
     Json,
     expect_list,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from daskdl.dl4j.network.import_network import Configuration, import_configuration
-from daskdl.dl4j.network.java import Json
+from daskdl.dl4j.network.json_objects import Json
 from daskdl.errors import DaskdlError, FormatError
 from daskdl.nn.conf.input_type import (
     ConvolutionalFlat,

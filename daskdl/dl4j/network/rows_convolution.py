@@ -2,7 +2,7 @@
 
 from daskdl.dl4j.network.enumerations import CONVOLUTION_MODE, ONE
 from daskdl.dl4j.network.functions import ENUMERATED_ACTIVATION
-from daskdl.dl4j.network.java import Key
+from daskdl.dl4j.network.json_objects import Key
 from daskdl.dl4j.network.layer_keys import (
     ANY,
     CONV,

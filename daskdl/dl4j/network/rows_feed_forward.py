@@ -1,7 +1,7 @@
 """Layers of rows in DL4J's JSON, and those of any kind of input."""
 
 from daskdl.dl4j.network.functions import ACTIVATION, ENUMERATED_LOSS, WEIGHT_INIT
-from daskdl.dl4j.network.java import JavaClass, Key
+from daskdl.dl4j.network.json_objects import JavaClass, Key
 from daskdl.dl4j.network.layer_keys import (
     ACTIVATED,
     ANY,

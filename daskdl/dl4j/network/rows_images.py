@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from daskdl.dl4j.network.enumerations import ONE_OF_TWO, POOLING, one_and
 from daskdl.dl4j.network.functions import ARRAY, LOSS
-from daskdl.dl4j.network.java import Key
+from daskdl.dl4j.network.json_objects import Key
 from daskdl.dl4j.network.layer_keys import (
     ACTIVATED,
     ANY,

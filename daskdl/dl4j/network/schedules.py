@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from daskdl.dl4j.network.java import (
+from daskdl.dl4j.network.json_objects import (
     Codec,
     JavaClass,
     JavaTable,

@@ -7,7 +7,7 @@ thousand times its size once it is parsed; all that comes later relies on these 
 import math
 import re
 
-from daskdl.dl4j.network.java import Json, shown
+from daskdl.dl4j.network.json_objects import Json, shown
 from daskdl.errors import FormatError
 
 MOST_BYTES = 16 << 20

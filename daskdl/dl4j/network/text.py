@@ -6,7 +6,7 @@ from daskdl.dl4j.java.jackson import dumps
 from daskdl.dl4j.network.differences import warn_of_differences
 from daskdl.dl4j.network.export_network import export_configuration
 from daskdl.dl4j.network.import_network import Configuration, import_configuration
-from daskdl.dl4j.network.java import Json
+from daskdl.dl4j.network.json_objects import Json
 from daskdl.dl4j.network.json_text import parse_json
 from daskdl.dl4j.network.yaml_text import dump_dl4j_yaml, load_dl4j_yaml
 from daskdl.nn.step import StepNetwork

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daskdl.dl4j.network.functions import DISTRIBUTIONS
-from daskdl.dl4j.network.java import (
+from daskdl.dl4j.network.json_objects import (
     Codec,
     JavaClass,
     JavaTable,

@@ -5,7 +5,7 @@ from typing import Any
 
 from daskdl.dl4j.network.enumerations import NORMALIZATION, enumeration
 from daskdl.dl4j.network.functions import ENUMERATED_INIT
-from daskdl.dl4j.network.java import (
+from daskdl.dl4j.network.json_objects import (
     GROUP,
     Codec,
     JavaClass,

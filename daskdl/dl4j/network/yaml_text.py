@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from daskdl.dl4j.network.java import Json
+from daskdl.dl4j.network.json_objects import Json
 from daskdl.dl4j.network.size_limits import (
     DEEPEST,
     LONGEST_TEXT,

@@ -5,7 +5,7 @@ import importlib.metadata
 import pytest
 
 from daskdl.dl4j.network.functions import ACTIVATION
-from daskdl.dl4j.network.java import GROUP
+from daskdl.dl4j.network.json_objects import GROUP
 from daskdl.dl4j.network.training import UPDATER
 from daskdl.dl4j.network.vertices import read_vertex
 from daskdl.errors import FormatError

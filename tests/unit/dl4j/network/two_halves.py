@@ -3,7 +3,7 @@
 from typing import Literal
 
 from daskdl.dl4j.network.functions import ACTIVATION
-from daskdl.dl4j.network.java import JavaClass, Key
+from daskdl.dl4j.network.json_objects import JavaClass, Key
 from daskdl.dl4j.network.layer_keys import FF
 from daskdl.dl4j.network.layer_row import LayerRow
 from daskdl.nn.activations.table import activation_function
