@@ -34,7 +34,7 @@ from daskdl.dl4j.network.export_network import export_configuration
 from daskdl.dl4j.network.import_network import Configuration, import_configuration
 from daskdl.dl4j.network.json_text import parse_json
 from daskdl.dl4j.network.parameters import from_dl4j, parameters_of, to_dl4j
-from daskdl.dl4j.network.round_trip import check_round_trip
+from daskdl.dl4j.network.round_trip_check import check_round_trip
 from daskdl.dl4j.network.size_limits import MOST_BYTES
 from daskdl.dl4j.normalizers import read_normalizer, write_normalizer
 from daskdl.dl4j.zip_files import ZipEntries
