@@ -1,9 +1,16 @@
 """What DL4J's activations compute otherwise."""
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import activated, both, either, found, given, said
+from daskdl.dl4j.quirks.conditions import (
+    all_of,
+    any_of,
+    has_activation,
+    has_option,
+    option_holds,
+    sets_option,
+)
 
-_IS_DOUBLE = said("dtype", "float64")
+_IS_DOUBLE = has_option("dtype", "float64")
 
 QUIRKS: tuple[Quirk, ...] = (
     Quirk(
@@ -12,7 +19,9 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="are rounded to float32, in float64 networks too",
         exact="have the precision of the network",
         test="unit/layers/test_activation_quirks.py",
-        concerns=both(_IS_DOUBLE, activated("hardsigmoid", "gelu", "rationaltanh")),
+        concerns=all_of(
+            _IS_DOUBLE, has_activation("hardsigmoid", "gelu", "rationaltanh")
+        ),
     ),
     Quirk(
         name="rounds_slopes_in_derivatives",
@@ -20,12 +29,12 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="is float32 in the derivative, and not in the function",
         exact="is the same in both",
         test="unit/layers/test_activation_quirks.py",
-        concerns=both(
+        concerns=all_of(
             _IS_DOUBLE,
-            either(
-                activated("leakyrelu"),
-                given("negative_slope"),
-                given("leak", of=("primary_capsules",)),
+            any_of(
+                has_activation("leakyrelu"),
+                sets_option("negative_slope"),
+                sets_option("leak", of=("primary_capsules",)),
             ),
         ),
     ),
@@ -35,7 +44,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="the gradient takes alpha for 1",
         exact="is the derivative",
         test="unit/layers/test_activation_quirks.py",
-        concerns=found("alpha", lambda alpha: alpha != 1, of=("elu",)),
+        concerns=option_holds("alpha", lambda alpha: alpha != 1, of=("elu",)),
     ),
     Quirk(
         name="precise_gelu_cubes_products",
@@ -44,7 +53,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "digits",
         exact="takes `0.044715 * x**3`, and its derivative",
         test="unit/layers/test_activation_quirks.py",
-        concerns=said("precise", True),
+        concerns=has_option("precise", True),
     ),
     Quirk(
         name="rrelu_passes_gradients",
@@ -52,7 +61,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="is 1 everywhere",
         exact="is the slope that was drawn, or the mean one",
         test="unit/layers/test_activation_quirks.py",
-        concerns=activated("rrelu"),
+        concerns=has_activation("rrelu"),
     ),
     Quirk(
         name="rrelu_compares_in_inference",
@@ -60,7 +69,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="is `max(x, (l + u) / 2)`",
         exact="multiplies what is below 0 by `(l + u) / 2`",
         test="unit/layers/test_activation_quirks.py",
-        concerns=activated("rrelu"),
+        concerns=has_activation("rrelu"),
     ),
     Quirk(
         name="relu_cuts_gradient_by_input",
@@ -68,9 +77,9 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="the gradient is 0 where the input is not below the maximum",
         exact="is 0 where the output is not",
         test="unit/layers/test_activation_quirks.py",
-        concerns=both(
-            given("negative_slope"),
-            found("max", lambda most: most is not None, of=("relu",)),
+        concerns=all_of(
+            sets_option("negative_slope"),
+            option_holds("max", lambda most: most is not None, of=("relu",)),
         ),
     ),
     Quirk(
@@ -79,7 +88,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="by name it has slope 0; with options it leaks",
         exact="leaks",
         test="unit/layers/test_activation_quirks.py",
-        concerns=found(
+        concerns=option_holds(
             "activation",
             lambda activation: activation == "leakyrelu",
             of=("locally_connected1d", "locally_connected2d", "recurrent_attention"),

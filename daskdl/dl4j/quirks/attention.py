@@ -1,11 +1,11 @@
 """What DL4J's attention and vertices compute otherwise."""
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import kinds
+from daskdl.dl4j.quirks.conditions import has_type
 
 _LAYERS = "unit/layers/test_attention_layers.py"
 _VERTICES = "unit/layers/test_vertex_kinds.py"
-_ATTENTION = kinds(
+_ATTENTION = has_type(
     "self_attention", "learned_self_attention", "recurrent_attention", "attention"
 )
 
@@ -17,7 +17,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="every gradient, of parameters and handed on, is twice the derivative",
         exact="is the derivative",
         test="unit/layers/test_attention_layers.py",
-        concerns=kinds(
+        concerns=has_type(
             "self_attention",
             "recurrent_attention",
             "attention",
@@ -45,7 +45,7 @@ QUIRKS: tuple[Quirk, ...] = (
         exact="come out as 0; recurrent attention asks with the last output that was "
         "kept",
         test=_LAYERS,
-        concerns=kinds("self_attention", "recurrent_attention"),
+        concerns=has_type("self_attention", "recurrent_attention"),
     ),
     Quirk(
         name="attention_swaps_fans",
@@ -55,7 +55,7 @@ QUIRKS: tuple[Quirk, ...] = (
         exact="are drawn with the fans of what they map: each head's (n_in, size), and "
         "(heads times size, n_out)",
         test=_LAYERS,
-        concerns=kinds(
+        concerns=has_type(
             "self_attention", "learned_self_attention", "recurrent_attention"
         ),
     ),
@@ -65,7 +65,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="the cube of the norm is bounded by eps, like the norm",
         exact="is the derivative",
         test=_VERTICES,
-        concerns=kinds("l2_normalize"),
+        concerns=has_type("l2_normalize"),
     ),
     Quirk(
         name="stack_has_no_mask_of_its_own",
@@ -73,7 +73,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="what was filled with 0 counts as data",
         exact="is masked",
         test=_VERTICES,
-        concerns=kinds("stack"),
+        concerns=has_type("stack"),
     ),
     Quirk(
         name="last_of_no_step_is_first",
@@ -81,7 +81,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="takes the first step",
         exact="gives 0, and sends no gradient back",
         test=_VERTICES,
-        concerns=kinds("last_time_step"),
+        concerns=has_type("last_time_step"),
     ),
     Quirk(
         name="reversal_ignores_arriving_mask",
@@ -90,7 +90,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "it is",
         exact="turns around the steps that the arriving mask keeps, in their places",
         test=_VERTICES,
-        concerns=kinds("reverse_time_series"),
+        concerns=has_type("reverse_time_series"),
     ),
     Quirk(
         name="vertices_see_padding",
@@ -99,6 +99,6 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="what lies at dropped steps counts",
         exact="counts as 0, and gets no gradient",
         test=_VERTICES,
-        concerns=kinds("merge", "element_wise", "l2", "l2_normalize"),
+        concerns=has_type("merge", "element_wise", "l2", "l2_normalize"),
     ),
 )

@@ -1,26 +1,26 @@
-"""Which networks a quirk concerns, asked of a configuration as plain values."""
+"""Conditions of a quirk: which networks it concerns, asked of their plain values."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from daskdl.nn.conf.values import mappings_in
 
-Concerns: TypeAlias = Callable[[Mapping[str, Any]], bool]
+Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
 _NOTHING: tuple[Any, ...] = (None, 0, False, [], {}, "", "none")
 
 
-def nothing(network: Mapping[str, Any]) -> bool:
-    """Return False: no network is concerned."""
+def never(network: Mapping[str, Any]) -> bool:
+    """Return False, the condition that no network meets."""
     return False
 
 
-def kinds(*types: str) -> Concerns:
+def has_type(*types: str) -> Condition:
     """Return whether a layer or vertex is of one of these types, wrapped ones too."""
-    return said("type", *types)
+    return has_option("type", *types)
 
 
-def said(option: str, *values: Any, of: tuple[str, ...] = ()) -> Concerns:
+def has_option(option: str, *values: Any, of: tuple[str, ...] = ()) -> Condition:
     """Return whether an option has one of these values, anywhere in the network.
 
     Parameters
@@ -33,30 +33,30 @@ def said(option: str, *values: Any, of: tuple[str, ...] = ()) -> Concerns:
         The types that it must stand in; all, if there are none.
     """
 
-    def concerns(network: Mapping[str, Any]) -> bool:
+    def condition(network: Mapping[str, Any]) -> bool:
         return any(
             _named(part[option]) in values
             for part in _having(option, network)
             if not of or part.get("type") in of
         )
 
-    return concerns
+    return condition
 
 
-def beyond_one(option: str, *, of: tuple[str, ...]) -> Concerns:
+def exceeds_one(option: str, *, of: tuple[str, ...]) -> Condition:
     """Return whether an option of a window, a number for each axis, is not 1."""
 
-    def concerns(network: Mapping[str, Any]) -> bool:
+    def condition(network: Mapping[str, Any]) -> bool:
         return any(
             max(part[option]) > 1
             for part in _having(option, network)
             if part.get("type") in of
         )
 
-    return concerns
+    return condition
 
 
-def given(option: str, *, of: tuple[str, ...] = ()) -> Concerns:
+def sets_option(option: str, *, of: tuple[str, ...] = ()) -> Condition:
     """Return whether an option is neither None, 0, False nor empty somewhere.
 
     Parameters
@@ -65,19 +65,21 @@ def given(option: str, *, of: tuple[str, ...] = ()) -> Concerns:
     of : tuple of str
         The types that it must stand in; all, if there are none.
     """
-    return found(option, lambda value: value not in _NOTHING, of=of)
+    return option_holds(option, lambda value: value not in _NOTHING, of=of)
 
 
-def dropping(*, of: tuple[str, ...]) -> Concerns:
+def has_dropout(*, of: tuple[str, ...]) -> Condition:
     """Return whether layers of some types drop their input."""
-    drops = found("keep_probability", lambda value: value not in (None, 1), of=of)
-    return either(given("dropout", of=of), drops)
+    drops = option_holds(
+        "keep_probability", lambda value: value not in (None, 1), of=of
+    )
+    return any_of(sets_option("dropout", of=of), drops)
 
 
-def found(
+def option_holds(
     option: str, holds: Callable[[Any], bool], *, of: tuple[str, ...] = ()
-) -> Concerns:
-    """Return whether something holds of an option somewhere.
+) -> Condition:
+    """Return whether an option somewhere in the network meets a condition.
 
     Parameters
     ----------
@@ -88,34 +90,34 @@ def found(
         The types that it must stand in; all, if there are none.
     """
 
-    def concerns(network: Mapping[str, Any]) -> bool:
+    def condition(network: Mapping[str, Any]) -> bool:
         return any(
             holds(part[option])
             for part in _having(option, network)
             if not of or part.get("type") in of
         )
 
-    return concerns
+    return condition
 
 
-def activated(*names: str) -> Concerns:
+def has_activation(*names: str) -> Condition:
     """Return whether an activation has one of these names, with options or without."""
     options = ("activation", "gate_activation", "pzx_activation")
-    return either(*(said(option, *names) for option in options))
+    return any_of(*(has_option(option, *names) for option in options))
 
 
-def losing(*names: str) -> Concerns:
+def has_loss(*names: str) -> Condition:
     """Return whether a loss has one of these names, with options or without."""
     options = ("loss", "loss_position_scale", "loss_class_predictions")
-    return either(*(said(option, *names) for option in options))
+    return any_of(*(has_option(option, *names) for option in options))
 
 
-def both(*conditions: Concerns) -> Concerns:
+def all_of(*conditions: Condition) -> Condition:
     """Return whether all conditions hold, each somewhere."""
     return lambda network: all(condition(network) for condition in conditions)
 
 
-def either(*conditions: Concerns) -> Concerns:
+def any_of(*conditions: Condition) -> Condition:
     """Return whether one of the conditions holds."""
     return lambda network: any(condition(network) for condition in conditions)
 

@@ -4,7 +4,7 @@ These concern no network but what compares its predictions with labels.
 """
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import nothing
+from daskdl.dl4j.quirks.conditions import never
 
 QUIRKS: tuple[Quirk, ...] = (
     Quirk(
@@ -13,7 +13,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="a curve has a point an example, so that the area depends on their order",
         exact="has a point a probability",
         test="unit/evaluation/test_roc.py",
-        concerns=nothing,
+        concerns=never,
     ),
     Quirk(
         name="binary_f_of_class_one",
@@ -22,6 +22,6 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="are those of class 1, whichever it is",
         exact="are averaged",
         test="unit/evaluation/test_averages.py",
-        concerns=nothing,
+        concerns=never,
     ),
 )

@@ -1,7 +1,7 @@
 """What DL4J's layers of images and windows compute otherwise."""
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import beyond_one, kinds, said
+from daskdl.dl4j.quirks.conditions import exceeds_one, has_option, has_type
 
 QUIRKS: tuple[Quirk, ...] = (
     Quirk(
@@ -10,7 +10,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="divides the sum over the neighbours by the unit in the middle",
         exact="divides each neighbour by its own unit, which is the derivative",
         test="unit/layers/test_resizing_layers.py",
-        concerns=kinds("local_response_normalization"),
+        concerns=has_type("local_response_normalization"),
     ),
     Quirk(
         name="yolo2_squares_lambda_no_obj",
@@ -19,7 +19,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "score of a minibatch `lambda_no_obj`",
         exact="weigh `lambda_no_obj` in both",
         test="unit/layers/test_yolo2.py",
-        concerns=kinds("yolo2_output"),
+        concerns=has_type("yolo2_output"),
     ),
     Quirk(
         name="series_convolutions_ignore_masks",
@@ -29,7 +29,7 @@ QUIRKS: tuple[Quirk, ...] = (
         exact="masked steps count as 0; only those windows are kept that a series has "
         "up to its last kept step, the others come out as 0",
         test="unit/layers/test_padded_series.py",
-        concerns=kinds("convolution1d", "locally_connected1d"),
+        concerns=has_type("convolution1d", "locally_connected1d"),
     ),
     Quirk(
         name="subsampling1d_ignores_masks",
@@ -39,7 +39,7 @@ QUIRKS: tuple[Quirk, ...] = (
         exact="masked steps count like padding; only those windows are kept that a "
         "series has up to its last kept step, the others come out as 0",
         test="unit/layers/test_padded_series.py",
-        concerns=kinds("subsampling1d"),
+        concerns=has_type("subsampling1d"),
     ),
     Quirk(
         name="resizing_ignores_masks",
@@ -48,7 +48,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "that are masked",
         exact="at the end of each series, which is its last kept step",
         test="unit/layers/test_padded_series.py",
-        concerns=kinds("zero_padding1d", "cropping1d"),
+        concerns=has_type("zero_padding1d", "cropping1d"),
     ),
     Quirk(
         name="softmax_along_last_axis",
@@ -57,7 +57,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="runs along the last axis of the array: the width or the time",
         exact="is over the channels",
         test="unit/layers/test_convolution_layers.py",
-        concerns=said(
+        concerns=has_option(
             "activation",
             "softmax",
             of=(
@@ -81,7 +81,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "output comes out with rows and columns swapped",
         exact="counts both row by row",
         test="unit/layers/test_convolution_layers.py",
-        concerns=kinds("locally_connected2d"),
+        concerns=has_type("locally_connected2d"),
     ),
     Quirk(
         name="locally_connected_ignores_dilation",
@@ -89,7 +89,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="changes sizes and padding, and not where a window looks",
         exact="windows look at cells that are so far apart",
         test="unit/layers/test_convolution_layers.py",
-        concerns=beyond_one(
+        concerns=exceeds_one(
             "dilation", of=("locally_connected1d", "locally_connected2d")
         ),
     ),
@@ -100,7 +100,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "rows and columns: they are neighbours in a row of one channel",
         exact="they are neighbouring channels of one place, as in the paper",
         test="unit/layers/test_capsule_layers.py",
-        concerns=kinds("primary_capsules"),
+        concerns=has_type("primary_capsules"),
     ),
     Quirk(
         name="pixel_losses_leave_masked_outputs",
@@ -108,6 +108,6 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="the output stays as it is, unlike that of `output` and `rnn_output`",
         exact="what the mask drops becomes 0",
         test="unit/networks/test_pixel_masks.py",
-        concerns=kinds("cnn_loss", "cnn3d_loss"),
+        concerns=has_type("cnn_loss", "cnn3d_loss"),
     ),
 )

@@ -1,18 +1,18 @@
 """What DL4J's losses compute otherwise."""
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import (
-    activated,
-    both,
-    found,
-    given,
-    kinds,
-    losing,
+from daskdl.dl4j.quirks.conditions import (
+    all_of,
+    has_activation,
+    has_loss,
+    has_type,
+    option_holds,
+    sets_option,
 )
 
-_SOFTMAX_LOSSES = losing("mcxent", "negativeloglikelihood", "sparse_mcxent")
-_SOFTMAX = activated("softmax")
-_ANY = found("loss", lambda loss: loss is not None)
+_SOFTMAX_LOSSES = has_loss("mcxent", "negativeloglikelihood", "sparse_mcxent")
+_SOFTMAX = has_activation("softmax")
+_ANY = option_holds("loss", lambda loss: loss is not None)
 
 QUIRKS: tuple[Quirk, ...] = (
     Quirk(
@@ -21,7 +21,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="is not divided by the number of outputs, as that of a minibatch is",
         exact="is divided by it",
         test="unit/layers/test_loss_quirks.py",
-        concerns=losing("mae"),
+        concerns=has_loss("mae"),
     ),
     Quirk(
         name="kl_divergence_clips_scores",
@@ -29,7 +29,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="clips labels and outputs to 1e-5 in the score, and not in the gradient",
         exact="clips nowhere: 0 times a logarithm is 0",
         test="unit/layers/test_loss_quirks.py",
-        concerns=losing("kl_divergence"),
+        concerns=has_loss("kl_divergence"),
     ),
     Quirk(
         name="softmax_is_clipped_in_scores",
@@ -39,7 +39,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "gradient",
         exact="is not clipped unless asked for, and then in both",
         test="unit/layers/test_loss_quirks.py",
-        concerns=both(_SOFTMAX_LOSSES, _SOFTMAX),
+        concerns=all_of(_SOFTMAX_LOSSES, _SOFTMAX),
     ),
     Quirk(
         name="softmax_labels_count_as_shares",
@@ -49,7 +49,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="the gradient is `output - labels` all the same",
         exact="is `output * sum(labels) - labels`",
         test="unit/layers/test_loss_quirks.py",
-        concerns=both(losing("mcxent", "negativeloglikelihood"), _SOFTMAX),
+        concerns=all_of(has_loss("mcxent", "negativeloglikelihood"), _SOFTMAX),
     ),
     Quirk(
         name="xent_scores_one_term_of_softmax",
@@ -57,7 +57,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="the score has one of the two terms, unclipped; the gradient has both",
         exact="both have both",
         test="unit/layers/test_loss_quirks.py",
-        concerns=both(losing("xent"), _SOFTMAX),
+        concerns=all_of(has_loss("xent"), _SOFTMAX),
     ),
     Quirk(
         name="xent_keeps_the_slope_where_it_clips",
@@ -67,7 +67,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "output, taken back through the point that is not clipped",
         exact="clips if asked to, and is flat there",
         test="unit/layers/test_loss_quirks.py",
-        concerns=losing("xent"),
+        concerns=has_loss("xent"),
     ),
     Quirk(
         name="xent_weighs_behind_softmax",
@@ -75,7 +75,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="multiply the gradient behind the activation",
         exact="multiply in front of it, as in the score",
         test="unit/layers/test_loss_quirks.py",
-        concerns=both(given("weights", of=("xent",)), _SOFTMAX),
+        concerns=all_of(sets_option("weights", of=("xent",)), _SOFTMAX),
     ),
     Quirk(
         name="masks_of_outputs_count_twice",
@@ -95,7 +95,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="have a score, and refuse the gradient",
         exact="have both",
         test="unit/layers/test_loss_quirks.py",
-        concerns=both(_SOFTMAX_LOSSES, _SOFTMAX),
+        concerns=all_of(_SOFTMAX_LOSSES, _SOFTMAX),
     ),
     Quirk(
         name="multilabel_keeps_pairs_of_masked_outputs",
@@ -104,7 +104,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="has a gradient, of all pairs, and fails to score",
         exact="leaves the pairs of masked outputs out",
         test="unit/layers/test_loss_quirks.py",
-        concerns=losing("multilabel"),
+        concerns=has_loss("multilabel"),
     ),
     Quirk(
         name="cosine_proximity_cuts_squares",
@@ -112,7 +112,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="the gradient takes the square of the length for 1e-5",
         exact="is the derivative: lengths count as at least 1e-5 in both",
         test="unit/layers/test_loss_quirks.py",
-        concerns=losing("cosine_proximity"),
+        concerns=has_loss("cosine_proximity"),
     ),
     Quirk(
         name="fmeasure_has_one_slope",
@@ -121,7 +121,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "to 1",
         exact="has both, which is the same behind a softmax",
         test="unit/layers/test_loss_quirks.py",
-        concerns=losing("fmeasure"),
+        concerns=has_loss("fmeasure"),
     ),
     Quirk(
         name="bernoulli_forgives_infinite_logarithms",
@@ -129,6 +129,6 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="count 0, and have no gradient: infinite logarithms are left out",
         exact="have their cross entropy, from the pre-activations of a sigmoid",
         test="unit/networks/test_reconstructions.py",
-        concerns=kinds("bernoulli"),
+        concerns=has_type("bernoulli"),
     ),
 )

@@ -1,7 +1,7 @@
 """What DL4J's recurrent layers compute otherwise."""
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import kinds
+from daskdl.dl4j.quirks.conditions import has_type
 
 _PADDED = "unit/layers/test_padded_recurrent.py"
 _RECURRENT = "unit/layers/test_recurrent_layers.py"
@@ -14,7 +14,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="pass it on, and do not use it",
         exact="dropped steps come out as 0 and leave the state as it is",
         test=_PADDED,
-        concerns=kinds("lstm", "graves_lstm"),
+        concerns=has_type("lstm", "graves_lstm"),
     ),
     Quirk(
         name="dropped_steps_reset_state",
@@ -25,7 +25,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "the gradient at the cell before",
         exact="the state is carried over dropped steps, which send no gradient back",
         test=_PADDED,
-        concerns=kinds(
+        concerns=has_type(
             "lstm", "graves_lstm", "graves_bidirectional_lstm", "simple_rnn"
         ),
     ),
@@ -35,7 +35,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="forgets the mask that arrives; no mask goes on",
         exact="steps are kept that both keep, and that mask goes on",
         test=_RECURRENT,
-        concerns=kinds("mask_zero"),
+        concerns=has_type("mask_zero"),
     ),
     Quirk(
         name="rnn_output_ignores_features_mask",
@@ -43,7 +43,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="does not use it; `output` and `rnn_loss` do",
         exact="dropped steps come out as 0 and are not in the score",
         test="unit/layers/test_output.py",
-        concerns=kinds("rnn_output"),
+        concerns=has_type("rnn_output"),
     ),
     Quirk(
         name="rnn_loss_shows_masked_steps",
@@ -51,7 +51,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="counts it in the score; the output is not set to 0",
         exact="dropped steps come out as 0",
         test="unit/networks/test_output_masks.py",
-        concerns=kinds("rnn_loss"),
+        concerns=has_type("rnn_loss"),
     ),
     Quirk(
         name="evaluation_ignores_features_mask",
@@ -59,6 +59,6 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="count all steps",
         exact="count those that are kept",
         test="unit/networks/test_output_masks.py",
-        concerns=kinds("rnn_output", "rnn_loss"),
+        concerns=has_type("rnn_output", "rnn_loss"),
     ),
 )

@@ -4,14 +4,14 @@ Dropout and weight noise of all layers, too.
 """
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import (
-    both,
-    dropping,
-    either,
-    found,
-    given,
-    kinds,
-    said,
+from daskdl.dl4j.quirks.conditions import (
+    all_of,
+    any_of,
+    has_dropout,
+    has_option,
+    has_type,
+    option_holds,
+    sets_option,
 )
 
 WRAPPERS = (
@@ -82,7 +82,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="is in the file and never applied; `keep_probability` is refused",
         exact="is applied where the layer itself asks for it",
         test="unit/layers/test_own_dropout.py",
-        concerns=dropping(of=WITHOUT_DROPOUT),
+        concerns=has_dropout(of=WITHOUT_DROPOUT),
     ),
     Quirk(
         name="layers_ignore_weight_noise",
@@ -92,7 +92,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="is never applied",
         exact="is applied",
         test="unit/layers/test_own_dropout.py",
-        concerns=given("weight_noise", of=WITHOUT_NOISE),
+        concerns=sets_option("weight_noise", of=WITHOUT_NOISE),
     ),
     Quirk(
         name="some_penalties_not_scored",
@@ -100,9 +100,9 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="change parameters, and are not in the score",
         exact="are in the score",
         test="unit/networks/test_scored_penalties.py",
-        concerns=both(
-            kinds(*SAME_DIFF),
-            either(*(found(option, bool) for option in PENALTIES)),
+        concerns=all_of(
+            has_type(*SAME_DIFF),
+            any_of(*(option_holds(option, bool) for option in PENALTIES)),
         ),
     ),
     Quirk(
@@ -111,7 +111,9 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="are in the file and never applied",
         exact="are applied to weights; those of biases to `r`",
         test="unit/networks/test_scored_penalties.py",
-        concerns=either(*(found(option, bool, of=ONE_CLASS) for option in PENALTIES)),
+        concerns=any_of(
+            *(option_holds(option, bool, of=ONE_CLASS) for option in PENALTIES)
+        ),
     ),
     Quirk(
         name="one_class_loss_of_means",
@@ -123,7 +125,7 @@ QUIRKS: tuple[Quirk, ...] = (
         exact="are those of the paper's loss; `r` is new before an epoch begins, and "
         "has the updater of biases",
         test="unit/layers/test_ocnn_output.py",
-        concerns=kinds(*ONE_CLASS),
+        concerns=has_type(*ONE_CLASS),
     ),
     Quirk(
         name="scores_overwrite_the_first",
@@ -132,7 +134,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "epoch each minibatch overwrites the first places",
         exact="holds the last scores of an epoch",
         test="unit/layers/test_ocnn_output.py",
-        concerns=kinds(*ONE_CLASS),
+        concerns=has_type(*ONE_CLASS),
     ),
     Quirk(
         name="small_percentiles_are_minima",
@@ -140,7 +142,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="is the smallest score",
         exact="is the percentile",
         test="unit/layers/test_ocnn_output.py",
-        concerns=found("nu", lambda nu: nu < 0.01, of=ONE_CLASS),
+        concerns=option_holds("nu", lambda nu: nu < 0.01, of=ONE_CLASS),
     ),
     Quirk(
         name="biases_begin_at_zero",
@@ -149,14 +151,14 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="begin at 0 whatever the network's `bias_init` says",
         exact="begin at `bias_init`",
         test="unit/layers/test_initial_biases.py",
-        concerns=both(
-            kinds(
+        concerns=all_of(
+            has_type(
                 "variational_autoencoder",
                 "recurrent_attention",
                 *LOCALLY_CONNECTED,
                 *CAPSULES,
             ),
-            found("bias_init", bool),
+            option_holds("bias_init", bool),
         ),
     ),
     Quirk(
@@ -166,7 +168,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "gradient has `gamma` all the same",
         exact="count in output and gradient",
         test="unit/layers/test_batch_normalization.py",
-        concerns=said("lock_gamma_beta", True),
+        concerns=has_option("lock_gamma_beta", True),
     ),
     Quirk(
         name="auto_encoder_ascends",
@@ -177,7 +179,7 @@ QUIRKS: tuple[Quirk, ...] = (
         exact="goes down the slope of its score: of `loss`, and of `sparsity` times "
         "the hidden units",
         test="unit/layers/test_autoencoders.py",
-        concerns=kinds("auto_encoder"),
+        concerns=has_type("auto_encoder"),
     ),
     Quirk(
         name="distances_ignore_masks",
@@ -185,7 +187,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="stay in the score, and move features and centers",
         exact="are masked like the loss",
         test="unit/layers/test_center_loss.py",
-        concerns=kinds("center_loss_output"),
+        concerns=has_type("center_loss_output"),
     ),
     Quirk(
         name="centers_move_by_means",
@@ -193,7 +195,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="move by `alpha` of what is between, divided by the examples once more",
         exact="move by `alpha * sum(center - x) / (1 + count)`",
         test="unit/layers/test_center_loss.py",
-        concerns=kinds("center_loss_output"),
+        concerns=has_type("center_loss_output"),
     ),
     Quirk(
         name="alpha_stays_in_gradient_checks",
@@ -201,7 +203,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="`alpha` stays a factor of the gradient in the centers",
         exact="they have the gradient of the score",
         test="unit/layers/test_center_loss.py",
-        concerns=said("gradient_check", True),
+        concerns=has_option("gradient_check", True),
     ),
     Quirk(
         name="center_loss_updates_biases_as_weights",
@@ -209,6 +211,6 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="has the updater of the weights",
         exact="has that of biases",
         test="unit/layers/test_center_loss.py",
-        concerns=both(kinds("center_loss_output"), given("bias_updater")),
+        concerns=all_of(has_type("center_loss_output"), sets_option("bias_updater")),
     ),
 )

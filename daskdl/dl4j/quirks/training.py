@@ -4,9 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from daskdl.dialects import Quirk
-from daskdl.dl4j.quirks.concerns import both, either, found, given, kinds, said
+from daskdl.dl4j.quirks.conditions import (
+    all_of,
+    any_of,
+    has_option,
+    has_type,
+    option_holds,
+    sets_option,
+)
 
-_IN_SEGMENTS = said("backprop_type", "truncated_bptt")
+_IN_SEGMENTS = has_option("backprop_type", "truncated_bptt")
 _CARRYING = ("lstm", "graves_lstm", "simple_rnn")
 _PENALTIES = (
     *("l1", "l2", "weight_decay"),
@@ -39,7 +46,8 @@ def _forgets(network: Mapping[str, Any]) -> bool:
     """Return whether a recurrent layer lies in two wrappers, or the old one in one."""
     inside = [node["layer"] for node in network["nodes"] if "layer" in node]
     return any(
-        kinds("graves_lstm")(layer) or ("layer" in layer and kinds(*_CARRYING)(layer))
+        has_type("graves_lstm")(layer)
+        or ("layer" in layer and has_type(*_CARRYING)(layer))
         for layer in inside
     )
 
@@ -51,7 +59,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="has `1 + i / max_iter`: the value grows, and then is 0",
         exact="has `1 - i / max_iter`, as the literature has",
         test="unit/conf/test_schedules.py",
-        concerns=kinds("poly"),
+        concerns=has_type("poly"),
     ),
     Quirk(
         name="gradients_begin_with_zeros",
@@ -60,7 +68,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "while the layers above used the state that was carried over",
         exact="compute them from the state that was carried over",
         test="unit/networks/test_truncated_gradients.py",
-        concerns=both(_IN_SEGMENTS, kinds(*_CARRYING)),
+        concerns=all_of(_IN_SEGMENTS, has_type(*_CARRYING)),
     ),
     Quirk(
         name="back_length_changes_nothing",
@@ -68,7 +76,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="has no effect",
         exact="is how many time steps gradients flow back at most",
         test="unit/networks/test_truncated_gradients.py",
-        concerns=both(_IN_SEGMENTS, _looks_back_less),
+        concerns=all_of(_IN_SEGMENTS, _looks_back_less),
     ),
     Quirk(
         name="wrapped_layers_forget",
@@ -76,7 +84,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="begin each segment of truncated backpropagation with zeros",
         exact="begin it with the state that was carried over",
         test="unit/networks/test_truncated_backpropagation.py",
-        concerns=both(_IN_SEGMENTS, _forgets),
+        concerns=all_of(_IN_SEGMENTS, _forgets),
     ),
     Quirk(
         name="constraints_twice",
@@ -85,7 +93,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "something",
         exact="are applied once",
         test="unit/networks/test_constraints.py",
-        concerns=kinds("max_norm", "min_max_norm"),
+        concerns=has_type("max_norm", "min_max_norm"),
     ),
     Quirk(
         name="constraints_shrink",
@@ -94,7 +102,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "that weights shrink a little with every iteration",
         exact="leave alone what satisfies them",
         test="unit/networks/test_constraints.py",
-        concerns=kinds("max_norm", "min_max_norm"),
+        concerns=has_type("max_norm", "min_max_norm"),
     ),
     Quirk(
         name="min_max_norm_mixes_quotient",
@@ -102,7 +110,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="mixes a quotient of norms with a norm",
         exact="goes that share of the way to the bound",
         test="unit/networks/test_constraints.py",
-        concerns=found("rate", lambda rate: rate != 1, of=("min_max_norm",)),
+        concerns=option_holds("rate", lambda rate: rate != 1, of=("min_max_norm",)),
     ),
     Quirk(
         name="searches_along_updates",
@@ -115,7 +123,7 @@ QUIRKS: tuple[Quirk, ...] = (
         exact="go along the derivative of the score; conjugate gradients are those of "
         "Polak and Ribière, LBFGS is that of Nocedal and Wright",
         test="unit/networks/test_solvers.py",
-        concerns=said(
+        concerns=has_option(
             "optimization_algo", "line_gradient_descent", "conjugate_gradient", "lbfgs"
         ),
     ),
@@ -126,7 +134,7 @@ QUIRKS: tuple[Quirk, ...] = (
         exact="is left out: it is subtracted behind the updater, and is the "
         "derivative of no score",
         test="unit/networks/test_param_roles.py",
-        concerns=either(given("weight_decay"), given("weight_decay_bias")),
+        concerns=any_of(sets_option("weight_decay"), sets_option("weight_decay_bias")),
     ),
     Quirk(
         name="updaters_by_table",
@@ -136,9 +144,9 @@ QUIRKS: tuple[Quirk, ...] = (
         "real parameters",
         exact="each parameter has its own",
         test="unit/networks/test_update_plan.py",
-        concerns=both(
-            kinds("separable_convolution2d", "depthwise_convolution2d"),
-            either(*map(given, _OF_WEIGHTS_OR_BIASES)),
+        concerns=all_of(
+            has_type("separable_convolution2d", "depthwise_convolution2d"),
+            any_of(*map(sets_option, _OF_WEIGHTS_OR_BIASES)),
         ),
     ),
     Quirk(
@@ -148,9 +156,11 @@ QUIRKS: tuple[Quirk, ...] = (
         "constraints do not touch it",
         exact="is a bias",
         test="unit/networks/test_param_roles.py",
-        concerns=both(
-            kinds("auto_encoder"),
-            either(given("constraints"), *map(given, _OF_WEIGHTS_OR_BIASES)),
+        concerns=all_of(
+            has_type("auto_encoder"),
+            any_of(
+                sets_option("constraints"), *map(sets_option, _OF_WEIGHTS_OR_BIASES)
+            ),
         ),
     ),
     Quirk(
@@ -159,8 +169,9 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="hold while others learn, too",
         exact="hold when it learns",
         test="unit/networks/test_param_roles.py",
-        concerns=both(
-            given("constraints"), kinds("auto_encoder", "variational_autoencoder")
+        concerns=all_of(
+            sets_option("constraints"),
+            has_type("auto_encoder", "variational_autoencoder"),
         ),
     ),
     Quirk(
@@ -170,9 +181,9 @@ QUIRKS: tuple[Quirk, ...] = (
         "divided by the examples all the same",
         exact="are sums, whose derivatives the gradients are",
         test="unit/networks/test_network.py",
-        concerns=both(
-            said("mini_batch", False),
-            kinds(*_LOSSES_ALONE, "center_loss_output", "yolo2_output"),
+        concerns=all_of(
+            has_option("mini_batch", False),
+            has_type(*_LOSSES_ALONE, "center_loss_output", "yolo2_output"),
         ),
     ),
     Quirk(
@@ -182,7 +193,9 @@ QUIRKS: tuple[Quirk, ...] = (
         "it, so that they lag behind the data",
         exact="are no gradient: normalization leaves them out",
         test="unit/networks/test_param_roles.py",
-        concerns=both(given("gradient_normalization"), kinds("batch_normalization")),
+        concerns=all_of(
+            sets_option("gradient_normalization"), has_type("batch_normalization")
+        ),
     ),
     Quirk(
         name="epsilon_for_rate",
@@ -190,8 +203,9 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="take epsilon for a corrected rate of 0, infinity or NaN",
         exact="take the rate as it is: 0 changes nothing",
         test="unit/networks/test_updater_formulas.py",
-        concerns=either(
-            found("updater", _may_get_rate_0), found("bias_updater", _may_get_rate_0)
+        concerns=any_of(
+            option_holds("updater", _may_get_rate_0),
+            option_holds("bias_updater", _may_get_rate_0),
         ),
     ),
     Quirk(
@@ -200,7 +214,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="begins with 1e-6 whatever epsilon is, or with epsilon",
         exact="begins with 0",
         test="unit/networks/test_updater_formulas.py",
-        concerns=kinds("adagrad", "rmsprop"),
+        concerns=has_type("adagrad", "rmsprop"),
     ),
     Quirk(
         name="var_scaling_of_bounds",
@@ -209,7 +223,7 @@ QUIRKS: tuple[Quirk, ...] = (
         "loses of its variance where it is cut off is not made up for",
         exact="the variance is `scale / fan`",
         test="unit/networks/test_initializers.py",
-        concerns=said("weight_init", *_SCALED),
+        concerns=has_option("weight_init", *_SCALED),
     ),
     Quirk(
         name="noise_not_in_gradient",
@@ -217,7 +231,7 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="the gradient in the noisy weights is taken for that in the true ones",
         exact="is the derivative in the true ones: 0 for weights that were dropped",
         test="unit/layers/test_noisy_params.py",
-        concerns=given("weight_noise"),
+        concerns=sets_option("weight_noise"),
     ),
     Quirk(
         name="frozen_layers_decay",
@@ -226,9 +240,9 @@ QUIRKS: tuple[Quirk, ...] = (
         "and are not in the score",
         exact="never changes its parameters",
         test="unit/networks/test_frozen.py",
-        concerns=both(
-            kinds("frozen_with_backprop"),
-            either(*map(given, _PENALTIES)),
+        concerns=all_of(
+            has_type("frozen_with_backprop"),
+            any_of(*map(sets_option, _PENALTIES)),
         ),
     ),
     Quirk(
@@ -237,9 +251,9 @@ QUIRKS: tuple[Quirk, ...] = (
         habit="are weights to penalties and constraints",
         exact="are treated like the scale of batch normalization",
         test="unit/layers/test_recurrent_layers.py",
-        concerns=both(
-            said("has_layer_norm", True),
-            either(given("constraints"), *map(given, _PENALTIES)),
+        concerns=all_of(
+            has_option("has_layer_norm", True),
+            any_of(sets_option("constraints"), *map(sets_option, _PENALTIES)),
         ),
     ),
 )

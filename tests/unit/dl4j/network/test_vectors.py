@@ -4,9 +4,9 @@ from io import BytesIO
 
 import numpy as np
 import pytest
-from daskdl.dl4j.network.bounded_stream import bounded
 
 import daskdl as dl
+from daskdl.dl4j.network.bounded_stream import bounded
 from daskdl.dl4j.network.model_zip import state_order
 from daskdl.dl4j.network.parameters import from_dl4j, from_file, to_dl4j, to_file
 from daskdl.errors import FormatError
