@@ -17,11 +17,11 @@ from typing import Any
 from distributed import Client, KilledWorker
 
 from daskdl.checks import some
-from daskdl.cluster.crew import SESSION_ADVICE, Crew
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.membership import Loss, PhaseLedger, deal_again
 from daskdl.cluster.orders import EndEpoch, Finish, TrainPhase
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
+from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
 from daskdl.cluster.stats.progress import ProgressMeter
 from daskdl.data.plan import Minibatch
 from daskdl.errors import (
@@ -96,7 +96,7 @@ class Driver:
         self._fit = Fit(listeners, 0, self._brought, evaluate)
         # Whether the members have finished an epoch that is not in the network.
         self._is_behind = False
-        self._crew = Crew(client, master, data, workers, resources)
+        self._members = SessionMembers(client, master, data, workers, resources)
         self._epoch = 0  # of this fit, from 1
         self._epoch_count = network.epoch_count
         self._phase = 0
@@ -109,7 +109,7 @@ class Driver:
         return self._fit.report
 
     def __enter__(self) -> "Driver":
-        self._crew.__enter__()
+        self._members.__enter__()
         return self
 
     def __exit__(
@@ -118,7 +118,7 @@ class Driver:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._crew.__exit__(kind, error, traceback)
+        self._members.__exit__(kind, error, traceback)
 
     def fit(self, epochs: int, *, shuffle: bool) -> FitReport:
         """Train for `epochs` passes over the data, unless a listener ends it.
@@ -134,11 +134,11 @@ class Driver:
         """
         network = self._network
         self._fit.epochs = epochs
-        self._crew.start(state_of(network, self.threshold))
+        self._members.start(state_of(network, self.threshold))
         self._await_ready()
         self._fit.begin(
             FitStarted(
-                workers=tuple(self._crew.addresses.values()),
+                workers=tuple(self._members.addresses.values()),
                 examples=self._data.examples,
                 minibatches=len(self._data.minibatches),
                 epochs=epochs,
@@ -161,7 +161,7 @@ class Driver:
         self._fit.begin_epoch(number)
         if self._fit.is_stopped():
             return
-        ranks = sorted(self._crew.addresses)
+        ranks = sorted(self._members.addresses)
         blocks = self._data.epoch(
             epoch, len(ranks), shuffled=shuffle, seed=self._network.conf.seed
         )
@@ -171,8 +171,8 @@ class Driver:
         while any(shares.values()):
             losses = self._run_phase(shares, epoch)
             self._tell_losses(losses)
-            shares = deal_again(losses, sorted(self._crew.addresses))
-        self._crew.order_all(EndEpoch())
+            shares = deal_again(losses, sorted(self._members.addresses))
+        self._members.order_all(EndEpoch())
         minibatches = self._meter.minibatches
         if minibatches > self._fit.iteration:
             # Since it was last told how far it is.
@@ -181,7 +181,9 @@ class Driver:
         self._is_behind = True
         try:
             self._fit.end_epoch(
-                self._data.examples, self._meter.epoch_score, len(self._crew.addresses)
+                self._data.examples,
+                self._meter.epoch_score,
+                len(self._members.addresses),
             )
         except BaseException:
             # What was trained is not lost to what a listener raises.
@@ -194,7 +196,7 @@ class Driver:
         """Return the network as the members have it at the end of an epoch."""
         if self._is_behind:
             self._is_behind = False
-            load_state(self._network, self._crew.snapshot())
+            load_state(self._network, self._members.snapshot())
             self._network.epoch_count = self._epoch_count
         return self._network
 
@@ -203,19 +205,19 @@ class Driver:
     ) -> list[Loss]:
         ledger = PhaseLedger(shares)
         members = frozenset(shares)
-        self._crew.order(
+        self._members.order(
             {
                 rank: TrainPhase(
                     phase=self._phase,
                     epoch=epoch,
                     members=members,
                     minibatches=tuple(share),
-                    partitions=self._crew.new_partitions(rank, share),
+                    partitions=self._members.new_partitions(rank, share),
                 )
                 for rank, share in shares.items()
             }
         )
-        for rank in members - self._crew.addresses.keys():
+        for rank in members - self._members.addresses.keys():
             ledger.lost(rank)
         self._await(lambda: bool(ledger.waiting_for), ledger)
         self._meter.end_phase(ledger.trained_examples, ledger.trained_minibatches)
@@ -224,10 +226,10 @@ class Driver:
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + self._master.start_timeout_s
-        while waiting := self._crew.not_ready:
+        while waiting := self._members.not_ready:
             self._handle_next(None)
             if time.monotonic() > deadline:
-                paused = self._crew.paused
+                paused = self._members.paused
                 states = [f"{a} {paused[a]}" for a in waiting if a in paused]
                 raise StepTimeoutError(
                     f"Session: workers {sorted(waiting)} must start within "
@@ -244,27 +246,27 @@ class Driver:
                 heard_s = time.monotonic()
             elif time.monotonic() - heard_s > limit_s:
                 raise StepTimeoutError(
-                    f"Session: workers {sorted(self._crew.addresses.values())} must "
+                    f"Session: workers {sorted(self._members.addresses.values())} must "
                     f"report within {limit_s:g} s, none did. Raise peer_timeout_s if a "
                     "minibatch takes longer."
                 )
 
     def _handle_next(self, ledger: PhaseLedger | None) -> bool:
-        event = self._crew.next_event()
+        event = self._members.next_event()
         if isinstance(event, MemberReport):
             self._take_report(event, ledger)
         elif isinstance(event, WorkerGone):
             self._lose(event.address, ledger)
         elif isinstance(event, LeftOut):
             self._tell_left_out(event)
-        elif isinstance(event, MemberFailed) and event.rank in self._crew.addresses:
+        elif isinstance(event, MemberFailed) and event.rank in self._members.addresses:
             self._take_failure(event, ledger)
         return event is not None
 
     def _take_report(self, report: MemberReport, ledger: PhaseLedger | None) -> None:
         rank, values = report.rank, report.values
         if report.what == "ready":
-            self._crew.ready(rank)
+            self._members.ready(rank)
         elif report.what == "returned":
             self._meter.returned(rank, values["bytes_sent"])
         if ledger is None or values.get("phase") != self._phase:
@@ -275,7 +277,7 @@ class Driver:
             progress = self._meter.progress(
                 ledger.trained_examples,
                 ledger.trained_minibatches,
-                workers=len(self._crew.addresses),
+                workers=len(self._members.addresses),
             )
             if progress is not None:
                 self._fit.tell(progress)
@@ -288,15 +290,15 @@ class Driver:
             )
 
     def _take_failure(self, event: MemberFailed, ledger: PhaseLedger | None) -> None:
-        address = self._crew.addresses[event.rank]
-        if self._epoch and address in self._crew.not_ready:
+        address = self._members.addresses[event.rank]
+        if self._epoch and address in self._members.not_ready:
             logger.warning(
                 "Session: newcomer %s must start, it failed with %r. The fit goes on "
                 "without it.",
                 address,
                 event.error,
             )
-            self._crew.dismiss([address], "it failed to start")
+            self._members.dismiss([address], "it failed to start")
         elif isinstance(event.error, BusClosedError | KilledWorker):
             # Its worker is closing or dead, which we may hear of a moment later.
             self._lose(address, ledger)
@@ -304,8 +306,8 @@ class Driver:
             self._fail(event)
 
     def _lose(self, address: str, ledger: PhaseLedger | None) -> None:
-        took_part = address not in self._crew.not_ready
-        rank = self._crew.lose(address)
+        took_part = address not in self._members.not_ready
+        rank = self._members.lose(address)
         if rank is None:
             return
         self._noticed[rank] = self._fit.time_s
@@ -314,7 +316,7 @@ class Driver:
         elif self._epoch and took_part:
             # Between two phases: everything that was dealt to it is done.
             self._tell_losses([Loss(rank, (), 0)])
-        if not self._crew.addresses:
+        if not self._members.addresses:
             raise WorkerLostError(
                 f"Session: at least one worker must be left, got none after {address} "
                 f"went. {SESSION_ADVICE}"
@@ -323,7 +325,7 @@ class Driver:
     def _fail(self, event: MemberFailed) -> None:
         if isinstance(event.error, DaskdlError):
             raise event.error
-        address = self._crew.addresses[event.rank]
+        address = self._members.addresses[event.rank]
         raise ClusterError(
             f"Session: the task on {address} must end in order, it failed with "
             f"{event.error!r}."
@@ -335,7 +337,7 @@ class Driver:
                 WorkerLost(
                     time_s=self._noticed[loss.rank],
                     epoch=self._epoch,
-                    worker=self._crew.address_of(loss.rank),
+                    worker=self._members.address_of(loss.rank),
                     redealt_examples=loss.redealt_examples,
                     repeated_examples=loss.repeated_examples,
                 )
@@ -351,23 +353,23 @@ class Driver:
         )
 
     def _let_join(self, epoch: int) -> None:
-        if self._master.elastic and self._crew.newcomers():
+        if self._master.elastic and self._members.newcomers():
             # The member that answers may not have taken its EndEpoch yet.
-            self._crew.start(replace(self._crew.snapshot(), epoch_count=epoch))
+            self._members.start(replace(self._members.snapshot(), epoch_count=epoch))
             try:
                 self._await_ready()
             except StepTimeoutError as error:
                 # Whoever is busy with other tasks does not hold up the others.
                 logger.warning("%s The fit goes on without them.", error)
-                self._crew.dismiss_late()
+                self._members.dismiss_late()
 
     def _finish(self) -> None:
-        members = frozenset(self._crew.addresses)
-        self._crew.order_all(Finish(phase=self._phase, members=members))
+        members = frozenset(self._members.addresses)
+        self._members.order_all(Finish(phase=self._phase, members=members))
         results: list[NetworkState] = []
 
         def is_waiting() -> bool:
-            result = self._crew.result()
+            result = self._members.result()
             if result is not None:
                 results.append(result)
             return result is None
@@ -383,7 +385,7 @@ class Driver:
     def _await_bytes(self) -> None:
         """Let the others tell what they sent; who fails now spoils no result."""
         deadline = time.monotonic() + RETURN_WAIT_S
-        while self._meter.returned_ranks < self._crew.addresses.keys():
+        while self._meter.returned_ranks < self._members.addresses.keys():
             if time.monotonic() > deadline:
                 break
             with suppress(DaskdlError):

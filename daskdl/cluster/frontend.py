@@ -17,7 +17,6 @@ from distributed import Client
 from daskdl.checks import check_count, check_type
 from daskdl.cluster.camel_case import answers_to_camel_case
 from daskdl.cluster.connection import scheduler_must_answer
-from daskdl.cluster.crew import SESSION_ADVICE
 from daskdl.cluster.driver import Driver
 from daskdl.cluster.inference import (
     InferenceTask,
@@ -38,6 +37,7 @@ from daskdl.cluster.results import (
     labelled,
     pairs_of,
 )
+from daskdl.cluster.session_members import SESSION_ADVICE
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.sinks import Sink, open_sink
 from daskdl.data.sources.partition import Source

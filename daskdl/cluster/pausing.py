@@ -1,4 +1,4 @@
-"""Workers that give signs of life and begin nothing: paused, or about to close.
+"""Workers that send heartbeats and begin nothing: paused, or about to close.
 
 Dask pauses a worker whose memory is nearly full. It keeps the tasks that it was given
 and has not begun; the scheduler takes back only what exceeds its threads.
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daskdl.cluster.silence import Sign
+from daskdl.cluster.silent_workers import Heartbeat
 
 _REASONS = {
     "paused": "is paused: its memory is nearly full",
@@ -57,12 +57,14 @@ class PausedWorkers:
         ]
 
 
-def paused_among(addresses: Iterable[str], signs: Mapping[str, Sign]) -> dict[str, str]:
+def paused_among(
+    addresses: Iterable[str], beats: Mapping[str, Heartbeat]
+) -> dict[str, str]:
     """Return who begins no task, and in words why."""
     return {
-        address: _REASONS[signs[address].status]
+        address: _REASONS[beats[address].status]
         for address in addresses
-        if address in signs and signs[address].status in _REASONS
+        if address in beats and beats[address].status in _REASONS
     }
 
 

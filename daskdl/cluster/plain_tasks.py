@@ -23,7 +23,7 @@ from daskdl.cluster.bus.probing import installed_version, probe_each
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
 from daskdl.cluster.pausing import PausedWorkers, held_by, paused_among
 from daskdl.cluster.placement import allow, cancel, erred_on
-from daskdl.cluster.silence import Sign, SilentWorkers, signs_of_life
+from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
 from daskdl.errors import ClusterError, WorkerLostError
 
 logger = logging.getLogger(__name__)
@@ -215,9 +215,9 @@ async def _gather(
         while not (await asyncio.wait({gathering}, timeout=LOOK_EVERY_S))[0]:
             there = set(await client.nthreads()) - where.left_out
             _tell_gone(who, there, where)
-            signs = await client.run_on_scheduler(signs_of_life)
-            _leave_out_silent(who, there, where, signs)
-            paused = paused_among(there & {*where.allowed}, signs)
+            beats = await client.run_on_scheduler(heartbeats)
+            _leave_out_silent(who, there, where, beats)
+            paused = paused_among(there & {*where.allowed}, beats)
             is_at_work = await _take_from_paused(
                 client, who, futures, there, where, paused
             )
@@ -278,9 +278,9 @@ def _tell_gone(who: str, there: set[str], where: _Where) -> None:
 
 
 def _leave_out_silent(
-    who: str, there: set[str], where: _Where, signs: Mapping[str, Sign]
+    who: str, there: set[str], where: _Where, beats: Mapping[str, Heartbeat]
 ) -> None:
-    silent = where.silence.judge(there, signs)
+    silent = where.silence.judge(there, beats)
     for address in silent:
         logger.warning(
             "%s: %s must give a sign of life in %g s, it did not. Its tasks run "

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import pytest
 
-from daskdl.cluster import crew, inference
+from daskdl.cluster import inference, session_members
 from daskdl.cluster.bus import installation
 from daskdl.cluster.connect import ClusterOptions, connect
-from daskdl.cluster.crew import Crew
+from daskdl.cluster.session_members import SessionMembers
 from daskdl.errors import WorkerLostError
 from daskdl.nn.fitting.events import FitStarted, Progress
 from tests.integration.cluster.disturbed import (
@@ -37,9 +37,9 @@ RUNS = 25  # of each operation
 # What the client calls at a moment of a fit, and which of the calls it is.
 MOMENTS = {
     "the plugins are put on it": (installation, "call_each", 2),
-    "the network is sent": (crew, "share_state", 1),
-    "the first order is given": (Crew, "order", 1),
-    "the fit is finished": (Crew, "order_all", 2),
+    "the network is sent": (session_members, "share_state", 1),
+    "the first order is given": (SessionMembers, "order", 1),
+    "the fit is finished": (SessionMembers, "order_all", 2),
 }
 
 

@@ -165,6 +165,6 @@ def test_a_network_that_is_not_asked_for_is_not_brought(front, data, monkeypatch
     def never(self):
         raise AssertionError("brought")
 
-    monkeypatch.setattr("daskdl.cluster.crew.Crew.snapshot", never)
+    monkeypatch.setattr("daskdl.cluster.session_members.SessionMembers.snapshot", never)
     front.fit(data, **HOW, listeners=dl.Listener())
     assert front.network.epoch_count == 2

@@ -173,7 +173,7 @@ class SimulatedMailbox(Mailbox):
 
 @dataclass
 class SimulatedCluster:
-    """Takes the place of a Client; :class:`SimulatedCrew` works on it."""
+    """Takes the place of a Client; :class:`SimulatedMembers` works on it."""
 
     world: World
     workers: list[Worker]
@@ -261,8 +261,8 @@ class SimulatedCluster:
                 topic.close()
 
 
-class SimulatedCrew:
-    """The driver's view of the members, with the interface of the real Crew."""
+class SimulatedMembers:
+    """The driver's view of the members, as the real SessionMembers give it."""
 
     def __init__(
         self,
@@ -282,7 +282,7 @@ class SimulatedCrew:
         self._started = 0
         self._epochs = 0
 
-    def __enter__(self) -> "SimulatedCrew":
+    def __enter__(self) -> "SimulatedMembers":
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
@@ -444,7 +444,7 @@ def simulate(
         monkeypatch.setattr(module, "time", world)
     monkeypatch.setattr(session, "get_worker", lambda: cluster)
     monkeypatch.setattr(session, "REPORT_EVERY_S", world.rng.choice([0.0, 0.1]))
-    monkeypatch.setattr(driver, "Crew", SimulatedCrew)
+    monkeypatch.setattr(driver, "SessionMembers", SimulatedMembers)
     made = driver.Driver(cluster, network, master, data)
 
     def fit() -> Any:

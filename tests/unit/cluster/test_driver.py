@@ -1,4 +1,4 @@
-"""The driver against a crew whose events are written down, and its refusals."""
+"""The driver against members whose events are written down, and its refusals."""
 
 from collections import deque
 
@@ -26,7 +26,7 @@ from tests.listening import Epochs, Events
 from tests.unit.cluster.simulation_cluster import TallyNetwork, numbered_data
 
 
-class ScriptedCrew:
+class ScriptedMembers:
     """Members that obey at once, unless the test says what happens instead."""
 
     def __init__(self, client, master, data, workers, resources):
@@ -107,7 +107,7 @@ class ScriptedCrew:
 
 @pytest.fixture
 def driver(monkeypatch):
-    monkeypatch.setattr(driver_module, "Crew", ScriptedCrew)
+    monkeypatch.setattr(driver_module, "SessionMembers", ScriptedMembers)
     network = TallyNetwork(16, 1)
     master = SharedTrainingMaster(peer_timeout_s=0.01, start_timeout_s=0.01)
     return Driver(network, network, master, numbered_data([16], 4, in_memory=True))
@@ -121,7 +121,7 @@ def events_of(driver):
 
 def test_a_fit_trains_ends_the_epoch_and_finishes(driver):
     driver.fit(1, shuffle=False)
-    kinds = [type(order) for order in driver._crew.orders]
+    kinds = [type(order) for order in driver._members.orders]
     assert kinds == [str, dict, EndEpoch, Finish]
 
 
@@ -134,15 +134,15 @@ def test_a_fit_tells_its_start_its_epochs_and_its_end(driver):
 
 def test_every_minibatch_is_dealt_once(driver):
     driver.fit(1, shuffle=False)
-    dealt = [m.index for o in driver._crew.orders[1].values() for m in o.minibatches]
+    dealt = [m.index for o in driver._members.orders[1].values() for m in o.minibatches]
     assert sorted(dealt) == [0, 1, 2, 3]
 
 
 def test_what_a_lost_worker_left_is_a_further_phase(driver):
-    crew = driver._crew
-    crew.events.append(WorkerGone("b"))
+    members = driver._members
+    members.events.append(WorkerGone("b"))
     driver.fit(1, shuffle=False)
-    phases = [o for o in crew.orders if isinstance(o, dict)]
+    phases = [o for o in members.orders if isinstance(o, dict)]
     assert [sorted(o.minibatches[0].index for o in p.values()) for p in phases] == [
         [0, 1],
         [1],
@@ -151,7 +151,7 @@ def test_what_a_lost_worker_left_is_a_further_phase(driver):
 
 def test_phases_are_never_used_twice(driver):
     driver.fit(3, shuffle=False)
-    phases = [o for o in driver._crew.orders if isinstance(o, dict)]
+    phases = [o for o in driver._members.orders if isinstance(o, dict)]
     numbers = [order.phase for phase in phases for order in phase.values()]
     assert numbers == [0, 0, 1, 1, 2, 2]
 
@@ -162,26 +162,26 @@ def test_the_peak_memory_of_a_worker_is_reported(driver):
 
 def test_a_newcomer_that_does_not_start_is_left_out(driver):
     driver._master = SharedTrainingMaster(start_timeout_s=0.01)
-    driver._crew.late = ["c"]
-    driver._crew.not_ready = ["c"]
+    driver._members.late = ["c"]
+    driver._members.not_ready = ["c"]
     driver._let_join(1)
-    assert driver._crew.orders == ["start", "dismiss"]
+    assert driver._members.orders == ["start", "dismiss"]
 
 
 def test_a_newcomer_that_fails_to_start_is_left_out(driver, caplog):
     driver._epoch = 1
-    driver._crew.addresses[2] = "c"
-    driver._crew.not_ready = ["c"]
-    driver._crew.events.append(MemberFailed(2, MemoryError("no more")))
+    driver._members.addresses[2] = "c"
+    driver._members.not_ready = ["c"]
+    driver._members.events.append(MemberFailed(2, MemoryError("no more")))
     driver._await_ready()
-    assert driver._crew.orders == ["dismiss"]
+    assert driver._members.orders == ["dismiss"]
     assert "newcomer c must start, it failed with MemoryError" in caplog.text
 
 
 def test_a_newcomer_that_goes_before_it_started_is_no_loss(driver):
     driver._epoch = 1
-    driver._crew.addresses[2] = "c"
-    driver._crew.not_ready = ["c"]
+    driver._members.addresses[2] = "c"
+    driver._members.not_ready = ["c"]
     driver._lose("c", None)
     assert driver.report.lost == []
 
@@ -191,7 +191,7 @@ def test_a_newcomer_that_goes_before_it_started_is_no_loss(driver):
 )
 def test_a_member_whose_worker_is_closing_is_lost(driver, error):
     """Its task ends with an error before the scheduler says that the worker went."""
-    driver._crew.events.append(MemberFailed(1, error))
+    driver._members.events.append(MemberFailed(1, error))
     driver.fit(1, shuffle=False)
     assert [lost.worker for lost in driver.report.lost] == ["b"]
 
@@ -199,33 +199,33 @@ def test_a_member_whose_worker_is_closing_is_lost(driver, error):
 def test_a_newcomer_starts_with_the_number_of_the_epoch(driver, monkeypatch):
     """Whoever gives the snapshot may not have counted the epoch yet."""
     started = []
-    driver._crew.late = ["c"]
-    driver._crew.start = started.append
+    driver._members.late = ["c"]
+    driver._members.start = started.append
     driver.fit(2, shuffle=False)
     assert [state.epoch_count for state in started] == [0, 1]
 
 
 def test_nobody_joins_unless_the_master_is_elastic(driver):
     driver._master = SharedTrainingMaster(elastic=False)
-    driver._crew.late = ["c"]
+    driver._members.late = ["c"]
     driver.fit(2, shuffle=False)
-    assert driver._crew.orders.count("start") == 1
+    assert driver._members.orders.count("start") == 1
 
 
 def test_a_worker_that_goes_before_its_member_started_is_not_waited_for(driver):
-    crew = driver._crew
-    crew.not_ready = ["b"]
-    crew.events += [WorkerGone("b"), MemberReport(0, "ready", {})]
+    members = driver._members
+    members.not_ready = ["b"]
+    members.events += [WorkerGone("b"), MemberReport(0, "ready", {})]
     driver.fit(1, shuffle=False)
     assert driver.report.workers == ("a",)
 
 
 def test_a_worker_that_goes_between_phases_is_told(driver):
     def lose_one(network):
-        driver._crew.events.append(WorkerGone("b"))
+        driver._members.events.append(WorkerGone("b"))
 
     driver._fit._listeners = [Epochs(lose_one)]
-    driver._crew.result = iter([None, None, state_of(driver._network)]).__next__
+    driver._members.result = iter([None, None, state_of(driver._network)]).__next__
     driver.fit(1, shuffle=False)
     assert [(lost.worker, lost.epoch) for lost in driver.report.lost] == [("b", 1)]
 
@@ -261,20 +261,20 @@ def test_any_other_error_of_on_epoch_ends_the_fit(driver, error):
 
 
 def test_members_that_do_not_start_are_named(driver):
-    driver._crew.not_ready = ["b"]
+    driver._members.not_ready = ["b"]
     with pytest.raises(StepTimeoutError, match=r"workers \['b'\] must start within"):
         driver.fit(1, shuffle=False)
 
 
 def test_a_start_that_waits_for_memory_says_so(driver):
-    driver._crew.not_ready = ["b"]
-    driver._crew.paused = {"b": "is paused: its memory is nearly full"}
+    driver._members.not_ready = ["b"]
+    driver._members.paused = {"b": "is paused: its memory is nearly full"}
     with pytest.raises(StepTimeoutError, match=r"they did not\. 'b is paused: its mem"):
         driver.fit(1, shuffle=False)
 
 
 def test_silence_of_all_members_ends_the_fit(driver):
-    driver._crew.silent = True
+    driver._members.silent = True
     with pytest.raises(
         StepTimeoutError, match=r"\['a', 'b'\] must report within 0\.02"
     ):
@@ -282,14 +282,14 @@ def test_silence_of_all_members_ends_the_fit(driver):
 
 
 def test_the_last_worker_that_goes_ends_the_fit(driver):
-    driver._crew.events += [WorkerGone("b"), WorkerGone("a")]
+    driver._members.events += [WorkerGone("b"), WorkerGone("a")]
     with pytest.raises(WorkerLostError, match="got none after a went"):
         driver.fit(1, shuffle=False)
 
 
 def test_an_error_of_ours_comes_out_as_it_is(driver):
     error = DataError("data.csv: must hold numbers, got 'x'.")
-    driver._crew.events.append(MemberFailed(1, error))
+    driver._members.events.append(MemberFailed(1, error))
     with pytest.raises(DataError) as raised:
         driver.fit(1, shuffle=False)
     assert raised.value is error
@@ -297,7 +297,7 @@ def test_an_error_of_ours_comes_out_as_it_is(driver):
 
 def test_any_other_error_names_its_worker(driver):
     error = MemoryError("no more")
-    driver._crew.events.append(MemberFailed(1, error))
+    driver._members.events.append(MemberFailed(1, error))
     with pytest.raises(
         ClusterError, match=r"on b must end in order, .*no more"
     ) as told:
@@ -307,20 +307,20 @@ def test_any_other_error_names_its_worker(driver):
 
 def test_an_error_of_a_lost_member_is_no_failure(driver):
     gone = MemberFailed(1, ClusterError("its worker is closing"))
-    driver._crew.events += [WorkerGone("b"), gone]
+    driver._members.events += [WorkerGone("b"), gone]
     driver.fit(1, shuffle=False)
     assert [lost.worker for lost in driver.report.lost] == ["b"]
 
 
 def test_reports_of_an_older_phase_change_nothing(driver):
     late = {"phase": -1, "trained": 9, "score_sum": 0.0, "scores": 0, "bytes_sent": 0}
-    driver._crew.events.append(MemberReport(0, "progress", late))
+    driver._members.events.append(MemberReport(0, "progress", late))
     assert driver.fit(1, shuffle=False).examples == 16
 
 
 def test_the_network_that_a_member_returned_is_taken_over(driver):
     trained = TallyNetwork(16, 1)
     trained.params += 5
-    driver._crew.network = trained
+    driver._members.network = trained
     driver.fit(1, shuffle=False)
     assert driver._network.params[0] == 5

@@ -13,7 +13,7 @@ from distributed.utils_test import gen_cluster
 from daskdl.cluster import placement, plain_tasks
 from daskdl.cluster.bus.probing import Probed
 from daskdl.cluster.plain_tasks import run_tasks
-from daskdl.cluster.silence import Sign
+from daskdl.cluster.silent_workers import Heartbeat
 from daskdl.errors import WorkerLostError
 from tests.unit.cluster.inline_client import InlineClient
 
@@ -99,7 +99,7 @@ GO = threading.Event()
 
 def silence(dask_scheduler):
     return {
-        address: Sign(3600.0 if address in SILENT else 0.0, "running")
+        address: Heartbeat(3600.0 if address in SILENT else 0.0, "running")
         for address in dask_scheduler.workers
     }
 
@@ -128,7 +128,7 @@ def go():
 
 @pytest.fixture
 def told_by_the_test(monkeypatch, go):
-    monkeypatch.setattr(plain_tasks, "signs_of_life", silence)
+    monkeypatch.setattr(plain_tasks, "heartbeats", silence)
 
 
 @pytest.mark.usefixtures("told_by_the_test")

@@ -7,7 +7,7 @@ import pytest
 from daskdl.cluster.bus.scheduler_plugin import newcomers
 from daskdl.cluster.inference import scan_one
 from daskdl.cluster.session import run_member
-from daskdl.cluster.silence import signs_of_life
+from daskdl.cluster.silent_workers import heartbeats
 
 COMPUTE_FAILED = (
     "Compute Failed\nKey: %s\nState: %s\nTask: %s\nException: %r\nTraceback: %r\n"
@@ -49,7 +49,7 @@ def test_other_messages_are_logged():
     assert is_logged("", "", "Connection to scheduler broken")
 
 
-@pytest.mark.parametrize("name", [signs_of_life.__name__, newcomers.__name__])
+@pytest.mark.parametrize("name", [heartbeats.__name__, newcomers.__name__])
 def test_what_a_client_asks_again_and_again_is_not_logged(name):
     assert not is_called_in_log(name)
 

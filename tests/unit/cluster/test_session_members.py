@@ -1,4 +1,4 @@
-"""The crew and the mailboxes, against fakes that answer like Dask."""
+"""The members of a session and their mailboxes, against fakes that answer as Dask."""
 
 import asyncio
 from types import SimpleNamespace
@@ -9,7 +9,6 @@ from distributed import CancelledError
 from distributed.comm import CommClosedError
 
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
-from daskdl.cluster.crew import Crew
 from daskdl.cluster.mailbox import Mailbox, SessionPlugin
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.orders import EndEpoch, MemberGone, Stop, TrainPhase
@@ -17,7 +16,8 @@ from daskdl.cluster.placement import release_late
 from daskdl.cluster.probation import try_out
 from daskdl.cluster.reports import WorkerGone
 from daskdl.cluster.session import run_member, snapshot
-from daskdl.cluster.silence import LOOKS, Sign
+from daskdl.cluster.session_members import SessionMembers
+from daskdl.cluster.silent_workers import LOOKS, Heartbeat
 from daskdl.data.plan import plan_minibatches
 from daskdl.errors import (
     BusClosedError,
@@ -136,7 +136,7 @@ class FakeClient:
         if function is newcomers:
             return {**dict.fromkeys(self.workers), **self.unprepared}
         return {
-            address: Sign(
+            address: Heartbeat(
                 self.silence_s.get(address, 0.0),
                 "paused" if address in self.paused else "running",
             )
@@ -156,12 +156,12 @@ class FakeClient:
         self.cancelled += futures
 
 
-def crew_on(client, workers=None, resources=None):
+def members_on(client, workers=None, resources=None):
     source = SimpleNamespace(partitions=("p0", "p1", "p2"), in_memory=True)
     data = SimpleNamespace(source=source, normalizer=None)
-    crew = Crew(client, SharedTrainingMaster(), data, workers, resources)
-    crew._installed = frozenset(client.workers)
-    return crew
+    members = SessionMembers(client, SharedTrainingMaster(), data, workers, resources)
+    members._installed = frozenset(client.workers)
+    return members
 
 
 @pytest.fixture
@@ -170,266 +170,268 @@ def client():
 
 
 @pytest.fixture
-def crew(client):
-    started = crew_on(client)
+def members(client):
+    started = members_on(client)
     started.start(STATE)
     return started
 
 
-def test_a_worker_that_did_not_start_is_not_asked_again(crew, client):
+def test_a_worker_that_did_not_start_is_not_asked_again(members, client):
     for rank in (0, 1):
-        crew.ready(rank)
-    crew.dismiss_late()
-    assert (sorted(crew.addresses.values()), crew.newcomers()) == (["a", "b"], [])
+        members.ready(rank)
+    members.dismiss_late()
+    assert (sorted(members.addresses.values()), members.newcomers()) == (["a", "b"], [])
 
 
 def test_an_asynchronous_client_is_refused():
     with pytest.raises(OptionError, match="client must be synchronous"):
-        crew_on(FakeClient("a", asynchronous=True))
+        members_on(FakeClient("a", asynchronous=True))
 
 
 def test_workers_that_the_cluster_has_not_are_refused(client):
     with pytest.raises(OptionError, match=r"must be workers of the cluster, got \["):
-        crew_on(client, ["elsewhere"]).start(STATE)
+        members_on(client, ["elsewhere"]).start(STATE)
 
 
 def test_more_workers_than_there_are_are_refused(client):
     with pytest.raises(OptionError, match="must be workers of the cluster, got 9; it"):
-        crew_on(client, 9).start(STATE)
+        members_on(client, 9).start(STATE)
 
 
 def test_only_workers_that_offer_the_resources_take_part(client):
     client.resources = {"a": {"GPU": 1.0}, "b": {"GPU": 0.5}, "c": {"GPU": 2.0}}
-    crew = crew_on(client, resources={"GPU": 1})
-    crew.start(STATE)
-    assert sorted(crew.addresses.values()) == ["a", "c"]
+    members = members_on(client, resources={"GPU": 1})
+    members.start(STATE)
+    assert sorted(members.addresses.values()) == ["a", "c"]
     assert client.needed == {"GPU": 1}
 
 
-def test_a_task_needs_no_resources_unless_asked_for(crew, client):
+def test_a_task_needs_no_resources_unless_asked_for(members, client):
     assert client.needed is None
 
 
 def test_resources_that_nobody_offers_are_refused(client):
     with pytest.raises(OptionError, match=r"1 workers must offer {'GPU': 1}, got 0 of"):
-        crew_on(client, resources={"GPU": 1}).start(STATE)
+        members_on(client, resources={"GPU": 1}).start(STATE)
 
 
 def test_resources_are_amounts(client):
     with pytest.raises(OptionError, match=r"resources\['GPU'\] must be > 0, got 0"):
-        crew_on(client, resources={"GPU": 0})
+        members_on(client, resources={"GPU": 0})
 
 
 def test_as_many_workers_start_as_were_asked_for(client):
-    crew = crew_on(client, 2)
-    crew.start(STATE)
-    assert sorted(crew.addresses.values()) == ["a", "b"]
+    members = members_on(client, 2)
+    members.start(STATE)
+    assert sorted(members.addresses.values()) == ["a", "b"]
 
 
 def test_a_newcomer_takes_the_place_of_a_lost_worker(client):
-    crew = crew_on(client, 2)
-    crew.start(STATE)
+    members = members_on(client, 2)
+    members.start(STATE)
     client.workers.remove("a")
-    crew.lose("a")
-    assert crew.newcomers() == ["c"]
+    members.lose("a")
+    assert members.newcomers() == ["c"]
 
 
-def test_ranks_are_never_used_twice(crew, client):
-    crew.lose("c")
-    crew.start(STATE)
-    assert sorted(crew.addresses) == [0, 1, 3]
+def test_ranks_are_never_used_twice(members, client):
+    members.lose("c")
+    members.start(STATE)
+    assert sorted(members.addresses) == [0, 1, 3]
 
 
-def test_a_lost_member_is_told_to_the_others(crew, client):
-    crew.lose("b")
+def test_a_lost_member_is_told_to_the_others(members, client):
+    members.lose("b")
     assert client.delivered == [
         ("a", MemberGone(rank=1)),
         ("c", MemberGone(rank=1)),
     ]
 
 
-def test_the_task_of_a_lost_member_is_cancelled(crew, client):
-    crew.lose("b")
+def test_the_task_of_a_lost_member_is_cancelled(members, client):
+    members.lose("b")
     assert client.cancelled == [client.futures[1]]
 
 
-def test_the_address_of_a_lost_member_stays_known(crew):
-    crew.lose("b")
-    assert crew.address_of(1) == "b"
+def test_the_address_of_a_lost_member_stays_known(members):
+    members.lose("b")
+    assert members.address_of(1) == "b"
 
 
-def test_a_stranger_is_not_lost(crew):
-    assert crew.lose("elsewhere") is None
+def test_a_stranger_is_not_lost(members):
+    assert members.lose("elsewhere") is None
 
 
-def test_each_member_gets_each_partition_once(crew):
+def test_each_member_gets_each_partition_once(members):
     first, second = plan_minibatches([4, 4], 4)
-    crew.new_partitions(0, [first])
-    assert crew.new_partitions(0, [first, second]) == {1: "p1"}
+    members.new_partitions(0, [first])
+    assert members.new_partitions(0, [first, second]) == {1: "p1"}
 
 
-def test_an_order_that_a_worker_cannot_take_ends_the_fit(crew, client):
+def test_an_order_that_a_worker_cannot_take_ends_the_fit(members, client):
     """For instance when it cannot unpickle a partition."""
     client.answers["b"] = ModuleNotFoundError("No module named 'mine'")
     with pytest.raises(ClusterError, match="b must take its order, it failed with Mod"):
-        crew.order_all(EndEpoch())
+        members.order_all(EndEpoch())
 
 
-def test_a_connection_that_breaks_is_no_failure(crew, client):
+def test_a_connection_that_breaks_is_no_failure(members, client):
     client.answers["b"] = CommClosedError("gone")
-    crew.order_all(EndEpoch())
+    members.order_all(EndEpoch())
     assert [address for address, _ in client.delivered] == ["a", "c"]
 
 
-def test_a_worker_that_takes_no_order_counts_as_gone(crew, client, caplog):
+def test_a_worker_that_takes_no_order_counts_as_gone(members, client, caplog):
     """It may wake up again, but nobody waits for it or asks it any more."""
-    crew._delivery_s = 0.01
+    members._delivery_s = 0.01
     client.answers["c"] = "never"
-    crew.order_all(EndEpoch())
-    assert crew.next_event() == WorkerGone("c")
+    members.order_all(EndEpoch())
+    assert members.next_event() == WorkerGone("c")
     assert client.evicted == ["c"]
     assert "c must take an order in 0.01 s, it did not" in caplog.text
 
 
-def test_a_member_without_heartbeats_counts_as_gone(crew, client, monkeypatch):
-    monkeypatch.setattr("daskdl.cluster.crew.LOOK_EVERY_S", 0.0)
+def test_a_member_without_heartbeats_counts_as_gone(members, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
     monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
     client.silence_s = {"a": 1.0, "b": 61.0}
-    events = [crew.next_event() for _ in range(LOOKS + 1)]
+    events = [members.next_event() for _ in range(LOOKS + 1)]
     assert events == [None] * (LOOKS - 1) + [WorkerGone("b"), None]
 
 
 def test_a_worker_that_did_not_answer_when_the_fit_began_is_left_out(client):
-    crew = crew_on(client)
-    crew._installed = frozenset("ac")
-    crew.start(STATE)
-    assert sorted(crew.addresses.values()) == ["a", "c"]
+    members = members_on(client)
+    members._installed = frozenset("ac")
+    members.start(STATE)
+    assert sorted(members.addresses.values()) == ["a", "c"]
 
 
 def test_workers_that_are_needed_and_do_not_answer_are_named(client):
-    crew = crew_on(client, 3)
-    crew._installed = frozenset("ac")
+    members = members_on(client, 3)
+    members._installed = frozenset("ac")
     with pytest.raises(
         StepTimeoutError, match="workers 'b' must answer before the fit"
     ):
-        crew.start(STATE)
+        members.start(STATE)
 
 
 def test_a_paused_worker_is_told_and_joins_when_it_goes_on(client, caplog):
     client.paused = {"b"}
-    crew = crew_on(client)
-    crew.start(STATE)
-    assert sorted(crew.addresses.values()) == ["a", "c"]
+    members = members_on(client)
+    members.start(STATE)
+    assert sorted(members.addresses.values()) == ["a", "c"]
     assert "b must begin its task, it is paused: its memory is nearly" in caplog.text
-    event = crew.next_event()
+    event = members.next_event()
     assert (event.address, event.reason[:12]) == ("b", "it is paused")
     client.paused = set()
-    crew._look()
-    assert crew.newcomers() == ["b"]
+    members._look()
+    assert members.newcomers() == ["b"]
 
 
 @pytest.mark.parametrize("wanted", [None, 2])
 def test_workers_that_are_needed_and_paused_are_named(client, wanted):
     client.paused = {"a", "b", "c"}
     with pytest.raises(ClusterError, match=r"must begin their task.*a is paused: its"):
-        crew_on(client, wanted).start(STATE)
+        members_on(client, wanted).start(STATE)
 
 
-def test_a_member_that_is_paused_before_its_task_begins_is_not_waited_for(crew, client):
-    crew._pausing.limit_s = -1.0
+def test_a_member_that_is_paused_before_its_task_begins_is_not_waited_for(
+    members, client
+):
+    members._pausing.limit_s = -1.0
     client.paused = {"a", "b"}
-    crew.ready(0)
-    crew._look()
-    assert sorted(crew.addresses.values()) == ["a", "c"]
-    event = crew.next_event()
+    members.ready(0)
+    members._look()
+    assert sorted(members.addresses.values()) == ["a", "c"]
+    event = members.next_event()
     assert (event.address, event.reason[:12]) == ("b", "it is paused")
 
 
 def test_without_another_member_the_paused_one_is_kept(client):
-    crew = crew_on(client, 1)
-    crew.start(STATE)
-    crew._pausing.limit_s = -1.0
+    members = members_on(client, 1)
+    members.start(STATE)
+    members._pausing.limit_s = -1.0
     client.paused = {"a"}
-    crew._look()
-    assert list(crew.addresses.values()) == ["a"]
+    members._look()
+    assert list(members.addresses.values()) == ["a"]
 
 
 def test_a_cluster_without_workers_is_told(client):
     client.workers.clear()
     with pytest.raises(WorkerLostError, match="at least one worker must be there"):
-        crew_on(client).start(STATE)
+        members_on(client).start(STATE)
 
 
-def test_a_newcomer_that_cannot_take_part_does_not_join(crew, client, caplog):
+def test_a_newcomer_that_cannot_take_part_does_not_join(members, client, caplog):
     client.workers.append("d")
     client.trials["d"] = FakeFuture("error")
     client.trials["d"].outcome = ImportError("no cupy")
-    assert crew.newcomers() == crew.newcomers() == []
+    assert members.newcomers() == members.newcomers() == []
     assert (
         "newcomer d must show that it can take part, it failed with Imp" in caplog.text
     )
 
 
-def test_a_newcomer_on_trial_holds_nobody_up_for_long(crew, client, monkeypatch):
+def test_a_newcomer_on_trial_holds_nobody_up_for_long(members, client, monkeypatch):
     monkeypatch.setattr("daskdl.cluster.probation.PATIENCE_S", 0.01)
     client.workers.append("d")
     client.trials["d"] = FakeFuture()
-    assert crew.newcomers() == []
+    assert members.newcomers() == []
     client.trials["d"].finish(None)
-    assert crew.newcomers() == ["d"]
+    assert members.newcomers() == ["d"]
 
 
-def test_a_newcomer_that_goes_is_forgotten(crew, client, monkeypatch):
+def test_a_newcomer_that_goes_is_forgotten(members, client, monkeypatch):
     monkeypatch.setattr("daskdl.cluster.probation.PATIENCE_S", 0.01)
     client.workers.append("d")
     client.trials["d"] = FakeFuture()
-    crew.newcomers()
+    members.newcomers()
     client.workers.remove("d")
-    assert crew.newcomers() == []
+    assert members.newcomers() == []
     assert client.cancelled == [client.trials["d"]]
 
 
-def test_nothing_is_sent_to_a_newcomer_without_daskdl(crew, client):
+def test_nothing_is_sent_to_a_newcomer_without_daskdl(members, client):
     """A task that it cannot load would end it; it is named instead."""
     client.workers.append("d")
     client.unprepared["d"] = "ModuleNotFoundError: No module named 'daskdl'"
-    assert crew.newcomers() == []
+    assert members.newcomers() == []
     assert client.trials == {}
-    event = crew.next_event()
+    event = members.next_event()
     assert event.address == "d"
     assert "No module named 'daskdl'" in event.reason
 
 
-def test_a_snapshot_comes_from_whoever_answers(crew, client, monkeypatch):
-    monkeypatch.setattr("daskdl.cluster.crew.DELIVERY_TIMEOUT_S", 0.01)
-    crew._master = SharedTrainingMaster(peer_timeout_s=0.01)
+def test_a_snapshot_comes_from_whoever_answers(members, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.session_members.DELIVERY_TIMEOUT_S", 0.01)
+    members._master = SharedTrainingMaster(peer_timeout_s=0.01)
     client.answers.update(a="never", b=CommClosedError("gone"))
     client.networks["c"] = STATE
-    assert crew.snapshot() is STATE
+    assert members.snapshot() is STATE
 
 
-def test_nobody_waits_for_a_worker_that_went_meanwhile(crew, client):
+def test_nobody_waits_for_a_worker_that_went_meanwhile(members, client):
     client.answers["c"] = "never"
     client.workers.remove("c")
-    crew.order_all(EndEpoch())
+    members.order_all(EndEpoch())
     assert [address for address, _ in client.delivered] == ["a", "b"]
 
 
-def test_a_scheduler_that_is_gone_is_named(crew, client, monkeypatch):
+def test_a_scheduler_that_is_gone_is_named(members, client, monkeypatch):
     def broken(function, *args):
         client.status = "connecting"
         raise CommClosedError("gone")
 
     monkeypatch.setattr(client, "sync", broken)
     with pytest.raises(ClusterError, match="the scheduler must stay reachable"):
-        crew.order_all(EndEpoch())
+        members.order_all(EndEpoch())
 
 
 @pytest.mark.parametrize(
     "error", [RuntimeError("ConnectionPool is closed"), CommClosedError("gone")]
 )
 def test_a_client_that_is_closed_does_not_hide_why_the_fit_ended(
-    crew, client, monkeypatch, error
+    members, client, monkeypatch, error
 ):
     def broken(*args):
         raise error
@@ -437,38 +439,38 @@ def test_a_client_that_is_closed_does_not_hide_why_the_fit_ended(
     monkeypatch.setattr(client, "sync", broken)
     monkeypatch.setattr(client, "unsubscribe_topic", broken, raising=False)
     cause = DataError("why")
-    assert crew.__exit__(DataError, cause, None) is None
+    assert members.__exit__(DataError, cause, None) is None
 
 
-def test_a_fit_that_fails_stops_its_members(crew, client, monkeypatch):
+def test_a_fit_that_fails_stops_its_members(members, client, monkeypatch):
     monkeypatch.setattr(client, "unsubscribe_topic", lambda topic: None, raising=False)
-    crew.__exit__(DataError, DataError("why"), None)
+    members.__exit__(DataError, DataError("why"), None)
     assert client.delivered[0] == ("a", Stop(reason="DataError: why"))
     # The scheduler may not have known what was cancelled.
     assert client.released == (["member", "member", "member", "network"], "client")
 
 
-def test_leaving_cancels_every_task(crew, client, monkeypatch):
+def test_leaving_cancels_every_task(members, client, monkeypatch):
     monkeypatch.setattr(client, "unsubscribe_topic", lambda topic: None, raising=False)
-    crew.__exit__(None, None, None)
+    members.__exit__(None, None, None)
     assert client.cancelled == [*client.futures, NETWORK]
 
 
-def test_there_is_no_result_before_a_member_returned_it(crew):
-    assert crew.result() is None
+def test_there_is_no_result_before_a_member_returned_it(members):
+    assert members.result() is None
 
 
 @pytest.mark.parametrize("error", [asyncio.TimeoutError(), CancelledError("c")])
-def test_a_result_that_went_with_its_worker_comes_from_another(crew, client, error):
+def test_a_result_that_went_with_its_worker_comes_from_another(members, client, error):
     client.futures[0].finish(error)
     client.futures[2].finish(STATE)
-    assert crew.result() is STATE
+    assert members.result() is STATE
 
 
-def test_the_result_of_a_worker_that_went_is_not_asked_for(crew, client):
+def test_the_result_of_a_worker_that_went_is_not_asked_for(members, client):
     client.futures[0].finish(AssertionError("asked"))
     client.workers.remove("a")
-    assert crew.result() is None
+    assert members.result() is None
 
 
 def test_a_stop_overtakes_the_orders_before_it():

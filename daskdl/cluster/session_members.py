@@ -27,7 +27,7 @@ from daskdl.cluster.reports import DriverEvent, LeftOut, ReportQueue, WorkerGone
 from daskdl.cluster.selection import Selection
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.shared_state import share_state
-from daskdl.cluster.silence import Sign, SilentWorkers, signs_of_life
+from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
 from daskdl.data.plan import Minibatch
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import (
@@ -56,7 +56,7 @@ class _Member:
     partitions: set[int] = field(default_factory=set)  # that it was given
 
 
-class Crew:
+class SessionMembers:
     """Start members, give them orders, notice who is gone. A context manager.
 
     Parameters
@@ -128,7 +128,7 @@ class Crew:
             self._left_out,
         )
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "SessionMembers":
         timeout_s = self._master.start_timeout_s
         self._installed = bus.install(
             self._client,
@@ -376,21 +376,21 @@ class Crew:
         """Find members that no longer answer, and try newcomers out."""
         self._looked_s = time.monotonic()
         limit_s = self._silent.limit_s
-        signs = self._signs()
+        beats = self._heartbeats()
         self._dismiss_paused()
-        for address in self._silent.judge(self.addresses.values(), signs):
+        for address in self._silent.judge(self.addresses.values(), beats):
             self._give_up(address, f"give a sign of life in {limit_s:g} s, it did not")
         self._try_out()
 
-    def _signs(self) -> dict[str, Sign]:
-        signs: dict[str, Sign] = self._client.run_on_scheduler(signs_of_life)
-        self.paused = paused_among(signs, signs)
-        return signs
+    def _heartbeats(self) -> dict[str, Heartbeat]:
+        beats: dict[str, Heartbeat] = self._client.run_on_scheduler(heartbeats)
+        self.paused = paused_among(beats, beats)
+        return beats
 
     def _leave_out_paused(self) -> None:
         """Name who would take part if it began its task; it may come as a newcomer."""
         with self._scheduler_must_answer():
-            self._signs()
+            self._heartbeats()
         for address in sorted(
             self._installed & self.paused.keys() & {*self._selection.suitable()}
         ):

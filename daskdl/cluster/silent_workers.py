@@ -1,4 +1,4 @@
-"""Workers that are there and give no sign of life: stopped, or swapped out.
+"""Workers that are there and send no heartbeat: stopped, or swapped out.
 
 The scheduler counts such a worker as there until ``distributed.scheduler.worker-ttl``
 is over, five minutes if nobody changed it. A fit cannot wait so long.
@@ -16,8 +16,8 @@ LOOKS = 5
 LEAST_LIMIT_S = 10.0
 
 
-class Sign(NamedTuple):
-    """What the scheduler knows of a worker.
+class Heartbeat(NamedTuple):
+    """The last heartbeat of a worker, as the scheduler knows it.
 
     Attributes
     ----------
@@ -44,29 +44,31 @@ class SilentWorkers:
         self.limit_s = max(limit_s, LEAST_LIMIT_S)
         self._looks: dict[str, int] = {}
 
-    def judge(self, addresses: Iterable[str], signs: Mapping[str, Sign]) -> list[str]:
-        """Return the workers that were silent each time for some looks, once each.
+    def judge(
+        self, addresses: Iterable[str], beats: Mapping[str, Heartbeat]
+    ) -> list[str]:
+        """Return the workers without a heartbeat at several looks on end, once each.
 
         Parameters
         ----------
         addresses : iterable of str
             Who is looked at.
-        signs : mapping of str to Sign
-            What :func:`signs_of_life` says now.
+        beats : mapping of str to Heartbeat
+            What :func:`heartbeats` says now.
         """
         self._looks = {
             address: self._looks.get(address, 0) + 1
             for address in addresses
-            if address in signs and signs[address].silence_s > self.limit_s
+            if address in beats and beats[address].silence_s > self.limit_s
         }
         return [address for address, looks in self._looks.items() if looks == LOOKS]
 
 
 @asked_often
-def signs_of_life(dask_scheduler: Any) -> dict[str, Sign]:
-    """Return what is known of each worker. Runs on the scheduler."""
+def heartbeats(dask_scheduler: Any) -> dict[str, Heartbeat]:
+    """Return the last heartbeat of each worker. Runs on the scheduler."""
     now = time.time()
     return {
-        address: Sign(now - state.last_seen, state.status.name)
+        address: Heartbeat(now - state.last_seen, state.status.name)
         for address, state in dask_scheduler.workers.items()
     }
