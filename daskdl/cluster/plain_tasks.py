@@ -21,7 +21,7 @@ from distributed import Client, Future, KilledWorker
 from daskdl.checks import some
 from daskdl.cluster.bus.probing import installed_version, probe_each
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
-from daskdl.cluster.pausing import PausedWorkers, held_by, paused_among
+from daskdl.cluster.paused_workers import PausedWorkers, held_tasks, paused_among
 from daskdl.cluster.placement import allow, cancel, erred_on
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
 from daskdl.errors import ClusterError, WorkerLostError
@@ -308,7 +308,7 @@ async def _take_from_paused(
     late = where.paused.judge(paused)
     if not paused or (running and not late):
         return bool(running)
-    held = await client.run_on_scheduler(held_by, list(paused))
+    held = await client.run_on_scheduler(held_tasks, list(paused))
     keys = {future.key: number for number, future in enumerate(futures)}
     stuck = {a: held[a].waiting & keys.keys() for a in late if a in held}
     if running and any(stuck.values()):

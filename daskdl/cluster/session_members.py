@@ -20,7 +20,7 @@ from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
-from daskdl.cluster.pausing import PausedWorkers, paused_among
+from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
 from daskdl.cluster.reports import DriverEvent, LeftOut, ReportQueue, WorkerGone
@@ -116,7 +116,7 @@ class SessionMembers:
         # In words why: they begin no task, and so do not join.
         self.paused: dict[str, str] = {}
         # Well before the start is given up.
-        self._pausing = PausedWorkers(
+        self._long_paused = PausedWorkers(
             min(self._silent.limit_s, master.start_timeout_s / 2)
         )
         self._delivery_s = min(DELIVERY_TIMEOUT_S, self._silent.limit_s)
@@ -399,7 +399,7 @@ class SessionMembers:
     def _dismiss_paused(self) -> None:
         """Go on without members that were paused before their task began."""
         paused = [address for address in self.not_ready if address in self.paused]
-        late = self._pausing.judge(paused)
+        late = self._long_paused.judge(paused)
         if not late or len(late) == len(self._members):
             return  # Without any other, the start has its own limit.
         for address in late:

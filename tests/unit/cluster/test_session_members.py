@@ -338,7 +338,7 @@ def test_workers_that_are_needed_and_paused_are_named(client, wanted):
 def test_a_member_that_is_paused_before_its_task_begins_is_not_waited_for(
     members, client
 ):
-    members._pausing.limit_s = -1.0
+    members._long_paused.limit_s = -1.0
     client.paused = {"a", "b"}
     members.ready(0)
     members._look()
@@ -350,7 +350,7 @@ def test_a_member_that_is_paused_before_its_task_begins_is_not_waited_for(
 def test_without_another_member_the_paused_one_is_kept(client):
     members = members_on(client, 1)
     members.start(STATE)
-    members._pausing.limit_s = -1.0
+    members._long_paused.limit_s = -1.0
     client.paused = {"a"}
     members._look()
     assert list(members.addresses.values()) == ["a"]

@@ -18,7 +18,7 @@ _REASONS = {
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldTasks:
     """Keys of the tasks of a worker, and of those that need them.
 
     Attributes
@@ -68,18 +68,20 @@ def paused_among(
     }
 
 
-def held_by(addresses: Iterable[str], dask_scheduler: Any) -> dict[str, Held]:
+def held_tasks(addresses: Iterable[str], dask_scheduler: Any) -> dict[str, HeldTasks]:
     """Return what workers hold. Runs on the scheduler."""
     workers = dask_scheduler.workers
     return {
-        address: _held(workers[address]) for address in addresses if address in workers
+        address: _held_tasks(workers[address])
+        for address in addresses
+        if address in workers
     }
 
 
-def _held(worker: Any) -> Held:
+def _held_tasks(worker: Any) -> HeldTasks:
     begun = {task for task in worker.processing if task in worker.executing}
     waiting = {*worker.processing} - begun
-    return Held(_with_dependents(waiting), _with_dependents(begun))
+    return HeldTasks(_with_dependents(waiting), _with_dependents(begun))
 
 
 def _with_dependents(tasks: set[Any]) -> frozenset[str]:
