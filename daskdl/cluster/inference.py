@@ -13,8 +13,8 @@ import numpy as np
 from distributed import Client
 from numpy.typing import NDArray
 
+from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.plain_tasks import give_up, run_tasks
-from daskdl.cluster.quiet_workers import reported_by_client
 from daskdl.cluster.shared_state import share_state
 from daskdl.data.dataset import DataSet
 from daskdl.data.merging import merge_keys

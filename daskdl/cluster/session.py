@@ -21,6 +21,7 @@ from daskdl.cluster.exchange import (
     GradientSharingExchange,
     ParameterAveragingExchange,
 )
+from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
 from daskdl.cluster.masters.gradient_sharing import merge_waiting
 from daskdl.cluster.masters.options import (
@@ -29,7 +30,6 @@ from daskdl.cluster.masters.options import (
 )
 from daskdl.cluster.orders import EndEpoch, Finish, SessionSpec, TrainPhase
 from daskdl.cluster.peak_memory import peak_bytes
-from daskdl.cluster.quiet_workers import reported_by_client
 from daskdl.data.iterators import prefetch
 from daskdl.data.plan import Minibatch
 from daskdl.data.reader import MinibatchReader

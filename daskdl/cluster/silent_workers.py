@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from daskdl.cluster.quiet_workers import asked_often
+from daskdl.cluster.log_filters import asked_often
 
 # A scheduler that was itself stopped has the heartbeats of all workers before it yet.
 LOOKS = 5

@@ -27,7 +27,7 @@ from daskdl.cluster.bus.protocol import (
     VIEW_OP,
 )
 from daskdl.cluster.bus.registry import Entry, Registry, View
-from daskdl.cluster.quiet_workers import asked_often
+from daskdl.cluster.log_filters import asked_often
 from daskdl.errors import ClusterError
 
 logger = logging.getLogger(__name__)
