@@ -24,10 +24,10 @@ from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
 from daskdl.cluster.reports import DriverEvent, LeftOut, ReportQueue, WorkerGone
-from daskdl.cluster.selection import Selection
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
+from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.data.plan import Minibatch
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import (
@@ -98,7 +98,7 @@ class SessionMembers:
         self._master = master
         self._partitions = data.source.partitions
         self._resources = dict(resources or {})
-        self._selection = Selection(client, workers, self._resources)
+        self._selection = WorkerSelection(client, workers, self._resources)
         self._spec = SessionSpec(
             session=uuid.uuid4().hex, master=master, normalizer=data.normalizer
         )

@@ -8,7 +8,7 @@ from daskdl.checks import check_positive, some
 from daskdl.errors import ClusterError, OptionError, StepTimeoutError, WorkerLostError
 
 
-class Selection:
+class WorkerSelection:
     """Choose among the workers that are there.
 
     Parameters
