@@ -7,7 +7,7 @@ from typing import Any
 from distributed.protocol.pickle import dumps
 
 from daskdl.checks import some
-from daskdl.cluster.bus.plugging import start_plugins
+from daskdl.cluster.bus.plugin_lifecycle import start_plugins
 from daskdl.cluster.bus.probing import probe_each, probe_scheduler
 from daskdl.cluster.bus.scheduler_plugin import hold, release
 from daskdl.cluster.bus.worker_plugin import BusWorkerPlugin

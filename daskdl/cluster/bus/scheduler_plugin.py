@@ -18,7 +18,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import dumps
 from distributed.protocol.serialize import Serialized, deserialize
 
-from daskdl.cluster.bus.plugging import stop_plugins, travelling_start
+from daskdl.cluster.bus.plugin_lifecycle import stop_plugins, travelling_start
 from daskdl.cluster.bus.probing import wrong_python
 from daskdl.cluster.bus.protocol import (
     JOIN_OP,
@@ -276,7 +276,7 @@ async def hold(
     Returns
     -------
     generation : str
-        For :func:`daskdl.cluster.bus.plugging.start_plugins`.
+        For :func:`daskdl.cluster.bus.plugin_lifecycle.start_plugins`.
     """
     while True:
         if PLUGIN_NAME not in dask_scheduler.plugins:

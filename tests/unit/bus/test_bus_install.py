@@ -10,7 +10,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.utils_test import async_poll_for, captured_logger, gen_cluster
 
 from daskdl.cluster.bus import get_bus, install, scheduler_plugin, uninstall
-from daskdl.cluster.bus.plugging import stop_plugins
+from daskdl.cluster.bus.plugin_lifecycle import stop_plugins
 from daskdl.cluster.bus.protocol import PLUGIN_NAME
 from daskdl.errors import BusClosedError, ClusterError
 from tests.unit.bus.clusters import bus_cluster, close_topics, in_thread

@@ -51,7 +51,7 @@ def travelling_start() -> Any:
         pickled: dict[str, bytes], generation: str, dask_worker: Any
     ) -> str | None:
         try:
-            from daskdl.cluster.bus.plugging import start_plugins
+            from daskdl.cluster.bus.plugin_lifecycle import start_plugins
         except ImportError as error:
             return f"{type(error).__name__}: {error}"
         await start_plugins(pickled, generation, dask_worker)
