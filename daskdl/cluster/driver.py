@@ -18,7 +18,7 @@ from distributed import Client, KilledWorker
 
 from daskdl.checks import some
 from daskdl.cluster.masters.options import TrainingMaster
-from daskdl.cluster.membership import Loss, PhaseLedger, deal_again
+from daskdl.cluster.membership import LostMember, PhaseLedger, deal_again
 from daskdl.cluster.orders import EndEpoch, Finish, TrainPhase
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
@@ -169,9 +169,9 @@ class Driver:
             zip(ranks, blocks, strict=True)
         )
         while any(shares.values()):
-            losses = self._run_phase(shares, epoch)
-            self._tell_losses(losses)
-            shares = deal_again(losses, sorted(self._members.addresses))
+            lost_members = self._run_phase(shares, epoch)
+            self._tell_lost_members(lost_members)
+            shares = deal_again(lost_members, sorted(self._members.addresses))
         self._members.order_all(EndEpoch())
         minibatches = self._meter.minibatches
         if minibatches > self._fit.iteration:
@@ -202,7 +202,7 @@ class Driver:
 
     def _run_phase(
         self, shares: Mapping[int, Sequence[Minibatch]], epoch: int
-    ) -> list[Loss]:
+    ) -> list[LostMember]:
         ledger = PhaseLedger(shares)
         members = frozenset(shares)
         self._members.order(
@@ -222,7 +222,7 @@ class Driver:
         self._await(lambda: bool(ledger.waiting_for), ledger)
         self._meter.end_phase(ledger.trained_examples, ledger.trained_minibatches)
         self._phase += 1
-        return ledger.losses()
+        return ledger.lost_members()
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + self._master.start_timeout_s
@@ -315,7 +315,7 @@ class Driver:
             ledger.lost(rank)
         elif self._epoch and took_part:
             # Between two phases: everything that was dealt to it is done.
-            self._tell_losses([Loss(rank, (), 0)])
+            self._tell_lost_members([LostMember(rank, (), 0)])
         if not self._members.addresses:
             raise WorkerLostError(
                 f"Session: at least one worker must be left, got none after {address} "
@@ -331,15 +331,15 @@ class Driver:
             f"{event.error!r}."
         ) from event.error
 
-    def _tell_losses(self, losses: Sequence[Loss]) -> None:
-        for loss in losses:
+    def _tell_lost_members(self, lost_members: Sequence[LostMember]) -> None:
+        for lost in lost_members:
             self._fit.tell(
                 WorkerLost(
-                    time_s=self._noticed[loss.rank],
+                    time_s=self._noticed[lost.rank],
                     epoch=self._epoch,
-                    worker=self._members.address_of(loss.rank),
-                    redealt_examples=loss.redealt_examples,
-                    repeated_examples=loss.repeated_examples,
+                    worker=self._members.address_of(lost.rank),
+                    redealt_examples=lost.redealt_examples,
+                    repeated_examples=lost.repeated_examples,
                 )
             )
 

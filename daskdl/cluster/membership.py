@@ -10,7 +10,7 @@ from daskdl.data.plan import Minibatch
 
 
 @dataclass(frozen=True)
-class Loss:
+class LostMember:
     """What the death of a member means for the phase it died in."""
 
     rank: int
@@ -92,17 +92,17 @@ class PhaseLedger:
         if rank in self._shares:
             self._lost.add(rank)
 
-    def losses(self) -> list[Loss]:
+    def lost_members(self) -> list[LostMember]:
         """Return what the dead members left, in rank order."""
-        return [self._loss(rank) for rank in sorted(self._lost)]
+        return [self._lost_member(rank) for rank in sorted(self._lost)]
 
-    def _loss(self, rank: int) -> Loss:
+    def _lost_member(self, rank: int) -> LostMember:
         share = self._shares[rank]
         survivors = self._shares.keys() - self._lost
         seen = [share.seen.get(survivor, 0) for survivor in survivors] or [0]
         held = min(seen)
         repeated = share.minibatches[held : share.started]
-        return Loss(
+        return LostMember(
             rank,
             tuple(share.minibatches[held:]),
             sum(minibatch.rows for minibatch in repeated),
@@ -110,10 +110,10 @@ class PhaseLedger:
 
 
 def deal_again(
-    losses: Iterable[Loss], ranks: Sequence[int]
+    lost_members: Iterable[LostMember], ranks: Sequence[int]
 ) -> dict[int, tuple[Minibatch, ...]]:
     """Deal the unfinished minibatches of dead members to the survivors, in turn."""
-    unfinished = [minibatch for loss in losses for minibatch in loss.unfinished]
+    unfinished = [minibatch for lost in lost_members for minibatch in lost.unfinished]
     return {
         rank: tuple(unfinished[place :: len(ranks)]) for place, rank in enumerate(ranks)
     }

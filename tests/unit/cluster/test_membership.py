@@ -26,7 +26,7 @@ def test_a_healthy_phase_leaves_nothing(shares):
     ledger = PhaseLedger(shares)
     ledger.finished(0, {1: 4})
     ledger.finished(1, {0: 4})
-    assert ledger.losses() == []
+    assert ledger.lost_members() == []
 
 
 def test_a_healthy_phase_counts_every_example_once(shares):
@@ -40,8 +40,8 @@ def test_what_no_survivor_holds_is_dealt_again(shares):
     ledger = PhaseLedger(shares)
     ledger.lost(1)
     ledger.finished(0, {1: 1})
-    (loss,) = ledger.losses()
-    assert loss.unfinished == tuple(shares[1][1:])
+    (lost,) = ledger.lost_members()
+    assert lost.unfinished == tuple(shares[1][1:])
 
 
 def test_what_the_dead_member_trained_unseen_counts_as_repeated(shares):
@@ -49,14 +49,14 @@ def test_what_the_dead_member_trained_unseen_counts_as_repeated(shares):
     ledger.progress(1, 3)
     ledger.lost(1)
     ledger.finished(0, {1: 1})
-    assert ledger.losses()[0].repeated_examples == 16
+    assert ledger.lost_members()[0].repeated_examples == 16
 
 
 def test_a_member_that_died_before_its_first_minibatch_repeats_nothing(shares):
     ledger = PhaseLedger(shares)
     ledger.lost(1)
     ledger.finished(0, {1: 0})
-    assert ledger.losses()[0].repeated_examples == 0
+    assert ledger.lost_members()[0].repeated_examples == 0
 
 
 def test_a_minibatch_counts_only_when_every_survivor_holds_it():
@@ -66,7 +66,7 @@ def test_a_minibatch_counts_only_when_every_survivor_holds_it():
     ledger.lost(2)
     ledger.finished(0, {1: 2, 2: 2})
     ledger.finished(1, {0: 2, 2: 1})
-    assert ledger.losses()[0].unfinished == (minibatches[5],)
+    assert ledger.lost_members()[0].unfinished == (minibatches[5],)
 
 
 def test_what_a_survivor_holds_was_trained_though_its_trainer_never_said_so(shares):
@@ -88,5 +88,5 @@ def test_unfinished_minibatches_go_to_survivors_in_turn(shares):
     ledger = PhaseLedger(shares)
     ledger.lost(1)
     ledger.finished(0, {1: 0})
-    dealt = deal_again(ledger.losses(), [0, 5])
+    dealt = deal_again(ledger.lost_members(), [0, 5])
     assert dealt == {0: tuple(shares[1][::2]), 5: tuple(shares[1][1::2])}
