@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from daskdl.cluster.bus.control import Control
-from daskdl.cluster.bus.inlet import Inlet
-from daskdl.cluster.bus.link import Link
+from daskdl.cluster.bus.incoming_link import IncomingLink
 from daskdl.cluster.bus.messages import Joined, Member
 from daskdl.cluster.bus.outbox import Outbox
+from daskdl.cluster.bus.outgoing_link import OutgoingLink
 from daskdl.cluster.bus.payload import Parcel
 from daskdl.cluster.bus.protocol import GRACE_S, NOT_A_MEMBER
 from daskdl.cluster.bus.registry import Entry, View
@@ -26,12 +26,12 @@ class Peer:
 
     member: Member
     outbox: Outbox | None  # None when it does not receive
-    inlet: Inlet
-    link: Link | None = None  # made when there is something to send
+    incoming: IncomingLink
+    outgoing: OutgoingLink | None = None  # made when there is something to send
 
 
 class Peers:
-    """Keeps one outgoing link and one inlet for each other member.
+    """Keeps one outgoing and one incoming link for each other member.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ class Peers:
         self._connection_args = connection_args
         self._epoch = 0
         self._peers: dict[str, Peer] = {}
-        self._parting: list[Inlet] = []  # of members that are gone, not yet read empty
+        # Of members that are gone, not yet read empty.
+        self._parting: list[IncomingLink] = []
         self._last_word: Parcel | None = None
         self._is_stopped = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -77,8 +78,8 @@ class Peers:
 
     def all_ended(self) -> bool:
         """Return whether a Left of everyone who ever came is in the inbox or taken."""
-        inlets = [peer.inlet for peer in self._peers.values()]
-        return all(inlet.has_ended for inlet in [*inlets, *self._parting])
+        links = [peer.incoming for peer in self._peers.values()]
+        return all(link.has_ended for link in [*links, *self._parting])
 
     def end(self, last_word: Parcel) -> None:
         """Queue the last word for everyone, newcomers included."""
@@ -108,10 +109,10 @@ class Peers:
         for id_, peer in self._peers.items():
             if peer.outbox is None or not peer.outbox.backlog:
                 continue
-            if peer.link is None:
-                peer.link = self._new_link(id_, peer.member, peer.outbox)
-                self._track(peer.link.start())
-            peer.link.wake()
+            if peer.outgoing is None:
+                peer.outgoing = self._new_link(id_, peer.member, peer.outbox)
+                self._track(peer.outgoing.start())
+            peer.outgoing.wake()
 
     async def serve(self, comm: Any, source: str) -> None:
         """Own a connection that a member opened."""
@@ -123,7 +124,7 @@ class Peers:
             await comm.write({"ok": False, "reason": NOT_A_MEMBER})
             return
         self._track(asyncio.current_task())
-        await peer.inlet.serve(comm)
+        await peer.incoming.serve(comm)
 
     async def refresh(self) -> None:
         """Ask the scheduler who is there, in case its news did not arrive."""
@@ -139,12 +140,12 @@ class Peers:
             self._is_stopped = True
             peers = list(self._peers.values())
             self._peers.clear()
-        for inlet in self._parting:
-            inlet.close()
+        for incoming in self._parting:
+            incoming.close()
         for peer in peers:
-            peer.inlet.close()
-            if peer.link is not None:
-                peer.link.stop()
+            peer.incoming.close()
+            if peer.outgoing is not None:
+                peer.outgoing.stop()
         self._state.inbox.discard()
         self.space.set()
         pending = self._tasks - {asyncio.current_task()}
@@ -157,20 +158,20 @@ class Peers:
         if outbox is not None and self._last_word is not None:
             outbox.put(self._last_word)
         self._state.inbox.put([Joined(id_, member.address, member.meta)])
-        return Peer(member, outbox, Inlet(id_, self._state.inbox, self.space))
+        return Peer(member, outbox, IncomingLink(id_, self._state.inbox, self.space))
 
     def _part(self, peer: Peer) -> None:
-        if peer.link is not None:
-            peer.link.stop()
+        if peer.outgoing is not None:
+            peer.outgoing.stop()
         self._parting = [each for each in self._parting if not each.has_ended]
-        self._parting.append(peer.inlet)
-        peer.inlet.retire()
+        self._parting.append(peer.incoming)
+        peer.incoming.retire()
 
-    def _new_link(self, id_: str, member: Member, outbox: Outbox) -> Link:
+    def _new_link(self, id_: str, member: Member, outbox: Outbox) -> OutgoingLink:
         async def forget() -> None:
             await self._control.leave(self._state.name, id_)
 
-        return Link(
+        return OutgoingLink(
             member.address,
             {"source": self._state.me, "target": id_},
             outbox,

@@ -101,8 +101,8 @@ async def publish_until_it_fails(topic: Any, data: Any, **options: Any) -> int:
 
 def break_connections(topic: Any) -> int:
     """Cut what comes in to a topic, as a failing network would."""
-    inlets = [peer.inlet for peer in topic._peers._peers.values()]
-    live = [inlet for inlet in inlets if inlet._comm is not None]
-    for inlet in live:
-        inlet.close()
+    incoming_links = [peer.incoming for peer in topic._peers._peers.values()]
+    live = [incoming for incoming in incoming_links if incoming._comm is not None]
+    for incoming in live:
+        incoming.close()
     return len(live)

@@ -80,14 +80,14 @@ async def test_garbage_on_a_link_is_not_delivered_and_the_link_recovers(
     a, b = await open_topics(buses)
     await in_thread(a.publish, 1)
     await take(b, Message)
-    link = a._peers._peers[b.me].link
-    packed = link._outbox.next_batch
+    outgoing = a._peers._peers[b.me].outgoing
+    packed = outgoing._outbox.next_batch
 
     def garbage_once():
-        link._outbox.next_batch = packed
+        outgoing._outbox.next_batch = packed
         return [(99, None)]
 
-    link._outbox.next_batch = garbage_once
+    outgoing._outbox.next_batch = garbage_once
     await in_thread(a.publish, 2)
     [message] = await take(b, Message)
     assert message.data == 2

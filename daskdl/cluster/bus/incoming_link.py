@@ -15,7 +15,7 @@ from daskdl.cluster.bus.protocol import GRACE_S
 logger = logging.getLogger(__name__)
 
 
-class Inlet:
+class IncomingLink:
     """Delivers each message of its source once and in order, over any connections.
 
     Parameters

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 Comm = Any
 
 
-class Link:
+class OutgoingLink:
     """Carries an outbox to its member.
 
     Parameters
