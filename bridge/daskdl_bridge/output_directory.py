@@ -9,7 +9,7 @@ import contextlib
 import logging
 from typing import Any
 
-from daskdl.data.claim import is_abandoned
+from daskdl.data.directory_lock import is_abandoned
 from daskdl.data.store import entries_of, is_one_of, kind_of, move, remove
 from daskdl.data.tries import BROKEN, tried
 

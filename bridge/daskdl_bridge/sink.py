@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from daskdl.checks import some
-from daskdl.data.claim import Claim
+from daskdl.data.directory_lock import DirectoryLock
 from daskdl.data.sinks import Sink
 from daskdl.data.store import entries_of, is_one_of, kind_of, move
 from daskdl.data.tries import BROKEN, in_words, is_full, is_lasting, tried
@@ -87,12 +87,12 @@ class PathSink(Sink):
     run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     retry_waits_s: tuple[float, ...] | None = None
     # Of the process that prepared it: says that it still lives.
-    _claims: list[Claim] = field(
+    _locks: list[DirectoryLock] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_claims": []}
+        return {**self.__dict__, "_locks": []}
 
     def prepare(self) -> None:
         """Make the directory for temporary parts.
@@ -119,7 +119,7 @@ class PathSink(Sink):
                 lambda: fs.makedirs(self._temporary(path), exist_ok=True),
             )
         if is_one_of(fs, "file", "local"):
-            self._claims.append(Claim(self._temporary(path)))
+            self._locks.append(DirectoryLock(self._temporary(path)))
 
     def write_part(self, index: int, columns: Mapping[str, Any]) -> str:
         """Write a Parquet file under a temporary name, the whole again on error.
@@ -206,8 +206,8 @@ class PathSink(Sink):
         self._leave()
 
     def _leave(self) -> None:
-        while self._claims:
-            self._claims.pop().leave()
+        while self._locks:
+            self._locks.pop().release()
 
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:

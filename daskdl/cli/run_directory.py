@@ -9,7 +9,7 @@ from typing import Any
 from daskdl.cli.refused_output import refused_output
 from daskdl.cli.replacement import Replacement, finish_broken_off, unfinished_of
 from daskdl.cli.safekeeping import save_insisting
-from daskdl.data.claim import Claim, is_abandoned
+from daskdl.data.directory_lock import DirectoryLock, is_abandoned
 from daskdl.data.files import is_local, write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.store import entries_of, kind_of, remove
@@ -59,7 +59,7 @@ class RunDirectory:
             # A link stays; what it points to is replaced.
             root = self._path = os.path.realpath(self._path)
         self._is_local = is_local(url)
-        self._claim: Claim | None = None
+        self._lock: DirectoryLock | None = None
         self._superseded: list[str] = []
         self._replacement = Replacement(self._fs, self._path, _OURS, MODEL)
         self._here = root + self._replacement.made.removeprefix(self._path)
@@ -136,7 +136,7 @@ class RunDirectory:
         except BROKEN as error:
             raise refused_output("run: output", self.url, error) from error
         if self._is_local:
-            self._claim = Claim(self._replacement.made)
+            self._lock = DirectoryLock(self._replacement.made)
 
     def write(self, name: str, text: str) -> None:
         """Write a text file; it appears whole or not at all."""
@@ -210,8 +210,8 @@ class RunDirectory:
                 self._remove_abandoned(made)
 
     def _drop_claim(self) -> None:
-        if self._claim is not None:
-            self._claim.remove()
+        if self._lock is not None:
+            self._lock.remove()
 
     def leave(self) -> None:
         """Leave a run that did not end well: with its network, or without a trace.
@@ -228,8 +228,8 @@ class RunDirectory:
                 self._replacement.put_in_place()
             if kind_of(self._fs, self._replacement.made) is None:
                 self._here = self.url
-        if self._claim is not None:
-            self._claim.leave()
+        if self._lock is not None:
+            self._lock.release()
 
     @contextlib.contextmanager
     def _writing(self, name: str) -> Iterator[None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from daskdl.cli.run_directory import CHECKPOINT, JOB, MODEL, RunDirectory
-from daskdl.data import claim
+from daskdl.data import directory_lock
 from daskdl.data.files import write_output
 
 KILLED = """
@@ -85,7 +85,7 @@ def test_a_run_that_goes_on_is_never_removed(url, told):
 def test_a_run_of_another_machine_is_never_removed(url, told, monkeypatch):
     """Its lock may not be seen here."""
     killed_run(url, JOB)
-    monkeypatch.setattr(claim, "_boot_id", lambda: b"another")
+    monkeypatch.setattr(directory_lock, "_boot_id", lambda: b"another")
     run(url, told).finish()
     assert len(beside(url)) == 1
 
@@ -97,6 +97,6 @@ def test_a_directory_of_which_nothing_is_known_is_never_removed(url, told):
 
 
 def test_where_no_lock_can_be_had_a_run_works_all_the_same(url, told, monkeypatch):
-    monkeypatch.setattr(claim, "_boot_id", lambda: b"")
+    monkeypatch.setattr(directory_lock, "_boot_id", lambda: b"")
     run(url, told).finish()
     assert {entry.name for entry in Path(url).iterdir()} == {JOB, MODEL}

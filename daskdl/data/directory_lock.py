@@ -1,4 +1,4 @@
-"""Whether the process that makes a directory still lives. Local file systems only.
+"""Locks on directories, which tell whether their maker still lives. Local disks only.
 
 It holds a lock on a file in the directory, which the kernel takes back when it ends,
 however that happens. A lock may not be seen from another machine, so the file also says
@@ -8,13 +8,13 @@ under which run of the kernel it was made: elsewhere, and after a reboot, nobody
 import contextlib
 import os
 
-__all__ = ["Claim", "is_abandoned"]
+__all__ = ["DirectoryLock", "is_abandoned"]
 
 _NAME = ".alive"
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
-class Claim:
+class DirectoryLock:
     """The lock of this process on a directory that it makes.
 
     Parameters
@@ -42,9 +42,9 @@ class Claim:
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
-        self.leave()
+        self.release()
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Let go of the lock, as the end of the process would."""
         if self._file is not None:
             os.close(self._file)
