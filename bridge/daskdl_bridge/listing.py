@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from daskdl.data.fingerprint import Fingerprint, fingerprint_of, modified
+from daskdl.data.retries import with_retries
 from daskdl.data.store import kind_of
-from daskdl.data.tries import tried
 from daskdl.errors import DataError, UnfinishedJobError
 from daskdl_bridge.partition_values import (
     PartitionValue,
@@ -151,7 +151,7 @@ def _list_one(
     fs: Any, path: str, checked: set[str], *, is_named: bool, require_success: bool
 ) -> list[_Found]:
     try:
-        entry = tried(f"{path}: looking it up", lambda: fs.info(path))
+        entry = with_retries(f"{path}: looking it up", lambda: fs.info(path))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise not_found(fs, path) from error
     root = _partitioned_root(path)
@@ -172,7 +172,9 @@ def _list_one(
 
 
 def _walk(fs: Any, directory: str) -> Iterator[dict[str, Any]]:
-    entries = tried(f"{directory}: listing it", lambda: fs.ls(directory, detail=True))
+    entries = with_retries(
+        f"{directory}: listing it", lambda: fs.ls(directory, detail=True)
+    )
     names = [entry["name"].rstrip("/").rpartition("/")[2] for entry in entries]
     refuse_table(fs, directory, names)
     for entry in entries:

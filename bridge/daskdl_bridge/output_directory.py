@@ -10,8 +10,8 @@ import logging
 from typing import Any
 
 from daskdl.data.directory_lock import is_abandoned
+from daskdl.data.retries import BROKEN, with_retries
 from daskdl.data.store import entries_of, is_one_of, kind_of, move, remove
-from daskdl.data.tries import BROKEN, tried
 
 __all__ = ["SUCCESS", "OutputDirectory"]
 
@@ -44,7 +44,7 @@ class OutputDirectory:
     def stand_aside(self) -> None:
         """Let what is there make room; readers are told that it is unfinished."""
         fs = self._fs
-        tried(
+        with_retries(
             f"{self._replaced}: making it",
             lambda: fs.makedirs(self._replaced, exist_ok=True),
         )
@@ -141,4 +141,4 @@ def _names(fs: Any, path: str) -> list[str]:
 def _remove_if_empty(fs: Any, path: str) -> None:
     if kind_of(fs, path) is not None and not entries_of(fs, path):
         with contextlib.suppress(FileNotFoundError):  # stores without directories
-            tried(f"{path}: removing it", lambda: fs.rmdir(path))
+            with_retries(f"{path}: removing it", lambda: fs.rmdir(path))

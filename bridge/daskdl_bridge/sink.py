@@ -14,9 +14,9 @@ from typing import Any
 
 from daskdl.checks import some
 from daskdl.data.directory_lock import DirectoryLock
+from daskdl.data.retries import BROKEN, in_words, is_full, is_lasting, with_retries
 from daskdl.data.sinks import Sink
 from daskdl.data.store import entries_of, is_one_of, kind_of, move
-from daskdl.data.tries import BROKEN, in_words, is_full, is_lasting, tried
 from daskdl.errors import (
     DaskdlError,
     OptionError,
@@ -78,7 +78,7 @@ class PathSink(Sink):
         Uuid of this output, in the names of its files.
     retry_waits_s : tuple of float, optional
         Seconds before the second, third, ... try at writing a part; those of
-        :mod:`daskdl.data.tries` if not given.
+        :mod:`daskdl.data.retries` if not given.
     """
 
     url: str
@@ -114,7 +114,7 @@ class PathSink(Sink):
             self._check_replaceable(fs, path)
             directory.put_back_all()
         with self._told("its directory must be made"):
-            tried(
+            with_retries(
                 f"{self.url}: making it",
                 lambda: fs.makedirs(self._temporary(path), exist_ok=True),
             )
@@ -152,7 +152,7 @@ class PathSink(Sink):
 
         with self._told(f"part {index} must be written"):
             what = f"{self.url}: writing part {index}"
-            return tried(what, write, waits_s=self.retry_waits_s)
+            return with_retries(what, write, waits_s=self.retry_waits_s)
 
     def commit(self, paths: Sequence[str]) -> list[str]:
         """Replace what is there by exactly these parts and mark the output as finished.
@@ -181,7 +181,9 @@ class PathSink(Sink):
         directory = self._directory()
         with self._told("its parts must be moved there"):
             final = self._moved(fs, path, directory, paths)
-            tried(f"{self.url}: finishing it", lambda: fs.touch(f"{path}/{SUCCESS}"))
+            with_retries(
+                f"{self.url}: finishing it", lambda: fs.touch(f"{path}/{SUCCESS}")
+            )
         directory.remove_temporary()
         self._leave()
         return final

@@ -101,8 +101,8 @@ def command(
 def _check_output(url: str, *, overwrite: bool) -> None:
     """Refuse an output that exists now, not after the workers have started."""
     from daskdl.cli.refused_output import refused_output
+    from daskdl.data.retries import BROKEN
     from daskdl.data.sinks import open_sink
-    from daskdl.data.tries import BROKEN
     from daskdl.errors import DaskdlError, OutputExistsError, UnfinishedOutputError
 
     sink = open_sink(url, overwrite=overwrite)

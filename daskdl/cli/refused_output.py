@@ -1,6 +1,6 @@
 """What to say when a store does not let a directory for results be made."""
 
-from daskdl.data.tries import in_words, is_full, is_lasting
+from daskdl.data.retries import in_words, is_full, is_lasting
 from daskdl.errors import DaskdlError, OptionError, OutputError
 
 __all__ = ["refused_output"]

@@ -14,8 +14,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from daskdl.data.retries import BROKEN, with_retries
 from daskdl.data.store import entries_of, kind_of, move, remove, renames_directories
-from daskdl.data.tries import BROKEN, tried
 
 __all__ = ["Replacement", "finish_broken_off", "unfinished_of"]
 
@@ -52,7 +52,7 @@ class Replacement:
     def make(self) -> None:
         """Make the directory beside the place."""
         self._parents = _missing_parents(self._fs, self._path)
-        tried(
+        with_retries(
             f"{self.made}: making it",
             lambda: self._fs.makedirs(self.made, exist_ok=True),
         )
@@ -166,14 +166,14 @@ def _restore(fs: Any, aside: str, path: str, names: Sequence[str]) -> None:
 
 
 def _copy_files(fs: Any, source: str, target: str, names: Sequence[str]) -> None:
-    tried(f"{target}: making it", lambda: fs.makedirs(target, exist_ok=True))
+    with_retries(f"{target}: making it", lambda: fs.makedirs(target, exist_ok=True))
     for name in names:
         if kind_of(fs, f"{source}/{name}") is not None:
             _copy(fs, f"{source}/{name}", f"{target}/{name}")
 
 
 def _copy(fs: Any, source: str, target: str) -> None:
-    tried(f"{source}: copying it", lambda: fs.cp_file(source, target))
+    with_retries(f"{source}: copying it", lambda: fs.cp_file(source, target))
 
 
 def _remove_files(fs: Any, path: str, names: Any) -> None:

@@ -12,8 +12,8 @@ from daskdl.cli.safekeeping import save_insisting
 from daskdl.data.directory_lock import DirectoryLock, is_abandoned
 from daskdl.data.files import is_local, write_output
 from daskdl.data.filesystems import filesystem
+from daskdl.data.retries import BROKEN, in_words
 from daskdl.data.store import entries_of, kind_of, remove
-from daskdl.data.tries import BROKEN, in_words
 from daskdl.errors import DaskdlError, OutputError, OutputExistsError
 
 __all__ = ["RunDirectory"]

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable
 
-from daskdl.data.tries import BROKEN, in_words, is_lasting
+from daskdl.data.retries import BROKEN, in_words, is_lasting
 from daskdl.errors import DaskdlError, OutputError
 
 __all__ = ["save_insisting"]

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from daskdl.data.filesystems import filesystem
+from daskdl.data.retries import BROKEN, in_words, with_retries
 from daskdl.data.store import is_one_of, kind_of, move, naming
-from daskdl.data.tries import BROKEN, in_words, tried
 from daskdl.errors import OutputError, OutputExistsError, SourceNotFoundError
 
 __all__ = ["is_local", "open_input", "write_output"]
@@ -59,7 +59,7 @@ def write_output(
     Until then a file that `overwrite` is to replace stays as it is. Locally and on HDFS
     there is never a moment without the one or the other; other stores may copy the new
     file over the old one. A store that breaks off is given the whole file again, under
-    another temporary name: see :mod:`daskdl.data.tries`.
+    another temporary name: see :mod:`daskdl.data.retries`.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def write_output(
     fs, path = filesystem(path_or_url, storage_options)
     try:
         _check_replaceable(path_or_url, kind_of(fs, path), overwrite=overwrite)
-        temporary = tried(
+        temporary = with_retries(
             f"{path_or_url}: writing it", lambda: _write_aside(fs, path, write)
         )
     except OutputExistsError:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Literal
 
-from daskdl.data.tries import BROKEN, in_words, is_lasting, tried
+from daskdl.data.retries import BROKEN, in_words, is_lasting, with_retries
 from daskdl.errors import DaskdlError, StorageError
 
 __all__ = [
@@ -59,7 +59,7 @@ def info_of(fs: Any, path: str) -> dict[str, Any] | None:
     """
     try:
         with naming(path):
-            info: dict[str, Any] = tried(
+            info: dict[str, Any] = with_retries(
                 f"{path}: looking it up", lambda: fs.info(path)
             )
     except (FileNotFoundError, NotADirectoryError):
@@ -80,7 +80,9 @@ def entries_of(fs: Any, path: str) -> list[str]:
     fs.invalidate_cache(path)
     try:
         with naming(path):
-            found = tried(f"{path}: listing it", lambda: fs.ls(path, detail=False))
+            found = with_retries(
+                f"{path}: listing it", lambda: fs.ls(path, detail=False)
+            )
     except (FileNotFoundError, NotADirectoryError):
         return []
     return [entry.rstrip("/") for entry in found if entry.rstrip("/") != path]
@@ -106,13 +108,13 @@ def move(fs: Any, source: str, target: str, *, overwrite: bool = False) -> None:
         tries.append(source)
         _rename(fs, source, target, overwrite=overwrite)
 
-    tried(f"{source}: moving it", once)
+    with_retries(f"{source}: moving it", once)
 
 
 def remove(fs: Any, path: str, *, recursive: bool = False) -> None:
     """Remove what is at a path, if there is still something."""
     with suppress(FileNotFoundError):
-        tried(f"{path}: removing it", lambda: fs.rm(path, recursive=recursive))
+        with_retries(f"{path}: removing it", lambda: fs.rm(path, recursive=recursive))
 
 
 def _rename(fs: Any, source: str, target: str, *, overwrite: bool) -> None:

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from daskdl.data import tries
+from daskdl.data import retries
 from tests.devices import Device
 from tests.pretend_cupy import Namespace
 
@@ -10,7 +10,7 @@ from tests.pretend_cupy import Namespace
 @pytest.fixture(autouse=True)
 def impatience(monkeypatch):
     """What a store does not do is tried again at once."""
-    monkeypatch.setattr(tries, "WAITS_S", (0.0, 0.0))
+    monkeypatch.setattr(retries, "WAITS_S", (0.0, 0.0))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from daskdl.data import tries
+from daskdl.data import retries
 from daskdl.errors import SourceNotFoundError, StorageError
 from tests.unit.bridge.table_files import open_path
 
@@ -13,7 +13,7 @@ SILENT = ConnectionError("nobody answers")
 @pytest.fixture
 def breaking(monkeypatch):
     """A function that makes calls fail for paths that end in a name."""
-    monkeypatch.setattr(tries, "WAITS_S", (0.0, 0.0))
+    monkeypatch.setattr(retries, "WAITS_S", (0.0, 0.0))
 
     def break_calls(call, ending, times=99):
         whole = getattr(LocalFileSystem, call)

@@ -1,4 +1,4 @@
-"""Trying again what a store did not do: not at once, and not for ever.
+"""Retries of what a store did not do: not at once, and not for ever.
 
 The writers of HDFS do not survive the death of a DataNode, and until the NameNode
 notices it hands out the dead one. A store on the network may be gone for a moment. So
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from fsspec.exceptions import FSTimeoutError
 
-__all__ = ["BROKEN", "in_words", "is_full", "is_lasting", "tried"]
+__all__ = ["BROKEN", "in_words", "is_full", "is_lasting", "with_retries"]
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def in_words(error: BaseException) -> str:
     return str(said).rstrip(".")
 
 
-def tried(
+def with_retries(
     what: str, function: Callable[[], T], *, waits_s: Sequence[float] | None = None
 ) -> T:
     """Call a function until it ends without an error of a store, a few times at most.
