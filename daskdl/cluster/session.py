@@ -30,8 +30,8 @@ from daskdl.cluster.masters.options import (
 )
 from daskdl.cluster.orders import EndEpoch, Finish, SessionSpec, TrainPhase
 from daskdl.cluster.peak_memory import peak_bytes
-from daskdl.data.iterators import prefetch
 from daskdl.data.plan import Minibatch
+from daskdl.data.prefetching import prefetch
 from daskdl.data.reader import MinibatchReader
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import (

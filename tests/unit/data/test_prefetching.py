@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskdl.data import iterators
-from daskdl.data.iterators import prefetch
+from daskdl.data import prefetching
+from daskdl.data.prefetching import prefetch
 from daskdl.errors import OptionError
 
 
@@ -96,7 +96,7 @@ def test_dropping_the_generator_ends_the_thread():
 
 
 def test_an_abandoned_thread_does_not_outlive_the_main_thread(monkeypatch):
-    monkeypatch.setattr(iterators, "_LOOK_AROUND_S", 0.001)
+    monkeypatch.setattr(prefetching, "_LOOK_AROUND_S", 0.001)
     fetched = prefetch(range(100), 1)
     next(fetched)
     (thread,) = (t for t in threading.enumerate() if t.name == "daskdl-prefetch")
