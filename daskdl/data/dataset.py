@@ -15,7 +15,7 @@ from daskdl.data.example_metadata import (
     take_metadata,
 )
 from daskdl.data.example_set import ExampleSet
-from daskdl.data.labelled import arrays_of_variables
+from daskdl.data.labelled_arrays import arrays_of_variables
 from daskdl.data.merging import merge_arrays, merge_keys, merge_masks
 from daskdl.data.stored_arrays import DataSetArrays, Layouts
 from daskdl.errors import CorruptFileError, DataError, OptionError, ShapeError

@@ -18,7 +18,11 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.files import is_local, open_input
 from daskdl.data.filesystems import filesystem
 from daskdl.data.fingerprint import Fingerprint, fingerprint_of, unchanged
-from daskdl.data.labelled import check_dimension, sample_dimension, variable_values
+from daskdl.data.labelled_arrays import (
+    check_dimension,
+    sample_dimension,
+    variable_values,
+)
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.dask import array_chunks
 from daskdl.data.sources.partition import Partition, Source
