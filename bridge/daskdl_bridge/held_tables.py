@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused import refuse_unused
+from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import ColumnError, OptionError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.examples import TablePartition, TableReader

@@ -9,7 +9,7 @@ from daskdl.data.class_names import agreed_names
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.stored import Stored
-from daskdl.data.sources.unused import refuse_unused
+from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.data.store import naming
 from daskdl.errors import OptionError
 from daskdl_bridge.listing import Part, list_parts

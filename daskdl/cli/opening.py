@@ -8,7 +8,7 @@ from daskdl.cli.job_data import Data
 from daskdl.data.class_names import agreed_names
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions, open_source
-from daskdl.data.sources.unused import UnusedOptionError, without_options
+from daskdl.data.sources.unused_options import UnusedOptionError, without_options
 from daskdl.nn.fitting.class_names import check_class_names
 from daskdl.nn.fitting.preparation import options_for
 from daskdl.nn.network import Network

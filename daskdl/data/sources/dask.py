@@ -19,7 +19,7 @@ from daskdl.data.masked_arrays import without_mask
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused import refuse_unused
+from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import ColumnError, DataError, OptionError, ShapeError
 
 __all__ = ["ArrayChunk", "DaskSources", "FrameChunk", "array_chunks"]

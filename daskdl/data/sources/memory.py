@@ -13,7 +13,7 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.pairs import Examples, as_examples, is_pair
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.unused import refuse_unused
+from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import DataError, OptionError
 
 __all__ = ["MemoryPartition", "MemorySources"]

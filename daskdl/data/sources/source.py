@@ -14,7 +14,7 @@ from daskdl.checks import check_count, check_one_of, check_positive, some
 from daskdl.data.pre_processors.partition import pre_processed, pre_processors
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.text_options import check_text_options
-from daskdl.data.sources.unused import refuse_for_open
+from daskdl.data.sources.unused_options import refuse_for_open
 from daskdl.errors import OptionError
 
 __all__ = [

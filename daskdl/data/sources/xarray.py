@@ -28,7 +28,7 @@ from daskdl.data.sources.dask import array_chunks
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.stored import Stored
-from daskdl.data.sources.unused import refuse_unused
+from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.data.store import naming
 from daskdl.errors import DataError, MissingExtraError, OptionError, SourceNotFoundError
 

@@ -9,7 +9,7 @@ import xarray as xr
 from daskdl.data.dataset import DataSet
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.data.sources.text_options import TEXT_OPTIONS
-from daskdl.data.sources.unused import UnusedOptionError
+from daskdl.data.sources.unused_options import UnusedOptionError
 from daskdl.errors import DataError, OptionError
 
 OTHERS = {
