@@ -8,7 +8,7 @@ from daskdl.checks import some
 from daskdl.data.class_names import agreed_names
 from daskdl.data.sources.partition import Source
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.stored import Stored
+from daskdl.data.sources.summary import DataSummary
 from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.data.store import naming
 from daskdl.errors import OptionError
@@ -70,7 +70,7 @@ class PathSources:
         is_minibatches = form in MINIBATCH_FORMS
         return Source(name, tuple(partitions), is_minibatches, class_names=names)
 
-    def look(self, data: Any, options: SourceOptions) -> Stored:
+    def look(self, data: Any, options: SourceOptions) -> DataSummary:
         """List the files, and tell their columns as far as their heads tell them.
 
         Raises
@@ -83,11 +83,11 @@ class PathSources:
             if form not in LOOKS:
                 found = FORMS[form](parts, options)
                 held = tuple((partition.name, partition.rows) for partition in found)
-                return Stored(name=name, parts=held, minibatches=True)
+                return DataSummary(name=name, parts=held, minibatches=True)
             look = LOOKS[form](parts, options)
         types = parts[0].types
         urls = [part.url for part in parts]
-        return Stored(
+        return DataSummary(
             name=name,
             columns={**look.types, **{n: type_in_words(t) for n, t in types.items()}},
             partition_columns=tuple(types),

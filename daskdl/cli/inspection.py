@@ -27,7 +27,7 @@ from daskdl.cli.saved_model import open_model
 from daskdl.data.files import write_output
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.stored import look_at
+from daskdl.data.sources.summary import summarize_data
 from daskdl.data.store import entries_of, info_of, kind_of
 from daskdl.errors import DataError, OptionError, SourceNotFoundError
 from daskdl.formats.diagram.drawing import network_svg
@@ -193,7 +193,7 @@ def _configuration(path: str) -> Inspection:
 
 
 def _data(path: str, options: SourceOptions) -> Inspection:
-    found = look_at(path, options)
+    found = summarize_data(path, options)
     columns = dict(found.columns)
     facts: dict[str, Any] = {
         "kind": "data",

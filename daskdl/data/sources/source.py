@@ -198,7 +198,7 @@ class SourceOpener(Protocol):
     """What an entry point of ``daskdl.sources`` names: an object or a class.
 
     It may have `look`, which takes what `open` takes and returns a
-    :class:`~daskdl.data.sources.stored.Stored`, for ``daskdl inspect``.
+    :class:`~daskdl.data.sources.summary.DataSummary`, for ``daskdl inspect``.
     """
 
     def accepts(self, data: Any) -> bool:

@@ -27,7 +27,7 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.dask import array_chunks
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions
-from daskdl.data.sources.stored import Stored
+from daskdl.data.sources.summary import DataSummary
 from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.data.store import naming
 from daskdl.errors import DataError, MissingExtraError, OptionError, SourceNotFoundError
@@ -91,7 +91,7 @@ class XarraySources:
         )
         return Source(path, partitions)
 
-    def look(self, data: Any, options: SourceOptions) -> Stored:
+    def look(self, data: Any, options: SourceOptions) -> DataSummary:
         """Tell the variables of what is stored at a path.
 
         Raises
@@ -105,7 +105,7 @@ class XarraySources:
                 str(name): f"{ds[name].dtype} ({_in_words(ds[name].sizes)})"
                 for name in ds.data_vars
             }
-        return Stored(name=path, columns=columns, parts=((path, None),))
+        return DataSummary(name=path, columns=columns, parts=((path, None),))
 
 
 @dataclass(frozen=True, eq=False)

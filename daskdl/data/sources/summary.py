@@ -1,4 +1,4 @@
-"""What is stored, as people want to see it before they say what to make of it."""
+"""Summaries of stored data, as people want to see them before they use the data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Any
 from daskdl.data.sources.source import SourceOptions, opened_by
 from daskdl.errors import OptionError
 
-__all__ = ["Stored", "look_at"]
+__all__ = ["DataSummary", "summarize_data"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored:
-    """What a source tells of itself without being read through.
+class DataSummary:
+    """The columns and parts of stored data, told without reading them through.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class Stored:
     hint: str = ""
 
 
-def look_at(data: Any, options: SourceOptions) -> Stored:
-    """Look at what is stored; `options` say how, and need name no columns.
+def summarize_data(data: Any, options: SourceOptions) -> DataSummary:
+    """Summarize stored data; `options` say how to read, and need name no columns.
 
     Raises
     ------
@@ -53,8 +53,8 @@ def look_at(data: Any, options: SourceOptions) -> Stored:
     look = getattr(opener, "look", None)
     if look is None:
         raise OptionError(
-            "look_at: data must be stored somewhere, got what "
+            "summarize_data: data must be stored somewhere, got what "
             f"{type(opener).__name__} opens."
         )
-    found: Stored = look(data, options)
+    found: DataSummary = look(data, options)
     return found
