@@ -13,14 +13,14 @@ from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.data.store import naming
 from daskdl.errors import OptionError
 from daskdl_bridge.listing import Part, list_parts
+from daskdl_bridge.readers.file_summary import type_in_words
 from daskdl_bridge.readers.forms import (
     FORMS,
-    LOOKS,
     MINIBATCH_FORMS,
     OPTIONS_OF_FORM,
+    SUMMARIES,
     form_of,
 )
-from daskdl_bridge.readers.look import type_in_words
 
 __all__ = ["PathSources"]
 
@@ -80,19 +80,22 @@ class PathSources:
         name = _name(data)
         with naming(name):
             parts, form = _listed(data, options)
-            if form not in LOOKS:
+            if form not in SUMMARIES:
                 found = FORMS[form](parts, options)
                 held = tuple((partition.name, partition.rows) for partition in found)
                 return DataSummary(name=name, parts=held, minibatches=True)
-            look = LOOKS[form](parts, options)
+            summary = SUMMARIES[form](parts, options)
         types = parts[0].types
         urls = [part.url for part in parts]
         return DataSummary(
             name=name,
-            columns={**look.types, **{n: type_in_words(t) for n, t in types.items()}},
+            columns={
+                **summary.types,
+                **{n: type_in_words(t) for n, t in types.items()},
+            },
             partition_columns=tuple(types),
-            parts=tuple(zip(urls, look.rows, strict=True)),
-            hint=look.hint,
+            parts=tuple(zip(urls, summary.rows, strict=True)),
+            hint=summary.hint,
         )
 
 

@@ -26,12 +26,12 @@ from daskdl_bridge.readers.csv_head import (
 )
 from daskdl_bridge.readers.csv_text import CsvText, RaggedRowError, Row
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
+from daskdl_bridge.readers.file_summary import FileSummary, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import read_lines
-from daskdl_bridge.readers.look import Look, uncounted
 from daskdl_bridge.readers.place import Place, reading
 
-__all__ = ["CsvReader", "look_at_parts", "open_parts"]
+__all__ = ["CsvReader", "open_parts", "summarize_parts"]
 
 # As pyarrow has it.
 _BLOCK_BYTES = 1 << 20
@@ -204,10 +204,12 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     return whole_files(parts, reader, columns, options)
 
 
-def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell the columns of CSV files; the head of one file is read."""
     head = csv_head(parts, options)
-    return Look(types=head.kinds(), rows=uncounted(parts), hint=head.hint.strip())
+    return FileSummary(
+        types=head.kinds(), rows=unknown_rows(parts), hint=head.hint.strip()
+    )
 
 
 def _text_columns(columns: ExampleColumns) -> frozenset[str]:

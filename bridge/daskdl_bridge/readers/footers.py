@@ -14,12 +14,12 @@ from daskdl_bridge.readers.columns import (
     check_types,
     resolve_columns,
 )
+from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
 from daskdl_bridge.readers.keys import with_key_type
-from daskdl_bridge.readers.look import Look, type_in_words
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
-__all__ = ["Footer", "look_at_footers", "read_footers", "settled_columns"]
+__all__ = ["Footer", "read_footers", "settled_columns", "summarize_footers"]
 
 # They take a round trip each and no computing.
 _AT_ONCE = 8
@@ -104,10 +104,10 @@ def settled_columns(
     return with_key_type(columns, parts, [footer.types for footer in footers])
 
 
-def look_at_footers(footers: Sequence[Footer]) -> Look:
+def summarize_footers(footers: Sequence[Footer]) -> FileSummary:
     """Tell the columns of all files, and the rows of each."""
     types: dict[str, str] = {}
     for footer in footers:
         for name, kind in footer.types.items():
             types.setdefault(name, type_in_words(kind))
-    return Look(types=types, rows=[footer.rows for footer in footers])
+    return FileSummary(types=types, rows=[footer.rows for footer in footers])

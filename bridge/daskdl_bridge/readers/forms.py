@@ -11,10 +11,10 @@ from daskdl.data.sources.text_options import TEXT_OPTIONS
 from daskdl.errors import DataError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers import csv, dl4j, json, libsvm, orc, parquet
+from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.lines import FOREIGN_CODECS
-from daskdl_bridge.readers.look import Look
 
-__all__ = ["FORMS", "LOOKS", "MINIBATCH_FORMS", "OPTIONS_OF_FORM", "form_of"]
+__all__ = ["FORMS", "MINIBATCH_FORMS", "OPTIONS_OF_FORM", "SUMMARIES", "form_of"]
 
 OpenParts: TypeAlias = Callable[[Sequence[Part], SourceOptions], Sequence[Partition]]
 
@@ -32,14 +32,16 @@ FORMS: Mapping[str, OpenParts] = MappingProxyType(
 )
 """Name of a form to what makes partitions of its files."""
 
-LOOKS: Mapping[str, Callable[[Sequence[Part], SourceOptions], Look]] = MappingProxyType(
-    {
-        "csv": csv.look_at_parts,
-        "json": json.look_at_parts,
-        "libsvm": libsvm.look_at_parts,
-        "orc": orc.look_at_parts,
-        "parquet": parquet.look_at_parts,
-    }
+SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] = (
+    MappingProxyType(
+        {
+            "csv": csv.summarize_parts,
+            "json": json.summarize_parts,
+            "libsvm": libsvm.summarize_parts,
+            "orc": orc.summarize_parts,
+            "parquet": parquet.summarize_parts,
+        }
+    )
 )
 """Name of a form with columns to what tells them."""
 

@@ -19,12 +19,12 @@ from daskdl.errors import ColumnError, CorruptFileError, OptionError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import ExampleColumns, check_types, resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
+from daskdl_bridge.readers.file_summary import FileSummary, type_in_words, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import as_utf8, read_head, read_lines
-from daskdl_bridge.readers.look import Look, type_in_words, uncounted
 from daskdl_bridge.readers.vectors import VECTOR
 
-__all__ = ["JsonReader", "look_at_parts", "open_parts"]
+__all__ = ["JsonReader", "open_parts", "summarize_parts"]
 
 _NOT_FINITE = {"NaN", "Infinity", "-Infinity"}
 
@@ -97,13 +97,13 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     return whole_files(parts, reader, columns, options)
 
 
-def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell the columns of JSON files; the heads of a few of them are read."""
     sampled: dict[str, list[Any]] = {}
     for part in parts[:_FILES_LOOKED_AT]:
         _sample(part, options, sampled)
     types = {name: type_in_words(_type(values)) for name, values in sampled.items()}
-    return Look(types=types, rows=uncounted(parts))
+    return FileSummary(types=types, rows=unknown_rows(parts))
 
 
 def _resolved(

@@ -13,12 +13,12 @@ from daskdl.errors import ColumnError, CorruptFileError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
+from daskdl_bridge.readers.file_summary import FileSummary, type_in_words, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import read_head, read_lines
-from daskdl_bridge.readers.look import Look, type_in_words, uncounted
 from daskdl_bridge.readers.vectors import VECTOR, encode_sparse
 
-__all__ = ["LibsvmReader", "look_at_parts", "open_parts"]
+__all__ = ["LibsvmReader", "open_parts", "summarize_parts"]
 
 
 _TYPES = {"label": pa.float64(), "features": VECTOR}
@@ -73,11 +73,11 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     return whole_files(parts, LibsvmReader(width), columns, options)
 
 
-def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell the columns of libsvm files, which are always the same."""
     read_head(parts[0], "libsvm", options.storage_options)
     types = {name: type_in_words(kind) for name, kind in _TYPES.items()}
-    return Look(types=types, rows=uncounted(parts))
+    return FileSummary(types=types, rows=unknown_rows(parts))
 
 
 def _width(parts: Sequence[Part], options: SourceOptions) -> int:

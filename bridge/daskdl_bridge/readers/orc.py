@@ -11,17 +11,17 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.examples import TablePartition, TableReader
+from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.footers import (
     Footer,
-    look_at_footers,
     read_footers,
     settled_columns,
+    summarize_footers,
 )
-from daskdl_bridge.readers.look import Look
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
-__all__ = ["OrcReader", "look_at_parts", "open_parts"]
+__all__ = ["OrcReader", "open_parts", "summarize_parts"]
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     return partitions
 
 
-def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell columns and rows of ORC files; their footers are read."""
-    return look_at_footers(read_footers(parts, options, "ORC", _footer)[0])
+    return summarize_footers(read_footers(parts, options, "ORC", _footer)[0])
 
 
 def _check_key(key: str | None, types: Mapping[str, Any], url: str) -> None:

@@ -11,18 +11,18 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.class_names import stored_class_names
 from daskdl_bridge.readers.columns import check_exist
 from daskdl_bridge.readers.examples import TablePartition, TableReader
+from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.footers import (
     Footer,
-    look_at_footers,
     read_footers,
     settled_columns,
+    summarize_footers,
 )
 from daskdl_bridge.readers.keys import as_instants
-from daskdl_bridge.readers.look import Look
 from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
-__all__ = ["ParquetReader", "look_at_parts", "open_parts"]
+__all__ = ["ParquetReader", "open_parts", "summarize_parts"]
 
 # The block size of HDFS, and so the usual size of Spark's files: those stay whole.
 _LARGE_BYTES = 128 << 20
@@ -106,9 +106,9 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     return partitions
 
 
-def look_at_parts(parts: Sequence[Part], options: SourceOptions) -> Look:
+def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell columns and rows of Parquet files; their footers are read."""
-    return look_at_footers(read_footers(parts, options, "Parquet", _footer)[0])
+    return summarize_footers(read_footers(parts, options, "Parquet", _footer)[0])
 
 
 def _footer(stream: Any) -> Footer:

@@ -1,4 +1,4 @@
-"""What a look at files tells: their columns, and the rows of those that count them."""
+"""Summaries of files: their columns, and the rows of those that count them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Any
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.vectors import is_vector
 
-__all__ = ["Look", "type_in_words", "uncounted"]
+__all__ = ["FileSummary", "type_in_words", "unknown_rows"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
-    """Columns and rows.
+class FileSummary:
+    """Columns and rows of the files of a source.
 
     Parameters
     ----------
@@ -34,6 +34,6 @@ def type_in_words(arrow_type: Any) -> str:
     return "vector" if is_vector(arrow_type) else str(arrow_type)
 
 
-def uncounted(parts: Sequence[Part]) -> list[int | None]:
+def unknown_rows(parts: Sequence[Part]) -> list[int | None]:
     """Return the rows of files that do not tell them: none if they are empty."""
     return [0 if part.size == 0 else None for part in parts]
