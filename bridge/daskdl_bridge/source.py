@@ -14,12 +14,12 @@ from daskdl.data.store import naming
 from daskdl.errors import OptionError
 from daskdl_bridge.listing import Part, list_parts
 from daskdl_bridge.readers.file_summary import type_in_words
-from daskdl_bridge.readers.forms import (
-    FORMS,
-    MINIBATCH_FORMS,
-    OPTIONS_OF_FORM,
+from daskdl_bridge.readers.formats import (
+    FORMATS,
+    MINIBATCH_FORMATS,
+    OPTIONS_OF_FORMAT,
     SUMMARIES,
-    form_of,
+    format_of,
 )
 
 __all__ = ["PathSources"]
@@ -64,10 +64,10 @@ class PathSources:
         """
         name = _name(data)
         with naming(name):
-            parts, form = _listed(data, options)
-            partitions = FORMS[form](parts, options)
+            parts, file_format = _listed(data, options)
+            partitions = FORMATS[file_format](parts, options)
         names = agreed_names((one.name, one.class_names) for one in partitions)
-        is_minibatches = form in MINIBATCH_FORMS
+        is_minibatches = file_format in MINIBATCH_FORMATS
         return Source(name, tuple(partitions), is_minibatches, class_names=names)
 
     def look(self, data: Any, options: SourceOptions) -> DataSummary:
@@ -79,12 +79,12 @@ class PathSources:
         """
         name = _name(data)
         with naming(name):
-            parts, form = _listed(data, options)
-            if form not in SUMMARIES:
-                found = FORMS[form](parts, options)
+            parts, file_format = _listed(data, options)
+            if file_format not in SUMMARIES:
+                found = FORMATS[file_format](parts, options)
                 held = tuple((partition.name, partition.rows) for partition in found)
                 return DataSummary(name=name, parts=held, minibatches=True)
-            summary = SUMMARIES[form](parts, options)
+            summary = SUMMARIES[file_format](parts, options)
         types = parts[0].types
         urls = [part.url for part in parts]
         return DataSummary(
@@ -111,10 +111,10 @@ def _listed(data: Any, options: SourceOptions) -> tuple[list[Part], str]:
         require_success=options.require_success,
         storage_options=options.storage_options,
     )
-    form = form_of(parts, options)
-    heeded = OPTIONS_OF_FORM.get(form, ())
-    refuse_unused(parts[0].url, f"{form} files", options, heeded)
-    return parts, form
+    file_format = format_of(parts, options)
+    heeded = OPTIONS_OF_FORMAT.get(file_format, ())
+    refuse_unused(parts[0].url, f"{file_format} files", options, heeded)
+    return parts, file_format
 
 
 def _name(data: Any) -> str:

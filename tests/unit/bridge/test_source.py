@@ -47,7 +47,9 @@ def test_name_that_does_not_tell_the_form_is_refused(tmp_path):
 def test_different_forms_are_refused(tmp_path):
     write_text(tmp_path / "a.csv", "x")
     write_text(tmp_path / "b.json.gz", "x")
-    with pytest.raises(DataError, match=r"one form, got 'csv', 'json', for .*b\.json"):
+    with pytest.raises(
+        DataError, match=r"one format, got 'csv', 'json', for .*b\.json"
+    ):
         open_path(str(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""Which reader reads what: by the ending of file names, or by what the user says."""
+"""Formats of files and their readers, by the ending of names or the user's choice."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -14,11 +14,17 @@ from daskdl_bridge.readers import csv, dl4j, json, libsvm, orc, parquet
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.lines import FOREIGN_CODECS
 
-__all__ = ["FORMS", "MINIBATCH_FORMS", "OPTIONS_OF_FORM", "SUMMARIES", "form_of"]
+__all__ = [
+    "FORMATS",
+    "MINIBATCH_FORMATS",
+    "OPTIONS_OF_FORMAT",
+    "SUMMARIES",
+    "format_of",
+]
 
 OpenParts: TypeAlias = Callable[[Sequence[Part], SourceOptions], Sequence[Partition]]
 
-FORMS: Mapping[str, OpenParts] = MappingProxyType(
+FORMATS: Mapping[str, OpenParts] = MappingProxyType(
     {
         "csv": csv.open_parts,
         "dl4j": dl4j.open_dataset_parts,
@@ -30,7 +36,7 @@ FORMS: Mapping[str, OpenParts] = MappingProxyType(
         "parquet": parquet.open_parts,
     }
 )
-"""Name of a form to what makes partitions of its files."""
+"""Name of a format to the function that makes partitions of its files."""
 
 SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] = (
     MappingProxyType(
@@ -43,15 +49,15 @@ SUMMARIES: Mapping[str, Callable[[Sequence[Part], SourceOptions], FileSummary]] 
         }
     )
 )
-"""Name of a form with columns to what tells them."""
+"""Name of a format with columns to the function that summarizes its files."""
 
-OPTIONS_OF_FORM: Mapping[str, tuple[str, ...]] = MappingProxyType(
+OPTIONS_OF_FORMAT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"csv": TEXT_OPTIONS, "json": ("encoding", "multi_line")}
 )
-"""Name of a form to the options of text files that it heeds; others heed none."""
+"""Name of a format to the options of text files that it heeds; others heed none."""
 
-MINIBATCH_FORMS = frozenset({"dl4j", "dl4j_batch", "dl4j_multi"})
-"""Forms that hold minibatches: one a file, or several in a zip."""
+MINIBATCH_FORMATS = frozenset({"dl4j", "dl4j_batch", "dl4j_multi"})
+"""Formats that hold minibatches: one a file, or several in a zip."""
 
 _BY_ENDING = {
     "parquet": "parquet",
@@ -69,8 +75,8 @@ _COMPRESSED = ("gz", "bz2")
 _OF_LINES = ("csv", "json", "libsvm")
 
 
-def form_of(parts: Sequence[Part], options: SourceOptions) -> str:
-    """Find the form that files are stored in.
+def format_of(parts: Sequence[Part], options: SourceOptions) -> str:
+    """Find the format in which files are stored.
 
     Parameters
     ----------
@@ -82,41 +88,41 @@ def form_of(parts: Sequence[Part], options: SourceOptions) -> str:
     Returns
     -------
     str
-        A key of `FORMS`.
+        A key of `FORMATS`.
 
     Raises
     ------
     OptionError
-        If `format` is no form that can be read.
+        If `format` is no format that can be read.
     DataError
-        If names do not tell the form, or tell different ones.
+        If names do not tell the format, or tell different ones.
     """
     if options.format is not None:
-        return check_one_of("SourceOptions", "format", options.format, FORMS)
+        return check_one_of("SourceOptions", "format", options.format, FORMATS)
     found: dict[Any, str] = {}
     for part in parts:
-        found.setdefault(_form_of_name(part.name), part.url)
+        found.setdefault(_format_of_name(part.name), part.url)
     if None in found:
         raise DataError(
             f"{found[None]}: the name must end in one of "
-            f"{some(sorted(_BY_ENDING), len(_BY_ENDING))}, so that the form is known. "
-            "Give format='parquet' or what it is."
+            f"{some(sorted(_BY_ENDING), len(_BY_ENDING))}, so that the format is "
+            "known. Give format='parquet' or what it is."
         )
     if len(found) > 1:
         raise DataError(
-            f"{parts[0].url}: all files must be of one form, got {some(found)}, for "
-            f"instance {list(found.values())[1]}. Name the files of one form, or give "
-            "format."
+            f"{parts[0].url}: all files must be of one format, got {some(found)}, for "
+            f"instance {list(found.values())[1]}. Name the files of one format, or "
+            "give format."
         )
-    (form,) = found
-    return str(form)
+    (file_format,) = found
+    return str(file_format)
 
 
-def _form_of_name(name: str) -> str | None:
+def _format_of_name(name: str) -> str | None:
     pieces = name.lower().split(".")
     is_foreign = f".{pieces[-1]}" in FOREIGN_CODECS
     if is_foreign or pieces[-1] in _COMPRESSED:
         pieces.pop()
-    form = _BY_ENDING.get(pieces[-1]) if len(pieces) > 1 else None
+    file_format = _BY_ENDING.get(pieces[-1]) if len(pieces) > 1 else None
     # Readers of lines say that they do not know the compression.
-    return None if is_foreign and form not in _OF_LINES else form
+    return None if is_foreign and file_format not in _OF_LINES else file_format
