@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ColumnError, DataError
-from daskdl_bridge.readers.place import Place, first_true
+from daskdl_bridge.readers.error_location import ErrorLocation, first_true
 
 __all__ = [
     "cast_numbers",
@@ -47,14 +47,14 @@ def innermost(arrow_type: Any) -> Any:
     return arrow_type
 
 
-def decode_numbers(column: Any, place: Place, dtype: DTypeLike) -> FloatArray:
+def decode_numbers(column: Any, place: ErrorLocation, dtype: DTypeLike) -> FloatArray:
     """Turn a column of numbers into an array.
 
     Parameters
     ----------
     column : pyarrow.Array of length rows
         Integers, floats, decimals or booleans.
-    place : Place
+    place : ErrorLocation
         For messages.
     dtype : dtype
         float32 or float64.
@@ -74,14 +74,14 @@ def decode_numbers(column: Any, place: Place, dtype: DTypeLike) -> FloatArray:
     return cast_numbers(column.to_numpy(zero_copy_only=False), dtype)
 
 
-def decode_lists(column: Any, place: Place, dtype: DTypeLike) -> FloatArray:
+def decode_lists(column: Any, place: ErrorLocation, dtype: DTypeLike) -> FloatArray:
     """Turn a column of lists of equal length into an array.
 
     Parameters
     ----------
     column : pyarrow.Array of length rows
         Lists, or lists of lists and so on, of numbers.
-    place : Place
+    place : ErrorLocation
         For messages.
     dtype : dtype
         float32 or float64.
@@ -118,7 +118,7 @@ def _any_in_row(column: Any, rows_each: int) -> NDArray[np.bool_]:
     return is_null
 
 
-def _common_length(column: Any, rows_each: int, place: Place) -> int:
+def _common_length(column: Any, rows_each: int, place: ErrorLocation) -> int:
     if pa.types.is_fixed_size_list(column.type):
         return int(column.type.list_size)
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
@@ -135,7 +135,7 @@ def _common_length(column: Any, rows_each: int, place: Place) -> int:
     return int(lengths[0])
 
 
-def _refuse_null_elements(column: Any, shape: list[int], place: Place) -> None:
+def _refuse_null_elements(column: Any, shape: list[int], place: ErrorLocation) -> None:
     if not column.null_count:
         return
     at = first_true(column.is_null().to_numpy(zero_copy_only=False))

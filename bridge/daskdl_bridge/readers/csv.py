@@ -25,11 +25,11 @@ from daskdl_bridge.readers.csv_head import (
     safe_names,
 )
 from daskdl_bridge.readers.csv_text import CsvText, RaggedRowError, Row
+from daskdl_bridge.readers.error_location import ErrorLocation, reading
 from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.file_summary import FileSummary, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import read_lines
-from daskdl_bridge.readers.place import Place, reading
 
 __all__ = ["CsvReader", "open_parts", "summarize_parts"]
 
@@ -171,8 +171,8 @@ class CsvReader(TableReader):
                     if not hint and self.columns is not None:
                         hint = self.columns.hint_for_text(name)
                     raise ColumnError(
-                        f"{Place(part.url, name)} must hold numbers, got {cell!r} in "
-                        f"row {row}.{hint}"
+                        f"{ErrorLocation(part.url, name)} must hold numbers, got "
+                        f"{cell!r} in row {row}.{hint}"
                     )
 
 

@@ -13,7 +13,7 @@ from daskdl.dl4j.zip_files import ZipEntries
 from daskdl.errors import OptionError
 from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.place import reading
+from daskdl_bridge.readers.error_location import reading
 from daskdl_bridge.storage import open_input
 
 __all__ = [

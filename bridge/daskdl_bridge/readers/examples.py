@@ -26,6 +26,7 @@ from daskdl_bridge.readers.arrays import (
     is_number,
 )
 from daskdl_bridge.readers.columns import ExampleColumns, check_exist, check_types
+from daskdl_bridge.readers.error_location import ErrorLocation
 from daskdl_bridge.readers.images import (
     decode_binary,
     decode_image_structs,
@@ -33,7 +34,6 @@ from daskdl_bridge.readers.images import (
     is_image_struct,
 )
 from daskdl_bridge.readers.keys import as_stored
-from daskdl_bridge.readers.place import Place
 from daskdl_bridge.readers.vectors import decode_vectors, is_vector
 
 __all__ = ["TablePartition", "TableReader", "whole_files"]
@@ -131,7 +131,9 @@ class TablePartition(Partition):
         key, key_type = self.columns.key, self.columns.key_type
         if keys is None or key is None or key_type is None:
             return keys
-        return as_stored(keys, key_type, Place(self.part.url, key, self.first_row))
+        return as_stored(
+            keys, key_type, ErrorLocation(self.part.url, key, self.first_row)
+        )
 
     def _examples(self, table: Any) -> DataSet | MultiDataSet:
         columns = self.columns
@@ -205,7 +207,7 @@ class TablePartition(Partition):
     def _decoded(
         self, table: Any, name: str, dtype: DTypeLike, *, is_alone: bool = False
     ) -> NDArray[Any]:
-        place = Place(self.part.url, name, self.first_row)
+        place = ErrorLocation(self.part.url, name, self.first_row)
         # Only alone does a column hold all the features that were announced.
         n_features = self._n_features() if is_alone else None
         column = _column(table, name)
@@ -240,7 +242,7 @@ def whole_files(
 
 
 def _decode(
-    column: Any, place: Place, dtype: DTypeLike, n_features: int | None
+    column: Any, place: ErrorLocation, dtype: DTypeLike, n_features: int | None
 ) -> NDArray[Any]:
     if is_list(column.type):
         return decode_lists(column, place, dtype)

@@ -14,9 +14,9 @@ from daskdl_bridge.readers.columns import (
     check_types,
     resolve_columns,
 )
+from daskdl_bridge.readers.error_location import reading
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
 from daskdl_bridge.readers.keys import with_key_type
-from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
 __all__ = ["Footer", "read_footers", "settled_columns", "summarize_footers"]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from daskdl.errors import ColumnError, DataError, MissingExtraError
-from daskdl_bridge.readers.place import Place, first_true
+from daskdl_bridge.readers.error_location import ErrorLocation, first_true
 
 __all__ = ["decode_binary", "decode_image_structs", "is_binary", "is_image_struct"]
 
@@ -48,7 +48,7 @@ def is_image_struct(arrow_type: Any) -> bool:
 
 
 def decode_binary(
-    column: Any, place: Place, n_features: int | None = None
+    column: Any, place: ErrorLocation, n_features: int | None = None
 ) -> NDArray[Any]:
     """Turn a column of bytes into an array: encoded images, or raw numbers.
 
@@ -58,7 +58,7 @@ def decode_binary(
         PNG, JPEG, GIF, TIFF or WebP images of 8 bits a channel, or grey ones of 16
         bits, which become round(value / 257). Or raw numbers: uint8, or little-endian
         float32 or float64 where there are 4 or 8 bytes a feature.
-    place : Place
+    place : ErrorLocation
         For messages.
     n_features : int, optional
         Numbers an example. Without it, raw bytes are uint8.
@@ -89,14 +89,14 @@ def decode_binary(
     return raw
 
 
-def decode_image_structs(column: Any, place: Place) -> NDArray[np.uint8]:
+def decode_image_structs(column: Any, place: ErrorLocation) -> NDArray[np.uint8]:
     """Turn a column of Spark's image structs into an array.
 
     Parameters
     ----------
     column : pyarrow.StructArray of length rows
         8-bit images of equal size with 1, 3 or 4 channels.
-    place : Place
+    place : ErrorLocation
         For messages.
 
     Returns
@@ -134,7 +134,7 @@ def decode_image_structs(column: Any, place: Place) -> NDArray[np.uint8]:
     return np.moveaxis(images[..., _CHANNELS_OF_MODE[mode]], 3, 1)
 
 
-def _bytes_matrix(column: Any, place: Place) -> NDArray[np.uint8]:
+def _bytes_matrix(column: Any, place: ErrorLocation) -> NDArray[np.uint8]:
     """View large binary values of equal length as (rows, bytes)."""
     rows = len(column)
     _, offsets_buffer, data = column.buffers()
@@ -154,7 +154,7 @@ def _bytes_matrix(column: Any, place: Place) -> NDArray[np.uint8]:
     return flat[offsets[0] : offsets[-1]].reshape(rows, int(lengths[0]))
 
 
-def _decode_encoded(column: Any, place: Place) -> NDArray[np.uint8]:
+def _decode_encoded(column: Any, place: ErrorLocation) -> NDArray[np.uint8]:
     try:
         from PIL import Image
     except ImportError as error:
@@ -193,7 +193,7 @@ def _is_wide(mode: str) -> bool:
     return mode in ("I", "F") or mode.startswith("I;16")
 
 
-def _refuse_unknown_range(image: Any, place: Place, row: int) -> None:
+def _refuse_unknown_range(image: Any, place: ErrorLocation, row: int) -> None:
     # Before Pillow 10.3 a PNG of 16 bits has the mode of 32-bit integers.
     if image.mode.startswith("I;16") or (image.mode, image.format) == ("I", "PNG"):
         return
@@ -211,7 +211,7 @@ def _to_8_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
     return rounded.astype(np.uint8)
 
 
-def _refuse_other_sizes(sizes: NDArray[Any], place: Place) -> None:
+def _refuse_other_sizes(sizes: NDArray[Any], place: ErrorLocation) -> None:
     differs = (sizes != sizes[0]).any(axis=1)
     if differs.any():
         row = first_true(differs)

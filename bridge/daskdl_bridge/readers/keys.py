@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import ExampleColumns
-from daskdl_bridge.readers.place import Place
+from daskdl_bridge.readers.error_location import ErrorLocation
 
 __all__ = ["as_instants", "as_stored", "with_key_type"]
 
@@ -58,11 +58,11 @@ def with_key_type(
         return replace(columns, key_type=parts[0].types[key])
     settled = _plain(types[0][key])
     for part, here in zip(parts, types, strict=False):
-        settled = _widened(settled, _plain(here[key]), Place(part.url, key))
+        settled = _widened(settled, _plain(here[key]), ErrorLocation(part.url, key))
     return replace(columns, key_type=settled)
 
 
-def as_stored(keys: NDArray[Any], key_type: Any, place: Place) -> Any:
+def as_stored(keys: NDArray[Any], key_type: Any, place: ErrorLocation) -> Any:
     """Turn keys back into what was stored.
 
     Parameters
@@ -71,7 +71,7 @@ def as_stored(keys: NDArray[Any], key_type: Any, place: Place) -> Any:
         As they stand in a data set.
     key_type : pyarrow.DataType
         As settled by `with_key_type`.
-    place : Place
+    place : ErrorLocation
         For messages.
 
     Returns
@@ -121,7 +121,7 @@ def _plain(arrow_type: Any) -> Any:
     return arrow_type
 
 
-def _widened(settled: Any, here: Any, place: Place) -> Any:
+def _widened(settled: Any, here: Any, place: ErrorLocation) -> Any:
     if here == settled:
         return settled
     schemas = [pa.schema([(place.column, kind)]) for kind in (settled, here)]

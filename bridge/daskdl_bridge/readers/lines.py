@@ -12,7 +12,7 @@ from typing import Any
 
 from daskdl.errors import CorruptFileError, DataError
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.place import reading
+from daskdl_bridge.readers.error_location import reading
 from daskdl_bridge.storage import open_input
 
 __all__ = ["FOREIGN_CODECS", "as_utf8", "read_head", "read_lines"]

@@ -10,6 +10,7 @@ import pyarrow.orc as orc
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.error_location import reading
 from daskdl_bridge.readers.examples import TablePartition, TableReader
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.footers import (
@@ -18,7 +19,6 @@ from daskdl_bridge.readers.footers import (
     settled_columns,
     summarize_footers,
 )
-from daskdl_bridge.readers.place import reading
 from daskdl_bridge.storage import open_input
 
 __all__ = ["OrcReader", "open_parts", "summarize_parts"]

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import DataError
 from daskdl_bridge.readers.arrays import cast_numbers
-from daskdl_bridge.readers.place import Place, first_true
+from daskdl_bridge.readers.error_location import ErrorLocation, first_true
 
 __all__ = [
     "VECTOR",
@@ -45,7 +45,7 @@ def is_vector(arrow_type: Any) -> bool:
 
 
 def decode_vectors(
-    column: Any, place: Place, dtype: DTypeLike, most_bytes: int = 4 << 30
+    column: Any, place: ErrorLocation, dtype: DTypeLike, most_bytes: int = 4 << 30
 ) -> FloatArray:
     """Turn a column of vectors into a dense matrix.
 
@@ -53,7 +53,7 @@ def decode_vectors(
     ----------
     column : pyarrow.StructArray of length rows
         Sparse and dense vectors in any mixture.
-    place : Place
+    place : ErrorLocation
         For messages.
     dtype : dtype
         float32 or float64.
@@ -157,7 +157,7 @@ def _offsets(lengths: NDArray[Any]) -> Any:
     return pa.array(offsets, pa.int32())
 
 
-def _kinds(column: Any, place: Place) -> NDArray[Any]:
+def _kinds(column: Any, place: ErrorLocation) -> NDArray[Any]:
     kinds = pc.fill_null(column.field("type"), -1).to_numpy(zero_copy_only=False)
     must = f"be vectors of type {_SPARSE} (sparse) or {_DENSE} (dense)"
     _refuse((kinds != _SPARSE) & (kinds != _DENSE), kinds, must, place)
@@ -165,7 +165,7 @@ def _kinds(column: Any, place: Place) -> NDArray[Any]:
 
 
 def _refuse(
-    is_wrong: NDArray[np.bool_], values: NDArray[Any], must: str, place: Place
+    is_wrong: NDArray[np.bool_], values: NDArray[Any], must: str, place: ErrorLocation
 ) -> None:
     if is_wrong.any():
         row = first_true(is_wrong)
@@ -175,7 +175,7 @@ def _refuse(
 
 
 def _check_fits(
-    rows: int, width: int, dtype: np.dtype[Any], most_bytes: int, place: Place
+    rows: int, width: int, dtype: np.dtype[Any], most_bytes: int, place: ErrorLocation
 ) -> None:
     n_bytes = rows * width * dtype.itemsize
     if n_bytes > most_bytes:
@@ -191,7 +191,7 @@ def _lengths(lists: Any) -> NDArray[np.int64]:
     return np.asarray(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _common_width(widths: NDArray[Any], place: Place) -> int:
+def _common_width(widths: NDArray[Any], place: ErrorLocation) -> int:
     if not len(widths):
         return 0
     differs = widths != widths[0]
@@ -209,7 +209,7 @@ def _indices(
     is_dense: NDArray[np.bool_],
     lengths: NDArray[np.int64],
     width: int,
-    place: Place,
+    place: ErrorLocation,
 ) -> NDArray[Any]:
     counts = np.where(is_dense, 0, _lengths(column.field("indices")))
     contradicts = ~is_dense & (counts != lengths)

@@ -8,9 +8,9 @@ import pytest
 
 from daskdl.errors import ColumnError, DataError
 from daskdl_bridge.readers.arrays import decode_lists, decode_numbers
-from daskdl_bridge.readers.place import Place
+from daskdl_bridge.readers.error_location import ErrorLocation
 
-PLACE = Place("part-0", "x", 10)
+LOCATION = ErrorLocation("part-0", "x", 10)
 
 
 @pytest.mark.parametrize(
@@ -25,14 +25,14 @@ PLACE = Place("part-0", "x", 10)
     ids=lambda column: str(column.type),
 )
 def test_numbers_of_every_type(column):
-    found = decode_numbers(column, PLACE, "float32")
+    found = decode_numbers(column, LOCATION, "float32")
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, [1, 0])
 
 
 def test_null_number_is_refused_with_its_row():
     with pytest.raises(DataError, match=r"column 'x' .* row 11 is null"):
-        decode_numbers(pa.array([1, None]), PLACE, "float32")
+        decode_numbers(pa.array([1, None]), LOCATION, "float32")
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_lists_of_every_layout(kind):
     if pa.types.is_decimal(kind.value_type):
         values = [[decimal.Decimal(v) for v in row] for row in values]
     column = pa.array(values, kind).slice(1)
-    found = decode_lists(column, PLACE, "float32")
+    found = decode_lists(column, LOCATION, "float32")
     np.testing.assert_array_equal(found, [[3, 4], [5, 6]])
 
 
 def test_lists_of_lists_keep_their_shape():
     values = np.arange(24.0).reshape(2, 3, 4)
-    found = decode_lists(pa.array(values.tolist()), PLACE, "float64")
+    found = decode_lists(pa.array(values.tolist()), LOCATION, "float64")
     np.testing.assert_array_equal(found, values)
 
 
@@ -74,20 +74,20 @@ def test_lists_of_lists_keep_their_shape():
 )
 def test_ragged_and_null_rows_are_refused(rows, message):
     with pytest.raises(DataError, match=message):
-        decode_lists(pa.array(rows), PLACE, "float32")
+        decode_lists(pa.array(rows), LOCATION, "float32")
 
 
 def test_null_list_of_fixed_size_is_refused():
     column = pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2))
     with pytest.raises(DataError, match=r"row 11 is null"):
-        decode_lists(column, PLACE, "float32")
+        decode_lists(column, LOCATION, "float32")
 
 
 def test_lists_of_text_are_refused():
     with pytest.raises(ColumnError, match=r"lists of numbers, got list<.*string>"):
-        decode_lists(pa.array([["a"]]), PLACE, "float32")
+        decode_lists(pa.array([["a"]]), LOCATION, "float32")
 
 
 def test_no_rows():
     column = pa.array([], pa.list_(pa.float32()))
-    assert decode_lists(column, PLACE, "float32").shape == (0, 0)
+    assert decode_lists(column, LOCATION, "float32").shape == (0, 0)

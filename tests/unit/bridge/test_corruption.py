@@ -7,7 +7,7 @@ import pyarrow.orc as orc
 import pytest
 
 from daskdl.errors import CorruptFileError
-from daskdl_bridge.readers.place import reading
+from daskdl_bridge.readers.error_location import reading
 from tests.unit.bridge.sample_forms import first_file
 from tests.unit.bridge.table_files import open_path
 

@@ -8,11 +8,11 @@ import pyarrow.orc as orc
 import pytest
 
 from daskdl.errors import ColumnError
+from daskdl_bridge.readers.error_location import ErrorLocation
 from daskdl_bridge.readers.keys import as_instants, as_stored
-from daskdl_bridge.readers.place import Place
 from tests.unit.bridge.table_files import open_path, write_parquet, write_text
 
-PLACE = Place("a.parquet", "id", first_row=100)
+LOCATION = ErrorLocation("a.parquet", "id", first_row=100)
 TIME = pa.timestamp("us")
 
 
@@ -80,12 +80,12 @@ def test_without_a_key_there_is_none(tmp_path):
 
 
 def test_no_keys_fit_every_type():
-    assert as_stored(np.zeros(0), pa.string(), PLACE).type == pa.string()
+    assert as_stored(np.zeros(0), pa.string(), LOCATION).type == pa.string()
 
 
 def test_times_of_any_zone_stay_the_same_instants():
     keys = np.array(["2024-01-02T00:00"], "M8[us]")
-    stored = as_stored(keys, pa.timestamp("us", "Asia/Tokyo"), PLACE)
+    stored = as_stored(keys, pa.timestamp("us", "Asia/Tokyo"), LOCATION)
     assert stored.cast(pa.int64()).to_pylist() == [1704153600000000]
 
 
@@ -102,7 +102,7 @@ def test_times_of_any_zone_stay_the_same_instants():
 def test_a_key_that_does_not_fit_is_refused(keys, key_type, got):
     message = rf"a.parquet: column 'id' must hold {key_type}, .* got {got}\. Write"
     with pytest.raises(ColumnError, match=message):
-        as_stored(keys, key_type, PLACE)
+        as_stored(keys, key_type, LOCATION)
 
 
 def test_only_nanoseconds_without_a_zone_are_taken_for_int96():

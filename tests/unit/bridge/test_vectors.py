@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from daskdl.errors import DataError
-from daskdl_bridge.readers.place import Place
+from daskdl_bridge.readers.error_location import ErrorLocation
 from daskdl_bridge.readers.vectors import (
     VECTOR,
     decode_vectors,
@@ -13,7 +13,7 @@ from daskdl_bridge.readers.vectors import (
     is_vector,
 )
 
-PLACE = Place("part-0", "features", 100)
+LOCATION = ErrorLocation("part-0", "features", 100)
 
 
 def dense(*values):
@@ -25,7 +25,7 @@ def sparse(size, indices, values):
 
 
 def decode(*vectors, dtype="float32"):
-    return decode_vectors(pa.array(vectors, VECTOR), PLACE, dtype)
+    return decode_vectors(pa.array(vectors, VECTOR), LOCATION, dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -51,7 +51,7 @@ def test_slice_of_a_column_gives_its_own_rows():
     column = pa.array(
         [dense(1.0, 2.0), sparse(2, [1], [9.0]), dense(3.0, 4.0)], VECTOR
     ).slice(1)
-    found = decode_vectors(column, PLACE, "float32")
+    found = decode_vectors(column, LOCATION, "float32")
     np.testing.assert_array_equal(found, [[0, 9], [3, 4]])
 
 
@@ -62,7 +62,7 @@ def test_no_rows():
 def test_written_vectors_are_read_again(rng):
     matrix = rng.normal(size=(7, 5)).astype("float32")
     np.testing.assert_array_equal(
-        decode_vectors(encode_vectors(matrix), PLACE, "float32"), matrix
+        decode_vectors(encode_vectors(matrix), LOCATION, "float32"), matrix
     )
 
 

@@ -1,4 +1,4 @@
-"""Where in the stored data something is wrong, in the words of every reader."""
+"""The location of an error in stored data, in the words of every reader."""
 
 import zlib
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from daskdl.errors import (
 )
 from daskdl_bridge.storage import Location
 
-__all__ = ["Place", "first_true", "reading"]
+__all__ = ["ErrorLocation", "first_true", "reading"]
 
 
 @dataclass(frozen=True)
-class Place:
+class ErrorLocation:
     """A column of a stored part.
 
     Parameters
