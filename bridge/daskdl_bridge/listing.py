@@ -26,7 +26,7 @@ from daskdl_bridge.storage import (
     not_found,
     url_of,
 )
-from daskdl_bridge.tables import refuse_table, refuse_table_above
+from daskdl_bridge.table_formats import refuse_table, refuse_table_above
 
 __all__ = ["Part", "list_parts"]
 
