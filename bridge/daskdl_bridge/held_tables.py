@@ -10,8 +10,8 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import ColumnError, OptionError
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.examples import TablePartition, TableReader
 from daskdl_bridge.readers.footers import Footer, settled_columns
+from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 
 __all__ = ["HeldTableSources"]
 

@@ -26,10 +26,10 @@ from daskdl_bridge.readers.csv_head import (
 )
 from daskdl_bridge.readers.csv_text import CsvText, RaggedRowError, Row
 from daskdl_bridge.readers.error_location import ErrorLocation, reading
-from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.file_summary import FileSummary, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import read_lines
+from daskdl_bridge.readers.table_reader import TablePartition, TableReader, whole_files
 
 __all__ = ["CsvReader", "open_parts", "summarize_parts"]
 

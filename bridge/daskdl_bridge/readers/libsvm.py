@@ -12,10 +12,10 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
-from daskdl_bridge.readers.examples import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import read_head, read_lines
+from daskdl_bridge.readers.table_reader import TablePartition, TableReader, whole_files
 from daskdl_bridge.readers.vectors import VECTOR, encode_sparse
 
 __all__ = ["LibsvmReader", "open_parts", "summarize_parts"]

@@ -11,7 +11,6 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.error_location import reading
-from daskdl_bridge.readers.examples import TablePartition, TableReader
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.footers import (
     Footer,
@@ -19,6 +18,7 @@ from daskdl_bridge.readers.footers import (
     settled_columns,
     summarize_footers,
 )
+from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.storage import open_input
 
 __all__ = ["OrcReader", "open_parts", "summarize_parts"]

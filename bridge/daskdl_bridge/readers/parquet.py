@@ -11,7 +11,6 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.class_names import stored_class_names
 from daskdl_bridge.readers.columns import check_exist
 from daskdl_bridge.readers.error_location import reading
-from daskdl_bridge.readers.examples import TablePartition, TableReader
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.footers import (
     Footer,
@@ -20,6 +19,7 @@ from daskdl_bridge.readers.footers import (
     summarize_footers,
 )
 from daskdl_bridge.readers.keys import as_instants
+from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 from daskdl_bridge.storage import open_input
 
 __all__ = ["ParquetReader", "open_parts", "summarize_parts"]
