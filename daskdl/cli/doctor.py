@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from daskdl.cli.exits import debug_option, json_option
+from daskdl.cli.exit_codes import debug_option, json_option
 
 __all__ = ["command"]
 

@@ -3,7 +3,7 @@
 import click
 
 from daskdl.cli.data_options import storage_options
-from daskdl.cli.exits import debug_option, json_option
+from daskdl.cli.exit_codes import debug_option, json_option
 
 __all__ = ["command"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from daskdl.cli.exits import EXIT_CODES, ended
+from daskdl.cli.exit_codes import EXIT_CODES, ended
 
 __all__ = ["main"]
 

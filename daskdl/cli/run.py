@@ -4,7 +4,7 @@ import time
 
 import click
 
-from daskdl.cli.exits import debug_option, json_option
+from daskdl.cli.exit_codes import debug_option, json_option
 
 __all__ = ["command"]
 

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 
 import daskdl
-from daskdl.cli import exits, job
+from daskdl.cli import exit_codes, job
 from daskdl.cluster import bus
 from daskdl.nn.conf import (
     activations,
@@ -143,4 +143,4 @@ def test_every_public_name_has_its_page() -> None:
 def test_every_exit_code_is_described() -> None:
     text = (GUIDE / "bad-input.md").read_text(encoding="utf-8")
     listed = [int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)]
-    assert listed == [code for code, _ in exits.EXIT_CODES]
+    assert listed == [code for code, _ in exit_codes.EXIT_CODES]

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from daskdl import errors
-from daskdl.cli.exits import debug_option, ended, json_option
+from daskdl.cli.exit_codes import debug_option, ended, json_option
 
 
 class OfDistributed(Exception):
