@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from daskdl.cli.resolved import resolved
+from daskdl.cli.paths import resolve_path
 from daskdl.errors import DaskdlError, OptionError
 
 __all__ = ["import_all", "whole_names"]
@@ -22,7 +22,7 @@ def whole_names(names: Iterable[str], folder: str) -> tuple[str, ...]:
         Where relative paths begin.
     """
     return tuple(
-        resolved(folder, name) if name.endswith(".py") else name for name in names
+        resolve_path(folder, name) if name.endswith(".py") else name for name in names
     )
 
 

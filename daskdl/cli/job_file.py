@@ -12,7 +12,7 @@ from daskdl.cli.imports import import_all, whole_names
 from daskdl.cli.job import Job
 from daskdl.cli.job_values import texts
 from daskdl.cli.overrides import apply_overrides
-from daskdl.cli.resolved import resolved
+from daskdl.cli.paths import resolve_path
 from daskdl.data.files import open_input
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError, got, option_error
@@ -79,14 +79,14 @@ def job_text(job: Job) -> str:
 def _with_whole_paths(job: Job, path: str, output: str | None) -> Job:
     folder = _home(path)
     data = job.data.replaced(
-        train=_all_resolved(folder, job.data.train),
-        test=_all_resolved(folder, job.data.test),
+        train=_resolve_all(folder, job.data.train),
+        test=_resolve_all(folder, job.data.test),
     )
     if output is not None:
-        whole = resolved(os.getcwd(), output)
+        whole = resolve_path(os.getcwd(), output)
     else:
-        whole = resolved(folder, job.output or _default_output(path))
-    model = None if job.model is None else resolved(folder, job.model)
+        whole = resolve_path(folder, job.output or _default_output(path))
+    model = None if job.model is None else resolve_path(folder, job.model)
     return job.replaced(data=data, model=model, output=whole)
 
 
@@ -105,10 +105,10 @@ def _home(path: str) -> str:
     return os.path.dirname(os.path.abspath(path))
 
 
-def _all_resolved(folder: str, paths: str | tuple[str, ...] | None) -> Any:
+def _resolve_all(folder: str, paths: str | tuple[str, ...] | None) -> Any:
     if paths is None or isinstance(paths, str):
-        return None if paths is None else resolved(folder, paths)
-    return tuple(resolved(folder, path) for path in paths)
+        return None if paths is None else resolve_path(folder, paths)
+    return tuple(resolve_path(folder, path) for path in paths)
 
 
 def _default_output(path: str) -> str:

@@ -55,7 +55,7 @@ def command(
 
     from daskdl.cli.figures import Figures
     from daskdl.cli.opening import open_for
-    from daskdl.cli.resolved import resolved
+    from daskdl.cli.paths import resolve_path
     from daskdl.cli.saved_model import open_model
     from daskdl.cli.stored_options import stored_options
     from daskdl.cluster.connect import connect
@@ -74,8 +74,8 @@ def command(
     )
     check_key("predict", "--key", key)
     source = open_for(saved.network, data, options, given=given)
-    url = resolved(os.getcwd(), output)
-    check_apart("predict", "--output", url, resolved(os.getcwd(), data))
+    url = resolve_path(os.getcwd(), output)
+    check_apart("predict", "--output", url, resolve_path(os.getcwd(), data))
     _check_output(url, overwrite=overwrite)
     with connect(cluster_from(scheduler, workers), needs_all=False) as client:
         n_workers = len(client.nthreads())

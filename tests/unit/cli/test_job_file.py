@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from daskdl.cli.job_file import job_text, load_job, resolved
+from daskdl.cli.job_file import job_text, load_job, resolve_path
 from daskdl.errors import OptionError, SourceNotFoundError
 
 
@@ -103,4 +103,4 @@ def test_broken_yaml_is_refused_with_line_and_column(tmp_path):
     ],
 )
 def test_paths_are_resolved(folder, path, whole):
-    assert resolved(folder, path) == whole
+    assert resolve_path(folder, path) == whole

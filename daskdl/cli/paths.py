@@ -3,10 +3,10 @@
 import os
 import posixpath
 
-__all__ = ["resolved"]
+__all__ = ["resolve_path"]
 
 
-def resolved(folder: str, path: str) -> str:
+def resolve_path(folder: str, path: str) -> str:
     """Return `path` as it is if it is a URL or absolute, else below `folder`."""
     path = os.path.expanduser(path)
     if "://" in path or os.path.isabs(path):
