@@ -100,7 +100,7 @@ def command(
 
 def _check_output(url: str, *, overwrite: bool) -> None:
     """Refuse an output that exists now, not after the workers have started."""
-    from daskdl.cli.refused_output import refused_output
+    from daskdl.cli.output_errors import output_error
     from daskdl.data.retries import BROKEN
     from daskdl.data.sinks import open_sink
     from daskdl.errors import DaskdlError, OutputExistsError, UnfinishedOutputError
@@ -120,6 +120,6 @@ def _check_output(url: str, *, overwrite: bool) -> None:
     except BROKEN as error:
         if isinstance(error, DaskdlError):
             raise
-        raise refused_output("predict: --output", url, error) from error
+        raise output_error("predict: --output", url, error) from error
     finally:
         sink.abort()

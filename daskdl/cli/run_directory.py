@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from daskdl.cli.refused_output import refused_output
+from daskdl.cli.output_errors import output_error
 from daskdl.cli.replacement import Replacement, finish_broken_off, unfinished_of
 from daskdl.cli.safekeeping import save_insisting
 from daskdl.data.directory_lock import DirectoryLock, is_abandoned
@@ -134,7 +134,7 @@ class RunDirectory:
         try:
             self._replacement.make()
         except BROKEN as error:
-            raise refused_output("run: output", self.url, error) from error
+            raise output_error("run: output", self.url, error) from error
         if self._is_local:
             self._lock = DirectoryLock(self._replacement.made)
 

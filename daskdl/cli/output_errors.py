@@ -3,10 +3,10 @@
 from daskdl.data.retries import in_words, is_full, is_lasting
 from daskdl.errors import DaskdlError, OptionError, OutputError
 
-__all__ = ["refused_output"]
+__all__ = ["output_error"]
 
 
-def refused_output(what: str, url: str, error: BaseException) -> DaskdlError:
+def output_error(what: str, url: str, error: BaseException) -> DaskdlError:
     """Return the error to raise: of the option if another place is needed.
 
     Parameters
