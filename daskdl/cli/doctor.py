@@ -59,11 +59,11 @@ def command(
     from rich.markup import escape
     from rich.table import Table
 
-    from daskdl.cli.checkup import Finding, check_cluster, check_here
+    from daskdl.cli.doctor_checks import Finding, check_cluster, check_here
 
     findings: list[Finding] = check_here()
     if gpu:
-        from daskdl.cli.checkup_gpu import check_gpu
+        from daskdl.cli.doctor_gpu_checks import check_gpu
 
         findings += check_gpu()
     if scheduler is not None:

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from daskdl.cli import checkup, warming
-from daskdl.cli.checkup import Finding
+from daskdl.cli import doctor_checks, warming
+from daskdl.cli.doctor_checks import Finding
 from daskdl.cli.main import main
 from daskdl.kernels.machine_code import cache_directory
 from daskdl.nn.build import build_network
@@ -20,7 +20,7 @@ def doctor(runner, monkeypatch):
     """A function that runs the command with findings of our own."""
 
     def run(*findings, arguments=("--json",)):
-        monkeypatch.setattr(checkup, "check_here", lambda: list(findings))
+        monkeypatch.setattr(doctor_checks, "check_here", lambda: list(findings))
         return runner.invoke(main, ["doctor", *arguments])
 
     return run
@@ -60,7 +60,7 @@ def test_json_is_one_line(doctor):
 
 
 def test_every_dependency_is_looked_at(doctor):
-    found = {finding.what for finding in checkup.check_here()}
+    found = {finding.what for finding in doctor_checks.check_here()}
     needed = {
         Requirement(text).name
         for text in importlib.metadata.requires("daskdl")
@@ -72,7 +72,7 @@ def test_every_dependency_is_looked_at(doctor):
 def test_a_plug_in_that_does_not_load_is_a_failure(monkeypatch):
     broken = importlib.metadata.EntryPoint("x", "no_such_module", "g")
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [broken])
-    (finding, *_) = checkup._plugins()
+    (finding, *_) = doctor_checks._plugins()
     assert finding.is_failure
     assert "x: No module named 'no_such_module'" in finding.found
 
@@ -84,7 +84,7 @@ def test_a_scheduler_that_does_not_answer_is_a_failure(doctor, monkeypatch):
         asked.append(address)
         return Finding("scheduler", "none", is_ok=False)
 
-    monkeypatch.setattr(checkup, "check_cluster", check_cluster)
+    monkeypatch.setattr(doctor_checks, "check_cluster", check_cluster)
     result = doctor(arguments=("--scheduler", "tcp://h:1"))
     assert (asked, result.exit_code) == (["tcp://h:1"], 1)
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from daskdl.cli import checkup, checkup_gpu
-from daskdl.cli.checkup_gpu import check_gpu
+from daskdl.cli import doctor_checks, doctor_gpu_checks
+from daskdl.cli.doctor_gpu_checks import check_gpu
 from daskdl.cli.main import main
 from tests.pretend_cupy import Namespace
 
@@ -43,7 +43,7 @@ def test_an_old_cupy_is_a_failure(cupy):
 
 
 def test_two_of_cupy_are_a_failure(cupy, monkeypatch):
-    monkeypatch.setattr(checkup_gpu, "version_of", lambda name: "14.2.0")
+    monkeypatch.setattr(doctor_gpu_checks, "version_of", lambda name: "14.2.0")
     first = check_gpu()[0]
     assert first.is_failure
     assert first.to_do.startswith("pip uninstall cupy-cuda13x cupy-cuda12x cupy, then")
@@ -75,7 +75,7 @@ def test_wrong_numbers_are_a_failure(cupy):
 )
 def test_only_who_asks_for_a_gpu_needs_one(runner, monkeypatch, arguments, code):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    monkeypatch.setattr(checkup, "check_here", list)
+    monkeypatch.setattr(doctor_checks, "check_here", list)
     result = runner.invoke(main, ["doctor", "--json", *arguments])
     assert result.exit_code == code
     assert json.loads(result.stdout)["healthy"] == (code == 0)
