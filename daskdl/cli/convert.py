@@ -36,7 +36,7 @@ def command(
 
     from rich.console import Console
 
-    from daskdl.cli.convertible import open_convertible
+    from daskdl.cli.convert_input import open_convert_input
     from daskdl.errors import DialectWarning
     from daskdl.formats.conversion import (
         computed_otherwise,
@@ -46,7 +46,7 @@ def command(
     )
 
     to = to or format_of(output)
-    network, is_saved = open_convertible(source)
+    network, is_saved = open_convert_input(source)
     missing = lost(network, to, is_saved=is_saved)
     console = Console(stderr=as_json)
     for item in missing:

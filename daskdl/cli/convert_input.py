@@ -12,10 +12,10 @@ from daskdl.data.store import kind_of
 from daskdl.nn.build import build_network
 from daskdl.nn.network import Network
 
-__all__ = ["open_convertible"]
+__all__ = ["open_convert_input"]
 
 
-def open_convertible(path: str) -> tuple[Network[Any], bool]:
+def open_convert_input(path: str) -> tuple[Network[Any], bool]:
     """Load a saved network, or build one from a configuration of DL4J.
 
     Returns
