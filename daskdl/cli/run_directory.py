@@ -8,7 +8,7 @@ from typing import Any
 
 from daskdl.cli.output_errors import output_error
 from daskdl.cli.replacement import Replacement, finish_broken_off, unfinished_of
-from daskdl.cli.safekeeping import save_insisting
+from daskdl.cli.retried_save import save_with_retries
 from daskdl.data.directory_lock import DirectoryLock, is_abandoned
 from daskdl.data.files import is_local, write_output
 from daskdl.data.filesystems import filesystem
@@ -155,7 +155,7 @@ class RunDirectory:
 
     def save_model(self, network: Any) -> None:
         """Save what training gave; insist on it, and remove the checkpoint."""
-        save_insisting(
+        save_with_retries(
             lambda url: network.save(url, overwrite=True),
             self.path(MODEL),
             name=posixpath.basename(self.url) or "model",

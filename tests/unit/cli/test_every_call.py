@@ -12,7 +12,7 @@ import importlib.metadata
 
 import pytest
 
-from daskdl.cli import job_run, safekeeping
+from daskdl.cli import job_run, retried_save
 from daskdl.cli.results import evaluation_for
 from daskdl.cluster import connect as connecting
 from tests.failing_calls import FailingCalls, Failure
@@ -89,8 +89,8 @@ def place(request, tmp_path, runner, rng, monkeypatch):
     monkeypatch.setattr(job_run, "front_end", PatientFront)
     # The curves of a page take longer than all else.
     monkeypatch.setattr(job_run, "evaluations_for", lambda net: [evaluation_for(net)])
-    monkeypatch.setattr(safekeeping, "WAIT_S", 0.0)
-    monkeypatch.setattr(safekeeping, "LIMIT_S", 0.0)
+    monkeypatch.setattr(retried_save, "WAIT_S", 0.0)
+    monkeypatch.setattr(retried_save, "LIMIT_S", 0.0)
     calls = FailingCalls()
     root = "memory://results"
     if request.param == "local":

@@ -8,7 +8,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from daskdl.cli import safekeeping
+from daskdl.cli import retried_save
 from daskdl.cli.run_directory import (
     CHECKPOINT,
     EVALUATION,
@@ -291,7 +291,7 @@ class BrokenNet(Net):
 def working_directory(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(safekeeping, "WAIT_S", 0.0)
+    monkeypatch.setattr(retried_save, "WAIT_S", 0.0)
     return tmp_path / "here"
 
 
@@ -312,7 +312,7 @@ def test_a_model_that_the_store_never_takes_is_kept_in_the_working_directory(
     directory, working_directory, monkeypatch, number
 ):
     if number == errno.EIO:
-        monkeypatch.setattr(safekeeping, "LIMIT_S", 0.0)
+        monkeypatch.setattr(retried_save, "LIMIT_S", 0.0)
     with pytest.raises(OutputError) as refused:
         directory.save_model(BrokenNet(99, number))
     (name,) = names(working_directory)

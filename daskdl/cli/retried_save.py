@@ -10,7 +10,7 @@ from collections.abc import Callable
 from daskdl.data.retries import BROKEN, in_words, is_lasting
 from daskdl.errors import DaskdlError, OutputError
 
-__all__ = ["save_insisting"]
+__all__ = ["save_with_retries"]
 
 # A NameNode takes ten and a half minutes to give up a DataNode, and hands it out until
 # then.
@@ -18,7 +18,7 @@ LIMIT_S = 15 * 60.0
 WAIT_S = 10.0
 
 
-def save_insisting(
+def save_with_retries(
     save: Callable[[str], None], url: str, *, name: str, tell: Callable[[str], None]
 ) -> None:
     """Save a network, and do not give up soon; have a copy at hand meanwhile.
