@@ -43,9 +43,9 @@ def command(
     start_s = time.monotonic()
     from rich.console import Console
 
-    from daskdl.cli.figures import Figures
     from daskdl.cli.opening import open_for
     from daskdl.cli.results import accuracy_of
+    from daskdl.cli.run_metrics import RunMetrics
     from daskdl.cli.saved_model import open_model
     from daskdl.cli.stored_options import stored_options
     from daskdl.cluster.connect import connect
@@ -71,7 +71,7 @@ def command(
     console = Console(stderr=as_json)
     (evaluation,) = scored.evaluations
     console.print(evaluation.stats(), highlight=False, markup=False, soft_wrap=True)
-    figures = Figures(
+    metrics = RunMetrics(
         accuracy=accuracy_of(evaluation),
         loss=scored.loss_sum / scored.examples,
         examples=scored.examples,
@@ -80,6 +80,6 @@ def command(
         workers=n_workers,
         model=saved.url,
     )
-    figures.print_table(console)
+    metrics.print_table(console)
     if as_json:
-        click.echo(figures.to_line())
+        click.echo(metrics.to_line())

@@ -6,7 +6,6 @@ from typing import Any
 
 from distributed import Client
 
-from daskdl.cli.figures import Figures, without_nan
 from daskdl.cli.job import Job
 from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_file import job_text
@@ -23,6 +22,7 @@ from daskdl.cli.run_directory import (
     STATISTICS,
     RunDirectory,
 )
+from daskdl.cli.run_metrics import RunMetrics, without_nan
 from daskdl.cluster.connect import ClusterOptions, connect
 from daskdl.cluster.frontend import front_end
 from daskdl.cluster.inference import Scored
@@ -37,7 +37,7 @@ __all__ = ["checked_cluster", "cluster_options", "run_job"]
 _BATCH_SIZE = 32  # what the job file's schema promises
 
 
-def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures:
+def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> RunMetrics:
     """Run `job` and leave its run directory.
 
     Parameters
@@ -53,7 +53,7 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
 
     Returns
     -------
-    Figures
+    RunMetrics
 
     Raises
     ------
@@ -83,7 +83,7 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> Figures
         if directory.kept is not None:
             view.note(directory.kept)
         raise
-    return results.figures(
+    return results.metrics(
         model=directory.path(MODEL), wall_s=time.monotonic() - start_s
     )
 

@@ -53,9 +53,9 @@ def command(
     start_s = time.monotonic()
     from rich.console import Console
 
-    from daskdl.cli.figures import Figures
     from daskdl.cli.opening import open_for
     from daskdl.cli.paths import resolve_path
+    from daskdl.cli.run_metrics import RunMetrics
     from daskdl.cli.saved_model import open_model
     from daskdl.cli.stored_options import stored_options
     from daskdl.cluster.connect import connect
@@ -85,7 +85,7 @@ def command(
             source, key=key, output=url, overwrite=overwrite, options=source.options
         )
         work_s = time.monotonic() - work_s
-    figures = Figures(
+    metrics = RunMetrics(
         examples=rows,
         examples_per_s=round(rows / work_s, 1),
         wall_s=round(time.monotonic() - start_s, 3),
@@ -93,9 +93,9 @@ def command(
         model=saved.url,
         predictions=url,
     )
-    figures.print_table(Console(stderr=as_json))
+    metrics.print_table(Console(stderr=as_json))
     if as_json:
-        click.echo(figures.to_line())
+        click.echo(metrics.to_line())
 
 
 def _check_output(url: str, *, overwrite: bool) -> None:

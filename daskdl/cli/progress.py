@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from daskdl.cli.figures import in_words, size_in_words
+from daskdl.cli.run_metrics import in_words, size_in_words
 from daskdl.nn.fitting import events
 from daskdl.nn.fitting.listener import Listener
 

@@ -1,12 +1,12 @@
-"""What came out of a run, as figures, files and a page."""
+"""What came out of a run, as metrics, files and a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from daskdl.cli.figures import Figures, in_words, size_in_words
 from daskdl.cli.job import Job
 from daskdl.cli.job_file import job_text
+from daskdl.cli.run_metrics import RunMetrics, in_words, size_in_words
 from daskdl.cli.versions import versions_here
 from daskdl.cluster.inference import Scored
 from daskdl.cluster.stats.report import EvaluationSummary, render_report
@@ -95,9 +95,9 @@ class Results:
         """Of the test data."""
         return self.scored.evaluations[0] if self.scored else None
 
-    def figures(self, *, model: str, wall_s: float) -> Figures:
-        """Return the figures of the run."""
-        return Figures(
+    def metrics(self, *, model: str, wall_s: float) -> RunMetrics:
+        """Return the metrics of the run."""
+        return RunMetrics(
             accuracy=accuracy_of(self.evaluation),
             loss=self._loss(),
             examples=self.report.examples,

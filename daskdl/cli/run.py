@@ -75,7 +75,7 @@ def command(
 
     job = load_job(job_path, overrides, scheduler=scheduler, output=output)
     with open_view(Console(stderr=True)) as view:
-        figures = run_job(job, view, overwrite=overwrite, start_s=start_s)
-    figures.print_table(Console(stderr=as_json))
+        metrics = run_job(job, view, overwrite=overwrite, start_s=start_s)
+    metrics.print_table(Console(stderr=as_json))
     if as_json:
-        click.echo(figures.to_line())
+        click.echo(metrics.to_line())

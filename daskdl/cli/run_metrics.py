@@ -1,4 +1,4 @@
-"""The figures of a run: one line for machines, a table for people."""
+"""The metrics of a run: one line for machines, a table for people."""
 
 import json
 import math
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Figures", "in_words", "size_in_words", "without_nan"]
+__all__ = ["RunMetrics", "in_words", "size_in_words", "without_nan"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class RunMetrics:
     """What a command measured; ``None`` where there is nothing to measure.
 
     Parameters

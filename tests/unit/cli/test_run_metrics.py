@@ -1,4 +1,4 @@
-"""The figures of a run."""
+"""The metrics of a run."""
 
 import io
 import json
@@ -6,7 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from daskdl.cli.figures import Figures, in_words, size_in_words, without_nan
+from daskdl.cli.run_metrics import RunMetrics, in_words, size_in_words, without_nan
 
 # What scripts read; further keys may come, none of these may go.
 KEYS = {
@@ -25,34 +25,34 @@ KEYS = {
 
 
 def test_the_line_has_every_key():
-    assert json.loads(Figures().to_line()).keys() == KEYS
+    assert json.loads(RunMetrics().to_line()).keys() == KEYS
 
 
 def test_the_line_is_one_line():
-    assert "\n" not in Figures(model="a\nb").to_line()
+    assert "\n" not in RunMetrics(model="a\nb").to_line()
 
 
 def test_a_score_that_is_no_number_is_null():
-    assert json.loads(Figures(loss=float("nan")).to_line())["loss"] is None
+    assert json.loads(RunMetrics(loss=float("nan")).to_line())["loss"] is None
 
 
 def test_the_table_leaves_out_what_was_not_measured():
     stream = io.StringIO()
-    Figures(accuracy=0.975, examples=10).print_table(Console(file=stream))
+    RunMetrics(accuracy=0.975, examples=10).print_table(Console(file=stream))
     names = [line.split("  ")[0] for line in stream.getvalue().splitlines()]
     assert names == ["accuracy", "examples", "wall time", "workers"]
 
 
 def test_a_long_path_stays_on_its_line_where_no_terminal_is():
     stream, path = io.StringIO(), "hdfs://nn/" + "a long name/" * 30
-    Figures(model=path).print_table(Console(file=stream, width=80))
+    RunMetrics(model=path).print_table(Console(file=stream, width=80))
     assert f"model      {path}\n" in stream.getvalue()
 
 
 def test_a_long_path_is_whole_on_a_terminal():
     stream, path = io.StringIO(), "hdfs://nn/" + "a-long-name/" * 30
     console = Console(file=stream, width=80, force_terminal=True, color_system=None)
-    Figures(model=path).print_table(console)
+    RunMetrics(model=path).print_table(console)
     assert path in stream.getvalue().replace("\n", "").replace(" ", "")
 
 
@@ -78,5 +78,5 @@ def test_what_json_cannot_hold_becomes_null_at_any_depth():
 def test_a_path_is_whole_on_a_narrow_terminal():
     text = io.StringIO()
     path = "/a/long/path/to/a/model.safetensors"
-    Figures(model=path).print_table(Console(file=text, width=20))
+    RunMetrics(model=path).print_table(Console(file=text, width=20))
     assert path in "".join(line[10:].strip() for line in text.getvalue().splitlines())
