@@ -366,6 +366,6 @@ def test_an_output_that_stands_aside_is_never_said_to_be_removed(tmp_path):
 def test_workers_know_nothing_of_who_lives(tmp_path):
     sink = open_sink(str(tmp_path / "out"))
     sink.prepare()
-    assert pickle.loads(pickle.dumps(sink))._claims == []
+    assert pickle.loads(pickle.dumps(sink))._locks == []
     sink.abort()
     assert names_in(tmp_path) == []
