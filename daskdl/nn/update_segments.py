@@ -16,8 +16,8 @@ from daskdl.kernels.updater import PIECE, update
 from daskdl.nn.param_roles import Share
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update
 from daskdl.nn.updaters.block import UpdaterBlock
-from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.table import learning_rate, rule_of
+from daskdl.nn.updaters.update_context import UpdateContext
 
 _NO_PENALTY = Penalty()
 
@@ -112,7 +112,7 @@ def step_segment(
         Gives a small scratch buffer.
     """
     block, penalty = segment.block, segment.penalty
-    rule = rule_of(block.updater, Moment(iteration, epoch, gradients.dtype))
+    rule = rule_of(block.updater, UpdateContext(iteration, epoch, gradients.dtype))
     state = block.parts(updater_state)
     rate = learning_rate(block.updater, iteration, epoch)
     adds = penalty.acts_on_gradient or penalty.acts_on_update

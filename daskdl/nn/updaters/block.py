@@ -6,8 +6,8 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.updater import update
 from daskdl.nn.conf.updaters import Updater
-from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.table import initial_state, rule_of, state_parts
+from daskdl.nn.updaters.update_context import UpdateContext
 
 
 @dataclass(frozen=True)
@@ -84,5 +84,5 @@ def apply_updater(
         Gives a small scratch buffer.
     """
     gradient = gradients[block.start : block.stop]
-    rule = rule_of(block.updater, Moment(iteration, epoch, gradient.dtype))
+    rule = rule_of(block.updater, UpdateContext(iteration, epoch, gradient.dtype))
     update(rule, gradient, block.parts(updater_state), workspace)

@@ -7,13 +7,13 @@ from daskdl.errors import ShapeError
 from daskdl.kernels.updater import Rule
 from daskdl.nn.conf.schedules import value_at
 from daskdl.nn.conf.updaters import UpdaterDefinition, UpdateStep
-from daskdl.nn.updaters.moment import Moment
+from daskdl.nn.updaters.update_context import UpdateContext
 
 
-def defined_rule(updater: UpdaterDefinition, moment: Moment) -> Rule:
+def defined_rule(updater: UpdaterDefinition, context: UpdateContext) -> Rule:
     """Return the rule that turns gradients into updates in this iteration."""
-    rate = value_at(updater.learning_rate, moment.iteration, moment.epoch)
-    step = UpdateStep(moment.iteration, moment.epoch, rate)
+    rate = value_at(updater.learning_rate, context.iteration, context.epoch)
+    step = UpdateStep(context.iteration, context.epoch, rate)
     return Rule("defined", function=partial(_update, updater, step))
 
 

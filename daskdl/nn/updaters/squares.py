@@ -2,10 +2,10 @@
 
 from daskdl.kernels.updater import Rule
 from daskdl.nn.conf.updaters import AdaDelta, AdaGrad, RmsProp
-from daskdl.nn.updaters.moment import Moment
+from daskdl.nn.updaters.update_context import UpdateContext
 
 
-def adagrad(conf: AdaGrad, moment: Moment) -> Rule:
+def adagrad(conf: AdaGrad, context: UpdateContext) -> Rule:
     """Return ``h += g^2`` and ``u = lr g / (sqrt(h) + eps)``.
 
     References
@@ -13,11 +13,11 @@ def adagrad(conf: AdaGrad, moment: Moment) -> Rule:
     J. Duchi et al., "Adaptive subgradient methods", JMLR 12; DL4J,
     ``org.nd4j.linalg.learning.AdaGradUpdater``.
     """
-    rate, epsilon = moment.value(conf.learning_rate), moment.number(conf.epsilon)
+    rate, epsilon = context.value(conf.learning_rate), context.number(conf.epsilon)
     return Rule("adagrad", (rate, epsilon))
 
 
-def rmsprop(conf: RmsProp, moment: Moment) -> Rule:
+def rmsprop(conf: RmsProp, context: UpdateContext) -> Rule:
     """Return ``s = d s + (1 - d) g^2`` and ``u = lr g / (sqrt(s) + eps)``.
 
     References
@@ -25,12 +25,12 @@ def rmsprop(conf: RmsProp, moment: Moment) -> Rule:
     G. Hinton, "Neural networks for machine learning", lecture 6e; DL4J,
     ``org.nd4j.linalg.learning.RmsPropUpdater``.
     """
-    rate, epsilon = moment.value(conf.learning_rate), moment.number(conf.epsilon)
-    decay = moment.number(conf.decay)
+    rate, epsilon = context.value(conf.learning_rate), context.number(conf.epsilon)
+    decay = context.number(conf.decay)
     return Rule("rmsprop", (decay, rate, epsilon))
 
 
-def adadelta(conf: AdaDelta, moment: Moment) -> Rule:
+def adadelta(conf: AdaDelta, context: UpdateContext) -> Rule:
     """Return ``u = g sqrt(d + eps) / sqrt(s + eps)``.
 
     ``s = rho s + (1 - rho) g^2``, and afterwards ``d = rho d + (1 - rho) u^2``.
@@ -40,5 +40,5 @@ def adadelta(conf: AdaDelta, moment: Moment) -> Rule:
     M. Zeiler, "ADADELTA", https://arxiv.org/abs/1212.5701, algorithm 1; DL4J,
     ``org.nd4j.linalg.learning.AdaDeltaUpdater``.
     """
-    rho, epsilon = moment.number(conf.rho), moment.number(conf.epsilon)
+    rho, epsilon = context.number(conf.rho), context.number(conf.epsilon)
     return Rule("adadelta", (rho, epsilon))

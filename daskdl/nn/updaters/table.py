@@ -24,8 +24,8 @@ from daskdl.nn.conf.updaters import (
 from daskdl.nn.updaters.adam import adabelief, adam, adamax, amsgrad, nadam
 from daskdl.nn.updaters.defined import defined_rule
 from daskdl.nn.updaters.descent import nesterovs, noop, sgd
-from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.squares import adadelta, adagrad, rmsprop
+from daskdl.nn.updaters.update_context import UpdateContext
 
 # In some dialects, whatever epsilon is.
 _ADAGRAD_INITIAL_STATE = 1e-6
@@ -44,7 +44,7 @@ class Kind:
         many numbers as there are parameters.
     """
 
-    rule: Callable[[Any, Moment], Rule]
+    rule: Callable[[Any, UpdateContext], Rule]
     parts: tuple[str, ...]
 
 
@@ -63,11 +63,11 @@ KINDS: dict[type[Updater], Kind] = {
 }
 
 
-def rule_of(updater: Updater, moment: Moment) -> Rule:
+def rule_of(updater: Updater, context: UpdateContext) -> Rule:
     """Return the rule that turns gradients into updates in this iteration."""
     if isinstance(updater, UpdaterDefinition):
-        return defined_rule(updater, moment)
-    return KINDS[type(updater)].rule(updater, moment)
+        return defined_rule(updater, context)
+    return KINDS[type(updater)].rule(updater, context)
 
 
 def state_parts(updater: Updater) -> tuple[str, ...]:

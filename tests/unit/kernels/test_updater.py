@@ -6,8 +6,8 @@ import pytest
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.updater import PIECE, Rule, update
 from daskdl.nn.conf.updaters import UPDATERS, AdaBelief, Adam
-from daskdl.nn.updaters.moment import Moment
 from daskdl.nn.updaters.table import rule_of, state_parts
+from daskdl.nn.updaters.update_context import UpdateContext
 from tests.memory import peak_bytes
 from tests.unit.kernels.numpy_form import by_numpy
 
@@ -28,7 +28,7 @@ def vectors(rng, updater, size, dtype):
 
 
 def rule(updater, dtype):
-    return rule_of(updater, Moment(6, 1, np.dtype(dtype)))
+    return rule_of(updater, UpdateContext(6, 1, np.dtype(dtype)))
 
 
 @quietly

@@ -1,4 +1,4 @@
-"""When an update happens, and in which precision its numbers are computed."""
+"""The context of one update: its iteration, and the precision of its numbers."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ Number: TypeAlias = np.floating[Any]
 
 
 @dataclass(frozen=True)
-class Moment:
+class UpdateContext:
     """One iteration of training, as an updater sees it.
 
     Parameters
