@@ -21,6 +21,7 @@ from daskdl.data.normalizers.min_max import (
     NormalizerMinMaxScaler,
 )
 from daskdl.data.normalizers.normalizer import Group, Normalizer
+from daskdl.data.normalizers.single_strategy import SingleStrategyNormalizer
 from daskdl.data.normalizers.standardize import (
     MultiNormalizerStandardize,
     NormalizerStandardize,
@@ -36,7 +37,6 @@ from daskdl.data.normalizers.strategies import (
     NormalizerStrategy,
     StandardizeStrategy,
 )
-from daskdl.data.normalizers.uniform import UniformNormalizer
 from daskdl.dl4j.arrays.nd4j import read_array, write_array
 from daskdl.dl4j.java.counted_stream import CountedStream
 from daskdl.dl4j.java.text import encode_modified_utf8
@@ -58,7 +58,7 @@ _STATS: dict[int, type[DistributionStats] | type[MinMaxStats]] = {
 }
 _SIDES: tuple[Group, Group] = ("features", "labels")
 
-U = TypeVar("U", bound=UniformNormalizer)
+U = TypeVar("U", bound=SingleStrategyNormalizer)
 _Read: TypeAlias = Callable[[CountedStream], Normalizer]
 
 
@@ -164,14 +164,14 @@ def _writer_of(normalizer: Normalizer) -> tuple[str, Callable[[Any], _Body]]:
     )
 
 
-def _single_body(normalizer: UniformNormalizer) -> _Body:
+def _single_body(normalizer: SingleStrategyNormalizer) -> _Body:
     yield bytes([normalizer.is_fit_label])
     yield _range_bytes(normalizer)
     for group in _SIDES:
         yield from normalizer.learned(group).values()
 
 
-def _multi_body(normalizer: UniformNormalizer) -> _Body:
+def _multi_body(normalizer: SingleStrategyNormalizer) -> _Body:
     n_inputs, n_outputs = (len(normalizer.learned(group)) for group in _SIDES)
     if not normalizer.is_fit_label:
         n_outputs = _NO_OUTPUTS
@@ -181,7 +181,7 @@ def _multi_body(normalizer: UniformNormalizer) -> _Body:
         yield from normalizer.learned(group).values()
 
 
-def _range_bytes(normalizer: UniformNormalizer) -> bytes:
+def _range_bytes(normalizer: SingleStrategyNormalizer) -> bytes:
     if isinstance(normalizer, NormalizerMinMaxScaler):
         return struct.pack(">2d", normalizer.target_min, normalizer.target_max)
     return b""

@@ -2,14 +2,14 @@
 
 from typing import Any, ClassVar
 
+from daskdl.data.normalizers.single_strategy import SingleStrategyNormalizer
 from daskdl.data.normalizers.stats import Vector
 from daskdl.data.normalizers.strategies import MinMaxStrategy
-from daskdl.data.normalizers.uniform import UniformNormalizer
 
 __all__ = ["MultiNormalizerMinMaxScaler", "NormalizerMinMaxScaler"]
 
 
-class NormalizerMinMaxScaler(UniformNormalizer):
+class NormalizerMinMaxScaler(SingleStrategyNormalizer):
     """Scales each feature, or channel, from its bounds to a range.
 
     ``(x - min) / (max - min) * (target_max - target_min) + target_min``, where bounds

@@ -2,14 +2,14 @@
 
 from typing import Any, ClassVar
 
+from daskdl.data.normalizers.single_strategy import SingleStrategyNormalizer
 from daskdl.data.normalizers.stats import Vector
 from daskdl.data.normalizers.strategies import StandardizeStrategy
-from daskdl.data.normalizers.uniform import UniformNormalizer
 
 __all__ = ["MultiNormalizerStandardize", "NormalizerStandardize"]
 
 
-class NormalizerStandardize(UniformNormalizer):
+class NormalizerStandardize(SingleStrategyNormalizer):
     """Standardizes features: ``(x - mean) / std``, for each feature or channel.
 
     For rows the statistics are over the examples, for time series also over the time

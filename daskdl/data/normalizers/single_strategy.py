@@ -16,12 +16,12 @@ from daskdl.data.normalizers.stats import Vector
 from daskdl.data.normalizers.strategies import NormalizerStrategy
 from daskdl.errors import FormatError, OptionError
 
-__all__ = ["UniformNormalizer"]
+__all__ = ["SingleStrategyNormalizer"]
 
-U = TypeVar("U", bound="UniformNormalizer")
+U = TypeVar("U", bound="SingleStrategyNormalizer")
 
 
-class UniformNormalizer(LearnedNormalizer):
+class SingleStrategyNormalizer(LearnedNormalizer):
     """One strategy for every input and every output."""
 
     strategy_kind: ClassVar[str]
