@@ -23,7 +23,7 @@ from daskdl.data.sources.partition import Partition
 from daskdl.errors import ClusterError
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
-from daskdl.training.own_kinds import unpack_kinds
+from daskdl.training.registered_kinds import unpack_kinds
 
 logger = logging.getLogger(__name__)
 

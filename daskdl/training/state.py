@@ -9,7 +9,7 @@ from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
 from daskdl.nn.network import Network
-from daskdl.training.own_kinds import packed_kinds, unpack_kinds
+from daskdl.training.registered_kinds import packed_kinds, unpack_kinds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from daskdl.errors import DaskdlError, FormatError, OptionError, ShapeError
 from daskdl.nn.conf.schema import json_schema_of
 from daskdl.nn.registration import registered
 from daskdl.testing import check_gradients
-from daskdl.training.own_kinds import packed_kinds
+from daskdl.training.registered_kinds import packed_kinds
 from tests.unit.networks.own_layer import Scaled
 
 ROWS = dl.FeedForward(size=4)
@@ -234,7 +234,7 @@ OTHER_PROCESS = """
 import sys
 import daskdl
 from daskdl.nn.registration import registered
-from daskdl.training.own_kinds import unpack_kinds
+from daskdl.training.registered_kinds import unpack_kinds
 
 unpack_kinds(open(sys.argv[1], "rb").read())
 conf = daskdl.MultiLayerConfiguration(
