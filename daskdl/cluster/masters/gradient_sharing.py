@@ -20,7 +20,7 @@ from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
 from daskdl.encoding.algorithms import ThresholdState
 from daskdl.encoding.handler import EncodingHandler
-from daskdl.encoding.total import MessageTotal, fold
+from daskdl.encoding.message_sum import MessageSum, fold
 from daskdl.encoding.wire import pack
 from daskdl.errors import DivergedError, StaleMessageError
 
@@ -123,7 +123,7 @@ class GradientSharingPeer:
             dtype=params.dtype,
         )
         self._handler.start_from(ThresholdState(threshold=threshold))
-        self._incoming = MessageTotal(params)
+        self._incoming = MessageSum(params)
         self._proposed: dict[int, float] = {}  # what first updates of peers ask for
         self._has_agreed = False
         self._phase = -1

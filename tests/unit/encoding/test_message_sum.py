@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daskdl.encoding.handler import decode_add
-from daskdl.encoding.total import MessageTotal, fold
+from daskdl.encoding.message_sum import MessageSum, fold
 from daskdl.encoding.wire import pack, unpack
 from daskdl.errors import DamagedMessageError, StaleMessageError
 from daskdl.kernels.threshold import bitmap_encode, threshold_encode
@@ -40,7 +40,7 @@ def test_any_mixture_gives_the_bits_of_a_dense_sum(kinds):
     rng = np.random.default_rng(5)
     target = dense(rng)
     expected, waiting = target.copy(), np.zeros(N, np.float32)
-    total = MessageTotal(target)
+    total = MessageSum(target)
     for kind in [*kinds, "settle"]:
         if kind == "settle":
             total.subtract_from(target)
@@ -55,7 +55,7 @@ def test_any_mixture_gives_the_bits_of_a_dense_sum(kinds):
 
 def test_many_sparse_messages_are_subtracted_like_a_dense_one(backend, rng):
     target = np.zeros(N, np.float32)
-    total = MessageTotal(target)
+    total = MessageSum(target)
     expected = np.zeros(N, np.float32)
     for _ in range(30):
         message = sparse(rng)
@@ -68,7 +68,7 @@ def test_many_sparse_messages_are_subtracted_like_a_dense_one(backend, rng):
 def test_what_is_not_sent_is_not_looked_at(backend):
     """Numbers between the entries are left alone, even one that is none."""
     target = np.zeros(N, np.float32)
-    total = MessageTotal(target)
+    total = MessageSum(target)
     total.add(np.array([2, N, 0x3F800000, 0, 3, -7], np.int32))
     # A pass over all of it would carry this into the vector.
     total._total[9] = np.nan
@@ -78,7 +78,7 @@ def test_what_is_not_sent_is_not_looked_at(backend):
 
 def test_a_damaged_message_adds_nothing(backend, rng):
     target = np.zeros(N, np.float32)
-    total = MessageTotal(target)
+    total = MessageSum(target)
     packed = pack(sparse(rng))
     packed[40] ^= 1
     with pytest.raises(DamagedMessageError, match="must hold checksum"):
@@ -88,7 +88,7 @@ def test_a_damaged_message_adds_nothing(backend, rng):
 
 
 def test_a_message_for_another_vector_adds_nothing(rng):
-    total = MessageTotal(np.zeros(N + 1))
+    total = MessageSum(np.zeros(N + 1))
     with pytest.raises(StaleMessageError, match="update of 3201 parameters"):
         total.add(pack(sparse(rng)))
 

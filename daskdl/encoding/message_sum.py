@@ -16,7 +16,7 @@ from daskdl.kernels.threshold import HEADER_INTS, THRESHOLD, subtract_and_clear
 _ELEMENTS_AN_ENTRY = 16
 
 
-class MessageTotal:
+class MessageSum:
     """Adds messages up, and subtracts their sum from a vector at once.
 
     While only few entries came, the subtraction looks at these alone: an iteration of
