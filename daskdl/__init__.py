@@ -293,7 +293,7 @@ _HOMES = {
     "daskdl.nn.graph": ("ComputationGraph",),
     "daskdl.nn.multilayer": ("MultiLayerNetwork",),
     "daskdl.nn.registration": ("activation", "layer", "updater"),
-    "daskdl.nn.transfer.front": ("transfer_learning",),
+    "daskdl.nn.transfer.builder": ("transfer_learning",),
     "daskdl.nn.transfer.graph": ("GraphTransferLearning",),
     "daskdl.nn.transfer.multilayer": ("MultiLayerTransferLearning",),
     "daskdl.nn.fitting.fit": ("Fit",),

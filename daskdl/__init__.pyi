@@ -263,7 +263,7 @@ from daskdl.nn.preprocessors.series import (
 )
 from daskdl.nn.registration import activation, layer, updater
 from daskdl.nn.run import Backward, Run
-from daskdl.nn.transfer.front import transfer_learning
+from daskdl.nn.transfer.builder import transfer_learning
 from daskdl.nn.transfer.graph import GraphTransferLearning
 from daskdl.nn.transfer.multilayer import MultiLayerTransferLearning
 from daskdl.nn.vertices.attention import AttentionVertex
