@@ -5,7 +5,7 @@ from typing import Any
 
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.graph import ComputationGraph
-from daskdl.nn.transfer.parts import Part, with_open_input
+from daskdl.nn.transfer.changed_layers import Part, with_open_input
 from daskdl.nn.transfer.transfer_learning import TransferLearning
 
 

@@ -7,7 +7,7 @@ from daskdl.checks import check_count
 from daskdl.errors import OptionError
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.multilayer import MultiLayerNetwork
-from daskdl.nn.transfer.parts import Part
+from daskdl.nn.transfer.changed_layers import Part
 from daskdl.nn.transfer.transfer_learning import TransferLearning
 
 

@@ -17,7 +17,7 @@ from daskdl.checks import did_you_mean, some
 from daskdl.errors import OptionError
 from daskdl.nn.conf.defaults import NetworkConf
 from daskdl.nn.network import Network
-from daskdl.nn.transfer.parts import (
+from daskdl.nn.transfer.changed_layers import (
     Part,
     fine_tuned,
     frozen,
