@@ -272,7 +272,7 @@ _HOMES = {
     "daskdl.nn.vertices.frozen_vertex": ("FrozenVertex",),
     "daskdl.nn.vertices.l2": ("L2NormalizeVertex", "L2Vertex"),
     "daskdl.nn.vertices.merge": ("MergeVertex",),
-    "daskdl.nn.vertices.parts": (
+    "daskdl.nn.vertices.stack": (
         "PoolHelperVertex",
         "StackVertex",
         "SubsetVertex",

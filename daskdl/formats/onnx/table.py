@@ -115,18 +115,18 @@ from daskdl.nn.vertices.element_wise import ElementWiseVertex
 from daskdl.nn.vertices.frozen_vertex import FrozenVertex
 from daskdl.nn.vertices.l2 import L2NormalizeVertex, L2Vertex
 from daskdl.nn.vertices.merge import MergeVertex
-from daskdl.nn.vertices.parts import (
-    PoolHelperVertex,
-    StackVertex,
-    SubsetVertex,
-    UnstackVertex,
-)
 from daskdl.nn.vertices.preprocessor_vertex import PreprocessorVertex
 from daskdl.nn.vertices.scale import ScaleVertex, ShiftVertex
 from daskdl.nn.vertices.series import (
     DuplicateToTimeSeriesVertex,
     LastTimeStepVertex,
     ReverseTimeSeriesVertex,
+)
+from daskdl.nn.vertices.stack import (
+    PoolHelperVertex,
+    StackVertex,
+    SubsetVertex,
+    UnstackVertex,
 )
 
 __all__ = ["WRITERS"]
