@@ -3,7 +3,7 @@
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.dense import dense_backward, dense_forward
 from daskdl.nn.conf.input_type import Recurrent
-from daskdl.nn.preprocessors.arrangement import flatten, row_shape, unflatten
+from daskdl.nn.preprocessors.flattening import flatten, row_shape, unflatten
 from daskdl.nn.run import Backward, Run
 
 

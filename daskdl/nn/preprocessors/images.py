@@ -13,7 +13,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.conf.preprocessor import PreprocessorConf
 from daskdl.nn.conf.values import Conf, Count
-from daskdl.nn.preprocessors.arrangement import (
+from daskdl.nn.preprocessors.flattening import (
     agreed_sizes,
     check_format,
     check_kind,

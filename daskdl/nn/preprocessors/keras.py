@@ -20,7 +20,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.conf.preprocessor import PreprocessorConf
 from daskdl.nn.conf.values import AnySpelling, Count
-from daskdl.nn.preprocessors.arrangement import check_kind, flattened, unflattened
+from daskdl.nn.preprocessors.flattening import check_kind, flattened, unflattened
 from daskdl.nn.run import Reshaped, Run
 
 # The type that comes out of a Permute holds for an exchange of the two axes that are no

@@ -16,7 +16,7 @@ from daskdl.nn.conf.input_type import (
 )
 from daskdl.nn.conf.preprocessor import PreprocessorConf
 from daskdl.nn.conf.values import Count
-from daskdl.nn.preprocessors.arrangement import (
+from daskdl.nn.preprocessors.flattening import (
     check_format,
     check_kind,
     check_length,
