@@ -17,7 +17,7 @@ from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Fraction, Real
 from daskdl.nn.layers.affine import affine, as_rows
 from daskdl.nn.layers.entering import refuse_input
-from daskdl.nn.layers.rows import applied
+from daskdl.nn.layers.row_activation import applied
 from daskdl.nn.losses.table import loss_function
 from daskdl.nn.run import Backward, Run
 

@@ -14,7 +14,7 @@ from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter, gain
 from daskdl.nn.conf.values import Real
 from daskdl.nn.layers.affine import affine
-from daskdl.nn.layers.rows import activated_rows
+from daskdl.nn.layers.row_activation import activated_rows
 from daskdl.nn.run import Backward, Run, Work
 
 

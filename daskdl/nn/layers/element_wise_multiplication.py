@@ -11,7 +11,7 @@ from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.entering import refuse_input
-from daskdl.nn.layers.rows import activated_rows
+from daskdl.nn.layers.row_activation import activated_rows
 from daskdl.nn.run import Backward, Run
 
 
