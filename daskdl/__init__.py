@@ -190,7 +190,7 @@ _HOMES = {
     "daskdl.nn.layers.activation": ("Activation",),
     "daskdl.nn.layers.attention": ("LearnedSelfAttention", "SelfAttention"),
     "daskdl.nn.layers.auto_encoder": ("AutoEncoder",),
-    "daskdl.nn.layers.bare_loss": ("Cnn3DLoss", "CnnLoss", "LossLayer", "RnnLoss"),
+    "daskdl.nn.layers.loss_layers": ("Cnn3DLoss", "CnnLoss", "LossLayer", "RnnLoss"),
     "daskdl.nn.layers.batch_normalization": ("BatchNormalization",),
     "daskdl.nn.layers.bidirectional": ("Bidirectional",),
     "daskdl.nn.layers.capsules": ("Capsule", "CapsuleStrength", "PrimaryCapsules"),

@@ -206,7 +206,6 @@ from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.layers.activation import Activation
 from daskdl.nn.layers.attention import LearnedSelfAttention, SelfAttention
 from daskdl.nn.layers.auto_encoder import AutoEncoder
-from daskdl.nn.layers.bare_loss import Cnn3DLoss, CnnLoss, LossLayer, RnnLoss
 from daskdl.nn.layers.batch_normalization import BatchNormalization
 from daskdl.nn.layers.bidirectional import Bidirectional
 from daskdl.nn.layers.capsules import Capsule, CapsuleStrength, PrimaryCapsules
@@ -228,6 +227,7 @@ from daskdl.nn.layers.graves_lstm import GravesLSTM
 from daskdl.nn.layers.last_time_step import LastTimeStep
 from daskdl.nn.layers.local_response_normalization import LocalResponseNormalization
 from daskdl.nn.layers.locally_connected import LocallyConnected1D, LocallyConnected2D
+from daskdl.nn.layers.loss_layers import Cnn3DLoss, CnnLoss, LossLayer, RnnLoss
 from daskdl.nn.layers.lstm import LSTM
 from daskdl.nn.layers.mask_layer import Mask
 from daskdl.nn.layers.mask_zero import MaskZero

@@ -68,7 +68,6 @@ from daskdl.formats.onnx.vertices import (
 )
 from daskdl.nn.layers.activation import Activation
 from daskdl.nn.layers.auto_encoder import AutoEncoder
-from daskdl.nn.layers.bare_loss import Cnn3DLoss, CnnLoss, LossLayer, RnnLoss
 from daskdl.nn.layers.batch_normalization import BatchNormalization
 from daskdl.nn.layers.bidirectional import Bidirectional
 from daskdl.nn.layers.center_loss_output import CenterLossOutput
@@ -87,6 +86,7 @@ from daskdl.nn.layers.graves_bidirectional_lstm import GravesBidirectionalLSTM
 from daskdl.nn.layers.graves_lstm import GravesLSTM
 from daskdl.nn.layers.last_time_step import LastTimeStep
 from daskdl.nn.layers.local_response_normalization import LocalResponseNormalization
+from daskdl.nn.layers.loss_layers import Cnn3DLoss, CnnLoss, LossLayer, RnnLoss
 from daskdl.nn.layers.lstm import LSTM
 from daskdl.nn.layers.mask_layer import Mask
 from daskdl.nn.layers.ocnn_output import OCNNOutput

@@ -22,7 +22,7 @@ from daskdl.nn.masks import rows_of_mask
 from daskdl.nn.run import Backward, Run
 
 
-class BareLossConf(Conf):
+class LossLayerConf(Conf):
     """A loss without weights.
 
     Parameters
@@ -41,7 +41,7 @@ class BareLossConf(Conf):
         return x.reshape(-1, x.shape[-1]), lambda grad: grad.reshape(x.shape)
 
 
-class LossLayer(BareLossConf, RowLossConf, LayerConf):
+class LossLayer(LossLayerConf, RowLossConf, LayerConf):
     """The last layer of a network on rows, without weights: activation and loss.
 
     Masked rows come out as 0.
@@ -55,7 +55,7 @@ class LossLayer(BareLossConf, RowLossConf, LayerConf):
         return rows_in(self, input_type, hint)
 
 
-class RnnLoss(BareLossConf, RowLossConf, LayerConf):
+class RnnLoss(LossLayerConf, RowLossConf, LayerConf):
     """The last layer of a network on time series, without weights.
 
     The losses of the time steps are summed. Masked steps come out as 0.
