@@ -29,7 +29,6 @@ from daskdl.nn.conf.topology import Node
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.fitting.exchange import Exchange
 from daskdl.nn.footprint import check_footprint, n_params_of
-from daskdl.nn.lengths import output_steps
 from daskdl.nn.normalizing import (
     NormalizerChoice,
     check_class_names,
@@ -37,6 +36,7 @@ from daskdl.nn.normalizing import (
     check_normalizer,
     warn_of_changed_classes,
 )
+from daskdl.nn.output_lengths import output_steps
 from daskdl.nn.ports import label_ports, option_of, output_ports
 from daskdl.nn.program import Program
 from daskdl.nn.search_plan import SearchPlan
