@@ -28,7 +28,7 @@ from daskdl.nn.conf.network import (
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.fitting.exchange import Exchange
-from daskdl.nn.footprint import check_footprint, n_params_of
+from daskdl.nn.memory_footprint import check_footprint, n_params_of
 from daskdl.nn.normalizing import (
     NormalizerChoice,
     check_class_names,

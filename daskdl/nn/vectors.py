@@ -11,7 +11,7 @@ from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.errors import ShapeError
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.footprint import check_footprint
+from daskdl.nn.memory_footprint import check_footprint
 from daskdl.nn.param_roles import LayerStretch, plan_parameters
 from daskdl.nn.update_plan import UpdatePlan
 

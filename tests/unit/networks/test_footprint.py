@@ -4,7 +4,7 @@ import pytest
 
 from daskdl import Dense, Output
 from daskdl.errors import OptionError
-from daskdl.nn import footprint
+from daskdl.nn import memory_footprint
 from daskdl.nn.conf.input_type import FeedForward
 from tests.unit.networks.small import mlp, sequence
 
@@ -21,7 +21,7 @@ def test_the_state_of_the_updater_counts(monkeypatch):
     n_bytes = mlp().params.nbytes
     state_bytes = mlp().updater_state.nbytes
     monkeypatch.setattr(
-        footprint, "_memory_bytes", lambda: 2 * n_bytes + state_bytes - 1
+        memory_footprint, "_memory_bytes", lambda: 2 * n_bytes + state_bytes - 1
     )
     assert state_bytes > 0
     with pytest.raises(OptionError, match="updater state must fit in this machine's"):
@@ -32,4 +32,4 @@ def test_the_state_of_the_updater_counts(monkeypatch):
     ("n_bytes", "words"), [(12, "12 bytes"), (3 << 30, "3 GiB"), (1 << 80, "1.049e+06")]
 )
 def test_sizes_are_put_in_words(n_bytes, words):
-    assert footprint._in_words(n_bytes).startswith(words)
+    assert memory_footprint._in_words(n_bytes).startswith(words)
