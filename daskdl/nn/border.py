@@ -25,7 +25,7 @@ from daskdl.nn.batches import (
     of_any_length,
 )
 from daskdl.nn.conf.axes import border_axes
-from daskdl.nn.doors import to_border, to_inside
+from daskdl.nn.data_format import from_data_format, to_data_format
 from daskdl.nn.normalizing import NormalizerChoice, chosen
 
 Masks = list[FloatArray | None]
@@ -275,7 +275,7 @@ class Border:
         *port.type.border_shape).
         """
         return [
-            to_border(to_host(array), port.type)
+            to_data_format(to_host(array), port.type)
             for array, port in zip(outputs, self.outputs, strict=True)
         ]
 
@@ -291,7 +291,7 @@ class Border:
 
     def _enter(self, arrays: Sequence[Any], ports: Sequence[Port]) -> list[FloatArray]:
         inside = [
-            to_inside(array, port.type, self._dtype)
+            from_data_format(array, port.type, self._dtype)
             for array, port in zip(arrays, ports, strict=True)
         ]
         return [to_namespace(array, self._namespace) for array in inside]
@@ -302,7 +302,7 @@ class Border:
             mask = None if array is None else np.asarray(array, dtype=self._dtype)
             # One of pixels, or of single numbers of series or images, has their axes.
             if mask is not None and mask.ndim == len(port.type.shape) + 1 > 2:
-                mask = to_inside(mask, port.type, self._dtype)
+                mask = from_data_format(mask, port.type, self._dtype)
             masks.append(None if mask is None else to_namespace(mask, self._namespace))
         return masks
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from daskdl.nn.batches import Port
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.conf.topology import Node
-from daskdl.nn.doors import images_of
+from daskdl.nn.data_format import image_shape_of
 from daskdl.nn.network import Network
 
 
@@ -26,7 +26,7 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
             Port(
                 f"ComputationGraph input {name!r}",
                 input_type,
-                images_of(
+                image_shape_of(
                     input_type, [n.conf for n in self._nodes if name in n.inputs]
                 ),
             )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from daskdl.nn.batches import Port
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.topology import Node
-from daskdl.nn.doors import images_of
+from daskdl.nn.data_format import image_shape_of
 from daskdl.nn.network import Network
 from daskdl.nn.ports import name_of
 
@@ -40,7 +40,7 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
     def inputs(self) -> list[Port]:
         """What goes in: one input, named after the first layer."""
         who, first, given = type(self).__name__, self._nodes[0], self.conf.input
-        return [Port(name_of(who, first), given, images_of(given, [first.conf]))]
+        return [Port(name_of(who, first), given, image_shape_of(given, [first.conf]))]
 
     @property
     def output_nodes(self) -> Sequence[Node]:

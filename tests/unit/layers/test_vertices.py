@@ -10,7 +10,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.doors import to_border
+from daskdl.nn.data_format import to_data_format
 from daskdl.nn.vertices.table import VERTICES as TABLE
 from daskdl.nn.vertices.vertex import Vertex
 from tests.gradients import check_gradient
@@ -213,7 +213,7 @@ def test_what_a_vertex_cannot_take_is_refused_and_what_it_can_works(
         return
     network = dl.ComputationGraph(graph)
     shape = [5 if size is None else size for size in input_type.shape]
-    features = [to_border(rng.random((2, *shape)), input_type) for _ in types]
+    features = [to_data_format(rng.random((2, *shape)), input_type) for _ in types]
     output = tried(lambda: network.output(features), ShapeError)
     if isinstance(output, str):
         assert re.match(r"\w+Vertex 'me': .*must have .*, got .*", output)

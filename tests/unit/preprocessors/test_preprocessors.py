@@ -12,7 +12,7 @@ from daskdl.nn.conf.input_type import (
     FeedForward,
     Recurrent,
 )
-from daskdl.nn.doors import to_border
+from daskdl.nn.data_format import to_data_format
 from daskdl.nn.preprocessors.table import PREPROCESSORS, build_preprocessor
 from tests.memory import kept_bytes
 from tests.pretend_cupy import Namespace, PretendArray, plain, pretend
@@ -252,9 +252,9 @@ def test_arrays_in_their_data_format_become_what_they_become_in_dl4j(rng, name):
     alone = Alone(name)
     x = alone.x(rng)
     output = alone.forward(x)
-    expected = DL4J[name](to_border(x, alone.input_type))
+    expected = DL4J[name](to_data_format(x, alone.input_type))
     np.testing.assert_array_equal(
-        to_border(output, alone.built.output_type), np.ascontiguousarray(expected)
+        to_data_format(output, alone.built.output_type), np.ascontiguousarray(expected)
     )
 
 

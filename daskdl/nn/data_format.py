@@ -1,7 +1,8 @@
-"""What happens at a network's door: the border's data format in, and out again.
+"""The data format of what users hand over, e.g. channels first, and that of layers.
 
-Preprocessors between layers are not needed: inside, a layer takes the
-shape that the one before gives, and flattens images itself.
+Inside of a network, features or channels are the last axis. Preprocessors between
+layers are not needed: a layer takes the shape that the one before gives, and flattens
+images itself.
 """
 
 import math
@@ -19,13 +20,13 @@ from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.preprocessors.images import FeedForwardToCnn
 
 
-def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray:
-    """Return features or labels as the layers want them.
+def from_data_format(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray:
+    """Convert features or labels to the axes and dtype that layers take.
 
     Parameters
     ----------
     array : ndarray of shape (batch, *input_type.border_shape)
-        Of any real dtype; or images instead of rows, see :func:`images_of`. Not
+        Of any real dtype; or images instead of rows, see :func:`image_shape_of`. Not
         changed.
     input_type : InputType
         How the axes are to be read.
@@ -51,10 +52,10 @@ def to_inside(array: Any, input_type: InputType, dtype: DTypeLike) -> FloatArray
     return np.ascontiguousarray(array, dtype=dtype)
 
 
-def images_of(
+def image_shape_of(
     input_type: InputType, readers: Sequence[LayerConf | VertexConf]
 ) -> tuple[int, ...] | None:
-    """Return the shape of images that may come instead of rows.
+    """Return the shape of the images that an input takes in place of flattened rows.
 
     Parameters
     ----------
@@ -82,8 +83,8 @@ def images_of(
     return shapes.pop() if len(shapes) == 1 else None
 
 
-def to_border(array: FloatArray, output_type: InputType) -> FloatArray:
-    """Return an output as the caller wants it: a new array in the data format.
+def to_data_format(array: FloatArray, output_type: InputType) -> FloatArray:
+    """Convert an output to a new array in the data format of its type.
 
     Parameters
     ----------
