@@ -207,7 +207,7 @@ class Network(StepNetwork[Conf]):
 
     @cached_property
     def _pretraining(self) -> Pretraining:
-        return Pretraining(self, self._program, self._border)
+        return Pretraining(self, self._program, self._converter)
 
     def rnn_time_step(
         self, features: Any, *, normalizer: NormalizerChoice = "own"
@@ -241,8 +241,8 @@ class Network(StepNetwork[Conf]):
             If a layer reads series from both ends.
         """
         who = type(self).__name__
-        with self._border.using(normalizer):
-            results = next_steps(who, self._program, self._border, features)
+        with self._converter.using(normalizer):
+            results = next_steps(who, self._program, self._converter, features)
         return results[0] if len(results) == 1 else results
 
     def rnn_clear_previous_state(self) -> None:
@@ -283,18 +283,18 @@ class Network(StepNetwork[Conf]):
         DataError
             If they do not hold real numbers, or one is not finite.
         """
-        with self._border.using(normalizer):
-            arrays = self._border.unlabelled(features, features_mask)
+        with self._converter.using(normalizer):
+            arrays = self._converter.unlabelled(features, features_mask)
             results = self._outputs(arrays)
         if labels_mask is not None:
-            masks = self._border.masks_of(results, labels_mask)
+            masks = self._converter.masks_of(results, labels_mask)
             results = [
                 masked(result, mask) if layer.conf.masks_output else result
                 for layer, result, mask in zip(
                     self._program.output_layers, results, masks, strict=True
                 )
             ]
-        results = self._border.leave(results)
+        results = self._converter.to_data_format(results)
         return results[0] if len(results) == 1 else results
 
     def predict(
@@ -373,26 +373,26 @@ class Network(StepNetwork[Conf]):
         outputs : list of ndarray
             One an output, in the data format and the units of the labels.
         """
-        with self._border.using(normalizer):
+        with self._converter.using(normalizer):
             arrays = self._checked(batch, numbers=True)
             results = self._outputs(arrays)
-            labels, masks = self._border.labels(arrays)
+            labels, masks = self._converter.labels(arrays)
         scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
         for layer, target, mask in zip(
             self._program.output_layers, labels, masks, strict=True
         ):
             scores += to_host(layer.loss.score_examples(target, mask))
-        return scores, self._border.leave(results)
+        return scores, self._converter.to_data_format(results)
 
     def compute_score(
         self, batch: Batch, *, normalizer: NormalizerChoice = "own"
     ) -> float:
         """Return the score in inference mode, with what regularization adds."""
-        with self._border.using(normalizer):
+        with self._converter.using(normalizer):
             arrays = self._checked(batch, numbers=True)
             self._outputs(arrays)
             # Not the scores of the examples: some losses are of a whole minibatch.
-            labels, masks = self._border.labels(arrays)
+            labels, masks = self._converter.labels(arrays)
             averages = self.conf.mini_batch
             loss = self._program.loss(labels, masks, averages=averages)
         return loss + self._regularization_score()
@@ -472,10 +472,10 @@ class Network(StepNetwork[Conf]):
         check_type(who, "evaluation", evaluation, Evaluable)
         batches = batches_of(who, self, data, batch_size, options, source_options)
         for batch in batches:
-            with self._border.using(normalizer):
-                arrays = self._border.checked(batch, numbers=True)
+            with self._converter.using(normalizer):
+                arrays = self._converter.checked(batch, numbers=True)
                 (output,) = self._outputs(arrays)
-            (labels,), (mask,) = self._border.rows_to_count(arrays)
+            (labels,), (mask,) = self._converter.rows_to_count(arrays)
             mask = self.mask_to_count() if mask is None else mask
             count_rows(evaluation, labels, output, mask)
         return evaluation
@@ -576,8 +576,8 @@ class Network(StepNetwork[Conf]):
 
         They are like the outputs: numbers of classes become rows of 0 and 1.
         """
-        arrays = self._border.checked(batch)
-        return self._border.labels_to_count(arrays)
+        arrays = self._converter.checked(batch)
+        return self._converter.labels_to_count(arrays)
 
     def mask_to_count(self) -> NDArray[Any] | None:
         """Return what evaluations take for the mask where labels have none.
@@ -595,6 +595,6 @@ class Network(StepNetwork[Conf]):
     def _outputs(self, arrays: Arrays) -> list[FloatArray]:
         """Return what is predicted, inside still, but in the units of the data."""
         with numbers_may_overflow():
-            entered = self._border.features(arrays)
+            entered = self._converter.features(arrays)
             results = self._program.forward(*entered, training=False, rng=None)
-        return self._border.in_units_of_data(results)
+        return self._converter.in_units_of_data(results)

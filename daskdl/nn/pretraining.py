@@ -7,8 +7,8 @@ from daskdl.arrays.random import IterationStream, stream
 from daskdl.checks import check_count, some
 from daskdl.errors import DataError, OptionError
 from daskdl.nn.batches import Batch, Given, as_arrays, check_readable
-from daskdl.nn.border import Border
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.data_converter import DataConverter
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.normalizing import NormalizerChoice
@@ -32,17 +32,17 @@ class Pretraining:
     ----------
     network : StepNetwork
         Whose vectors are trained, and which gets the score.
-    program, border
+    program, converter
         Its own.
     """
 
     def __init__(
-        self, network: "StepNetwork[Any]", program: Program, border: Border
+        self, network: "StepNetwork[Any]", program: Program, converter: DataConverter
     ) -> None:
         self._who = type(network).__name__
         self._network = network
         self._program = program
-        self._border = border
+        self._converter = converter
         self._by_key: dict[str, _OfLayer] = {}
 
     def train_all(
@@ -91,25 +91,29 @@ class Pretraining:
         batches = passes_over(who, data, batch_size, self._look_at)
         for _ in range(epochs):
             for batch in batches():
-                with self._border.using(normalizer), numbers_may_overflow():
+                with self._converter.using(normalizer), numbers_may_overflow():
                     self._train_minibatch(node, found, of_layer, batch)
             of_layer.epoch += 1
 
     def _look_at(self, who: str, batch: Batch) -> None:
         given = as_arrays(who, batch)
-        self._border.admission.check_masks(who, given)
-        arrays = self._border.unlabelled(given.features, numbers=False)
-        self._border.admission.check_numbers(who, arrays, None)
+        self._converter.admission.check_masks(who, given)
+        arrays = self._converter.unlabelled(given.features, numbers=False)
+        self._converter.admission.check_numbers(who, arrays, None)
 
     def _train_minibatch(
         self, node: Node, layer: Layer, of_layer: "_OfLayer", batch: Batch
     ) -> None:
         network, who = self._network, self._who
-        arrays = self._border.unlabelled(as_arrays(who, batch).features, numbers=False)
+        arrays = self._converter.unlabelled(
+            as_arrays(who, batch).features, numbers=False
+        )
         n_examples = arrays.num_examples
         if not n_examples:
             raise DataError(f"{who}: a minibatch must hold an example, got none.")
-        self._program.forward(*self._border.features(arrays), training=False, rng=None)
+        self._program.forward(
+            *self._converter.features(arrays), training=False, rng=None
+        )
         now = of_layer.iteration, of_layer.epoch
         numbers = stream(network.conf.seed, "pretraining", node.key, now[0])
         rng = IterationStream(numbers, *now)

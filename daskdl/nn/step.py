@@ -19,13 +19,13 @@ from daskdl.checks import check_type
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.admission import Admitting
 from daskdl.nn.batches import Arrays, Batch, Port, as_arrays
-from daskdl.nn.border import Border
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.data_converter import DataConverter
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.fitting.exchange import Exchange
 from daskdl.nn.memory_footprint import check_footprint, n_params_of
@@ -55,7 +55,7 @@ class StepNetwork(ABC, Generic[Conf]):
     """A network that can be trained minibatch by minibatch.
 
     It has a program (its layers and vertices at work), vectors (parameters, gradients,
-    updater state), and a border (what goes in and comes out).
+    updater state), and a data converter (what goes in and comes out).
 
     The three vectors are one-dimensional and contiguous. They are written through and
     never replaced: layers hold views of them.
@@ -112,7 +112,7 @@ class StepNetwork(ABC, Generic[Conf]):
         )
         self._vectors = Vectors(who, self._nodes, self.dtype, namespace)
         self._program.bind(self.layout, self.params, self.gradients)
-        self._border = Border(
+        self._converter = DataConverter(
             who,
             self.inputs,
             self.outputs,
@@ -136,14 +136,14 @@ class StepNetwork(ABC, Generic[Conf]):
         inference. If labels were normalized, too, outputs come in their units. Saved
         and loaded with the network.
         """
-        return self._border.normalizer
+        return self._converter.normalizer
 
     @normalizer.setter
     def normalizer(self, normalizer: Normalizer | None) -> None:
         who = type(self).__name__
         checked = check_normalizer(who, normalizer)
         check_classes_kept(who, checked, self.labels)
-        self._border.normalizer = checked
+        self._converter.normalizer = checked
 
     def restore_normalizer(
         self, normalizer: Normalizer | None, *, read_from: str | None = None
@@ -161,13 +161,13 @@ class StepNetwork(ABC, Generic[Conf]):
             A file, for the warning that it holds such a normalizer.
         """
         who = type(self).__name__
-        self._border.normalizer = check_normalizer(who, normalizer)
+        self._converter.normalizer = check_normalizer(who, normalizer)
         if read_from is not None:
             warn_of_changed_classes(read_from, normalizer, self.labels)
 
     def normalizing(self, normalizer: NormalizerChoice) -> AbstractContextManager[None]:
         """Use another normalizer, or none, until the end of a ``with`` block."""
-        return self._border.using(normalizer)
+        return self._converter.using(normalizer)
 
     @property
     def class_names(self) -> tuple[str, ...] | None:
@@ -192,7 +192,7 @@ class StepNetwork(ABC, Generic[Conf]):
         normalizer : Normalizer or None
             What the data will go through.
         """
-        return Admitting(self._border.admission, normalizer)
+        return Admitting(self._converter.admission, normalizer)
 
     @property
     def params(self) -> FloatArray:
@@ -517,7 +517,7 @@ class StepNetwork(ABC, Generic[Conf]):
         if not math.isfinite(score):
             # Only now: every number of every minibatch would be looked at.
             arrays = as_arrays(who, batch)
-            self._border.admission.check_numbers(who, arrays, None)
+            self._converter.admission.check_numbers(who, arrays, None)
             check_score(who, score, self.iteration_count)
 
     def _sum_gradients(self, batch: Batch, rng_stream: int) -> int:
@@ -536,9 +536,9 @@ class StepNetwork(ABC, Generic[Conf]):
             rng = IterationStream(drawn, *now)
         for layer in self._program.output_layers:
             layer.conf.begin_iteration(layer.run, self.epoch_count)
-        features, masks = self._border.features(arrays)
+        features, masks = self._converter.features(arrays)
         self._program.forward(features, masks, training=True, rng=rng)
-        labels, masks = self._border.labels(arrays)
+        labels, masks = self._converter.labels(arrays)
         loss = self._program.loss(labels, masks, averages=self.conf.mini_batch)
         self._program.backward(labels, masks)
         self.score = loss + self._regularization_score()
@@ -568,14 +568,14 @@ class StepNetwork(ABC, Generic[Conf]):
     def _checked(self, batch: Batch, *, numbers: bool = False) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it."""
         arrays = self._fitting(batch, numbers=numbers)
-        self._border.check_labels(arrays)
+        self._converter.check_labels(arrays)
         return arrays
 
     def _fitting(self, batch: Batch, *, numbers: bool = False) -> Arrays:
         """Do the same without a look at what the losses say of the labels."""
         self._program.check_losses()
         is_stretch = any(run.carries_state for run in self._program.runs)
-        return self._border.checked(batch, any_length=is_stretch, numbers=numbers)
+        return self._converter.checked(batch, any_length=is_stretch, numbers=numbers)
 
     def _regularization_score(self) -> float:
         return self.plan.regularization_score(

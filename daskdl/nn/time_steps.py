@@ -3,13 +3,15 @@
 from typing import Any
 
 from daskdl.data.batch_arrays import as_batch_array
-from daskdl.nn.border import Border, given_features
 from daskdl.nn.conf.input_type import InputType, Recurrent
+from daskdl.nn.data_converter import DataConverter, given_features
 from daskdl.nn.program import Program
 from daskdl.nn.tbptt import carrying
 
 
-def next_steps(who: str, program: Program, border: Border, features: Any) -> list[Any]:
+def next_steps(
+    who: str, program: Program, converter: DataConverter, features: Any
+) -> list[Any]:
     """Predict the next stretch; see :meth:`daskdl.nn.network.Network.rnn_time_step`.
 
     Returns
@@ -19,9 +21,9 @@ def next_steps(who: str, program: Program, border: Border, features: Any) -> lis
     """
     given = [
         as_batch_array(who, "features", array)
-        for array in given_features(features, border.inputs)
+        for array in given_features(features, converter.inputs)
     ]
-    kinds = [port.type for port in border.inputs]
+    kinds = [port.type for port in converter.inputs]
     stretches = [_with_time(*pair) for pair in zip(given, kinds, strict=False)]
     # More arrays than inputs are refused below.
     stretches += given[len(kinds) :]
@@ -29,14 +31,14 @@ def next_steps(who: str, program: Program, border: Border, features: Any) -> lis
         array.ndim == 3 for array in stretches
     )
     with carrying(program.runs):
-        arrays = border.unlabelled(stretches, any_length=True)
-        entered = border.features(arrays)
+        arrays = converter.unlabelled(stretches, any_length=True)
+        entered = converter.features(arrays)
         inside = program.forward(*entered, training=False, rng=None)
-        results = border.leave(border.in_units_of_data(inside))
+        results = converter.to_data_format(converter.in_units_of_data(inside))
     if are_steps:
         results = [
             _without_time(array, port.type)
-            for array, port in zip(results, border.outputs, strict=True)
+            for array, port in zip(results, converter.outputs, strict=True)
         ]
     return results
 

@@ -226,12 +226,12 @@ def _preprocessor(
         is such a node.
     """
     came, tag = node.input_types[0], _acting(node.conf).type
-    door = _door(node, network)
+    network_input = _network_input(node, network)
     is_affine = tag in _AFFINE
-    if isinstance(door, ConvolutionalFlat):
+    if isinstance(network_input, ConvolutionalFlat):
         if is_affine:
             return None
-        return {"type": "feed_forward_to_cnn", **_sizes(door)}
+        return {"type": "feed_forward_to_cnn", **_sizes(network_input)}
     if isinstance(came, Convolutional) and is_affine:
         return {
             "type": "cnn_to_feed_forward",
@@ -265,7 +265,7 @@ def _acting(conf: LayerConf | VertexConf) -> LayerConf | VertexConf:
     return conf
 
 
-def _door(node: Node, network: StepNetwork[Any]) -> InputType | None:
+def _network_input(node: Node, network: StepNetwork[Any]) -> InputType | None:
     """Return the type of the network input that a node reads, if it reads one."""
     conf = network.conf
     if isinstance(conf, MultiLayerConfiguration):

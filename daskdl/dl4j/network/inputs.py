@@ -273,7 +273,7 @@ def _format(layer: _Layer) -> str | None:
 def _before(
     preprocessor: Mapping[str, Any], layer: _Layer, where: str
 ) -> dict[str, Any]:
-    """Return what a preprocessor at the door takes."""
+    """Return the input type that a preprocessor of the first layer takes."""
     tag = preprocessor["type"]
     if tag == "composable":
         parts = preprocessor.get("preprocessors")

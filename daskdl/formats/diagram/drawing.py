@@ -51,10 +51,10 @@ def network_svg(conf: MultiLayerConfiguration | ComputationGraphConfiguration) -
     reads: dict[str, Sequence[str]] = {node.name: node.inputs for node in nodes}
     if isinstance(conf, MultiLayerConfiguration):
         # A layer may be called "input" too.
-        door = "input" if "input" not in reads else "input of the network"
-        inputs: dict[str, InputType] = {door: conf.input}
+        first_input = "input" if "input" not in reads else "input of the network"
+        inputs: dict[str, InputType] = {first_input: conf.input}
         outputs: Sequence[str] = [nodes[-1].name]
-        reads[nodes[0].name] = (door,)
+        reads[nodes[0].name] = (first_input,)
     else:
         inputs, outputs = conf.inputs, conf.outputs
     reads = {**dict.fromkeys(inputs, ()), **reads}

@@ -1,4 +1,4 @@
-"""What happens to an update: the door through which a cluster enters training."""
+"""The exchange of updates between workers, as training sees it."""
 
 from typing import Any, Protocol
 

@@ -57,13 +57,13 @@ def activate(
     """Apply a function to an array whose last axis are features or channels.
 
     A softmax is over the channels, but with the quirk ``softmax_along_last_axis`` along
-    the last axis at the border: the width of images and volumes, or the time, where
-    channels come first.
+    the last axis of the data format: the width of images and volumes, or the time,
+    where channels come first.
 
     Parameters
     ----------
     run : Run
-        Says which axis is the last one at the border.
+        Says which axis is the last one of its data format.
     function : ActivationFunction
     preout : ndarray of shape (batch, ..., channels)
     output : ndarray like preout

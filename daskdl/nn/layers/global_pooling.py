@@ -47,7 +47,7 @@ class GlobalPooling(DropoutOptions, LayerConf):
     collapse_dimensions : bool
         Whether rows come out; if not, series, images or volumes of one cell.
     pooling_dimensions : tuple of int, optional
-        The axes that are pooled, as they count at the border: (2, 3) of images in
+        The axes that are pooled, counted in the data format: (2, 3) of images in
         NCHW. They can only be all, and None says the same.
     """
 

@@ -25,7 +25,7 @@ class SpaceToDepth(DropoutOptions, LayerConf):
     Notes
     -----
     Pixels go row by row, the channels of each together,
-    whatever the data format at the border.
+    whatever the data format.
     """
 
     type: Literal["space_to_depth"] = "space_to_depth"

@@ -115,7 +115,7 @@ class Cnn3DToFeedForward(PreprocessorConf):
 class FeedForwardToCnn(PreprocessorConf):
     """Make an image of each row, which holds it channel by channel.
 
-    Images go through as they are: flattened ones became images at the network's door.
+    Images go through as they are: flattened ones are images already.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ class Permute(PreprocessorConf):
     Parameters
     ----------
     permutation_indices : tuple of int
-        Axes of the array at the border, counted from 1, or from 0 with the examples in
+        Axes in the data format, counted from 1, or from 0 with the examples in
         front: (2, 1) of NCW series, (1, 3, 2) of NCHW images, (2, 1, 3) of NHWC images.
     """
 
@@ -151,7 +151,7 @@ class Permute(PreprocessorConf):
 
 
 class Reshape(PreprocessorConf):
-    """Read each example in another shape, row by row of the array at the border.
+    """Read each example in another shape, row by row in the data format.
 
     Only in models that DL4J imported from Keras.
 

@@ -96,7 +96,7 @@ class ReshapeVertex(VertexConf):
         return reshaped
 
     def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
-        """Reshape an array (batch, ...), by the axes at the border."""
+        """Reshape an array (batch, ...), by the axes of its data format."""
         (x,) = inputs
         axes_in = border_axes(run.input_types[0])
         axes_out = border_axes(run.output_type)

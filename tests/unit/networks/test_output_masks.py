@@ -1,4 +1,4 @@
-"""Masks of labels at the border: of steps, of single outputs, and of nothing at all."""
+"""Masks of labels as given: of steps, of single outputs, and of nothing at all."""
 
 import numpy as np
 import pytest

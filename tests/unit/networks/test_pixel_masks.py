@@ -1,4 +1,4 @@
-"""Masks of the pixels of images, from the border to the pooling that uses them up."""
+"""Masks of the pixels of images, from the batch to the pooling that uses them up."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def network(data_format="NCHW", **options):
     )
 
 
-def test_masked_pixels_at_the_border_count_for_nothing(rng):
+def test_masked_pixels_of_features_count_for_nothing(rng):
     """What no window with a kept pixel sees can be anything."""
     images = rng.standard_normal((2, 2, 6, 5))
     mask = np.zeros((2, 1, 6, 5))

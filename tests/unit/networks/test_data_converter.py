@@ -1,4 +1,4 @@
-"""The border of networks: data formats, several inputs and outputs, refusals."""
+"""What networks take and give: data formats, several inputs and outputs, refusals."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def data(rng):
     return rows(rng)
 
 
-# The border
+# Data formats
 
 
 def test_flattened_images_may_come_as_images(rng):

@@ -1,4 +1,4 @@
-"""The border of a network: batches are checked, come in, and results go out."""
+"""Conversion of batches to the arrays that layers take, and of outputs back."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,20 +33,20 @@ Masks = list[FloatArray | None]
 _MASK_RANK = 2  # examples and time steps; what has more axes is no list of lists
 
 
-class Border:
-    """What a network takes and gives, in the data formats of its callers.
+class DataConverter:
+    """Check, normalize and convert features and labels, and convert outputs back.
 
     Parameters
     ----------
     who : str
         The network's class, for messages.
     inputs, outputs, labels : sequence of Port
-        What comes in, what goes out, and what the labels of each output are.
+        The inputs, the outputs, and the labels of each output.
     dtype : dtype
         Of the network.
     namespace : module
-        Where the layers want their arrays, ``numpy`` or ``cupy``. What comes in may lie
-        anywhere, and what goes out is NumPy's.
+        Of the layers' arrays, ``numpy`` or ``cupy``. Features and labels may lie
+        anywhere, and outputs are NumPy's.
     steps : function of int -> int or None, optional
         How many time steps come out for so many that go in, where it can be told;
         labels of time series must be as long.
@@ -56,7 +56,7 @@ class Border:
     admission : Admission
         Which forms of features and labels are taken.
     normalizer : Normalizer or None
-        What all that comes in goes through, and what goes out goes back through. It is
+        Of features and, if it changes them, labels; outputs are reverted. It is
         applied here and nowhere else, so that nothing is normalized twice.
     """
 
@@ -168,7 +168,7 @@ class Border:
         return unlabelled
 
     def check_labels(self, arrays: Arrays) -> None:
-        """Refuse what the losses do not take as labels, as they will see them.
+        """Refuse normalized labels that the losses do not take.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class Border:
         self.admission.check_labels(self._who, arrays)
 
     def features(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
-        """Return features and their masks as the first layers want them, normalized.
+        """Convert features and their masks for the first layers, normalized.
 
         Parameters
         ----------
@@ -200,11 +200,11 @@ class Border:
         features, masks = arrays.features, arrays.features_masks
         if self.normalizer is not None:
             features = self.normalizer.transform_features(features, masks)
-        entered = self._enter(features, self.inputs)
+        entered = self._to_layers(features, self.inputs)
         return entered, self._masks(masks, self.inputs)
 
     def labels(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
-        """Return labels and their masks as the output layers want them, normalized.
+        """Convert labels and their masks for the output layers, normalized.
 
         As :meth:`features` does, of shape (batch, *port.type.shape) for each port of
         labels.
@@ -212,7 +212,7 @@ class Border:
         labels, masks = arrays.labels, arrays.labels_masks
         if self.normalizer is not None:
             labels = self.normalizer.transform_labels(labels, masks)
-        return self._enter(labels, self._labels), self._masks(masks, self._labels)
+        return self._to_layers(labels, self._labels), self._masks(masks, self._labels)
 
     def labels_to_count(self, arrays: Arrays) -> list[Any]:
         """Return labels like the outputs, in the data format and the units of the data.
@@ -223,27 +223,27 @@ class Border:
         return [one_hot_labels(*one, self._dtype) for one in each]
 
     def rows_to_count(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
-        """Return labels to evaluate with, and their masks, as they are inside.
+        """Return labels to evaluate with, and their masks, classes last.
 
         Labels are those of :meth:`labels_to_count`, of shape (batch, *port.type.shape)
         for each output: features or classes are last.
         """
-        entered = self._enter(self.labels_to_count(arrays), self.outputs)
+        entered = self._to_layers(self.labels_to_count(arrays), self.outputs)
         return entered, self._masks(arrays.labels_masks, self._labels)
 
     def in_units_of_data(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return outputs as before labels were normalized.
+        """Return outputs in the units of labels before they were normalized.
 
         Outputs, and what is returned, are of shape (batch, *port.type.shape), channels
         last. They are the same arrays unless the normalizer changes labels.
         """
         if self.normalizer is None or not self.normalizer.is_fit_label:
             return list(outputs)
-        reverted = self.normalizer.revert_labels(self.leave(outputs))
-        return self._enter(reverted, self.outputs)
+        reverted = self.normalizer.revert_labels(self.to_data_format(outputs))
+        return self._to_layers(reverted, self.outputs)
 
     def masks_of(self, outputs: Sequence[FloatArray], labels_mask: Any) -> Masks:
-        """Return masks of labels as they are for outputs, which are inside still.
+        """Convert masks of labels to go with outputs that have features last.
 
         Parameters
         ----------
@@ -268,8 +268,8 @@ class Border:
         check_masks_of_outputs(self._who, self.outputs, seen, masks)
         return self._masks(masks, self.outputs)
 
-    def leave(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return outputs as new arrays of NumPy in the data format of the caller.
+    def to_data_format(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
+        """Convert outputs to new arrays of NumPy in the data format of the caller.
 
         Each is of shape (batch, *port.type.shape), channels last, and becomes (batch,
         *port.type.border_shape).
@@ -289,7 +289,9 @@ class Border:
         inputs = of_any_length(self.inputs) if any_length else self.inputs
         check_features(self._who, inputs, arrays.features, arrays.features_masks)
 
-    def _enter(self, arrays: Sequence[Any], ports: Sequence[Port]) -> list[FloatArray]:
+    def _to_layers(
+        self, arrays: Sequence[Any], ports: Sequence[Port]
+    ) -> list[FloatArray]:
         inside = [
             from_data_format(array, port.type, self._dtype)
             for array, port in zip(arrays, ports, strict=True)
