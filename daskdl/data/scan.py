@@ -27,7 +27,7 @@ __all__ = ["PartitionFacts", "merge_facts", "scan_partition"]
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 MaskShapes: TypeAlias = tuple[tuple[int, ...] | None, ...]
-Admit: TypeAlias = Callable[[str, MultiDataSet], MultiDataSet]
+Check: TypeAlias = Callable[[str, MultiDataSet], MultiDataSet]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def scan_partition(
     statistics: bool,
     label_statistics: bool = False,
     feature_axis: int = 1,
-    admit: Admit | None = None,
+    check: Check | None = None,
     load: Callable[[], DataSet | MultiDataSet] | None = None,
 ) -> PartitionFacts:
     """Load a partition, check that its numbers are finite, and describe it.
@@ -81,7 +81,7 @@ def scan_partition(
         Collect what a normalizer needs of features, and of labels, too.
     feature_axis : int
         Axis of features or channels in the arrays with their batch axis.
-    admit : callable, optional
+    check : callable, optional
         Given the name of the partition and its examples, returns them as they are to be
         described, or refuses them. If not given, all numbers must be finite.
     load : callable, optional
@@ -96,7 +96,7 @@ def scan_partition(
     # Drawn from here only to be checked: it is training that data are scanned for.
     loaded = (load or partition.load)()
     examples = MultiDataSet.of(partition.for_training(loaded, 0, 0))
-    examples = (admit or _finite)(partition.name, examples)
+    examples = (check or _finite)(partition.name, examples)
     of_features = of_labels = None
     if statistics and examples.num_examples:
         of_features = statistics_of(

@@ -13,7 +13,6 @@ from daskdl.data.batch_arrays import as_batch_array
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.pairs import is_rows
 from daskdl.errors import DataError
-from daskdl.nn.admission import Admission, one_hot_labels
 from daskdl.nn.batches import (
     Arrays,
     Batch,
@@ -25,6 +24,7 @@ from daskdl.nn.batches import (
     of_any_length,
 )
 from daskdl.nn.conf.axes import border_axes
+from daskdl.nn.data_checks import DataChecks, one_hot_labels
 from daskdl.nn.data_format import from_data_format, to_data_format
 from daskdl.nn.normalizing import NormalizerChoice, chosen
 
@@ -53,7 +53,7 @@ class DataConverter:
 
     Attributes
     ----------
-    admission : Admission
+    checks : DataChecks
         Which forms of features and labels are taken.
     normalizer : Normalizer or None
         Of features and, if it changes them, labels; outputs are reverted. It is
@@ -71,7 +71,7 @@ class DataConverter:
         namespace: ModuleType = np,
         steps: Callable[[int], int | None] | None = None,
     ) -> None:
-        self.admission = Admission(tuple(inputs), tuple(labels), dtype.name)
+        self.checks = DataChecks(tuple(inputs), tuple(labels), dtype.name)
         self._who = who
         self.inputs = inputs
         self.outputs = outputs
@@ -119,14 +119,14 @@ class DataConverter:
             If it is no data set, has no examples or no labels, or a number is not
             finite.
         """
-        arrays = self.admission.formed(as_arrays(self._who, batch))
+        arrays = self.checks.canonical(as_arrays(self._who, batch))
         self._check_features(arrays, any_length=any_length)
         if arrays.num_examples == 0:
             raise DataError(f"{self._who}: a minibatch must hold an example, got none.")
         labels = of_any_length(self._labels) if any_length else self._labels
         check_labels(self._who, labels, arrays, steps=self._steps)
         if numbers:
-            self.admission.check_numbers(self._who, arrays, self.normalizer)
+            self.checks.check_numbers(self._who, arrays, self.normalizer)
         return arrays
 
     def unlabelled(
@@ -161,10 +161,10 @@ class DataConverter:
         masks: list[Any] = [None] * len(arrays)
         if features_mask is not None:
             masks = self._given_masks("features_mask", features_mask, n_inputs)
-        unlabelled = self.admission.formed(Arrays(arrays, [], masks, []))
+        unlabelled = self.checks.canonical(Arrays(arrays, [], masks, []))
         self._check_features(unlabelled, any_length=any_length)
         if numbers:
-            self.admission.check_numbers(self._who, unlabelled, self.normalizer)
+            self.checks.check_numbers(self._who, unlabelled, self.normalizer)
         return unlabelled
 
     def check_labels(self, arrays: Arrays) -> None:
@@ -180,7 +180,7 @@ class DataConverter:
                 arrays.labels, arrays.labels_masks
             )
             arrays = replace(arrays, labels=labels)
-        self.admission.check_labels(self._who, arrays)
+        self.checks.check_labels(self._who, arrays)
 
     def features(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Convert features and their masks for the first layers, normalized.
@@ -260,7 +260,7 @@ class DataConverter:
             If a mask does not hold real numbers, or one is not finite.
         """
         masks = self._given_masks("labels_mask", labels_mask, len(self.outputs))
-        self.admission.check_masks(self._who, Arrays([], [], [], masks))
+        self.checks.check_masks(self._who, Arrays([], [], [], masks))
         seen = [
             array.transpose(border_axes(port.type))
             for array, port in zip(outputs, self.outputs, strict=True)

@@ -97,9 +97,9 @@ class Pretraining:
 
     def _look_at(self, who: str, batch: Batch) -> None:
         given = as_arrays(who, batch)
-        self._converter.admission.check_masks(who, given)
+        self._converter.checks.check_masks(who, given)
         arrays = self._converter.unlabelled(given.features, numbers=False)
-        self._converter.admission.check_numbers(who, arrays, None)
+        self._converter.checks.check_numbers(who, arrays, None)
 
     def _train_minibatch(
         self, node: Node, layer: Layer, of_layer: "_OfLayer", batch: Batch

@@ -17,7 +17,6 @@ from daskdl.arrays.random import IterationStream, stream
 from daskdl.arrays.workspace import Workspace
 from daskdl.checks import check_type
 from daskdl.data.normalizers.normalizer import Normalizer
-from daskdl.nn.admission import Admitting
 from daskdl.nn.batches import Arrays, Batch, Port, as_arrays
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.network import (
@@ -25,6 +24,7 @@ from daskdl.nn.conf.network import (
     MultiLayerConfiguration,
 )
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.data_converter import DataConverter
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.fitting.exchange import Exchange
@@ -184,7 +184,7 @@ class StepNetwork(ABC, Generic[Conf]):
             names = check_class_names(type(self).__name__, names, n_out)
         self._class_names = names
 
-    def admitting(self, normalizer: Normalizer | None) -> Admitting:
+    def partition_check(self, normalizer: Normalizer | None) -> PartitionCheck:
         """Return the function that forms data as layers know them, or refuses them.
 
         Parameters
@@ -192,7 +192,7 @@ class StepNetwork(ABC, Generic[Conf]):
         normalizer : Normalizer or None
             What the data will go through.
         """
-        return Admitting(self._converter.admission, normalizer)
+        return PartitionCheck(self._converter.checks, normalizer)
 
     @property
     def params(self) -> FloatArray:
@@ -517,7 +517,7 @@ class StepNetwork(ABC, Generic[Conf]):
         if not math.isfinite(score):
             # Only now: every number of every minibatch would be looked at.
             arrays = as_arrays(who, batch)
-            self._converter.admission.check_numbers(who, arrays, None)
+            self._converter.checks.check_numbers(who, arrays, None)
             check_score(who, score, self.iteration_count)
 
     def _sum_gradients(self, batch: Batch, rng_stream: int) -> int:

@@ -14,7 +14,6 @@ from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import OptionError, ShapeError
 from daskdl.kernels.jit import numba_is_used
-from daskdl.nn.admission import Admitting
 from daskdl.nn.batches import (
     Batch,
     as_arrays,
@@ -22,6 +21,7 @@ from daskdl.nn.batches import (
     check_readable,
     minibatches,
 )
+from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.divergence import check_finite
 from daskdl.nn.evaluations import check_class_outputs
 from daskdl.nn.fitting.compiling import start_compiling
@@ -171,12 +171,12 @@ def _passes_over_given(
             f"{who}: shuffle must be False for what yields minibatches in an order of "
             f"its own, got True with {type(data).__name__}. Give a list."
         )
-    look = partial(_look_at, network, network.admitting(normalizer))
+    look = partial(_look_at, network, network.partition_check(normalizer))
     batches = passes_over(who, data, batch_size, look)
     if normalizer is not None:
         settle_axis(who, normalizer, network.inputs, network.outputs)
     if is_unfitted:
-        form = network.admitting(normalizer).admission.formed_examples
+        form = network.partition_check(normalizer).checks.canonical_examples
         # Uncut, as a cluster adds them up: sums of other parts are rounded otherwise.
         whole = minibatches(who, data, None) if is_held(data) else batches()
         normalizer.fit(form(who, batch) for batch in whole)
@@ -187,7 +187,7 @@ def _passes_over_given(
 
 
 def _look_at(
-    network: "Network[Any]", admitting: Admitting, who: str, batch: Batch
+    network: "Network[Any]", check: PartitionCheck, who: str, batch: Batch
 ) -> None:
     """Refuse data of which an example has the wrong shape, or a number is none."""
     if not len(batch):
@@ -198,7 +198,7 @@ def _look_at(
     except ShapeError:
         # Its message has the whole shape.
         network.check_batch(batch)
-    admitting.look_at(who, as_arrays(who, batch))
+    check.check(who, as_arrays(who, batch))
 
 
 def _passes_over_source(

@@ -132,7 +132,7 @@ def scan_options(
     """
     how: dict[str, Any] = {
         "statistics": False,
-        "admit": network.admitting(normalizer),
+        "check": network.partition_check(normalizer),
     }
     if normalizer is None or normalizer.is_fitted:
         return how
@@ -236,7 +236,7 @@ def options_for(
 ) -> SourceOptions:
     """Return `options` with what the network knows filled in.
 
-    Columns that are named by input or output are brought into the network's order.
+    Columns that are named by input or output are expanded into the network's order.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def _check_batch_size(source: Source, batch_size: int | None) -> None:
     elif not source.minibatches:
         raise OptionError(
             f"fit: batch_size must be given for {source.name}, got None. Only DataSets "
-            "and minibatch files bring their own."
+            "and minibatch files expand their own."
         )
 
 

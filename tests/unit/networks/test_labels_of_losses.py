@@ -31,7 +31,7 @@ def network(loss):
 
 def scanned(net, data):
     (partition,) = open_source(dl.DataSet(*data), SourceOptions()).partitions
-    scan_partition(partition, statistics=False, admit=net.admitting(None))
+    scan_partition(partition, statistics=False, check=net.partition_check(None))
 
 
 CALLS = {

@@ -93,12 +93,12 @@ def test_mask_must_be_finite_where_evaluations_are_given_one(evaluation):
         evaluation().eval(rows, rows, np.array([1.0, np.nan, 0.0]))
 
 
-@pytest.mark.parametrize("admit", [None, network().admitting(None)])
-def test_scan_refuses_masks_that_are_not_finite(admit):
+@pytest.mark.parametrize("check", [None, network().partition_check(None)])
+def test_scan_refuses_masks_that_are_not_finite(check):
     examples = MultiDataSet.of(labelled(np.nan))
     (partition,) = open_source(examples, SourceOptions()).partitions
     with pytest.raises(DataError, match=r"labels_mask must hold finite .* got nan"):
-        scan_partition(partition, statistics=False, admit=admit)
+        scan_partition(partition, statistics=False, check=check)
 
 
 def test_fractions_weigh_still():

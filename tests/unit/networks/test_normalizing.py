@@ -136,7 +136,7 @@ OF_BATCH = {
     "check_batch": lambda network, data: network.check_batch(data),
 }
 ELSEWHERE = {
-    "admitting",
+    "partition_check",
     "evaluate",
     "labels_to_count",
     "normalizing",
@@ -155,7 +155,7 @@ def flat(value):
 
 
 def units(network, value):
-    """Bring what a network without normalizer predicts into the units of the data."""
+    """Expand what a network without normalizer predicts into the units of the data."""
     return network.normalizer.revert_labels(value)
 
 

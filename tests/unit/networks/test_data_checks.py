@@ -9,7 +9,7 @@ import pytest
 
 import daskdl as dl
 from daskdl.errors import DataError, DivergedError, OptionError, ShapeError
-from daskdl.nn import admission
+from daskdl.nn import data_checks
 
 N = 24
 
@@ -341,13 +341,13 @@ def test_what_later_passes_bring_is_blamed_when_the_score_is_no_number(
 
 def test_every_number_is_looked_at_once_a_fit(monkeypatch, features, classes):
     looked = []
-    real = admission.check_finite
+    real = data_checks.check_finite
 
     def counting(who, what, values, **options):
         looked.append(values.size)
         real(who, what, values, **options)
 
-    monkeypatch.setattr(admission, "check_finite", counting)
+    monkeypatch.setattr(data_checks, "check_finite", counting)
     classifier().fit(dl.DataSet(features, classes), epochs=5, batch_size=4)
     assert looked == [features.size, classes.size]
 
@@ -488,6 +488,6 @@ def test_weights_of_a_loss_name_the_layer():
 
 def test_what_checks_data_travels_to_workers(features, classes):
     network = classifier()
-    admit = pickle.loads(pickle.dumps(network.admitting(None)))
-    formed = admit("part", dl.MultiDataSet([features], [classes]))
-    np.testing.assert_array_equal(formed.labels[0], np.eye(3)[classes])
+    check = pickle.loads(pickle.dumps(network.partition_check(None)))
+    canonical = check("part", dl.MultiDataSet([features], [classes]))
+    np.testing.assert_array_equal(canonical.labels[0], np.eye(3)[classes])

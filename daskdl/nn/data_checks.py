@@ -1,4 +1,4 @@
-"""What comes in is brought to the one form that layers know, and its numbers checked.
+"""Checks of features and labels, and the canonical form in which layers take them.
 
 The one rule for everything that takes data: training, evaluation, scores and outputs in
 one process, the scan in front of a training, and the tasks of a cluster.
@@ -22,12 +22,12 @@ from daskdl.nn.batches import Arrays, Port, as_arrays
 from daskdl.nn.conf.axes import feature_axis, fits
 from daskdl.nn.conf.input_type import InputType, with_features
 
-Bring = Callable[[Port, Any, Any], Any]
+Expand = Callable[[Port, Any, Any], Any]
 
 
 @dataclass(frozen=True)
-class Admission:
-    """Which forms of features and labels a network takes.
+class DataChecks:
+    """Check features and labels, and bring them to their canonical form.
 
     Where there is one feature, output or channel, its axis may be left out: labels of
     shape (batch,) are a column. Rows may stand for the images that they flatten. Where
@@ -45,8 +45,8 @@ class Admission:
     labels: tuple[Port, ...]
     dtype: str
 
-    def formed(self, arrays: Arrays) -> Arrays:
-        """Return the arrays as layers want them; what fits no form stays as it is.
+    def canonical(self, arrays: Arrays) -> Arrays:
+        """Return arrays with all their axes; those that fit no form stay as they are.
 
         Raises
         ------
@@ -56,7 +56,7 @@ class Admission:
         return replace(
             arrays,
             features=self._each(
-                self.inputs, arrays.features, arrays.features_masks, _brought
+                self.inputs, arrays.features, arrays.features_masks, _expanded
             ),
             labels=self._each(
                 self.labels,
@@ -66,19 +66,21 @@ class Admission:
             ),
         )
 
-    def formed_examples(self, who: str, examples: Any) -> Examples:
-        """Return a data set, or a pair of arrays, as a data set in that form.
+    def canonical_examples(self, who: str, examples: Any) -> Examples:
+        """Return a data set, or a pair of arrays, as a data set in canonical form.
 
-        Parameters and errors are those of :meth:`formed` and of
+        Parameters and errors are those of :meth:`canonical` and of
         :func:`daskdl.nn.batches.as_arrays`.
         """
         given = as_arrays(who, examples)
-        formed = self.formed(given)
+        canonical = self.canonical(given)
         if isinstance(examples, MultiDataSet):
-            return examples.replaced(features=formed.features, labels=formed.labels)
-        labels = formed.labels[0] if formed.labels else None
+            return examples.replaced(
+                features=canonical.features, labels=canonical.labels
+            )
+        labels = canonical.labels[0] if canonical.labels else None
         return as_examples(who, examples).replaced(
-            features=formed.features[0], labels=labels
+            features=canonical.features[0], labels=labels
         )
 
     def check_numbers(
@@ -109,20 +111,20 @@ class Admission:
         for what, port, array, mask in _named(
             "features", self.inputs, arrays.features, arrays.features_masks
         ):
-            brought = _brought(port, array)
-            counts = counted(port.type, brought, mask) if is_dropped else None
-            check_finite(who, what, brought, dtype=self.dtype, counts=counts)
+            expanded = _expanded(port, array)
+            counts = counted(port.type, expanded, mask) if is_dropped else None
+            check_finite(who, what, expanded, dtype=self.dtype, counts=counts)
         for what, port, array, mask in _named(
             "labels", self.labels, arrays.labels, arrays.labels_masks
         ):
-            brought, n_classes = _brought_labels(port, array)
-            counts = counted(port.type, brought, mask)
-            check_finite(who, what, brought, dtype=self.dtype, counts=counts)
+            expanded, n_classes = _expanded_labels(port, array)
+            counts = counted(port.type, expanded, mask)
+            check_finite(who, what, expanded, dtype=self.dtype, counts=counts)
             if n_classes is not None:
-                check_classes(f"{who}: {what}", brought, n_classes, counts=counts)
+                check_classes(f"{who}: {what}", expanded, n_classes, counts=counts)
 
     def check_labels(self, who: str, arrays: Arrays) -> None:
-        """Refuse what the losses do not take as labels, but for what masks drop.
+        """Refuse labels that the losses do not take, but for those that masks drop.
 
         Parameters
         ----------
@@ -141,10 +143,10 @@ class Admission:
         ):
             if port.rule is None:
                 continue
-            brought, n_classes = _brought_labels(port, array)
+            expanded, n_classes = _expanded_labels(port, array)
             if n_classes is None:
-                counts = counted(port.type, brought, mask)
-                port.rule.check(f"{who}: {what}", brought, counts)
+                counts = counted(port.type, expanded, mask)
+                port.rule.check(f"{who}: {what}", expanded, counts)
 
     def check_masks(self, who: str, arrays: Arrays) -> None:
         """Refuse masks that are not finite; parameters as of :meth:`check_numbers`."""
@@ -159,38 +161,38 @@ class Admission:
                     check_finite(who, what, mask, dtype=self.dtype)
 
     def _each(
-        self, ports: Sequence[Port], arrays: list[Any], masks: list[Any], bring: Bring
+        self, ports: Sequence[Port], arrays: list[Any], masks: list[Any], expand: Expand
     ) -> list[Any]:
         # Another number of arrays is refused where all are held against the ports.
         if not len(ports) == len(arrays) == len(masks):
             return arrays
-        return [bring(*each) for each in zip(ports, arrays, masks, strict=True)]
+        return [expand(*each) for each in zip(ports, arrays, masks, strict=True)]
 
 
 @dataclass(frozen=True)
-class Admitting:
-    """What looks at each partition, or object, that is to be trained on."""
+class PartitionCheck:
+    """Check each partition, or object in memory, that is to be trained on."""
 
-    admission: Admission
+    checks: DataChecks
     normalizer: Normalizer | None
 
     def __call__(self, who: str, examples: MultiDataSet) -> MultiDataSet:
-        """Return examples in the form that layers know, or refuse them."""
+        """Return examples in canonical form, or refuse them."""
         arrays = as_arrays(who, examples)
-        self.look_at(who, arrays)
-        formed = self.admission.formed(arrays)
-        return examples.replaced(features=formed.features, labels=formed.labels)
+        self.check(who, arrays)
+        canonical = self.checks.canonical(arrays)
+        return examples.replaced(features=canonical.features, labels=canonical.labels)
 
-    def look_at(self, who: str, arrays: Arrays) -> None:
+    def check(self, who: str, arrays: Arrays) -> None:
         """Refuse numbers that are not finite, and what the losses do not take."""
-        self.admission.check_numbers(who, arrays, self.normalizer)
+        self.checks.check_numbers(who, arrays, self.normalizer)
         # What the loss sees of labels that are normalized, each minibatch will show.
         if self.normalizer is None or not self.normalizer.is_fit_label:
-            self.admission.check_labels(who, arrays)
+            self.checks.check_labels(who, arrays)
 
 
 def one_hot_labels(port: Port, labels: Any, mask: Any, dtype: Any) -> Any:
-    """Return labels as evaluations count them: numbers of classes as rows of 0 and 1.
+    """Return labels with numbers of classes as rows of 0 and 1, for evaluations.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def one_hot_labels(port: Port, labels: Any, mask: Any, dtype: Any) -> Any:
 
 
 def counted(input_type: InputType, array: Any, mask: Any) -> Any:
-    """Return where a mask lets an array count, as bool.
+    """Return the elements of an array that a mask keeps, as bool.
 
     The mask may lack the axis of features, or be of examples alone; what is returned
     broadcasts to the array, (batch, ...). None without a mask, and with one that does
@@ -234,7 +236,7 @@ def counted(input_type: InputType, array: Any, mask: Any) -> Any:
     return counts if fits_array else None
 
 
-def _brought(port: Port, array: Any, mask: Any = None) -> Any:
+def _expanded(port: Port, array: Any, mask: Any = None) -> Any:
     """Return an array with the axes that were left out, if it is one of that kind."""
     shape, axis = port.type.border_shape, feature_axis(port.type)
     if fits(shape, array):
@@ -250,26 +252,26 @@ def _brought(port: Port, array: Any, mask: Any = None) -> Any:
 
 
 def _labels(port: Port, array: Any, mask: Any, *, dtype: Any) -> Any:
-    brought, n_classes = _brought_labels(port, array)
+    expanded, n_classes = _expanded_labels(port, array)
     if n_classes is None:
-        return brought
-    return _one_hot(port, n_classes, brought, mask, dtype)
+        return expanded
+    return _one_hot(port, n_classes, expanded, mask, dtype)
 
 
-def _brought_labels(port: Port, array: Any) -> tuple[Any, int | None]:
-    """Return labels with the axes that were left out.
+def _expanded_labels(port: Port, array: Any) -> tuple[Any, int | None]:
+    """Return labels with the axes that were left out, and the number of classes.
 
-    And how many classes there are, if they are numbers that stand for rows of 0 and 1.
+    It is None unless labels are numbers of classes, in place of rows of 0 and 1.
     """
-    brought = _brought(port, array)
+    expanded = _expanded(port, array)
     # What has the right shape is what the layer wants, numbers of classes or not.
-    if port.classes is None or fits(port.type.border_shape, brought):
-        return brought, None
+    if port.classes is None or fits(port.type.border_shape, expanded):
+        return expanded, None
     numbers_port = replace(port, type=_numbers_type(port))
-    numbers = _brought(numbers_port, array)
+    numbers = _expanded(numbers_port, array)
     if fits(numbers_port.type.border_shape, numbers):
         return numbers, port.classes
-    return brought, None
+    return expanded, None
 
 
 def _one_hot(port: Port, n_classes: int, numbers: Any, mask: Any, dtype: Any) -> Any:
@@ -283,7 +285,7 @@ def _one_hot(port: Port, n_classes: int, numbers: Any, mask: Any, dtype: Any) ->
 def _named(
     group: str, ports: Sequence[Port], arrays: list[Any], masks: list[Any]
 ) -> Iterator[tuple[str, Port, Any, Any]]:
-    """Yield each array with what messages call it."""
+    """Yield each array with its name in messages."""
     # Another number of arrays is refused where all are held against the ports.
     for index, each in enumerate(zip(ports, arrays, masks, strict=False)):
         yield indexed(group, index, len(arrays)), *each
