@@ -276,7 +276,7 @@ def _predict(
         joined = merge_keys(partition.name, keys)
     else:
         # A file without rows still tells Spark the columns.
-        shapes = [port.type.border_shape for port in network.outputs]
+        shapes = [spec.type.border_shape for spec in network.outputs]
         outputs = tuple(np.zeros((0, *(n or 1 for n in shape))) for shape in shapes)
         joined = loaded.keys
     rows = len(outputs[0])

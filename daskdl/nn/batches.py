@@ -32,8 +32,8 @@ Given: TypeAlias = Batch | Pair | Iterable[Batch | Pair]
 
 
 @dataclass(frozen=True)
-class Port:
-    """One input or output of a network, as callers see it.
+class ArraySpec:
+    """The arrays of one input or output of a network, as callers hand them over.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ class Port:
     rule: LabelRule | None = None
 
 
-def of_any_length(ports: Iterable[Port]) -> list[Port]:
-    """Return the same ports with time series that may have any length."""
+def of_any_length(specs: Iterable[ArraySpec]) -> list[ArraySpec]:
+    """Return the same specs with time series that may have any length."""
     return [
-        replace(port, type=port.type.replaced(time_steps=None))
-        if isinstance(port.type, Recurrent)
-        else port
-        for port in ports
+        replace(spec, type=spec.type.replaced(time_steps=None))
+        if isinstance(spec.type, Recurrent)
+        else spec
+        for spec in specs
     ]
 
 
@@ -206,7 +206,7 @@ def check_readable(who: str, data: Any, n_passes: int) -> None:
 
 
 def check_features(
-    who: str, inputs: Sequence[Port], features: Sequence[Any], masks: Sequence[Any]
+    who: str, inputs: Sequence[ArraySpec], features: Sequence[Any], masks: Sequence[Any]
 ) -> None:
     """Refuse features or their masks that the inputs cannot take.
 
@@ -217,14 +217,14 @@ def check_features(
     """
     _check_count(who, "features", len(inputs), len(features))
     _check_count(who, "features masks", len(inputs), len(masks))
-    for port, array, mask in zip(inputs, features, masks, strict=True):
-        _check_shape(port, "features", array)
-        _check_features_mask(port, array, mask)
+    for spec, array, mask in zip(inputs, features, masks, strict=True):
+        _check_shape(spec, "features", array)
+        _check_features_mask(spec, array, mask)
 
 
 def check_labels(
     who: str,
-    outputs: Sequence[Port],
+    outputs: Sequence[ArraySpec],
     arrays: Arrays,
     *,
     steps: Callable[[int], int | None] | None = None,
@@ -235,7 +235,7 @@ def check_labels(
     ----------
     who : str
         The network.
-    outputs : sequence of Port
+    outputs : sequence of ArraySpec
         What comes out.
     arrays : Arrays
         The minibatch; its features are checked already.
@@ -254,16 +254,16 @@ def check_labels(
         raise DataError(f"{who}: labels must be given, got none.")
     _check_count(who, "labels", len(outputs), len(arrays.labels))
     pairs = zip(outputs, arrays.labels, arrays.labels_masks, strict=True)
-    for port, array, mask in pairs:
-        _check_shape(port, "labels", array)
-        if steps is not None and isinstance(port.type, Recurrent):
-            _check_length(port, arrays.features[0], array, steps)
+    for spec, array, mask in pairs:
+        _check_shape(spec, "labels", array)
+        if steps is not None and isinstance(spec.type, Recurrent):
+            _check_length(spec, arrays.features[0], array, steps)
         if mask is not None:
-            _check_labels_mask(port, array, mask)
+            _check_labels_mask(spec, array, mask)
 
 
 def check_masks_of_outputs(
-    who: str, outputs: Sequence[Port], arrays: Sequence[Any], masks: Sequence[Any]
+    who: str, outputs: Sequence[ArraySpec], arrays: Sequence[Any], masks: Sequence[Any]
 ) -> None:
     """Refuse masks of labels that the outputs of a network cannot take.
 
@@ -271,7 +271,7 @@ def check_masks_of_outputs(
     ----------
     who : str
         The network.
-    outputs : sequence of Port
+    outputs : sequence of ArraySpec
         What comes out.
     arrays : sequence of ndarray
         That, in the data format.
@@ -284,9 +284,9 @@ def check_masks_of_outputs(
         Naming the output layer, and the shape it needs.
     """
     _check_count(who, "labels masks", len(outputs), len(masks))
-    for port, array, mask in zip(outputs, arrays, masks, strict=True):
+    for spec, array, mask in zip(outputs, arrays, masks, strict=True):
         if mask is not None:
-            _check_labels_mask(port, array, mask)
+            _check_labels_mask(spec, array, mask)
 
 
 def _check_count(who: str, what: str, expected: int, came: int) -> None:
@@ -298,21 +298,21 @@ def _check_count(who: str, what: str, expected: int, came: int) -> None:
         )
 
 
-def _check_shape(port: Port, what: str, array: Any) -> None:
-    if fits(port.type.border_shape, array):
+def _check_shape(spec: ArraySpec, what: str, array: Any) -> None:
+    if fits(spec.type.border_shape, array):
         if 0 in array.shape[1:]:
             raise ShapeError(
-                f"{port.who}: {what} must have at least one step, got shape "
+                f"{spec.who}: {what} must have at least one step, got shape "
                 f"{array.shape}."
             )
         return
     or_images = ""
-    if port.images is not None:
-        if fits(port.images, array):
+    if spec.images is not None:
+        if fits(spec.images, array):
             return
-        or_images = f" or (batch, {', '.join(map(str, port.images))})"
+        or_images = f" or (batch, {', '.join(map(str, spec.images))})"
     raise ShapeError(
-        f"{port.who}: {what} must have shape {_axes(port.type)}{or_images}, got "
+        f"{spec.who}: {what} must have shape {_axes(spec.type)}{or_images}, got "
         f"{array.shape}."
     )
 
@@ -327,47 +327,47 @@ def _axes(input_type: InputType) -> str:
     return shape
 
 
-def _check_labels_mask(port: Port, labels: Any, mask: Any) -> None:
+def _check_labels_mask(spec: ArraySpec, labels: Any, mask: Any) -> None:
     """Refuse a mask that is neither of examples or steps nor of single outputs."""
     size = len(labels)
     allowed = [(size, 1), labels.shape, (size,)]
-    if isinstance(port.type, Recurrent):
-        allowed = [(size, time_steps(port.type, labels)), labels.shape]
-    if isinstance(port.type, Convolutional | Convolutional3D):
+    if isinstance(spec.type, Recurrent):
+        allowed = [(size, time_steps(spec.type, labels)), labels.shape]
+    if isinstance(spec.type, Convolutional | Convolutional3D):
         pixels = labels.shape[1:-1]
         one_channel = (size, *pixels, 1)
-        if port.type.is_channels_first:
+        if spec.type.is_channels_first:
             pixels = labels.shape[2:]
             one_channel = (size, 1, *pixels)
         allowed += [(size, *pixels), one_channel]
     if mask.shape not in allowed:
         raise ShapeError(
-            f"{port.who}: labels_mask must have shape {allowed[0]} or {allowed[1]}, "
+            f"{spec.who}: labels_mask must have shape {allowed[0]} or {allowed[1]}, "
             f"got {mask.shape}."
         )
 
 
-def _check_features_mask(port: Port, array: Any, mask: Any) -> None:
+def _check_features_mask(spec: ArraySpec, array: Any, mask: Any) -> None:
     if mask is None:
         return
-    if isinstance(port.type, FeedForward) and port.type.size is None:
-        _check_mask_shape(port, mask, array.shape)
+    if isinstance(spec.type, FeedForward) and spec.type.size is None:
+        _check_mask_shape(spec, mask, array.shape)
         return
-    if isinstance(port.type, Convolutional) and mask.ndim == 4:
-        _check_pixel_mask(port.who, port.type, array, mask)
+    if isinstance(spec.type, Convolutional) and mask.ndim == 4:
+        _check_pixel_mask(spec.who, spec.type, array, mask)
         return
-    if not isinstance(port.type, Recurrent):
+    if not isinstance(spec.type, Recurrent):
         raise ShapeError(
-            f"{port.who}: features_mask must be left out because examples have no time "
+            f"{spec.who}: features_mask must be left out because examples have no time "
             f"steps, got shape {mask.shape}."
         )
-    _check_mask_shape(port, mask, (len(array), time_steps(port.type, array)))
+    _check_mask_shape(spec, mask, (len(array), time_steps(spec.type, array)))
 
 
-def _check_mask_shape(port: Port, mask: Any, expected: tuple[int, ...]) -> None:
+def _check_mask_shape(spec: ArraySpec, mask: Any, expected: tuple[int, ...]) -> None:
     if mask.shape != expected:
         raise ShapeError(
-            f"{port.who}: features_mask must have shape (batch, time) = {expected}, "
+            f"{spec.who}: features_mask must have shape (batch, time) = {expected}, "
             f"got {mask.shape}."
         )
 
@@ -380,16 +380,16 @@ def _check_pixel_mask(who: str, kind: Convolutional, images: Any, mask: Any) -> 
 
 
 def _check_length(
-    port: Port, features: Any, labels: Any, steps: Callable[[int], int | None]
+    spec: ArraySpec, features: Any, labels: Any, steps: Callable[[int], int | None]
 ) -> None:
     if features.ndim < 3:
         return
     # Inside labels and features of one network have the same format.
-    came = time_steps(port.type, labels)
-    expected = steps(time_steps(port.type, features))
+    came = time_steps(spec.type, labels)
+    expected = steps(time_steps(spec.type, features))
     if expected is not None and came != expected:
         raise ShapeError(
-            f"{port.who}: labels must have {expected} time steps for these features, "
+            f"{spec.who}: labels must have {expected} time steps for these features, "
             f"got {came}."
         )
 

@@ -18,11 +18,11 @@ from daskdl.data.labels import check_classes
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.pairs import Examples, as_examples
-from daskdl.nn.batches import Arrays, Port, as_arrays
+from daskdl.nn.batches import Arrays, ArraySpec, as_arrays
 from daskdl.nn.conf.axes import feature_axis, fits
 from daskdl.nn.conf.input_type import InputType, with_features
 
-Expand = Callable[[Port, Any, Any], Any]
+Expand = Callable[[ArraySpec, Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class DataChecks:
 
     Parameters
     ----------
-    inputs, labels : tuple of Port
+    inputs, labels : tuple of ArraySpec
         Of the network.
     dtype : str
         Of the network: numbers that are too large for it count as infinite.
     """
 
-    inputs: tuple[Port, ...]
-    labels: tuple[Port, ...]
+    inputs: tuple[ArraySpec, ...]
+    labels: tuple[ArraySpec, ...]
     dtype: str
 
     def canonical(self, arrays: Arrays) -> Arrays:
@@ -108,17 +108,17 @@ class DataChecks:
         """
         self.check_masks(who, arrays)
         is_dropped = normalizer is not None and normalizer.drops_masked_steps
-        for what, port, array, mask in _named(
+        for what, spec, array, mask in _named(
             "features", self.inputs, arrays.features, arrays.features_masks
         ):
-            expanded = _expanded(port, array)
-            counts = counted(port.type, expanded, mask) if is_dropped else None
+            expanded = _expanded(spec, array)
+            counts = counted(spec.type, expanded, mask) if is_dropped else None
             check_finite(who, what, expanded, dtype=self.dtype, counts=counts)
-        for what, port, array, mask in _named(
+        for what, spec, array, mask in _named(
             "labels", self.labels, arrays.labels, arrays.labels_masks
         ):
-            expanded, n_classes = _expanded_labels(port, array)
-            counts = counted(port.type, expanded, mask)
+            expanded, n_classes = _expanded_labels(spec, array)
+            counts = counted(spec.type, expanded, mask)
             check_finite(who, what, expanded, dtype=self.dtype, counts=counts)
             if n_classes is not None:
                 check_classes(f"{who}: {what}", expanded, n_classes, counts=counts)
@@ -138,15 +138,15 @@ class DataChecks:
         DataError
             With loss, number and row.
         """
-        for what, port, array, mask in _named(
+        for what, spec, array, mask in _named(
             "labels", self.labels, arrays.labels, arrays.labels_masks
         ):
-            if port.rule is None:
+            if spec.rule is None:
                 continue
-            expanded, n_classes = _expanded_labels(port, array)
+            expanded, n_classes = _expanded_labels(spec, array)
             if n_classes is None:
-                counts = counted(port.type, expanded, mask)
-                port.rule.check(f"{who}: {what}", expanded, counts)
+                counts = counted(spec.type, expanded, mask)
+                spec.rule.check(f"{who}: {what}", expanded, counts)
 
     def check_masks(self, who: str, arrays: Arrays) -> None:
         """Refuse masks that are not finite; parameters as of :meth:`check_numbers`."""
@@ -155,18 +155,22 @@ class DataChecks:
             "features_mask": (self.inputs, arrays.features_masks),
             "labels_mask": (self.labels, arrays.labels_masks),
         }
-        for group, (ports, masks) in groups.items():
-            for what, _, mask, _ in _named(group, ports, masks, masks):
+        for group, (specs, masks) in groups.items():
+            for what, _, mask, _ in _named(group, specs, masks, masks):
                 if mask is not None:
                     check_finite(who, what, mask, dtype=self.dtype)
 
     def _each(
-        self, ports: Sequence[Port], arrays: list[Any], masks: list[Any], expand: Expand
+        self,
+        specs: Sequence[ArraySpec],
+        arrays: list[Any],
+        masks: list[Any],
+        expand: Expand,
     ) -> list[Any]:
-        # Another number of arrays is refused where all are held against the ports.
-        if not len(ports) == len(arrays) == len(masks):
+        # Another number of arrays is refused where all are held against the specs.
+        if not len(specs) == len(arrays) == len(masks):
             return arrays
-        return [expand(*each) for each in zip(ports, arrays, masks, strict=True)]
+        return [expand(*each) for each in zip(specs, arrays, masks, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -191,14 +195,14 @@ class PartitionCheck:
             self.checks.check_labels(who, arrays)
 
 
-def one_hot_labels(port: Port, labels: Any, mask: Any, dtype: Any) -> Any:
+def one_hot_labels(spec: ArraySpec, labels: Any, mask: Any, dtype: Any) -> Any:
     """Return labels with numbers of classes as rows of 0 and 1, for evaluations.
 
     Parameters
     ----------
-    port : Port
+    spec : ArraySpec
         Of the labels.
-    labels : ndarray of shape (batch, *port.type.border_shape), or of class numbers
+    labels : ndarray of shape (batch, *spec.type.border_shape), or of class numbers
         As a layer wants them, in the data format.
     mask : ndarray of shape (batch, time), (batch, 1), or None
     dtype : dtype
@@ -209,9 +213,9 @@ def one_hot_labels(port: Port, labels: Any, mask: Any, dtype: Any) -> Any:
     ndarray
         `labels` itself unless they are numbers of classes.
     """
-    if port.classes is None or not fits(_numbers_type(port).border_shape, labels):
+    if spec.classes is None or not fits(_numbers_type(spec).border_shape, labels):
         return labels
-    return _one_hot(port, port.classes, labels, mask, dtype)
+    return _one_hot(spec, spec.classes, labels, mask, dtype)
 
 
 def counted(input_type: InputType, array: Any, mask: Any) -> Any:
@@ -236,9 +240,9 @@ def counted(input_type: InputType, array: Any, mask: Any) -> Any:
     return counts if fits_array else None
 
 
-def _expanded(port: Port, array: Any, mask: Any = None) -> Any:
+def _expanded(spec: ArraySpec, array: Any, mask: Any = None) -> Any:
     """Return an array with the axes that were left out, if it is one of that kind."""
-    shape, axis = port.type.border_shape, feature_axis(port.type)
+    shape, axis = spec.type.border_shape, feature_axis(spec.type)
     if fits(shape, array):
         return array
     if shape[axis if axis < 0 else axis - 1] == 1 and array.ndim == len(shape):
@@ -251,46 +255,48 @@ def _expanded(port: Port, array: Any, mask: Any = None) -> Any:
     return array
 
 
-def _labels(port: Port, array: Any, mask: Any, *, dtype: Any) -> Any:
-    expanded, n_classes = _expanded_labels(port, array)
+def _labels(spec: ArraySpec, array: Any, mask: Any, *, dtype: Any) -> Any:
+    expanded, n_classes = _expanded_labels(spec, array)
     if n_classes is None:
         return expanded
-    return _one_hot(port, n_classes, expanded, mask, dtype)
+    return _one_hot(spec, n_classes, expanded, mask, dtype)
 
 
-def _expanded_labels(port: Port, array: Any) -> tuple[Any, int | None]:
+def _expanded_labels(spec: ArraySpec, array: Any) -> tuple[Any, int | None]:
     """Return labels with the axes that were left out, and the number of classes.
 
     It is None unless labels are numbers of classes, in place of rows of 0 and 1.
     """
-    expanded = _expanded(port, array)
+    expanded = _expanded(spec, array)
     # What has the right shape is what the layer wants, numbers of classes or not.
-    if port.classes is None or fits(port.type.border_shape, expanded):
+    if spec.classes is None or fits(spec.type.border_shape, expanded):
         return expanded, None
-    numbers_port = replace(port, type=_numbers_type(port))
-    numbers = _expanded(numbers_port, array)
-    if fits(numbers_port.type.border_shape, numbers):
-        return numbers, port.classes
+    numbers_spec = replace(spec, type=_numbers_type(spec))
+    numbers = _expanded(numbers_spec, array)
+    if fits(numbers_spec.type.border_shape, numbers):
+        return numbers, spec.classes
     return expanded, None
 
 
-def _one_hot(port: Port, n_classes: int, numbers: Any, mask: Any, dtype: Any) -> Any:
-    counts = counted(port.type, numbers, mask)
-    check_classes(f"{port.who}: labels", numbers, n_classes, counts=counts)
+def _one_hot(
+    spec: ArraySpec, n_classes: int, numbers: Any, mask: Any, dtype: Any
+) -> Any:
+    counts = counted(spec.type, numbers, mask)
+    check_classes(f"{spec.who}: labels", numbers, n_classes, counts=counts)
     shape = [1] * numbers.ndim
-    shape[feature_axis(port.type)] = -1
+    shape[feature_axis(spec.type)] = -1
     return (numbers == np.arange(n_classes).reshape(shape)).astype(dtype)
 
 
 def _named(
-    group: str, ports: Sequence[Port], arrays: list[Any], masks: list[Any]
-) -> Iterator[tuple[str, Port, Any, Any]]:
+    group: str, specs: Sequence[ArraySpec], arrays: list[Any], masks: list[Any]
+) -> Iterator[tuple[str, ArraySpec, Any, Any]]:
     """Yield each array with its name in messages."""
-    # Another number of arrays is refused where all are held against the ports.
-    for index, each in enumerate(zip(ports, arrays, masks, strict=False)):
+    # Another number of arrays is refused where all are held against the specs.
+    for index, each in enumerate(zip(specs, arrays, masks, strict=False)):
         yield indexed(group, index, len(arrays)), *each
 
 
-def _numbers_type(port: Port) -> InputType:
+def _numbers_type(spec: ArraySpec) -> InputType:
     """Return the type of labels of which each is the number of a class."""
-    return with_features(port.type, 1)
+    return with_features(spec.type, 1)

@@ -15,8 +15,8 @@ from daskdl.data.pairs import is_rows
 from daskdl.errors import DataError
 from daskdl.nn.batches import (
     Arrays,
+    ArraySpec,
     Batch,
-    Port,
     as_arrays,
     check_features,
     check_labels,
@@ -40,7 +40,7 @@ class DataConverter:
     ----------
     who : str
         The network's class, for messages.
-    inputs, outputs, labels : sequence of Port
+    inputs, outputs, labels : sequence of ArraySpec
         The inputs, the outputs, and the labels of each output.
     dtype : dtype
         Of the network.
@@ -63,9 +63,9 @@ class DataConverter:
     def __init__(
         self,
         who: str,
-        inputs: Sequence[Port],
-        outputs: Sequence[Port],
-        labels: Sequence[Port],
+        inputs: Sequence[ArraySpec],
+        outputs: Sequence[ArraySpec],
+        labels: Sequence[ArraySpec],
         dtype: np.dtype[Any],
         *,
         namespace: ModuleType = np,
@@ -192,7 +192,7 @@ class DataConverter:
 
         Returns
         -------
-        features : list of ndarray of shape (batch, *port.type.shape)
+        features : list of ndarray of shape (batch, *spec.type.shape)
             One for each input, channels last, in the network's dtype.
         masks : list of (ndarray of shape (batch, time) or (batch, 1), or None)
             One for each input; those of pixels have the axes of their images.
@@ -206,7 +206,7 @@ class DataConverter:
     def labels(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Convert labels and their masks for the output layers, normalized.
 
-        As :meth:`features` does, of shape (batch, *port.type.shape) for each port of
+        As :meth:`features` does, of shape (batch, *spec.type.shape) for each spec of
         labels.
         """
         labels, masks = arrays.labels, arrays.labels_masks
@@ -225,7 +225,7 @@ class DataConverter:
     def rows_to_count(self, arrays: Arrays) -> tuple[list[FloatArray], Masks]:
         """Return labels to evaluate with, and their masks, classes last.
 
-        Labels are those of :meth:`labels_to_count`, of shape (batch, *port.type.shape)
+        Labels are those of :meth:`labels_to_count`, of shape (batch, *spec.type.shape)
         for each output: features or classes are last.
         """
         entered = self._to_layers(self.labels_to_count(arrays), self.outputs)
@@ -234,7 +234,7 @@ class DataConverter:
     def in_units_of_data(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Return outputs in the units of labels before they were normalized.
 
-        Outputs, and what is returned, are of shape (batch, *port.type.shape), channels
+        Outputs, and what is returned, are of shape (batch, *spec.type.shape), channels
         last. They are the same arrays unless the normalizer changes labels.
         """
         if self.normalizer is None or not self.normalizer.is_fit_label:
@@ -247,7 +247,7 @@ class DataConverter:
 
         Parameters
         ----------
-        outputs : sequence of ndarray of shape (batch, *port.type.shape)
+        outputs : sequence of ndarray of shape (batch, *spec.type.shape)
             As the layers gave them.
         labels_mask : ndarray, or list of (ndarray or None)
             One for each output.
@@ -262,8 +262,8 @@ class DataConverter:
         masks = self._given_masks("labels_mask", labels_mask, len(self.outputs))
         self.checks.check_masks(self._who, Arrays([], [], [], masks))
         seen = [
-            array.transpose(border_axes(port.type))
-            for array, port in zip(outputs, self.outputs, strict=True)
+            array.transpose(border_axes(spec.type))
+            for array, spec in zip(outputs, self.outputs, strict=True)
         ]
         check_masks_of_outputs(self._who, self.outputs, seen, masks)
         return self._masks(masks, self.outputs)
@@ -271,12 +271,12 @@ class DataConverter:
     def to_data_format(self, outputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Convert outputs to new arrays of NumPy in the data format of the caller.
 
-        Each is of shape (batch, *port.type.shape), channels last, and becomes (batch,
-        *port.type.border_shape).
+        Each is of shape (batch, *spec.type.shape), channels last, and becomes (batch,
+        *spec.type.border_shape).
         """
         return [
-            to_data_format(to_host(array), port.type)
-            for array, port in zip(outputs, self.outputs, strict=True)
+            to_data_format(to_host(array), spec.type)
+            for array, spec in zip(outputs, self.outputs, strict=True)
         ]
 
     def _given_masks(self, name: str, given: Any, n_arrays: int) -> Masks:
@@ -290,26 +290,26 @@ class DataConverter:
         check_features(self._who, inputs, arrays.features, arrays.features_masks)
 
     def _to_layers(
-        self, arrays: Sequence[Any], ports: Sequence[Port]
+        self, arrays: Sequence[Any], specs: Sequence[ArraySpec]
     ) -> list[FloatArray]:
         inside = [
-            from_data_format(array, port.type, self._dtype)
-            for array, port in zip(arrays, ports, strict=True)
+            from_data_format(array, spec.type, self._dtype)
+            for array, spec in zip(arrays, specs, strict=True)
         ]
         return [to_namespace(array, self._namespace) for array in inside]
 
-    def _masks(self, arrays: Sequence[Any], ports: Sequence[Port]) -> Masks:
+    def _masks(self, arrays: Sequence[Any], specs: Sequence[ArraySpec]) -> Masks:
         masks: Masks = []
-        for array, port in zip(arrays, ports, strict=True):
+        for array, spec in zip(arrays, specs, strict=True):
             mask = None if array is None else np.asarray(array, dtype=self._dtype)
             # One of pixels, or of single numbers of series or images, has their axes.
-            if mask is not None and mask.ndim == len(port.type.shape) + 1 > 2:
-                mask = from_data_format(mask, port.type, self._dtype)
+            if mask is not None and mask.ndim == len(spec.type.shape) + 1 > 2:
+                mask = from_data_format(mask, spec.type, self._dtype)
             masks.append(None if mask is None else to_namespace(mask, self._namespace))
         return masks
 
 
-def given_features(features: Any, inputs: Sequence[Port]) -> list[Any]:
+def given_features(features: Any, inputs: Sequence[ArraySpec]) -> list[Any]:
     """Return the array, (batch, ...), for each input; see :func:`as_list`."""
     return as_list(features, len(inputs), len(inputs[0].type.border_shape) + 1)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from daskdl.nn.batches import Port
+from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.network import ComputationGraphConfiguration
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.data_format import image_shape_of
@@ -20,10 +20,10 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
     """
 
     @property
-    def inputs(self) -> list[Port]:
+    def inputs(self) -> list[ArraySpec]:
         """What goes in, in the order of the configuration."""
         return [
-            Port(
+            ArraySpec(
                 f"ComputationGraph input {name!r}",
                 input_type,
                 image_shape_of(

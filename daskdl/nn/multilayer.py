@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from daskdl.nn.batches import Port
+from daskdl.nn.array_specs import name_of
+from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.data_format import image_shape_of
 from daskdl.nn.network import Network
-from daskdl.nn.ports import name_of
 
 
 class MultiLayerNetwork(Network[MultiLayerConfiguration]):
@@ -37,10 +37,12 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
     """
 
     @property
-    def inputs(self) -> list[Port]:
+    def inputs(self) -> list[ArraySpec]:
         """What goes in: one input, named after the first layer."""
         who, first, given = type(self).__name__, self._nodes[0], self.conf.input
-        return [Port(name_of(who, first), given, image_shape_of(given, [first.conf]))]
+        return [
+            ArraySpec(name_of(who, first), given, image_shape_of(given, [first.conf]))
+        ]
 
     @property
     def output_nodes(self) -> Sequence[Node]:

@@ -8,7 +8,7 @@ from daskdl.checks import check_type, indexed
 from daskdl.data.normalizers.learned import LearnedNormalizer
 from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.errors import OptionError
-from daskdl.nn.batches import Port
+from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.axes import feature_axis
 
 __all__ = ["NormalizerChoice", "check_class_names", "check_normalizer", "chosen"]
@@ -64,7 +64,7 @@ def chosen(who: str, own: Normalizer | None, choice: Any) -> Normalizer | None:
     return check_normalizer(who, choice)
 
 
-def changed_classes(normalizer: Normalizer | None, labels: Sequence[Port]) -> str:
+def changed_classes(normalizer: Normalizer | None, labels: Sequence[ArraySpec]) -> str:
     """Return which labels a normalizer spoils, in words; empty if none.
 
     Classes and probabilities mean nothing once they are normalized. Only pixels that
@@ -73,14 +73,14 @@ def changed_classes(normalizer: Normalizer | None, labels: Sequence[Port]) -> st
     Parameters
     ----------
     normalizer : Normalizer or None
-    labels : sequence of Port
+    labels : sequence of ArraySpec
         What the labels of each output are.
     """
     if normalizer is None or not normalizer.is_fit_label:
         return ""
     learns = isinstance(normalizer, LearnedNormalizer)
-    for index, port in enumerate(labels):
-        rule = port.rule
+    for index, spec in enumerate(labels):
+        rule = spec.rule
         if rule is None or not rule.tells_classes:
             continue
         is_fine = rule.loss == "xent" and not learns
@@ -91,7 +91,7 @@ def changed_classes(normalizer: Normalizer | None, labels: Sequence[Port]) -> st
 
 
 def warn_of_changed_classes(
-    read_from: str, normalizer: Normalizer | None, labels: Sequence[Port]
+    read_from: str, normalizer: Normalizer | None, labels: Sequence[ArraySpec]
 ) -> None:
     """Warn that the normalizer in a file changes classes or probabilities."""
     changed = changed_classes(normalizer, labels)
@@ -105,7 +105,7 @@ def warn_of_changed_classes(
 
 
 def check_classes_kept(
-    who: str, normalizer: Normalizer | None, labels: Sequence[Port]
+    who: str, normalizer: Normalizer | None, labels: Sequence[ArraySpec]
 ) -> None:
     """Refuse a normalizer that changes classes or probabilities.
 
@@ -148,7 +148,10 @@ def usable(who: str, own: Normalizer | None, choice: Any) -> Normalizer | None:
 
 
 def settle_axis(
-    who: str, normalizer: Normalizer, inputs: Sequence[Port], outputs: Sequence[Port]
+    who: str,
+    normalizer: Normalizer,
+    inputs: Sequence[ArraySpec],
+    outputs: Sequence[ArraySpec],
 ) -> None:
     """Let a normalizer that was told no axis learn along that of the features.
 
@@ -160,7 +163,7 @@ def settle_axis(
     who : str
         For messages.
     normalizer : Normalizer
-    inputs, outputs : sequence of Port
+    inputs, outputs : sequence of ArraySpec
         What it is to normalize.
 
     Raises
@@ -193,13 +196,13 @@ def settle_axis(
 
 
 def _axes(
-    normalizer: LearnedNormalizer, group: Group, ports: Sequence[Port]
+    normalizer: LearnedNormalizer, group: Group, specs: Sequence[ArraySpec]
 ) -> set[int]:
     """Return where the features lie of what is normalized; rows have one axis only."""
     return {
-        feature_axis(port.type)
-        for index, port in enumerate(ports)
-        if len(port.type.border_shape) > 1
+        feature_axis(spec.type)
+        for index, spec in enumerate(specs)
+        if len(spec.type.border_shape) > 1
         and normalizer.strategy(group, index) is not None
     }
 

@@ -30,10 +30,10 @@ def predicted(network: "StepNetwork[Any]", outputs: list[Any]) -> list[Any]:
     """
     each = zip(outputs, network.output_losses, network.outputs, strict=True)
     found = []
-    for index, (output, loss, port) in enumerate(each):
+    for index, (output, loss, spec) in enumerate(each):
         host = to_host(output)
         if tells_classes(loss):
-            classes = host.argmax(axis=feature_axis(port.type))
+            classes = host.argmax(axis=feature_axis(spec.type))
             names = network.class_names if index == 0 else None
             found.append(np.asarray(names)[classes] if names else classes)
         elif loss in INDEPENDENT_LOSSES:

@@ -17,7 +17,8 @@ from daskdl.arrays.random import IterationStream, stream
 from daskdl.arrays.workspace import Workspace
 from daskdl.checks import check_type
 from daskdl.data.normalizers.normalizer import Normalizer
-from daskdl.nn.batches import Arrays, Batch, Port, as_arrays
+from daskdl.nn.array_specs import label_specs, option_of, output_specs
+from daskdl.nn.batches import Arrays, ArraySpec, Batch, as_arrays
 from daskdl.nn.conf.input_type import InputType, features_of
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
@@ -37,7 +38,6 @@ from daskdl.nn.normalizing import (
     warn_of_changed_classes,
 )
 from daskdl.nn.output_lengths import output_steps
-from daskdl.nn.ports import label_ports, option_of, output_ports
 from daskdl.nn.program import Program
 from daskdl.nn.search_plan import SearchPlan
 from daskdl.nn.solvers import LineSearchSolver
@@ -251,18 +251,18 @@ class StepNetwork(ABC, Generic[Conf]):
 
     @property
     @abstractmethod
-    def inputs(self) -> list[Port]:
+    def inputs(self) -> list[ArraySpec]:
         """What goes in, in the order of the features."""
 
     @property
-    def outputs(self) -> list[Port]:
+    def outputs(self) -> list[ArraySpec]:
         """What comes out, in the order of the labels."""
-        return output_ports(type(self).__name__, self.output_nodes)
+        return output_specs(type(self).__name__, self.output_nodes)
 
     @property
-    def labels(self) -> list[Port]:
+    def labels(self) -> list[ArraySpec]:
         """What the labels of each output are."""
-        return label_ports(type(self).__name__, self.output_nodes)
+        return label_specs(type(self).__name__, self.output_nodes)
 
     @property
     def input_types(self) -> list[InputType]:

@@ -12,7 +12,7 @@ from typing import Any
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import ShapeError
-from daskdl.nn.batches import Arrays, Batch, Port, time_steps
+from daskdl.nn.batches import Arrays, Batch, ArraySpec, time_steps
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.run import Run
 
@@ -61,8 +61,8 @@ def carrying_anew(
 
 def truncated(
     arrays: Arrays,
-    inputs: Sequence[Port],
-    labels: Sequence[Port],
+    inputs: Sequence[ArraySpec],
+    labels: Sequence[ArraySpec],
     runs: Sequence[Run],
     *,
     length: int,
@@ -98,8 +98,8 @@ def forget(runs: Iterable[Run]) -> None:
 def time_segments(
     arrays: Arrays,
     length: int,
-    inputs: Sequence[Port],
-    labels: Sequence[Port],
+    inputs: Sequence[ArraySpec],
+    labels: Sequence[ArraySpec],
     *,
     only_series: bool,
 ) -> Generator[Batch, None, None]:
@@ -112,7 +112,7 @@ def time_segments(
         as it is.
     length : int
         Time steps.
-    inputs, labels : sequence of Port
+    inputs, labels : sequence of ArraySpec
         Say which axis is the time.
     only_series : bool
         Whether labels that are no time series are refused, as a sequence of layers
@@ -142,7 +142,7 @@ def time_segments(
         )
 
 
-def _check_series(labels: Sequence[Port]) -> None:
+def _check_series(labels: Sequence[ArraySpec]) -> None:
     for port in labels:
         if not isinstance(port.type, Recurrent):
             raise ShapeError(
@@ -152,7 +152,7 @@ def _check_series(labels: Sequence[Port]) -> None:
 
 
 def _common_length(
-    arrays: Arrays, inputs: Sequence[Port], labels: Sequence[Port]
+    arrays: Arrays, inputs: Sequence[ArraySpec], labels: Sequence[ArraySpec]
 ) -> int:
     lengths = {
         time_steps(port.type, array)
@@ -178,13 +178,13 @@ def _batch(
     return MultiDataSet(features, labels, masks, labels_masks)
 
 
-def _cut(array: Any, port: Port, part: slice) -> Any:
+def _cut(array: Any, port: ArraySpec, part: slice) -> Any:
     if not isinstance(port.type, Recurrent):
         return array
     return array[:, :, part] if port.type.is_channels_first else array[:, part]
 
 
-def _cut_mask(mask: Any, port: Port, part: slice) -> Any:
+def _cut_mask(mask: Any, port: ArraySpec, part: slice) -> Any:
     if mask is None or not isinstance(port.type, Recurrent):
         return mask
     return _cut(mask, port, part) if mask.ndim == 3 else mask[:, part]

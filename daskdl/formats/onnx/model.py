@@ -121,7 +121,7 @@ def _graph_message(onnx: Any, network: Network[Any], graph: Graph) -> Any:
         onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
         for name, values in graph.constants.items()
     ]
-    outputs = [port.type for port in network.outputs]
+    outputs = [spec.type for spec in network.outputs]
     return onnx.helper.make_graph(
         nodes,
         type(network).__name__,

@@ -71,7 +71,7 @@ def network_graph(network: Network[Any], normalizer: Normalizer | None = None) -
     for node in network.nodes:
         values[node.name] = _written(graph, node, values, params)
     by_name = {node.name: node for node in network.nodes}
-    output_types = [port.type for port in network.outputs]
+    output_types = [spec.type for spec in network.outputs]
     steps = _steps(normalizer, "labels", "revert", output_types)
     for name, inside, each in zip(
         output_names(network), _output_nodes(network), steps, strict=True

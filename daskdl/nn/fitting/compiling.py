@@ -10,7 +10,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import OptionError
-from daskdl.nn.batches import Port
+from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.input_type import Recurrent
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def compile_for(network: "Network[Any]", batch_size: int) -> None:
     OptionError
         If the network leaves sizes open that only data tell.
     """
-    features = [_zeros(port, batch_size) for port in network.inputs]
-    labels = [_zeros(port, batch_size) for port in network.labels]
+    features = [_zeros(spec, batch_size) for spec in network.inputs]
+    labels = [_zeros(spec, batch_size) for spec in network.labels]
     if len(features) == len(labels) == 1:
         network.fit_minibatch(DataSet(features[0], labels[0]))
     else:
@@ -76,13 +76,13 @@ def start_compiling(network: "Network[Any]", batch_size: int) -> threading.Threa
     return thread
 
 
-def _zeros(port: Port, batch_size: int) -> FloatArray:
-    kind = port.type
+def _zeros(spec: ArraySpec, batch_size: int) -> FloatArray:
+    kind = spec.type
     if isinstance(kind, Recurrent) and kind.time_steps is None:
         kind = kind.replaced(time_steps=_TIME_STEPS)
     shape = kind.border_shape
     if None in shape:
         raise OptionError(
-            f"{port.who}: sizes must be known before there are data, got {kind}."
+            f"{spec.who}: sizes must be known before there are data, got {kind}."
         )
     return np.zeros((batch_size, *(n for n in shape if n is not None)), np.float32)

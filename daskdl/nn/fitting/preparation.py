@@ -281,8 +281,8 @@ def _is_in_memory(data: Any) -> bool:
 def class_axes(network: "Network[Any]") -> list[int | None]:
     """Return which axis of each output holds classes; None where there are none."""
     return [
-        feature_axis(port.type) if tells_classes(loss) else None
-        for port, loss in zip(network.outputs, network.output_losses, strict=True)
+        feature_axis(spec.type) if tells_classes(loss) else None
+        for spec, loss in zip(network.outputs, network.output_losses, strict=True)
     ]
 
 

@@ -181,7 +181,7 @@ class TransferLearning(ABC, Generic[N]):
             and now.name not in self._added
             for before, now in zip(old.output_nodes, network.output_nodes, strict=False)
         ]
-        inputs = [[port.type for port in each.inputs] for each in (old, network)]
+        inputs = [[spec.type for spec in each.inputs] for each in (old, network)]
         if normalizer is not None and inputs[0] == inputs[1]:
             all_same = old.n_outputs == network.n_outputs and all(same_outputs)
             kept = normalizer if all_same else normalizer.without_labels()

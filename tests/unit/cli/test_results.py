@@ -11,7 +11,7 @@ from daskdl.dialects import EXACT
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
 from daskdl.evaluation.regression import RegressionEvaluation
-from daskdl.nn.batches import Port
+from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.evaluations import evaluation_for
 
@@ -22,7 +22,7 @@ def network(*outputs, activation="softmax"):
         output_activations=[activation] * len(outputs),
         output_losses=[loss for loss, _ in outputs],
         output_layer_n_out=[n_out for _, n_out in outputs],
-        outputs=[Port("", FeedForward(size=n_out)) for _, n_out in outputs],
+        outputs=[ArraySpec("", FeedForward(size=n_out)) for _, n_out in outputs],
         class_names=None,
         conf=SimpleNamespace(dialect=EXACT),
     )

@@ -1,22 +1,22 @@
-"""What goes out of a network, what its labels are, and which losses compare them."""
+"""Specifications of the outputs of a network and their labels, and of their losses."""
 
 from collections.abc import Sequence
 
-from daskdl.nn.batches import Port
+from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.evaluations import n_classes_of
 from daskdl.nn.losses.label_rules import label_rule
 
 
-def output_ports(who: str, nodes: Sequence[Node]) -> list[Port]:
+def output_specs(who: str, nodes: Sequence[Node]) -> list[ArraySpec]:
     """Return what comes out of the outputs of a network called `who`."""
-    return [Port(name_of(who, node), node.output_type) for node in nodes]
+    return [ArraySpec(name_of(who, node), node.output_type) for node in nodes]
 
 
-def label_ports(who: str, nodes: Sequence[Node]) -> list[Port]:
+def label_specs(who: str, nodes: Sequence[Node]) -> list[ArraySpec]:
     """Return what the labels of each output are."""
     return [
-        Port(
+        ArraySpec(
             name_of(who, node),
             node.labels_type,
             classes=n_classes_of(loss, node.output_type),
