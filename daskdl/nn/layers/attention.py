@@ -12,8 +12,8 @@ from daskdl.nn.conf.layer import LayerConf, WeightGroup
 from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
-from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.heads import Heads
+from daskdl.nn.layers.input_kinds import series_in
 from daskdl.nn.layers.same_diff import sd_parameter
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import Backward, Run

@@ -8,8 +8,8 @@ from daskdl.nn.conf.input_type import InputType, Recurrent, features_of, with_fe
 from daskdl.nn.conf.layer import Inside, LayerConf
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import AnySpelling
-from daskdl.nn.layers.entering import series_in
 from daskdl.nn.layers.graves_bidirectional_lstm import refuse_carrying
+from daskdl.nn.layers.input_kinds import series_in
 from daskdl.nn.layers.wrapper import WrapperConf, through
 from daskdl.nn.run import LayerPass, Run
 

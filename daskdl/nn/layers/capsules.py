@@ -30,7 +30,7 @@ from daskdl.nn.conf.options import TrainingOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.entering import images_in, refuse_input
+from daskdl.nn.layers.input_kinds import images_in, refuse_input
 from daskdl.nn.layers.same_diff import sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import window_of, window_sizes
 from daskdl.nn.run import Backward, Run

@@ -36,7 +36,7 @@ from daskdl.nn.conf.values import (
     IndexTriple,
 )
 from daskdl.nn.layers.activation import activate, activate_backward
-from daskdl.nn.layers.entering import Sized, entering
+from daskdl.nn.layers.input_kinds import Sized, sized_in
 from daskdl.nn.layers.masked_series import MaskedSeries
 from daskdl.nn.layers.scaling import Scaling
 from daskdl.nn.layers.windows import (
@@ -74,7 +74,7 @@ class ConvolvingConf(WeightGroup):
 
     def entering(self, input_type: InputType) -> Sized:
         """Return the series, images or volumes that come in; refuse other things."""
-        return entering(self, input_type, self.n_axes)
+        return sized_in(self, input_type, self.n_axes)
 
     def inferred_n_in(self, input_type: InputType) -> int:
         """Return the number of channels that come in."""

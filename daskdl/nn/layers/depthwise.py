@@ -16,7 +16,7 @@ from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count, CountPair, IndexPair
 from daskdl.nn.layers.convolution import ConvolvingConf, KernelPair, grad_buffer
-from daskdl.nn.layers.entering import Sized
+from daskdl.nn.layers.input_kinds import Sized
 from daskdl.nn.run import Backward, Run
 
 

@@ -27,7 +27,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.names import PoolingName
 from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import Count
-from daskdl.nn.layers.entering import Sized, refuse_input
+from daskdl.nn.layers.input_kinds import Sized, refuse_input
 from daskdl.nn.masks import check_pixels, check_step_mask
 from daskdl.nn.run import Backward, Run
 

@@ -24,7 +24,7 @@ from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import CountPair, CountSingle, IndexPair, IndexSingle
 from daskdl.nn.layers.convolution import ConvolvingConf, ConvolvingGroup, KernelPair
-from daskdl.nn.layers.entering import Sized
+from daskdl.nn.layers.input_kinds import Sized
 from daskdl.nn.layers.same_diff import sd_activation, sd_defaults, sd_parameter
 from daskdl.nn.layers.windows import Counts
 from daskdl.nn.run import Backward, Run

@@ -16,7 +16,7 @@ from daskdl.nn.conf.input_type import (
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import Conf
-from daskdl.nn.layers.entering import images_in, rows_in, series_in, volumes_in
+from daskdl.nn.layers.input_kinds import images_in, rows_in, series_in, volumes_in
 from daskdl.nn.layers.row_loss import RowLossConf
 from daskdl.nn.masks import rows_of_mask
 from daskdl.nn.run import Backward, Run

@@ -6,7 +6,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.values import Real
-from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.input_kinds import series_in
 from daskdl.nn.layers.wrapper import WrapperConf, through
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import LayerPass, Run

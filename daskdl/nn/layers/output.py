@@ -8,7 +8,7 @@ from daskdl.nn.conf.layer import LayerConf, WeightGroup
 from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.layers.affine import affine
-from daskdl.nn.layers.entering import refuse_input, series_in
+from daskdl.nn.layers.input_kinds import refuse_input, series_in
 from daskdl.nn.layers.row_loss import RowLossConf
 from daskdl.nn.masks import rows_of_mask
 from daskdl.nn.run import Backward, Run

@@ -35,7 +35,7 @@ from daskdl.nn.conf.values import (
     IndexTriple,
     Positive,
 )
-from daskdl.nn.layers.entering import Sized, entering
+from daskdl.nn.layers.input_kinds import Sized, sized_in
 from daskdl.nn.layers.masked_series import MaskedSeries
 from daskdl.nn.layers.windows import (
     Counts,
@@ -60,7 +60,7 @@ class PoolingConf(Conf):
 
     def output_type(self, input_type: InputType) -> Sized:
         """Return smaller series, images or volumes of the same channels."""
-        entered = entering(self, input_type, len(self.kernel_size))
+        entered = sized_in(self, input_type, len(self.kernel_size))
         *sizes, channels = entered.shape
         return with_shape(entered, (*window_sizes(self, tuple(sizes)), channels))
 

@@ -17,7 +17,7 @@ from daskdl.nn.conf.layer import WeightGroup
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
-from daskdl.nn.layers.entering import series_in
+from daskdl.nn.layers.input_kinds import series_in
 from daskdl.nn.layers.kept_steps import KeptSteps
 from daskdl.nn.masks import check_step_mask
 from daskdl.nn.run import LayerPass, Run

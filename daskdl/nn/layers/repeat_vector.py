@@ -9,7 +9,7 @@ from daskdl.nn.conf.input_type import InputType, Recurrent, SeriesFormat
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import Count
-from daskdl.nn.layers.entering import rows_in
+from daskdl.nn.layers.input_kinds import rows_in
 from daskdl.nn.run import Backward, Run
 
 

@@ -8,7 +8,7 @@ from daskdl.kernels.resize import Side
 from daskdl.nn.conf.axes import with_shape
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import Conf
-from daskdl.nn.layers.entering import Sized, entering
+from daskdl.nn.layers.input_kinds import Sized, sized_in
 from daskdl.nn.run import Backward, Run
 
 Passed: TypeAlias = tuple[FloatArray, Backward]

@@ -10,7 +10,7 @@ from daskdl.nn.conf.input_type import Convolutional, InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import Count
-from daskdl.nn.layers.entering import images_in
+from daskdl.nn.layers.input_kinds import images_in
 from daskdl.nn.run import Backward, Run
 
 

@@ -20,7 +20,7 @@ from daskdl.nn.conf.reconstructions import (
     GaussianReconstructionDistribution,
 )
 from daskdl.nn.conf.values import Count
-from daskdl.nn.layers.entering import rows_in
+from daskdl.nn.layers.input_kinds import rows_in
 from daskdl.nn.layers.row_activation import applied
 from daskdl.nn.reconstructions import reconstruction
 from daskdl.nn.run import Backward, Run

@@ -14,7 +14,7 @@ from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import NonNegative, Positive
-from daskdl.nn.layers.entering import images_in
+from daskdl.nn.layers.input_kinds import images_in
 from daskdl.nn.layers.yolo2_loss import N_CORNERS, N_GEOMETRY, BoxLoss
 from daskdl.nn.losses.table import loss_function
 from daskdl.nn.run import LayerPass, Run

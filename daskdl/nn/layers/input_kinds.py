@@ -1,4 +1,4 @@
-"""What comes into a layer: rows, series, images or volumes, and nothing else."""
+"""The kinds of input that a layer may take: rows, series, images or volumes."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -18,21 +18,21 @@ Sized: TypeAlias = Recurrent | Convolutional | Convolutional3D
 
 
 def rows_in(layer: Conf, input_type: InputType, hint: str = "") -> FeedForward:
-    """Return the rows that come in, or refuse what is none."""
+    """Return an input of rows with its type, or refuse other input."""
     if not isinstance(input_type, FeedForward):
         raise refuse_input(layer, "rows", input_type, hint)
     return input_type
 
 
 def series_in(layer: Conf, input_type: InputType, hint: str = "") -> Recurrent:
-    """Return the time series that come in, or refuse what is none."""
+    """Return an input of time series with its type, or refuse other input."""
     if not isinstance(input_type, Recurrent):
         raise refuse_input(layer, "time series (Recurrent input)", input_type, hint)
     return input_type
 
 
 def images_in(layer: Conf, input_type: InputType) -> Convolutional:
-    """Return the images that come in, or refuse what is none."""
+    """Return an input of images with its type, or refuse other input."""
     if not isinstance(input_type, Convolutional):
         raise refuse_input(
             layer, "images (Convolutional or ConvolutionalFlat input)", input_type
@@ -41,7 +41,7 @@ def images_in(layer: Conf, input_type: InputType) -> Convolutional:
 
 
 def volumes_in(layer: Conf, input_type: InputType) -> Convolutional3D:
-    """Return the volumes that come in, or refuse what is none."""
+    """Return an input of volumes with its type, or refuse other input."""
     if not isinstance(input_type, Convolutional3D):
         raise refuse_input(layer, "volumes (Convolutional3D input)", input_type)
     return input_type
@@ -54,8 +54,8 @@ _BY_AXES: dict[int, Callable[[Conf, InputType], Sized]] = {
 }
 
 
-def entering(layer: Conf, input_type: InputType, n_axes: int) -> Sized:
-    """Return what comes in if it is series, images or volumes; refuse other things.
+def sized_in(layer: Conf, input_type: InputType, n_axes: int) -> Sized:
+    """Return an input of series, images or volumes, or refuse other input.
 
     Parameters
     ----------
