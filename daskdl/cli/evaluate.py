@@ -50,7 +50,7 @@ def command(
     from daskdl.cli.stored_options import stored_options
     from daskdl.cluster.connect import connect
     from daskdl.cluster.frontend import front_end
-    from daskdl.nn.evaluations import evaluation_for
+    from daskdl.nn.loss_evaluations import evaluation_for
 
     given = stored_options(stored)
     saved = open_model(model)

@@ -18,8 +18,12 @@ from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_columns import ColumnRocs
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
-from daskdl.nn.evaluations import INDEPENDENT_LOSSES, evaluation_for, is_independent
 from daskdl.nn.fitting.events import FitReport
+from daskdl.nn.loss_evaluations import (
+    INDEPENDENT_LOSSES,
+    evaluation_for,
+    is_independent,
+)
 from daskdl.nn.network import Network
 
 __all__ = ["Results", "accuracy_of", "evaluations_for"]

@@ -50,13 +50,13 @@ from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
 )
-from daskdl.nn.evaluations import evaluation_for
 from daskdl.nn.fitting.class_names import check_class_names
 from daskdl.nn.fitting.events import FitReport, Preparing
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, options_for, prepare
 from daskdl.nn.fitting.progress import hearing_of
 from daskdl.nn.graph import ComputationGraph
+from daskdl.nn.loss_evaluations import evaluation_for
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice, chosen, usable

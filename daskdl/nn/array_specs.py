@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.topology import Node
-from daskdl.nn.evaluations import n_classes_of
+from daskdl.nn.loss_evaluations import n_classes_of
 from daskdl.nn.losses.label_rules import label_rule
 
 

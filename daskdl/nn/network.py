@@ -17,12 +17,12 @@ from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import Arrays, Batch, Given
 from daskdl.nn.dialect_change import differences
 from daskdl.nn.divergence import numbers_may_overflow
-from daskdl.nn.evaluations import count_rows, evaluation_for
 from daskdl.nn.file_formats import writer_of
 from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.fitting.given import batches_of
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local import prepared, train
+from daskdl.nn.loss_evaluations import count_rows, evaluation_for
 from daskdl.nn.masks import masked
 from daskdl.nn.normalizing import NormalizerChoice, chosen
 from daskdl.nn.predictions import predicted

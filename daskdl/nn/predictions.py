@@ -6,7 +6,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import to_host
 from daskdl.nn.conf.axes import feature_axis
-from daskdl.nn.evaluations import INDEPENDENT_LOSSES, tells_classes
+from daskdl.nn.loss_evaluations import INDEPENDENT_LOSSES, tells_classes
 
 if TYPE_CHECKING:
     from daskdl.nn.step import StepNetwork

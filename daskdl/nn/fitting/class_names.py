@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskdl.data.class_names import check_numbers_of_names
 from daskdl.data.sources.partition import Source
-from daskdl.nn.evaluations import CLASS_LOSSES, tells_classes
+from daskdl.nn.loss_evaluations import CLASS_LOSSES, tells_classes
 
 if TYPE_CHECKING:
     from daskdl.nn.network import Network

@@ -23,7 +23,6 @@ from daskdl.nn.batches import (
 )
 from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.divergence import check_finite
-from daskdl.nn.evaluations import check_class_outputs
 from daskdl.nn.fitting.compiling import start_compiling
 from daskdl.nn.fitting.events import FitStarted
 from daskdl.nn.fitting.fit import Fit
@@ -31,6 +30,7 @@ from daskdl.nn.fitting.given import is_several, is_stored
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, prepare
 from daskdl.nn.fitting.progress import hearing_of
+from daskdl.nn.loss_evaluations import check_class_outputs
 from daskdl.nn.normalizing import (
     NormalizerChoice,
     check_classes_kept,

@@ -32,8 +32,8 @@ from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.conf.network import ComputationGraphConfiguration
-from daskdl.nn.evaluations import CLASS_LOSSES, check_class_outputs, tells_classes
 from daskdl.nn.fitting.class_names import take_class_names
+from daskdl.nn.loss_evaluations import CLASS_LOSSES, check_class_outputs, tells_classes
 from daskdl.nn.normalizing import check_classes_kept, settle_axis
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from daskdl.evaluation.evaluation_binary import EvaluationBinary
 from daskdl.evaluation.regression import RegressionEvaluation
 from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.input_type import FeedForward
-from daskdl.nn.evaluations import evaluation_for
+from daskdl.nn.loss_evaluations import evaluation_for
 
 
 def network(*outputs, activation="softmax"):

@@ -1,4 +1,4 @@
-"""What the loss of a network says of its labels, and which evaluation it asks for."""
+"""The evaluation that goes with a loss, and whether its labels are classes."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -7,7 +7,11 @@ import pytest
 
 import daskdl as dl
 from daskdl.nn.conf.names import LossLiteral
-from daskdl.nn.evaluations import INDEPENDENT_LOSSES, REGRESSION_LOSSES, evaluation_for
+from daskdl.nn.loss_evaluations import (
+    INDEPENDENT_LOSSES,
+    REGRESSION_LOSSES,
+    evaluation_for,
+)
 from tests.unit.networks.small import sequence
 
 # Losses of classes that exclude each other.
