@@ -18,8 +18,8 @@ from daskdl.nn.batches import Arrays, Batch, Given
 from daskdl.nn.dialect_change import differences
 from daskdl.nn.divergence import numbers_may_overflow
 from daskdl.nn.file_formats import writer_of
+from daskdl.nn.fitting.data_kinds import batches_of
 from daskdl.nn.fitting.events import FitReport
-from daskdl.nn.fitting.given import batches_of
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local import prepared, train
 from daskdl.nn.loss_evaluations import count_rows, evaluation_for

@@ -24,9 +24,9 @@ from daskdl.nn.batches import (
 from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.divergence import check_finite
 from daskdl.nn.fitting.compiling import start_compiling
+from daskdl.nn.fitting.data_kinds import is_several, is_stored
 from daskdl.nn.fitting.events import FitStarted
 from daskdl.nn.fitting.fit import Fit
-from daskdl.nn.fitting.given import is_several, is_stored
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, prepare
 from daskdl.nn.fitting.progress import hearing_of

@@ -1,4 +1,4 @@
-"""Which data are opened by a source, and which are minibatches as they are."""
+"""Kinds of data: those that a source opens, and minibatches in memory."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
