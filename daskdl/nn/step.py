@@ -29,6 +29,7 @@ from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.data_converter import DataConverter
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.fitting.exchange import Exchange
+from daskdl.nn.line_search_plan import LineSearchPlan
 from daskdl.nn.memory_footprint import check_footprint, n_params_of
 from daskdl.nn.normalizing import (
     NormalizerChoice,
@@ -39,12 +40,11 @@ from daskdl.nn.normalizing import (
 )
 from daskdl.nn.output_lengths import output_steps
 from daskdl.nn.program import Program
-from daskdl.nn.search_plan import SearchPlan
 from daskdl.nn.solvers import LineSearchSolver
 from daskdl.nn.state_carrying import carry_state
 from daskdl.nn.tbptt import truncated
 from daskdl.nn.update_plan import UpdatePlan
-from daskdl.nn.updated_searches import UpdatedSearches
+from daskdl.nn.updater_searches import UpdaterSearches
 from daskdl.nn.vectors import Vectors, stretches
 
 Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
@@ -545,13 +545,13 @@ class StepNetwork(ABC, Generic[Conf]):
         return arrays.num_examples if self.conf.mini_batch else 1
 
     @cached_property
-    def _solver(self) -> LineSearchSolver | UpdatedSearches | None:
+    def _solver(self) -> LineSearchSolver | UpdaterSearches | None:
         """What searches along lines, if that is how the network is trained."""
         conf = self.conf
         if conf.optimization_algo == "stochastic_gradient_descent":
             return None
         goes_along_updates = "searches_along_updates" in conf.quirks_of_dialect
-        solver = UpdatedSearches if goes_along_updates else LineSearchSolver
+        solver = UpdaterSearches if goes_along_updates else LineSearchSolver
         return solver(
             conf.optimization_algo, max_iterations=conf.max_num_line_search_iterations
         )
@@ -562,8 +562,8 @@ class StepNetwork(ABC, Generic[Conf]):
         return any(node.conf.draws_random_numbers for node in self._nodes)
 
     @cached_property
-    def _search_plan(self) -> SearchPlan:
-        return SearchPlan(stretches(self.layout, self._nodes))
+    def _search_plan(self) -> LineSearchPlan:
+        return LineSearchPlan(stretches(self.layout, self._nodes))
 
     def _checked(self, batch: Batch, *, numbers: bool = False) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it."""

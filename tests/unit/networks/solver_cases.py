@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from daskdl.nn.updated_searches import UpdatedSearches
+from daskdl.nn.updater_searches import UpdaterSearches
 from tests.unit.networks.numpy_mlp import NumpyMlp
 from tests.unit.networks.update_cases import rates
 
@@ -35,7 +35,7 @@ def replay(kind, folder):
     with np.load(folder / f"{RECORDINGS[kind]}.npz") as file:
         golden = dict(file)
     network = SearchableMlp(rates(0.1), golden["params_init"].ravel())
-    solver = UpdatedSearches(kind)
+    solver = UpdaterSearches(kind)
     params, scores = [], []
     for i in range(len(golden["params"])):
         scores.append(solver.fit(network, (golden[f"x{i}"], golden[f"y{i}"])))

@@ -38,7 +38,7 @@ class Updatable(Protocol):
         """Count the iteration, and hold the parameters to their constraints."""
 
 
-class UpdatedSearches:
+class UpdaterSearches:
     """Minimises the score of each minibatch along a direction.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from daskdl.nn.solvers import LineSearchLiteral
-from daskdl.nn.updated_searches import UpdatedSearches
+from daskdl.nn.updater_searches import UpdaterSearches
 from tests.unit.networks.solver_cases import (
     RECORDINGS,
     SearchableMlp,
@@ -39,7 +39,7 @@ def test_conjugate_gradients_restart_with_every_minibatch():
     """As in DL4J, where the last direction is overwritten before it is used."""
     golden, params, _ = replay("line_gradient_descent", DATA)
     network = SearchableMlp(rates(0.1), golden["params_init"].ravel())
-    solver = UpdatedSearches("conjugate_gradient")
+    solver = UpdaterSearches("conjugate_gradient")
     for i, expected in enumerate(params):
         solver.fit(network, (golden[f"x{i}"], golden[f"y{i}"]))
         np.testing.assert_array_equal(network.dl4j_params, expected)
@@ -51,14 +51,14 @@ def test_more_trials_find_a_score_that_is_no_worse(rng):
     scores = []
     for max_iterations in (1, 8):
         network = SearchableMlp(rates(100.0), params)
-        solver = UpdatedSearches("line_gradient_descent", max_iterations=max_iterations)
+        solver = UpdaterSearches("line_gradient_descent", max_iterations=max_iterations)
         scores.append(solver.fit(network, (x, y)))
     assert scores[1] <= scores[0]
 
 
 def test_every_minibatch_is_one_iteration(rng):
     network = SearchableMlp(rates(0.1), rng.standard_normal(64))
-    solver = UpdatedSearches("lbfgs")
+    solver = UpdaterSearches("lbfgs")
     for _ in range(3):
         solver.fit(network, (rng.standard_normal((2, 4)), np.eye(3)[:2]))
     assert network.iteration == 3

@@ -8,7 +8,7 @@ from daskdl.nn.param_roles import LayerStretch
 from daskdl.nn.update_plan import penalize
 
 
-class SearchPlan:
+class LineSearchPlan:
     """What a search changes by itself, and what is left to be done behind it.
 
     Parameters
