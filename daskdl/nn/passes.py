@@ -1,4 +1,4 @@
-"""Passes over data that are given in this process, in which all is looked at once."""
+"""Passes over data in this process, each of which is checked once."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -10,14 +10,14 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.pairs import is_features, is_pair
 from daskdl.nn.batches import Batch, minibatches
 
-Look: TypeAlias = Callable[[str, Batch], None]
+Check: TypeAlias = Callable[[str, Batch], None]
 """Refuses a batch that holds what cannot be used; its name comes first."""
 
 
 def passes_over(
-    who: str, data: Any, batch_size: int | None, look: Look
+    who: str, data: Any, batch_size: int | None, check: Check
 ) -> Callable[[], Iterator[Batch]]:
-    """Look at every batch once; return what begins a pass over the minibatches.
+    """Return a function that begins a pass over minibatches, each checked once.
 
     Data in memory are looked at now, before anything is done with them. All others are
     while they are first read, since to read them once more may take as long as to train
@@ -29,26 +29,26 @@ def passes_over(
         Named in errors.
     data, batch_size
         See :func:`daskdl.nn.batches.minibatches`.
-    look : callable
+    check : callable
 
     Raises
     ------
     DataError, OptionError
-        As `look` and :func:`daskdl.nn.batches.minibatches` do.
+        As `check` and :func:`daskdl.nn.batches.minibatches` do.
     """
     if is_single(data):
         for batch in minibatches(who, data, None):
-            look(who, batch)
+            check(who, batch)
         return partial(minibatches, who, data, batch_size)
     if isinstance(data, list | tuple):
-        for _ in _looked_at(who, minibatches(who, data, None), look):
+        for _ in _checked(who, minibatches(who, data, None), check):
             pass
         return partial(minibatches, who, data, batch_size)
     numbers = count()
 
     def begin() -> Iterator[Batch]:
         batches = minibatches(who, data, batch_size)
-        return batches if next(numbers) else _looked_at(who, batches, look)
+        return batches if next(numbers) else _checked(who, batches, check)
 
     return begin
 
@@ -59,12 +59,12 @@ def is_single(data: Any) -> bool:
     return is_set or is_pair(data) or is_features(data)
 
 
-def is_held(data: Any) -> bool:
+def is_in_memory(data: Any) -> bool:
     """Return whether all minibatches are in memory."""
     return is_single(data) or isinstance(data, list | tuple)
 
 
-def _looked_at(who: str, batches: Iterable[Batch], look: Look) -> Iterator[Batch]:
+def _checked(who: str, batches: Iterable[Batch], check: Check) -> Iterator[Batch]:
     for number, batch in enumerate(batches):
-        look(f"{who}: {type(batch).__name__} {number}", batch)
+        check(f"{who}: {type(batch).__name__} {number}", batch)
         yield batch

@@ -37,7 +37,7 @@ from daskdl.nn.normalizing import (
     chosen,
     settle_axis,
 )
-from daskdl.nn.passes import is_held, passes_over
+from daskdl.nn.passes import is_in_memory, passes_over
 
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
@@ -166,19 +166,19 @@ def _passes_over_given(
     check_class_outputs(network)
     is_unfitted = normalizer is not None and not normalizer.is_fitted
     check_readable(who, data, epochs + is_unfitted)
-    if shuffle and not is_held(data):
+    if shuffle and not is_in_memory(data):
         raise OptionError(
             f"{who}: shuffle must be False for what yields minibatches in an order of "
             f"its own, got True with {type(data).__name__}. Give a list."
         )
-    look = partial(_look_at, network, network.partition_check(normalizer))
-    batches = passes_over(who, data, batch_size, look)
+    check = partial(_check_batch, network, network.partition_check(normalizer))
+    batches = passes_over(who, data, batch_size, check)
     if normalizer is not None:
         settle_axis(who, normalizer, network.inputs, network.outputs)
     if is_unfitted:
         form = network.partition_check(normalizer).checks.canonical_examples
         # Uncut, as a cluster adds them up: sums of other parts are rounded otherwise.
-        whole = minibatches(who, data, None) if is_held(data) else batches()
+        whole = minibatches(who, data, None) if is_in_memory(data) else batches()
         normalizer.fit(form(who, batch) for batch in whole)
     if shuffle:
         held = list(batches())
@@ -186,7 +186,7 @@ def _passes_over_given(
     return lambda epoch: batches()
 
 
-def _look_at(
+def _check_batch(
     network: "Network[Any]", check: PartitionCheck, who: str, batch: Batch
 ) -> None:
     """Refuse data of which an example has the wrong shape, or a number is none."""

@@ -256,8 +256,8 @@ def test_a_step_allocates_nothing_of_the_size_of_activations(rng):
     network.fit(batch)
     sizes = [math.prod(run.output_type.shape) for run in network._program.runs]
     largest = n * max(sizes) * network.dtype.itemsize
-    entered = network._border.features(network._checked(batch))
-    labels = network._border.labels(network._checked(batch))
+    entered = network._converter.features(network._checked(batch))
+    labels = network._converter.labels(network._checked(batch))
 
     def iterate():
         network._program.forward(*entered, training=True, rng=None)
