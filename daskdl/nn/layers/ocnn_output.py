@@ -24,7 +24,7 @@ from daskdl.nn.layers.one_class_loss import (
     one_class_score,
     summed_one_class_score,
 )
-from daskdl.nn.layers.rows import applied
+from daskdl.nn.layers.row_activation import applied
 from daskdl.nn.masks import column_mask
 from daskdl.nn.run import LayerPass, Run
 
