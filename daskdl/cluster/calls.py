@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Answers:
-    """What workers answered.
+    """The answers of workers: values, errors, and the silent ones.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Answers:
 
 
 def name_waiting(who: str, start: str, timeout_s: float) -> OnWaiting:
-    """Return what names, in the log, the workers that a start waits for."""
+    """Return a function that logs the workers whose answers are waited for."""
 
     def name(addresses: list[str]) -> None:
         logger.warning(

@@ -49,7 +49,7 @@ _LOCAL_CONFIG = {
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """Which cluster to work on.
+    """The cluster to work on: a new local one, or one that is there.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _remote(options: ClusterOptions, *, needs_all: bool) -> Iterator[Client]:
 
 
 def _versions(client: Client, options: ClusterOptions) -> dict[str, Any]:
-    """Return what ``client.get_versions`` does, without waiting for who is stopped."""
+    """Return ``client.get_versions``, without waiting for stopped workers."""
     packages = ["daskdl"]
     workers = client.sync(
         call_each,

@@ -21,7 +21,7 @@ _CONSEQUENCES = (ClusterError, OSError, asyncio.TimeoutError, CancelledError)
 
 @contextmanager
 def scheduler_must_answer(client: Client, who: str, advice: str) -> Iterator[None]:
-    """Say that the scheduler is gone, if what the block raises comes of that.
+    """Raise that the scheduler is gone for any error of the block that follows from it.
 
     Parameters
     ----------

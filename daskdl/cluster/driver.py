@@ -105,7 +105,7 @@ class Driver:
 
     @property
     def report(self) -> FitReport:
-        """What was done so far."""
+        """The report of the fit so far."""
         return self._fit.report
 
     def __enter__(self) -> "Driver":
@@ -383,7 +383,7 @@ class Driver:
         self.threshold = results[0].threshold
 
     def _await_bytes(self) -> None:
-        """Let the others tell what they sent; who fails now spoils no result."""
+        """Wait for the other members' counts of bytes; ignore those that fail now."""
         deadline = time.monotonic() + RETURN_WAIT_S
         while self._meter.returned_ranks < self._members.addresses.keys():
             if time.monotonic() > deadline:

@@ -34,7 +34,7 @@ KEEP_UP_S = 1.0
 
 
 class ClusterExchange(ABC):
-    """What both exchanges share: the topic, who is there, and bounded waits."""
+    """The base of both exchanges: the topic, its members, and bounded waits."""
 
     def __init__(
         self, rank: int, topic: Topic, mailbox: Mailbox, master: TrainingMaster
@@ -57,7 +57,7 @@ class ClusterExchange(ABC):
     @property
     @abstractmethod
     def positions(self) -> dict[int, int]:
-        """How far we took in each peer in this phase."""
+        """Minibatches of each peer in this phase whose updates we have."""
 
     @abstractmethod
     def apply(self, network: Network[Any], update: FloatArray) -> None:
@@ -69,7 +69,7 @@ class ClusterExchange(ABC):
 
     @abstractmethod
     def iteration_done(self, network: Network[Any], examples: int) -> None:
-        """Do what belongs between two iterations."""
+        """Do the exchange's work between two iterations."""
 
     @abstractmethod
     def end(self, network: Network[Any]) -> None:
@@ -83,7 +83,7 @@ class ClusterExchange(ABC):
 
     @property
     def threshold(self) -> float:
-        """What a later fit and newcomers may start from; NaN if there is nothing."""
+        """The threshold from which later fits and newcomers start; NaN if none."""
         return math.nan
 
     @abstractmethod
@@ -176,7 +176,7 @@ class GradientSharingExchange(ClusterExchange):
 
     @property
     def positions(self) -> dict[int, int]:
-        """How many minibatches of each peer reached our parameters."""
+        """Minibatches of each peer whose updates reached our parameters."""
         return dict(self._peer.positions)
 
     def begin(
@@ -187,7 +187,7 @@ class GradientSharingExchange(ClusterExchange):
             super().begin(network, phase, members, to_train)
 
     def apply(self, network: Network[Any], update: FloatArray) -> None:
-        """Share an update (n_params,), and take in what the peers sent meanwhile."""
+        """Share an update (n_params,), and apply those that peers sent meanwhile."""
         took_s = time.monotonic() - self._settled_s
         with self._params.lent():
             self._drain()
@@ -262,7 +262,7 @@ class GradientSharingExchange(ClusterExchange):
 
     @property
     def threshold(self) -> float:
-        """Where the thresholds of the members stand; NaN before anything was shared."""
+        """The mean threshold of the members; NaN before any update was shared."""
         return self._peer.mean_threshold()
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
@@ -300,7 +300,7 @@ class ParameterAveragingExchange(ClusterExchange):
 
     @property
     def positions(self) -> dict[int, int]:
-        """How many minibatches of each peer are in the last average."""
+        """Minibatches of each peer that are in the last average."""
         return dict(self._positions)
 
     def apply(self, network: Network[Any], update: FloatArray) -> None:

@@ -68,7 +68,7 @@ N = TypeVar("N", MultiLayerNetwork, ComputationGraph)
 
 
 class ClusterNetwork(Generic[N]):
-    """What both front ends do.
+    """The base of both front ends: trains, evaluates and predicts on a cluster.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class ClusterNetwork(Generic[N]):
 
     @property
     def normalizer(self) -> Normalizer | None:
-        """That of the network."""
+        """The normalizer of the network."""
         return self.network.normalizer
 
     @normalizer.setter
@@ -257,7 +257,7 @@ class ClusterNetwork(Generic[N]):
     def evaluate(
         self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
     ) -> Any:
-        """Evaluate on the cluster; the loss says what is counted.
+        """Evaluate on the cluster, with the evaluation that goes with the loss.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ GROUPS_PER_WORKER = 4
 
 @dataclass(frozen=True)
 class Scored:
-    """What one pass over labelled examples found.
+    """Evaluations and scores of one pass over labelled examples.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class InferenceTask:
-    """What every task needs besides its partitions."""
+    """The network and the options that every inference task needs."""
 
     batch_size: int
     key: str = "key"

@@ -20,7 +20,7 @@ _CALL = "Run out-of-band function"
 
 
 def reported_by_client(function: F) -> F:
-    """Mark a function that runs as a task: the client reports what it raises.
+    """Mark a function that runs as a task, whose errors the client reports.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def _filter() -> "_ReportedElsewhere":
 
 
 class _ReportedElsewhere(logging.Filter):
-    """Drops what Dask logs of marked calls, and of marked tasks whose error is ours."""
+    """Drops Dask's log lines of marked calls, and of marked tasks with our errors."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from daskdl.data.plan import Minibatch
 
 @dataclass(frozen=True)
 class LostMember:
-    """What the death of a member means for the phase it died in."""
+    """A member lost in a phase, and the minibatches it left."""
 
     rank: int
     unfinished: tuple[Minibatch, ...]  # to be dealt again
@@ -37,7 +37,7 @@ class _Share:
 
 
 class PhaseLedger:
-    """Follow one phase: who was dealt what, and how far everybody came.
+    """Follow one phase: the minibatches of each member, and how many are trained.
 
     A minibatch of a dead member counts as trained when **every** survivor took in the
     update or the average that holds it; otherwise it is dealt again.
@@ -93,7 +93,7 @@ class PhaseLedger:
             self._lost.add(rank)
 
     def lost_members(self) -> list[LostMember]:
-        """Return what the dead members left, in rank order."""
+        """Return the lost members and their unfinished minibatches, in rank order."""
         return [self._lost_member(rank) for rank in sorted(self._lost)]
 
     def _lost_member(self, rank: int) -> LostMember:

@@ -16,7 +16,7 @@ from daskdl.data.sources.partition import Partition
 
 @dataclass(frozen=True, kw_only=True)
 class SessionSpec:
-    """What all members of a session share and never change."""
+    """The settings of a session, the same for all its members."""
 
     session: str
     master: TrainingMaster
@@ -52,7 +52,7 @@ class EndEpoch:
 
 @dataclass(frozen=True, kw_only=True)
 class Finish:
-    """Share what is left with these members, and return the network."""
+    """Share the residual with these members, and return the network."""
 
     phase: int
     members: frozenset[int]

@@ -47,7 +47,7 @@ class PausedWorkers:
         self._since_s: dict[str, float] = {}
 
     def judge(self, paused: Iterable[str]) -> list[str]:
-        """Return who of these was among them at each look, for too long."""
+        """Return the workers that were paused at each look, for too long."""
         now = time.monotonic()
         self._since_s = {address: self._since_s.get(address, now) for address in paused}
         return [
@@ -60,7 +60,7 @@ class PausedWorkers:
 def paused_among(
     addresses: Iterable[str], beats: Mapping[str, Heartbeat]
 ) -> dict[str, str]:
-    """Return who begins no task, and in words why."""
+    """Return the workers that begin no task, and in words why."""
     return {
         address: _REASONS[beats[address].status]
         for address in addresses
@@ -69,7 +69,7 @@ def paused_among(
 
 
 def held_tasks(addresses: Iterable[str], dask_scheduler: Any) -> dict[str, HeldTasks]:
-    """Return what workers hold. Runs on the scheduler."""
+    """Return the tasks of workers, begun or waiting. Runs on the scheduler."""
     workers = dask_scheduler.workers
     return {
         address: _held_tasks(workers[address])

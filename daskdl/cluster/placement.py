@@ -13,7 +13,7 @@ _LOOK_EVERY_S = 0.1
 
 
 def allow(keys: Iterable[str], addresses: list[str], dask_scheduler: Any) -> None:
-    """Let tasks, and what they need, run on more workers. Runs on the scheduler."""
+    """Let tasks and their dependencies run on more workers. Runs on the scheduler."""
     waiting = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
     seen = set()
     while waiting:

@@ -58,7 +58,7 @@ class _TasksMustMoveError(Exception):
 
 @dataclass
 class _Where:
-    """Where tasks may run, and where not."""
+    """The workers where tasks may run, and those where they may not."""
 
     silence: SilentWorkers
     paused: PausedWorkers
@@ -114,7 +114,7 @@ def _run(
     where: _Where,
     given: list[Any],
 ) -> list[Any]:
-    """Do what :func:`run_tasks` does; `given` gets every future that was submitted."""
+    """Run the tasks of :func:`run_tasks`; append all their futures to `given`."""
     futures = list(submit(range(n_tasks), where.allowed))
     given += futures
     while True:
@@ -173,7 +173,7 @@ def _start(client: Client, who: str) -> _Where:
 
 
 def _stay(client: Client, addresses: Iterable[str]) -> bool:
-    """Whether one of these workers is still there; who just died soon is not."""
+    """Return whether any of these workers is still there and did not die just now."""
     deadline = time.monotonic() + GONE_WITHIN_S
     while not {*addresses}.isdisjoint(client.nthreads()):
         if time.monotonic() > deadline:
@@ -189,7 +189,7 @@ async def _able(
     left_out: set[str],
     on_waiting: OnWaiting | None = None,
 ) -> list[str]:
-    """Return who has the same daskdl; leave out the others."""
+    """Return the workers that have the same daskdl; leave out the others."""
     probed = await probe_each(client, addresses, ANSWER_TIMEOUT_S, on_waiting)
     late = dict.fromkeys(probed.silent, f"no answer in {ANSWER_TIMEOUT_S:g} s")
     wrong = {**probed.wrong, **late}
@@ -303,7 +303,7 @@ async def _take_from_paused(
     where: _Where,
     paused: Mapping[str, str],
 ) -> bool:
-    """Return whether a worker is at work; move what waits where none will begin it."""
+    """Move tasks from paused workers; return whether any worker still works."""
     running = there & {*where.allowed} - {*paused}
     late = where.paused.judge(paused)
     if not paused or (running and not late):
@@ -339,7 +339,7 @@ async def _let_newcomers_help(
     where: _Where,
     paused: Iterable[str],
 ) -> None:
-    """Ask who came whether they have daskdl, beside the tasks; then let them help."""
+    """Ask newcomers whether they have daskdl, beside the tasks; then let them help."""
     if where.asking is None:
         if new := there - {*where.allowed}:
             asking = _able(client, who, new, where.left_out)
@@ -405,7 +405,7 @@ def _failed_on_newcomers(
 
 
 def _who_does_better(where: _Where, moving: Sequence[int]) -> list[str]:
-    """Return who may do what failed on newcomers; nobody if it must fail everywhere."""
+    """Return the workers that may repeat tasks which failed on newcomers."""
     if not moving:
         return []
     if max(where.failures[number] for number in moving) < MOST_FAILURES:

@@ -37,7 +37,7 @@ OnLeftOut = Callable[[str, str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """What a newcomer is tried with.
+    """The network and the minibatch that a newcomer is tried with.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Trial:
 
 
 def try_out(trial: Trial) -> None:
-    """Do once what a member does. Runs as a Dask task on a newcomer.
+    """Load the network and a minibatch as a member would. A Dask task on a newcomer.
 
     Raises
     ------
@@ -131,7 +131,7 @@ class Probation:
         self._refused.add(address)
 
     def willing(self, free: Iterable[str]) -> list[str]:
-        """Return those of `free` that were not refused."""
+        """Return the workers of `free` that were not refused."""
         return [address for address in free if address not in self._refused]
 
     def look(
@@ -161,7 +161,7 @@ class Probation:
                 each.future = self._submit(address, trial)
 
     def passed(self) -> list[str]:
-        """Return who may join."""
+        """Return the newcomers that may join."""
         return [
             address
             for address, each in self._on_trial.items()

@@ -418,7 +418,7 @@ class SessionMembers:
             self._probation.look(self._free(), self._trial, self._prepared())
 
     def _prepared(self) -> dict[str, str | None]:
-        """Return who has the plugins (None), or why it cannot."""
+        """Return which workers have the plugins (None), or why they cannot."""
         since: dict[str, str | None] = self._client.run_on_scheduler(newcomers)
         return {**dict.fromkeys(self._installed), **since}
 

@@ -46,7 +46,7 @@ class WorkerSelection:
         return [address for address in there if address in self._wanted]
 
     def vacancies(self, members: int) -> int | None:
-        """Return how many may join besides so many members, None for all."""
+        """Return how many workers may join beside the members; None for all."""
         return max(0, self._wanted - members) if isinstance(self._wanted, int) else None
 
     def check(

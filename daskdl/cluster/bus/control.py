@@ -58,7 +58,7 @@ class Control:
         return None if reply["left"] else View.from_message(reply["view"])
 
     async def view(self, topic: str) -> View:
-        """Return who is there."""
+        """Return the members of a topic."""
         reply = await self._ask(VIEW_OP, topic=topic)
         return View.from_message(reply["view"])
 

@@ -20,7 +20,7 @@ NumberedParcel = tuple[int, Parcel]
 
 
 def pack(batch: Sequence[NumberedParcel]) -> dict[str, Any]:
-    """Return one message for a Dask connection."""
+    """Pack parcels into one message for a Dask connection."""
     index: list[tuple[int, int, int, list[int]]] = []
     small: list[Any] = []
     large: list[Any] = []

@@ -58,7 +58,7 @@ class Inbox:
         return self._nbytes >= self._max_bytes
 
     def put(self, entries: Iterable[Entry]) -> None:
-        """Append what arrived."""
+        """Append received entries."""
         with self.changed:
             if self._discards:
                 return
@@ -84,7 +84,7 @@ class Inbox:
             return entry
 
     def discard(self) -> None:
-        """Forget everything and what comes from now on."""
+        """Drop all entries, and those that will be received."""
         with self.changed:
             self._discards = True
             self._entries.clear()

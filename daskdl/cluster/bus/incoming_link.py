@@ -59,7 +59,7 @@ class IncomingLink:
                     self._say_left(clean=False)
 
     def retire(self) -> None:
-        """Say that the source has left, after all that its connection still holds.
+        """Mark the source as left, once its connection is read empty.
 
         The connection of a killed process ends by itself within milliseconds; that of a
         machine which vanished is cut off.

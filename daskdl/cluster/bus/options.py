@@ -12,7 +12,7 @@ WhenFull = Literal["block", "drop_oldest"] | Merge
 
 @dataclass(frozen=True, kw_only=True)
 class Role:
-    """What a member of a topic takes part in.
+    """Whether a member of a topic sends, receives, or is the only one on its worker.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ SUBSCRIBER = Role(sends=False, receives=True, is_exclusive=False)
 
 @dataclass(frozen=True, kw_only=True)
 class TopicOptions:
-    """How much a topic may keep, and what happens when a subscriber is slow.
+    """Limits of a topic's queues, and what happens when a subscriber's queue is full.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class Outbox:
             self._waiting_bytes += sum(parcel.nbytes for parcel in parcels)
 
     def next_batch(self) -> list[NumberedParcel]:
-        """Return what to write now: first what must be repeated, then new messages."""
+        """Return the messages to write now: first those to repeat, then new ones."""
         with self._changed:
             if self._again:
                 return self._repeat()

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Peer:
-    """One other member: what goes out to it and what comes in from it."""
+    """One other member of the topic, with its outbox and its two links."""
 
     member: Member
     outbox: Outbox | None  # None when it does not receive
@@ -105,7 +105,7 @@ class Peers:
             self._on_lost()
 
     def wake(self) -> None:
-        """Send what is waiting."""
+        """Send the messages that wait in the outboxes."""
         for id_, peer in self._peers.items():
             if peer.outbox is None or not peer.outbox.backlog:
                 continue

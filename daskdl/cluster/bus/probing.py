@@ -20,7 +20,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Probed:
-    """What came of asking workers.
+    """Answers of workers that were asked for their versions of Python and daskdl.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def travelling_probe() -> Callable[[], str]:
 
 
 def wrong_python(found: str) -> str | None:
-    """Return in words what is wrong with another's version of Python; None if nothing.
+    """Return how a worker's version of Python differs from ours; None if it does not.
 
     Only the first two numbers matter.
     """
@@ -71,7 +71,7 @@ def wrong_python(found: str) -> str | None:
 
 
 def wrong_daskdl(found: str) -> str | None:
-    """Return in words what is wrong with what :func:`travelling_probe` found."""
+    """Return how a worker's daskdl differs from ours; None if it does not."""
     here = installed_version()
     return None if found == here else f"daskdl {found}, here {here}"
 
@@ -113,7 +113,7 @@ async def probe_each(
 
 
 async def probe_scheduler(client: Any) -> str | None:
-    """Return in words what the scheduler has instead; None if it has the same."""
+    """Return how the scheduler's versions differ from ours; None if they do not."""
     python = await client.run_on_scheduler(platform.python_version)
     return wrong_python(python) or wrong_daskdl(
         await client.run_on_scheduler(travelling_probe())

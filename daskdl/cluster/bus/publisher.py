@@ -128,7 +128,7 @@ class Publisher:
             return self._state.is_closed or all(box.has_room(nbytes) for box in boxes)
 
     def _merge_where_full(self, payload: Payload) -> dict[str, Parcel]:
-        """Empty the full queues and return, by member, what replaces their messages.
+        """Empty full queues; return the merged message of each member that had one.
 
         The merge function runs without the lock. If it fails, nothing has changed.
         """

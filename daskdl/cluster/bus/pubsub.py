@@ -105,7 +105,7 @@ class Pub(_End):
 
 
 class Sub(_End):
-    """Gets what every :class:`Pub` of the same name puts, on any worker.
+    """Receives the messages of every :class:`Pub` of the same name, on any worker.
 
     Parameters
     ----------

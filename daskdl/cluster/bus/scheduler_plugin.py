@@ -44,7 +44,7 @@ STOP_TIMEOUT_S = 5.0
 
 
 class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
-    """The only source of truth on who is a member of what."""
+    """The only source of truth on the members of topics."""
 
     name = PLUGIN_NAME
     idempotent = True  # a second client must not replace the registry
@@ -78,7 +78,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def hold(self, holder: str, client: str, pickled: dict[str, bytes]) -> bool:
-        """Note who needs the bus; False if it is about to leave, and must come anew."""
+        """Count a client as a user of the bus; False if it is about to leave."""
         if self._leaving is not None:
             await asyncio.wait([self._leaving])
             return False
@@ -233,7 +233,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
     async def _in_words(
         self, work: Coroutine[Any, Any, str | None], timeout_s: float
     ) -> str | None:
-        """Return what comes of something with a worker, or why nothing does."""
+        """Return the result of a call to a worker, or in words why it failed."""
         try:
             return await asyncio.wait_for(work, timeout_s)
         except asyncio.TimeoutError:
@@ -245,7 +245,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
             return repr(error)
 
     async def _ask(self, address: str, function: Any, *args: Any) -> Any:
-        """Run a function on a worker and return what it returns."""
+        """Run a function on a worker and return its result."""
         reply = await self._scheduler.rpc(address).run(
             function=dumps(function), args=dumps(args)
         )
@@ -297,7 +297,7 @@ async def release(holder: str, dask_scheduler: Any) -> None:
 
 @asked_often
 def newcomers(dask_scheduler: Any) -> dict[str, str | None]:
-    """Return who came since, and why it cannot take part. Runs on the scheduler.
+    """Return workers that joined since, and why any cannot take part, on the scheduler.
 
     Who can has None; whoever is still asked is not there.
     """

@@ -30,7 +30,7 @@ class SwitchInterval:
             self._holders += 1
 
     def release(self) -> None:
-        """Undo one :meth:`hold`; the last one restores what was there before."""
+        """Undo one :meth:`hold`; the last one restores the interval from before."""
         with self._lock:
             self._holders -= 1
             if self._holders == 0:

@@ -153,7 +153,7 @@ class Topic:
             return not self._state.inbox and self._peers.all_ended()
 
     def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> bool:
-        """End, wait until what was published is delivered, and leave. Idempotent.
+        """End, wait until published messages are delivered, and leave. Idempotent.
 
         What arrives from now on is discarded, so that nobody waits for us.
 

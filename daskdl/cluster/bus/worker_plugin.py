@@ -33,7 +33,7 @@ TEARDOWN_TIMEOUT_S = 2.0
 
 @dataclass(frozen=True)
 class OpenTopic:
-    """A topic and what the event loop needs to reach its parts."""
+    """A topic with the parts that the event loop needs to serve it."""
 
     name: str
     role: Role

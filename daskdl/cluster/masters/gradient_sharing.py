@@ -137,7 +137,7 @@ class GradientSharingPeer:
 
     @property
     def residual(self) -> FloatArray:
-        """What was trained but not yet shared, of shape (n,)."""
+        """The part of updates that is not yet shared, of shape (n,)."""
         return self._handler.residual
 
     @property
@@ -177,7 +177,7 @@ class GradientSharingPeer:
             self._keep_residual()
 
     def propose(self, update: FloatArray) -> SharedUpdate | None:
-        """Return what the peers are to be told before the first update is shared.
+        """Return the message that proposes a first threshold, if one is due.
 
         `update`, our first one, is of shape (n_params,). None if nothing is to be
         agreed on: alone, or with a threshold that was given or comes from an earlier
@@ -195,7 +195,7 @@ class GradientSharingPeer:
 
     @property
     def undecided(self) -> frozenset[int]:
-        """Peers that may yet tell what their first update asks for.
+        """Peers that may yet propose a first threshold.
 
         Those that share already know a threshold from elsewhere.
         """
@@ -206,7 +206,7 @@ class GradientSharingPeer:
         )
 
     def agree(self, own: SharedUpdate) -> None:
-        """Start from the mean of what the first updates of all members ask for."""
+        """Start from the mean of the first thresholds that the members propose."""
         told = [*self._proposed.values(), own.threshold or math.nan]
         self._handler.start_from(self._mean(told))
 

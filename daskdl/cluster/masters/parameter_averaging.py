@@ -11,7 +11,7 @@ from daskdl.arrays.namespace import FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class RoundSnapshot:
-    """What a worker brings to a round.
+    """The snapshot of a worker for one round of averaging.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class AveragingRound:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every peer that is alive has brought its snapshot."""
+        """Whether every peer that is alive has sent its snapshot."""
         return not self.waiting_for
 
     @property
@@ -82,7 +82,7 @@ class AveragingRound:
 
     @property
     def positions(self) -> dict[int, int]:
-        """How far each member was when it brought its snapshot."""
+        """Minibatches that each member had trained at its snapshot."""
         return {rank: item.position for rank, item in self._snapshots.items()}
 
     @property
@@ -100,7 +100,7 @@ class AveragingRound:
         self._snapshots.setdefault(rank, snapshot)
 
     def left(self, rank: int) -> None:
-        """Go on without a peer; what it brought in time still counts."""
+        """Go on without a peer; a snapshot that it sent in time still counts."""
         self._peers.discard(rank)
 
     def average_into(self, params: FloatArray, updater_state: FloatArray) -> None:

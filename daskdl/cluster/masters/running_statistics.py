@@ -34,7 +34,7 @@ class RunningStatistics:
         self._received: dict[int, tuple[int, Statistics]] = {}
 
     def begin(self) -> None:
-        """Start a phase: forget what peers brought to the last one."""
+        """Start a phase: drop the statistics of the last one."""
         self._received.clear()
 
     def take(self, update: FloatArray) -> None:
@@ -53,7 +53,7 @@ class RunningStatistics:
         return np.concatenate([to_host(self._params[span]) for span in self._spans])
 
     def receive(self, rank: int, weight: int, values: Statistics) -> None:
-        """Keep what a peer brought to the end of the phase.
+        """Keep the statistics that a peer had at the end of the phase.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ class Marker:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """What to draw.
+    """A line chart: points, labels of the axes, and markers.
 
     Parameters
     ----------

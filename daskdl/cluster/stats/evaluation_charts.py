@@ -167,7 +167,7 @@ def heat_map(counts: NDArray[np.int64], labels: Sequence[str] = ()) -> str:
 
 
 def strength(count: int, total: int) -> int:
-    """Return how strong the colour of a count of a row is, in percent."""
+    """Return the strength of a count's colour within its row, in percent."""
     if not count:
         return 0
     # Even one mistake must be seen: strong colours begin at a tenth.

@@ -9,7 +9,7 @@ __all__ = ["Frame", "axis_labels", "grid", "polyline"]
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """Where values stand in an SVG picture.
+    """The scale of a chart: from values to pixels of an SVG picture.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ TELL_EVERY_S = 0.25
 
 
 class ProgressMeter:
-    """Sum up what the members report.
+    """Sum up the reports of the members.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ class ProgressMeter:
 
     @property
     def returned_ranks(self) -> frozenset[int]:
-        """Members that told what they sent in all."""
+        """Members that reported all the bytes that they sent."""
         return frozenset(self._returned)
 
     def progress(
         self, phase_examples: int, phase_minibatches: int, *, workers: int
     ) -> Progress | None:
-        """Return what to tell now, or None if the last time is too recent."""
+        """Return the progress to report now, or None soon after the last."""
         now = time.monotonic()
         if now - self._told_s < TELL_EVERY_S or not self._scores.count:
             return None

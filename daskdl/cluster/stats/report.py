@@ -33,7 +33,7 @@ _MOST_CONFUSIONS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSummary:
-    """What a page shows of an evaluation.
+    """The part of an evaluation that the report's page shows.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _throughput_chart(report: FitReport) -> Chart:
 
 
 def _epoch_starts(report: FitReport) -> dict[int, int]:
-    """Return how many examples were trained before each epoch began."""
+    """Return the number of examples trained before each epoch began."""
     starts: dict[int, int] = {}
     examples = 0
     for event in report.epochs:

@@ -45,7 +45,7 @@ def compile_for(network: "Network[Any]", batch_size: int) -> None:
 
 
 def start_compiling(network: "Network[Any]", batch_size: int) -> threading.Thread:
-    """Compile in the background what training `network` will need.
+    """Compile in the background the code that training `network` will need.
 
     Nothing of the network is touched: a copy of its configuration is trained.
 

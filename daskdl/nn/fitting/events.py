@@ -29,7 +29,7 @@ class FitStarted:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """Where the fit stands; sent at most a few times a second."""
+    """How far the fit is; sent at most a few times a second."""
 
     time_s: float
     epoch: int
@@ -104,7 +104,7 @@ Event = (
 
 @dataclass
 class FitReport:
-    """What one fit did, collected from its events."""
+    """The report of one fit, collected from its events."""
 
     examples: int = 0
     wall_s: float = 0.0
@@ -124,7 +124,7 @@ class FitReport:
         return sum(event.repeated_examples for event in self.lost)
 
     def add(self, event: Event) -> None:
-        """Take one event into the report."""
+        """Add an event to the report."""
         if isinstance(event, Progress):
             self.progress.append(event)
         elif isinstance(event, WorkerLost):

@@ -6,7 +6,7 @@ from daskdl.arrays.namespace import FloatArray
 
 
 class Exchange(Protocol):
-    """What happens to an update, and between two iterations.
+    """Shares updates with other workers, and averages between iterations.
 
     A network that trains alone has none: its updates are subtracted from its
     parameters.
@@ -16,4 +16,4 @@ class Exchange(Protocol):
         """Take an update of shape (n_params,) into the parameters, and share it."""
 
     def iteration_done(self, network: Any, examples: int) -> None:
-        """Do what belongs between two minibatches, such as averaging."""
+        """Do the exchange's work between two iterations, such as averaging."""

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class Fit:
-    """Where a fit stands.
+    """The state of a fit, as listeners see it.
 
     Parameters
     ----------
@@ -137,26 +137,26 @@ class Fit:
             listener.on_event(event)
 
     def begin(self, started: Event) -> None:
-        """Tell that training begins."""
+        """Tell listeners that training begins."""
         self.tell(started)
         for listener in self._listeners:
             listener.on_fit_start(self)
 
     def begin_epoch(self, epoch: int) -> None:
-        """Tell that an epoch begins."""
+        """Tell listeners that an epoch begins."""
         self.epoch, self.examples, self.values = epoch, 0, {}
         self._epoch_start_s = time.monotonic()
         for listener in self._listeners:
             listener.on_epoch_start(self)
 
     def count(self, iteration: int, examples: int, score: float) -> None:
-        """Tell how far it is."""
+        """Tell listeners how many iterations and examples are done."""
         self.iteration, self.examples, self.score = iteration, examples, score
         for listener in self._counting:
             listener.iteration_done(self)
 
     def end_epoch(self, examples: int, score: float, workers: int) -> None:
-        """Tell that an epoch has ended; what a store does not take is a warning."""
+        """Tell listeners that an epoch has ended; errors of a store become warnings."""
         self.examples, self.score = examples, score
         time_s = self.time_s
         wall_s = time.monotonic() - self._epoch_start_s
@@ -176,7 +176,7 @@ class Fit:
         )
 
     def end(self) -> None:
-        """Tell that the network is trained."""
+        """Tell listeners that the network is trained."""
         self.report.wall_s = self.time_s
         self.tell(FitFinished(time_s=self.report.wall_s))
         for listener in self._listeners:

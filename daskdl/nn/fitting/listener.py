@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """Derive from it, and override what you want to hear of.
+    """Base class of listeners: override the methods for the events to hear of.
 
     A listener may stop the fit, and report values of its own; see
     :class:`~daskdl.nn.fitting.fit.Fit`. All is called in the thread that called

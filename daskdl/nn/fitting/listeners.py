@@ -85,7 +85,7 @@ class CheckpointListener(Listener):
         )
 
     def on_fit_start(self, fit: Fit) -> None:
-        """Refuse what is there already, before anything is trained."""
+        """Refuse to overwrite existing checkpoints, before anything is trained."""
         if not self._overwrite:
             epochs = filter(partial(self._is_time, fit), range(1, fit.epochs + 1))
             for path in {self._path_of(epoch) for epoch in epochs}:

@@ -80,7 +80,7 @@ def prepared(
     options: SourceOptions | None,
     source_options: dict[str, Any],
 ) -> Task:
-    """Check what :meth:`daskdl.nn.network.Network.fit` was given, and fit normalizers.
+    """Check the arguments of ``Network.fit``, and fit normalizers.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def _passes_over_given(
     *,
     shuffle: bool,
 ) -> Pass:
-    """Begin passes over arrays, DataSets, or what yields them."""
+    """Begin passes over arrays, DataSets, or iterators of them."""
     check_batch_size(who, data, batch_size)
     check_classes_kept(who, normalizer, network.labels)
     check_class_outputs(network)
@@ -210,7 +210,7 @@ def _passes_over_source(
     *,
     shuffle: bool,
 ) -> Pass:
-    """Begin passes over what is stored, or comes in chunks."""
+    """Begin passes over data that are stored, or come in chunks."""
     partitions: dict[int, Partition] = {}
     # What the scan loads is kept as far as there is room: small data are read once.
     reader = MinibatchReader(partitions)

@@ -81,7 +81,7 @@ class PreparedData:
     def epoch(
         self, epoch: int, n_workers: int, *, shuffled: bool, seed: int
     ) -> list[list[Minibatch]]:
-        """Return what each worker trains in an epoch, in its order.
+        """Return the minibatches of each worker in an epoch, in its order.
 
         Notes
         -----
@@ -125,7 +125,7 @@ def scan_options(
     network: "Network[Any]",
     normalizer: Normalizer | None,
 ) -> dict[str, Any]:
-    """Return how to scan data for a network.
+    """Return the arguments of a scan of data for a network.
 
     So that the normalizer can be fitted, if it is one that is not; and so that what the
     network would not take is refused.
@@ -234,7 +234,7 @@ def given_options(
 def options_for(
     network: "Network[Any]", options: SourceOptions | None, data: Any
 ) -> SourceOptions:
-    """Return `options` with what the network knows filled in.
+    """Return `options` with the network's dtype, classes and shapes filled in.
 
     Columns that are named by input or output are expanded into the network's order.
 
@@ -374,7 +374,7 @@ def _check_fits(
 
 
 def _sample(facts: PartitionFacts) -> DataSet | MultiDataSet:
-    """Return one example, of zeros, with the shapes that were found."""
+    """Return one example of zeros with the shapes that were found."""
     features = [np.zeros((1, *shape), np.float32) for shape in facts.features]
     labels = [np.zeros((1, *shape), np.float32) for shape in facts.labels]
     masks = [

@@ -56,7 +56,7 @@ class ProgressLine(Listener):
 
 
 def hearing_of(who: str, given: Listener | Iterable[Listener] | None) -> list[Listener]:
-    """Return what hears of a fit; where somebody looks on, a line shows how far it is.
+    """Return the listeners of a fit, with a progress line at a prompt or in a notebook.
 
     An empty list is for nobody and no line.
 
