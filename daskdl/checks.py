@@ -45,14 +45,14 @@ def check_between(
 
 
 def check_count(who: str, option: str, value: Any) -> int:
-    """Refuse what is not a whole number greater than 0."""
+    """Refuse a value that is not a whole number greater than 0."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise OptionError(f"{who}: {option} must be a whole number > 0, got {value!r}.")
     return int(value)
 
 
 def check_index(who: str, option: str, value: Any, size: int) -> int:
-    """Refuse what is not the number of one of `size` things, which begin with 0."""
+    """Refuse a value that is not an index below `size`."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if is_whole and 0 <= int(value) < size:
         return int(value)
@@ -67,7 +67,7 @@ def check_index(who: str, option: str, value: Any, size: int) -> int:
 
 
 def indexed(name: str, index: int, count: int) -> str:
-    """Return what messages call one of several arrays: ``labels``, or ``labels[1]``."""
+    """Return the name of one of several arrays: ``labels``, or ``labels[1]``."""
     return name if count == 1 else f"{name}[{index}]"
 
 

@@ -21,7 +21,7 @@ GROUP = "daskdl.class_files"
 
 @dataclass(frozen=True)
 class ClassFile:
-    """How objects of a class go to a file and come back.
+    """Reader and writer for files that hold objects of a class.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class ClassFile:
 # its own comes along here.
 @cache
 def class_file(name: str) -> ClassFile:
-    """Return what reads and writes files of the class of that name.
+    """Return the reader and writer of files of the class of that name.
 
     Raises
     ------

@@ -348,7 +348,7 @@ def _waited(future: "Future[Any]", timeout_s: float) -> bool:
 
 
 def _unconfigured(error: RuntimeError, url: str) -> BaseException:
-    """Say what to set where the client knows no NameNode for a URL."""
+    """Return the error of a URL whose NameNode the client does not know."""
     text = " ".join(str(error).split())[:300]
     if _is_of_kerberos(text):
         return _translated(error, "open", url)

@@ -42,7 +42,7 @@ class OutputDirectory:
         self._replaced = f"{path}/{_TEMPORARY}/{run_id}{_REPLACED}"
 
     def stand_aside(self) -> None:
-        """Let what is there make room; readers are told that it is unfinished."""
+        """Move an earlier output aside; readers are told that it is unfinished."""
         fs = self._fs
         with_retries(
             f"{self._replaced}: making it",
@@ -54,7 +54,7 @@ class OutputDirectory:
 
     @property
     def holds_nothing_finished(self) -> bool:
-        """Whether there is only what jobs have not finished."""
+        """Whether the directory has only output of unfinished jobs."""
         return _names(self._fs, self._path) == [_TEMPORARY]
 
     @property
@@ -63,7 +63,7 @@ class OutputDirectory:
         return any(name.endswith(_REPLACED) for name in self._jobs())
 
     def remove_abandoned(self) -> None:
-        """Remove what jobs left of a first output, if it is certain that all ended.
+        """Remove a first output of jobs that have certainly ended before it was whole.
 
         What is not ours says nothing of that, such as the jobs of Spark.
         """
@@ -79,7 +79,7 @@ class OutputDirectory:
             _remove_if_empty(fs, folder)
 
     def remove_temporary(self) -> None:
-        """Remove what is no longer needed now that the output is finished."""
+        """Remove temporary files, now that the output is finished."""
         try:
             remove(self._fs, f"{self._path}/{_TEMPORARY}", recursive=True)
         except BROKEN as error:
@@ -87,7 +87,7 @@ class OutputDirectory:
             logger.warning("%s: _temporary must go, it does not: %s", self._path, error)
 
     def put_back(self) -> None:
-        """Remove what the job wrote, and let come back what made room for it.
+        """Remove the job's output, and move the earlier one back.
 
         An output that is finished stays. The directory goes if nothing is left in it,
         unless the job has not begun: then it is somebody else's.
@@ -112,7 +112,7 @@ class OutputDirectory:
             )
 
     def put_back_all(self) -> None:
-        """Put back what jobs left that were killed while they replaced an output."""
+        """Put back outputs of jobs that were killed while they replaced them."""
         for name in self._jobs():
             if name.endswith(_REPLACED):
                 run_id = name.removesuffix(_REPLACED)

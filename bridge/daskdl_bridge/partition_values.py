@@ -45,7 +45,7 @@ _DIGITS: Mapping[Any, int] = MappingProxyType({_INT: 10, _LONG: 20})
 
 
 def partition_texts(directories: Iterable[str]) -> dict[str, str | None]:
-    """Return what stands behind the ``=`` of each directory that has one.
+    """Return the text behind the ``=`` of each directory of partitions, by column.
 
     Values are as they stand there; None is Spark's name for null.
     """
@@ -103,7 +103,7 @@ def _kind(text: str | None) -> Any:
 
 
 def _digits(number: Decimal) -> int | None:
-    """Return how many digits a whole number has; None for fractions and too many."""
+    """Return the number of digits of a whole number; None for others and long ones."""
     _, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int) or not 0 <= exponent < _MOST_DIGITS:
         return None

@@ -155,7 +155,7 @@ class PathSink(Sink):
             return with_retries(what, write, waits_s=self.retry_waits_s)
 
     def commit(self, paths: Sequence[str]) -> list[str]:
-        """Replace what is there by exactly these parts and mark the output as finished.
+        """Replace the output by exactly these parts, and mark it as finished.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class PathSink(Sink):
         return final
 
     def abort(self) -> None:
-        """Remove what was written, and bring back what was there."""
+        """Remove the written parts, and bring back an earlier output."""
         self._directory().put_back()
         self._leave()
 

@@ -92,7 +92,7 @@ def filesystem(
 
 
 def url_of(fs: Any, path: str) -> str:
-    """Return what users call a path of `fs`: a plain path if local, else a URL."""
+    """Return a path of `fs` as users write it: plain if local, else a URL."""
     if "file" in _protocols(fs):
         return path
     return str(fs.unstrip_protocol(path))
@@ -104,7 +104,7 @@ def join_url(url: Location, *names: str) -> str:
 
 
 def open_input(url: Location, storage_options: Mapping[str, Any] | None = None) -> Any:
-    """Open a file for reading bytes, with seek; what pyarrow takes as a file.
+    """Open a file for reading bytes, with seek, for pyarrow.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def is_hidden(name: str) -> bool:
 
 
 def not_found(fs: Any, path: str) -> SourceNotFoundError:
-    """Say that a path does not exist, and which nearest name does."""
+    """Return the error of a path that does not exist, with the nearest name."""
     parent, _, name = path.rstrip("/").rpartition("/")
     parent = parent or "/"
     while parent != "/" and kind_of(fs, parent) is None:
@@ -206,7 +206,7 @@ def _matches(
 
 
 def _found(fs: Any, pattern: str) -> list[str]:
-    """Return what matches a pattern, by name.
+    """Return the paths that match a pattern, by name.
 
     Not by fsspec's ``glob``, which leaves out what a store does not list just now.
     """

@@ -65,7 +65,7 @@ def imported_cupy() -> ModuleType:
 
 
 def n_devices(cupy: Any) -> int:
-    """Return how many CUDA devices the process sees: at least one.
+    """Return the number of CUDA devices that the process sees, at least one.
 
     Raises
     ------

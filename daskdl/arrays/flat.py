@@ -14,7 +14,7 @@ from daskdl.errors import ShapeError
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one named array lies in the flat vector.
+    """Name, offset and shape of one array in the flat vector.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class HostVector:
 
     @contextmanager
     def lent(self) -> Generator[None, None, None]:
-        """Bring the vector to the host, and at the end what became of it back."""
+        """Copy the vector to the host, and its new values back at the end."""
         if self.host is self._vector:
             yield
             return

@@ -56,14 +56,14 @@ _OPTIONS = (
 
 
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what is needed to read data and to find workers."""
+    """Add the options for reading data and finding workers."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
 def storage_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what tells how data are stored."""
+    """Add the options for how data are stored."""
     for option in reversed(_HOW_STORED):
         function = option(function)
     return function

@@ -56,7 +56,7 @@ class Finding:
 
 
 def check_here() -> list[Finding]:
-    """Return what is found on this machine."""
+    """Return the findings of all checks of this machine."""
     return [
         _python(),
         *_dependencies(),
@@ -92,7 +92,7 @@ def _python() -> Finding:
 
 
 def _dependencies() -> Iterator[Finding]:
-    """Compare what is installed with what the package says it needs."""
+    """Compare installed packages with those that daskdl requires."""
     for text in importlib.metadata.requires("daskdl") or ():
         requirement = Requirement(text)
         if requirement.marker is not None and not requirement.marker.evaluate():

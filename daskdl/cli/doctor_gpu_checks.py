@@ -21,7 +21,7 @@ _GIB = 2**30
 
 
 def check_gpu() -> list[Finding]:
-    """Return what is found of a GPU; what needs something that is missing is left out.
+    """Return the findings of a GPU; checks that need a missing package are left out.
 
     Everything is needed here: who asks wants to train on a GPU.
     """
@@ -63,7 +63,7 @@ def _described(cupy: Any, number: int) -> str:
 
 
 def _arithmetic(cupy: Any) -> Finding:
-    """Let the device multiply, and compile what adds the bias."""
+    """Multiply on the device, and compile the kernel that adds the bias."""
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(shape) for shape in ((5, 4), (4, 3), (3,))]
     expected = dense_forward(*arrays, out=np.empty((5, 3)))

@@ -45,7 +45,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def ended(ctx: click.Context) -> Iterator[None]:
-    """Turn what the block raises into a message and an exit code.
+    """Turn errors of the block into a message and an exit code.
 
     Notes
     -----
@@ -113,7 +113,7 @@ def _say(ctx: click.Context, error: BaseException, text: str, code: int) -> None
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Drop what follows from an end that is told in one line anyway.
+    """Drop log lines that follow from an end which is told in one line anyway.
 
     Of tasks that an interrupt left behind asyncio says six lines each; a client that is
     closed while it looks for its scheduler shows the traceback of its own cancellation.

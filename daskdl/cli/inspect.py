@@ -27,7 +27,7 @@ def command(
     stored: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Tell what is at PATH: a job file, a saved network, a run, or data.
+    """Tell about a job file, a saved network, a run, or data at PATH.
 
     Of a network: each layer with what goes in and out and its parameters, loss,
     updater, counters and normalizer. Files of daskdl and of DL4J will do, and DL4J's

@@ -46,7 +46,7 @@ _Parts = Sequence[tuple[str, int | None]]
 
 @dataclass
 class Inspection:
-    """What was found.
+    """Facts about a job, network, run or data: for JSON, and for people.
 
     Attributes
     ----------

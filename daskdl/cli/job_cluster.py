@@ -20,7 +20,7 @@ Size = Annotated[str, BeforeValidator(Taking(_size, ({"type": "integer"},)))]
 
 
 class Cluster(Conf):
-    """Where to train: on this machine, or on a cluster that runs already."""
+    """The cluster of a job: this machine, or one that runs already."""
 
     workers: Annotated[
         Count | None,

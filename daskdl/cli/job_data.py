@@ -16,7 +16,7 @@ __all__ = ["SOURCE_OPTIONS", "Data"]
 
 
 class Data(Conf):
-    """Where the examples are and what they are made of."""
+    """The data of a job: paths, format, columns, preprocessing."""
 
     train: Annotated[
         Texts, Field(description="Path or URL, or several, of the training data.")

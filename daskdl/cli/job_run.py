@@ -89,7 +89,7 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> RunMetr
 
 
 def checked_cluster(job: Job, network: Network[Any]) -> ClusterOptions:
-    """Return where to train, and refuse what no cluster could do.
+    """Return the cluster options of a job, or refuse what no cluster could do.
 
     Raises
     ------

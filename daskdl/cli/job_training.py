@@ -20,7 +20,7 @@ __all__ = ["Training"]
 
 
 class Training(Conf):
-    """How the workers train together.
+    """The training of a job: epochs, batch size, and how workers train together.
 
     The keys below `shuffle` belong to the training master; those that are not given
     have the master's own defaults, and those of the other master are refused.

@@ -13,7 +13,7 @@ __all__ = ["NamedTexts", "PreProcessors", "Texts", "TypeWithOptions"]
 
 
 def texts(value: Any) -> Any:
-    """Take one text or several: what pydantic's own unions refuse in three lines."""
+    """Take one text or several; refuse others in one line, where pydantic has three."""
     if value == "":
         raise PathError("must not be empty.")
     if isinstance(value, str):
@@ -49,7 +49,7 @@ def _type_with_options(value: Any) -> Any:
 
 
 def _pre_processors(value: Any) -> Any:
-    """Take one type with options or several, and refuse what cannot be made."""
+    """Take one type with options or several; refuse those that cannot be made."""
     for one in value if isinstance(value, list | tuple) else [value]:
         _type_with_options(one)
     try:

@@ -20,7 +20,7 @@ Configuration = MultiLayerConfiguration | ComputationGraphConfiguration
 
 
 def configuration_facts(conf: Configuration) -> dict[str, Any]:
-    """Return what a network is, for JSON."""
+    """Return layers, losses and sizes of a network, for JSON."""
     nodes = conf.nodes()
     rows = layer_rows(nodes)
     return {
@@ -47,7 +47,7 @@ def configuration_facts(conf: Configuration) -> dict[str, Any]:
 
 
 def configuration_lines(conf: Configuration) -> list[str]:
-    """Return what a network is, for people: the table, losses and updaters."""
+    """Return the table, losses and updaters of a network, for people."""
     nodes = conf.nodes()
     losses = ", ".join(f"{name} {loss}" for name, loss in _losses(nodes).items())
     return [
@@ -62,7 +62,7 @@ def configuration_lines(conf: Configuration) -> list[str]:
 
 
 def training_facts(network: Network[Any]) -> dict[str, Any]:
-    """Return how far a network has come, for JSON."""
+    """Return iterations, epochs and score of a network, for JSON."""
     score, normalizer, names = network.score, network.normalizer, network.class_names
     return {
         "outputs": list(network.output_layer_n_out),
@@ -77,7 +77,7 @@ def training_facts(network: Network[Any]) -> dict[str, Any]:
 
 
 def training_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Return what :func:`training_facts` found, for people."""
+    """Return the result of :func:`training_facts` as lines for people."""
     trained = f"trained: {facts['epochs']:,} epochs, {facts['iterations']:,} iterations"
     if facts["score"] is not None:
         trained += f", score {facts['score']:.6g}"

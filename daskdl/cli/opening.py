@@ -25,7 +25,7 @@ def open_for(
     *,
     given: Collection[str] = (),
 ) -> Source:
-    """Open data with what the network knows of them: classes, widths, shapes.
+    """Open data with the classes, widths and shapes that the network knows.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def open_for(
 
 
 def open_job_data(network: Network[Any], data: Data) -> tuple[Source, Source | None]:
-    """Open what a job trains on, and what it is tested on, if it is.
+    """Open the training data of a job, and its test data, if it has any.
 
     Raises
     ------

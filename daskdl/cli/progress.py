@@ -55,7 +55,7 @@ class _Warnings(logging.Handler):
 
 
 class PlainView(View):
-    """Lines for a log: what happened, and every few seconds how far it is.
+    """Lines for a log: events, and every few seconds the progress.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class PlainView(View):
 
 
 class LiveView(View):
-    """A bar a epoch that moves, with what happened above it. A context manager."""
+    """A bar an epoch that moves, with events above it. A context manager."""
 
     def __init__(self, console: Console) -> None:
         self._lines = EventLines()

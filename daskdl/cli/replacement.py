@@ -26,7 +26,7 @@ _ID = "[0-9a-f]{8}"
 
 
 class Replacement:
-    """What is to become the directory at a path.
+    """A directory that is made beside a path and then takes its place.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Replacement:
         )
 
     def discard(self) -> None:
-        """Remove it, and what else `make` made if nobody put something there."""
+        """Remove the new directory, and empty parents that `make` made."""
         with contextlib.suppress(*BROKEN):
             self._fs.rm(self.made, recursive=True)
         with contextlib.suppress(*BROKEN):
@@ -66,7 +66,7 @@ class Replacement:
                 self._fs.rmdir(parent)
 
     def put_in_place(self) -> None:
-        """Let it take its place, and remove what was there.
+        """Move the new directory to its place, and remove the old one.
 
         Raises
         ------
@@ -149,7 +149,7 @@ def unfinished_of(fs: Any, path: str) -> list[str]:
 
 
 def _carry_over(fs: Any, aside: str, path: str, names: Sequence[str]) -> None:
-    """Move what belongs to somebody else into the new directory; remove the old one."""
+    """Move files of others from the old directory into the new; remove the old one."""
     for entry in entries_of(fs, aside):
         name = entry.rpartition("/")[2]
         if name not in names and kind_of(fs, f"{path}/{name}") is None:

@@ -72,7 +72,7 @@ def accuracy_of(evaluation: Evaluable | None) -> float | None:
 
 @dataclass(frozen=True)
 class Results:
-    """What a run gave.
+    """Report, evaluation and network of a run.
 
     Attributes
     ----------

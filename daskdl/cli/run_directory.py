@@ -30,7 +30,7 @@ def _to_nobody(text: str) -> None:
 
 
 class RunDirectory:
-    """Where a run puts what it makes: beside its place until all is there.
+    """The directory of a run's results, made beside its place until all is there.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class RunDirectory:
             )
 
     def _look_at_unfinished(self, made: str) -> None:
-        """Remove what a dead run left, unless there is a network in it."""
+        """Remove the directory of a dead run, unless there is a network in it."""
         beside = f"beside {self.url} lies {posixpath.basename(made)}"
         if not (self._is_local and is_abandoned(made)):
             self._tell(
@@ -154,7 +154,7 @@ class RunDirectory:
         self._kept.add(name)
 
     def save_model(self, network: Any) -> None:
-        """Save what training gave; insist on it, and remove the checkpoint."""
+        """Save the trained network, with retries, and remove the checkpoint."""
         save_with_retries(
             lambda url: network.save(url, overwrite=True),
             self.path(MODEL),

@@ -14,7 +14,7 @@ __all__ = ["RunMetrics", "in_words", "size_in_words", "without_nan"]
 
 @dataclass(frozen=True, kw_only=True)
 class RunMetrics:
-    """What a command measured; ``None`` where there is nothing to measure.
+    """Measured numbers of a command; ``None`` where nothing was measured.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class RunMetrics:
     predictions: str | None = None
 
     def to_line(self) -> str:
-        """Return one line of JSON, without a line end."""
+        """Return the metrics as one line of JSON, without a line end."""
         return json.dumps(without_nan(asdict(self)), allow_nan=False)
 
     def print_table(self, console: "Console") -> None:
-        """Print what there is, a line each; whole ones where no terminal is."""
+        """Print a line for each metric; unshortened without a terminal."""
         if not console.is_terminal:
             # There nobody sees where a line would end, and programs look for paths.
             width = max(len(name) for name, _ in self._rows())
@@ -109,7 +109,7 @@ def size_in_words(n_bytes: float) -> str:
 
 
 def without_nan(value: Any) -> Any:
-    """Return plain values with None for what JSON cannot hold: NaN and infinity."""
+    """Return plain values with None for NaN and infinity, which JSON lacks."""
     if isinstance(value, Mapping):
         return {key: without_nan(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -88,7 +88,7 @@ def open_model(path: str) -> SavedModel:
 
 
 def columns_of(option: str, names: Sequence[str]) -> Any:
-    """Return what SourceOptions takes for columns given on the command line.
+    """Return columns given on the command line as SourceOptions takes them.
 
     Raises
     ------

@@ -50,7 +50,7 @@ _LAYERS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Warmed:
-    """What was compiled for a network: its name, new files, and seconds."""
+    """Compiled code of a network: its name, new files, and seconds."""
 
     name: str
     compiled: int
@@ -58,7 +58,7 @@ class Warmed:
 
 
 def warm(paths: tuple[str, ...]) -> list[Warmed]:
-    """Compile what training needs.
+    """Compile the code for training networks ahead.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class DataSet(ExampleSet):
         return made
 
     def write_to(self, stream: BinaryIO) -> None:
-        """Write what `save` writes to an open binary stream."""
+        """Write the file of `save` to an open binary stream."""
         class_file("DataSet").write(
             stream,
             DataSetArrays(
@@ -205,7 +205,7 @@ class DataSet(ExampleSet):
     def read_from(
         cls, stream: BinaryIO, *, name: str, with_metadata: bool = True
     ) -> "DataSet":
-        """Read what `load` reads from an open binary stream; `name` is for messages."""
+        """Read the file of `load` from a binary stream; `name` is for messages."""
         arrays: DataSetArrays = class_file("DataSet").read(
             stream, name=name, with_metadata=with_metadata
         )

@@ -38,7 +38,7 @@ class DirectoryLock:
             os.write(self._file, boot)
 
     def remove(self) -> None:
-        """Take the file away: what is in the directory now is no longer ours alone."""
+        """Remove the lock file, as the directory is no longer this process's alone."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
@@ -52,7 +52,7 @@ class DirectoryLock:
 
 
 def is_abandoned(directory: str) -> bool:
-    """Whether it is certain that the process that made a directory has ended."""
+    """Return whether the process that made a directory has certainly ended."""
     if not (boot := _boot_id()):
         return False
     import fcntl  # as above
@@ -73,7 +73,7 @@ def is_abandoned(directory: str) -> bool:
 
 
 def _boot_id() -> bytes:
-    """Return what no other run of a kernel has; nothing if it does not say."""
+    """Return the id of this run of the kernel; empty if it has none."""
     try:
         with open(_BOOT_ID, "rb") as stream:
             return stream.read().strip()

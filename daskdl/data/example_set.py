@@ -13,7 +13,7 @@ E = TypeVar("E", bound="ExampleSet")
 
 
 class ExampleSet(ABC):
-    """Some examples; see its kinds for what they consist of."""
+    """Base of data sets: some examples, with features, labels, masks and keys."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class ExampleSet(ABC):
         overwrite: bool = False,
         storage_options: dict[str, Any] | None = None,
     ) -> None:
-        """Write DL4J's own file of this class, byte for byte what 1.0.0-M2.1 writes.
+        """Write DL4J's own file of this class, as 1.0.0-M2.1 does byte for byte.
 
         Arrays that were loaded keep ND4J's type and order. Keys are not stored; the
         format has no place for them.
@@ -83,7 +83,7 @@ class ExampleSet(ABC):
 
     @abstractmethod
     def write_to(self, stream: BinaryIO) -> None:
-        """Write what `save` writes to an open binary stream."""
+        """Write the file of `save` to an open binary stream."""
 
     @classmethod
     def load(
@@ -124,7 +124,7 @@ class ExampleSet(ABC):
     def read_from(
         cls: type[E], stream: BinaryIO, *, name: str, with_metadata: bool = True
     ) -> E:
-        """Read what `load` reads from an open binary stream; `name` is for messages."""
+        """Read the file of `load` from a binary stream; `name` is for messages."""
 
     @abstractmethod
     def _take(self: E, rows: Any) -> E:

@@ -18,7 +18,7 @@ GROUP = "daskdl.filesystems"
 def filesystem(
     path_or_url: str | os.PathLike[str], storage_options: dict[str, Any] | None = None
 ) -> tuple[Any, str]:
-    """Return the file system of a path or URL, and what it calls the place.
+    """Return the file system of a path or URL, and the path within it.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _TIMES = (
 
 @dataclass(frozen=True, kw_only=True)
 class Fingerprint:
-    """What a file system and the end of a file tell of its content.
+    """Size, time and last bytes of a file, which tell whether it changed.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Fingerprint:
     tail: str | None = None
 
     def changes(self, now: "Fingerprint") -> list[str]:
-        """Say what differs in a later fingerprint; nothing if the file is the same."""
+        """Return in words how a later fingerprint differs; empty if it does not."""
         changes = []
         if self.size != now.size:
             changes.append(f"its size is {now.size} bytes after {self.size}")
@@ -108,7 +108,7 @@ def tail_of(stream: Any) -> str:
 def unchanged(
     fs: Any, path: str, url: str, listed: Fingerprint | None
 ) -> Iterator[None]:
-    """Refuse what a block read if the file is no longer the one that was listed.
+    """Refuse the results of a block if the file changed since it was listed.
 
     What a store that breaks off raises meanwhile, names the file.
 

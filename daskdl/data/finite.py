@@ -40,7 +40,7 @@ def check_finite(
     dtype: DTypeLike | None = None,
     counts: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Refuse numbers that are not finite, or too large for what they will be cast to.
+    """Refuse numbers that are not finite, or too large for the dtype of the network.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def arrays_of_variables(
     features_mask: str | None = None,
     labels_mask: str | None = None,
 ) -> dict[str, Any]:
-    """Return what a data set of variables is made of; see `DataSet.from_xarray`.
+    """Return the arrays of a data set of variables; see `DataSet.from_xarray`.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def variable_values(
 
 
 def as_matrix(values: NDArray[Any]) -> NDArray[Any]:
-    """Return one number an example as a column (batch, 1), all else as it is."""
+    """Return an array (batch,) as a column (batch, 1), any other as it is."""
     return values[:, None] if values.ndim == 1 else values
 
 

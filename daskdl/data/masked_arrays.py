@@ -62,7 +62,7 @@ def _holds_masked(value: Any) -> bool:
 
 
 def _with_its_mask(value: Any) -> Any:
-    """Return a lazy array as what it computes to, and all else as it is.
+    """Return a lazy array computed, any other value as it is.
 
     xarray makes NaN of what is masked, which is refused as such.
     """

@@ -169,7 +169,7 @@ class MultiDataSet(ExampleSet):
         return made
 
     def write_to(self, stream: BinaryIO) -> None:
-        """Write what `save` writes to an open binary stream."""
+        """Write the file of `save` to an open binary stream."""
         class_file("MultiDataSet").write(
             stream,
             MultiDataSetArrays(
@@ -186,7 +186,7 @@ class MultiDataSet(ExampleSet):
     def read_from(
         cls, stream: BinaryIO, *, name: str, with_metadata: bool = True
     ) -> "MultiDataSet":
-        """Read what `load` reads from an open binary stream; `name` is for messages.
+        """Read the file of `load` from a binary stream; `name` is for messages.
 
         With metadata, the data set must end where the stream ends: only the end says
         that there are none.

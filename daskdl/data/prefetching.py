@@ -17,7 +17,7 @@ _LOOK_AROUND_S = 0.5
 
 
 class _End:
-    """The producer is done; `error` is what ended it, if anything did."""
+    """The end of the producer, and its error if it failed."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error

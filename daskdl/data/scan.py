@@ -32,7 +32,7 @@ Check: TypeAlias = Callable[[str, MultiDataSet], MultiDataSet]
 
 @dataclass(frozen=True)
 class PartitionFacts:
-    """What a scan found out about one partition, or about several together.
+    """Rows, shapes and statistics of one partition, or of several together.
 
     Parameters
     ----------

@@ -71,14 +71,14 @@ class Sink(ABC):
 
     @abstractmethod
     def abort(self) -> None:
-        """Remove what was written, and bring back what it was to replace.
+        """Remove the written parts, and bring back the output that was there before.
 
         Harmless if nothing was written, and after a commit.
         """
 
 
 class SinkOpener(Protocol):
-    """What an entry point of the group ``daskdl.sinks`` names: an object or a class."""
+    """Interface of the entry points ``daskdl.sinks``: an object or a class."""
 
     def accepts(self, url: str) -> bool:
         """Say whether this opener knows how to write to the URL."""
@@ -86,7 +86,7 @@ class SinkOpener(Protocol):
     def open(
         self, url: str, *, overwrite: bool, storage_options: dict[str, Any]
     ) -> Sink:
-        """Return a sink for the URL without touching what is stored there."""
+        """Return a sink for the URL without touching existing output."""
 
 
 def open_sink(

@@ -22,7 +22,7 @@ _Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FeatureStatistics:
-    """What is known of some features after some examples.
+    """Mean, variance and bounds of features after some examples.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def kind_of(fs: Any, path: str) -> Literal["file", "directory"] | None:
 
 
 def entries_of(fs: Any, path: str) -> list[str]:
-    """Return the paths of what a directory holds; nothing if there is none."""
+    """Return the paths in a directory; nothing if there is none."""
     fs.invalidate_cache(path)
     try:
         with naming(path):
@@ -112,7 +112,7 @@ def move(fs: Any, source: str, target: str, *, overwrite: bool = False) -> None:
 
 
 def remove(fs: Any, path: str, *, recursive: bool = False) -> None:
-    """Remove what is at a path, if there is still something."""
+    """Remove a file or directory, if it still exists."""
     with suppress(FileNotFoundError):
         with_retries(f"{path}: removing it", lambda: fs.rm(path, recursive=recursive))
 

@@ -24,7 +24,7 @@ Tail: TypeAlias = Sequence[Any] | None
 
 @dataclass(frozen=True)
 class DataSetArrays:
-    """What a ``DataSet`` file holds; any part may be missing."""
+    """The arrays and lists of a ``DataSet`` file; any may be missing."""
 
     features: _Array | None = None
     labels: _Array | None = None
@@ -37,7 +37,7 @@ class DataSetArrays:
 
 @dataclass(frozen=True)
 class MultiDataSetArrays:
-    """What a ``MultiDataSet`` file holds; masks are None where no array has one."""
+    """The arrays of a ``MultiDataSet`` file; masks are None where no array has one."""
 
     features: list[_Array] = field(default_factory=list)
     labels: list[_Array] = field(default_factory=list)

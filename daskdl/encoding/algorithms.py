@@ -21,7 +21,7 @@ _DEFAULT_DECAY = 0.5 ** (1 / 20)
 
 @dataclass(frozen=True, kw_only=True)
 class LastEncoding:
-    """What the message before this one was like.
+    """Threshold and sparsity of the message before this one.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class LastEncoding:
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdState:
-    """What an algorithm remembers between fits; NaN is not known yet."""
+    """The state of a threshold algorithm between fits; NaN is not known yet."""
 
     threshold: float = math.nan
     sparsity: float = math.nan

@@ -36,7 +36,7 @@ HEADER_BYTES = _FRONT.size + _CHECKSUM.size
 
 
 class Envelope(NamedTuple):
-    """What is written on the outside of a message.
+    """The fields in front of a message's body.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def sealed(packed: Packed, envelope: Envelope) -> Packed:
 
 
 def checked_envelope(packed: Packed, size: int | None) -> Envelope:
-    """Return the fields of an envelope; refuse what cannot be a message.
+    """Return the fields of an envelope, or refuse a damaged one.
 
     Parameters
     ----------
@@ -114,14 +114,14 @@ def checked_envelope(packed: Packed, size: int | None) -> Envelope:
 
 
 def damage(must: str, came: str) -> DamagedMessageError:
-    """Return the error that says what a message must hold, and what came."""
+    """Return the error of a damaged message."""
     return DamagedMessageError(
         f"unpack: a message must hold {must}, got {came}. It was damaged on its way."
     )
 
 
 def _check(envelope: Envelope, n_bytes: int) -> None:
-    """Refuse what a message whose checksum is right can still have wrong."""
+    """Refuse errors in a message whose checksum is right."""
     coder, least_gap, (_, size, *_), count = envelope
     if coder not in (PLAIN, RICE) or least_gap not in (0, 1) or size < 0:
         raise damage("a known coder", f"coder {coder}, {least_gap} and {size}")

@@ -104,7 +104,7 @@ class EncodingHandler:
 
     @property
     def residual(self) -> FloatArray:
-        """What was trained but not sent, of shape (size,); may be written through."""
+        """The unsent part of updates, of shape (size,); may be written through."""
         return self._residual
 
     @property
@@ -116,7 +116,7 @@ class EncodingHandler:
 
     @property
     def state(self) -> ThresholdState:
-        """What the algorithm remembers; see :meth:`ThresholdAlgorithm.reduce`."""
+        """The state of the algorithm; see :meth:`ThresholdAlgorithm.reduce`."""
         return self._state
 
     @property
@@ -126,7 +126,7 @@ class EncodingHandler:
         return self._algorithm.first_share is not None and not is_known
 
     def start_from(self, state: ThresholdState) -> None:
-        """Go on from what the algorithm remembered elsewhere, before any message."""
+        """Go on from a state of the algorithm, before any message."""
         self._state = state
 
     def threshold_for(self, update: FloatArray, *, sampled: bool = False) -> float:
@@ -195,7 +195,7 @@ class EncodingHandler:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over what :meth:`state_dict` returned.
+        """Restore the result of :meth:`state_dict`.
 
         Raises
         ------

@@ -79,7 +79,7 @@ def pack(message: NDArray[np.int32]) -> Packed:
 
 
 def unpack(packed: Packed, size: int | None = None) -> NDArray[np.int32]:
-    """Undo :func:`pack`; refuse what is damaged.
+    """Undo :func:`pack`; refuse damaged messages.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def is_list(arrow_type: Any) -> bool:
 
 
 def innermost(arrow_type: Any) -> Any:
-    """Return what lists of lists of ... hold in the end."""
+    """Return the type of the elements of lists within lists."""
     while is_list(arrow_type):
         arrow_type = arrow_type.value_type
     return arrow_type

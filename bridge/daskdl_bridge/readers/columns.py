@@ -55,7 +55,7 @@ class ExampleColumns:
                 yield mask
 
     def hint_for_text(self, name: str) -> str:
-        """Return what to do if a column that should become numbers holds text."""
+        """Return advice for a column of text that should be numbers."""
         if not any(name in group for group in self.labels):
             return ""
         return (

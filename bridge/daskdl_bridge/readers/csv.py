@@ -142,7 +142,7 @@ class CsvReader(TableReader):
         return table if nothing else self._with_nulls(table, options)
 
     def _with_nulls(self, table: Any, options: SourceOptions) -> Any:
-        """Give quoted cells what `null_value` and `empty_value` make of them."""
+        """Apply `null_value` and `empty_value` to quoted cells."""
         for index, name in enumerate(table.column_names):
             if name not in self.text:
                 continue

@@ -29,7 +29,7 @@ class UnclosedQuoteError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class CsvDialect:
-    """How cells become text.
+    """Delimiter, quotes, escapes and blanks of CSV cells.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class CsvDialect:
         return found.start() if found else len(text)
 
     def _loose(self, text: str) -> str:
-        """Take escapes, and a last quote, out of what follows a quoted cell."""
+        """Take escapes, and a last quote, out of the text behind a quoted cell."""
         escape, quote = re.escape(self._escape), re.escape(self._quote)
         return re.sub(f"(?s){escape}(.?)|{quote}$", r"\1", text)
 
@@ -210,7 +210,7 @@ class CsvDialect:
 
     @cached_property
     def _plain(self) -> re.Pattern[str] | None:
-        """What a quoted cell is that nothing has to be taken out of, quote included."""
+        """Pattern of a quoted cell without escapes, closing quote included."""
         if len(self.delimiter) > 1 or not self.quote:
             return None
         quote, escape = re.escape(self._quote), re.escape(self._escape)
@@ -222,7 +222,7 @@ class CsvDialect:
 
     @cached_property
     def _special(self) -> re.Pattern[str]:
-        """What means something inside quotes: all but the quote lose a character."""
+        """Pattern of escapes and quotes inside a quoted cell."""
         quote, escape = re.escape(self._quote), re.escape(self._escape)
         before = re.escape(self._before_escape)
         if quote == escape:

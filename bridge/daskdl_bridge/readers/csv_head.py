@@ -60,7 +60,7 @@ class CsvHead:
 
     @property
     def hint(self) -> str:
-        """What to do if the delimiter seems to be another one."""
+        """Advice if the delimiter seems to be another one."""
         for row in itertools.islice(self._rows(), 2):
             if hint := hint_for_delimiter(row, self.options):
                 return hint
@@ -106,7 +106,7 @@ def csv_head(parts: Sequence[Part], options: SourceOptions) -> CsvHead:
 
 
 def hint_for_delimiter(row: Sequence[str | None], options: SourceOptions) -> str:
-    """Return what to do if the only cell of a row holds what delimits cells."""
+    """Return advice if the only cell of a row holds another usual delimiter."""
     cell = row[0] if len(row) == 1 else None
     given = delimiter_of(options)
     for delimiter in _USUAL_DELIMITERS:

@@ -112,7 +112,7 @@ class CsvText:
         return [], self
 
     def parse_options(self, n_columns: int) -> pacsv.ParseOptions | None:
-        """Return how pyarrow reads the text as Spark does; None if it does not.
+        """Return options with which pyarrow parses as Spark does; None if it cannot.
 
         pyarrow may still refuse text that holds lines of blanks, which Spark skips.
         """

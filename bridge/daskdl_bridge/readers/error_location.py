@@ -62,7 +62,7 @@ def first_true(flags: NDArray[np.bool_]) -> int:
 
 @contextmanager
 def reading(url: Location, form: str) -> Iterator[None]:
-    """Turn what decoders raise for damaged bytes into one error that names the file.
+    """Turn errors of decoders about damaged bytes into one that names the file.
 
     Raises
     ------

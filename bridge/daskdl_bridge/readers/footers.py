@@ -27,7 +27,7 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Footer:
-    """What the footer of a file tells.
+    """Rows, columns and metadata in the footer of a file.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def read_footers(
 def settled_columns(
     parts: Sequence[Part], footers: Sequence[Footer], options: SourceOptions
 ) -> ExampleColumns:
-    """Return which columns become what, having held all files against them.
+    """Return the columns of features, labels and keys, checked against all files.
 
     Raises
     ------

@@ -37,7 +37,7 @@ def is_binary(arrow_type: Any) -> bool:
 
 
 def is_image_struct(arrow_type: Any) -> bool:
-    """Tell whether a type is what Spark's ``image`` source makes."""
+    """Return whether a type is the struct of Spark's ``image`` source."""
     return pa.types.is_struct(arrow_type) and {
         "height",
         "width",

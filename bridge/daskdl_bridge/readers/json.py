@@ -144,7 +144,7 @@ def _head(part: Part, options: SourceOptions) -> bytes:
 def _lines(
     data: bytes, part: Part, options: SourceOptions, *, is_whole: bool = True
 ) -> bytes:
-    """Return one object a line in UTF-8, whatever the options say it is."""
+    """Return the text as one object a line in UTF-8."""
     try:
         data = as_utf8(data, options.encoding, is_whole=is_whole)
     except UnicodeDecodeError as error:
@@ -217,7 +217,7 @@ def _opened(line: bytes) -> int:
 
 
 def _check_depth(record: Any) -> None:
-    """Refuse lists within lists without end: what comes later calls itself."""
+    """Refuse lists nested deeper than recursion can follow."""
     level = [record]
     for _ in range(_DEEPEST):
         level = [

@@ -63,7 +63,7 @@ def with_key_type(
 
 
 def as_stored(keys: NDArray[Any], key_type: Any, place: ErrorLocation) -> Any:
-    """Turn keys back into what was stored.
+    """Turn keys back into the type in which they are stored.
 
     Parameters
     ----------

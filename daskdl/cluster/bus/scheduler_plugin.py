@@ -87,7 +87,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         return True
 
     def release(self, holder: str) -> asyncio.Task[None] | None:
-        """Forget who needed the bus; the last one's leave is a task."""
+        """Drop a user of the bus; return the task that ends it after the last one."""
         self._holders.pop(holder, None)
         if not self._holders and self._leaving is None and not self._is_closed:
             self._leaving = self._begin(self._leave_the_cluster())

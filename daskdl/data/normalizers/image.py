@@ -27,7 +27,7 @@ _VGG_MEANS = np.array([103.939, 116.779, 123.68])
 
 
 class _PixelNormalizer(Normalizer):
-    """Knows beforehand what it needs."""
+    """Base of the normalizers of pixels, whose range is known beforehand."""
 
     @property
     def is_fitted(self) -> bool:
@@ -48,7 +48,7 @@ class _PixelNormalizer(Normalizer):
 
     @abstractmethod
     def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
-        """Return what is done; see :meth:`Scaler.steps`."""
+        """Return the operations; see :meth:`Scaler.steps`."""
 
     def scale(
         self, who: str, direction: Direction, values: _Array, mask: _Array | None
@@ -66,7 +66,7 @@ class _PixelNormalizer(Normalizer):
         return float_like(values, stepped(pixels, steps))
 
     def _check_shape(self, who: str, values: _Array) -> None:
-        """Refuse what is no image of the kind that is wanted."""
+        """Refuse arrays that are no images of the right kind."""
 
     def _scalers(self, who: str, group: Group, n_arrays: int) -> list[Scaler | None]:
         if group == "labels" and not self.is_fit_label:
@@ -127,7 +127,7 @@ class ImagePreProcessingScaler(_PixelNormalizer):
         self.max_pixel_value = check_positive(who, "max_pixel_value", max_pixel_value)
 
     def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
-        """Return what is done; see :meth:`Scaler.steps`."""
+        """Return the operations; see :meth:`Scaler.steps`."""
         width = self.max_range - self.min_range
         if direction == "transform":
             return [
@@ -200,7 +200,7 @@ class VGG16ImagePreProcessor(_PixelNormalizer):
         return self
 
     def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
-        """Return what is done; see :meth:`Scaler.steps`."""
+        """Return the operations; see :meth:`Scaler.steps`."""
         shape = [1] * n_axes
         shape[self.feature_axis] = -1
         means = _VGG_MEANS.reshape(shape).astype(dtype)

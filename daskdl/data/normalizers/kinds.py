@@ -84,6 +84,6 @@ def normalizer_from_dict(values: Any) -> Normalizer:
 
 
 def plugged_in(name: str) -> Any:
-    """Return what an entry point of that name stands for; None if there is none."""
+    """Return the normalizer of an entry point; None if there is none of that name."""
     found = next(iter(importlib.metadata.entry_points(group=GROUP, name=name)), None)
     return None if found is None else found.load()

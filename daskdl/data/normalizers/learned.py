@@ -58,7 +58,7 @@ class LearnedNormalizer(Normalizer):
 
     @abstractmethod
     def strategy(self, group: Group, index: int) -> NormalizerStrategy | None:
-        """Return how an input or output is normalized; None for not at all.
+        """Return the strategy of an input or output; None if it is not normalized.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class LearnedNormalizer(Normalizer):
 
     @property
     def is_fitted(self) -> bool:
-        """Whether it has learnt what it needs."""
+        """Whether its statistics are learnt."""
         return self._learned is not None
 
     @property
@@ -88,7 +88,7 @@ class LearnedNormalizer(Normalizer):
         return self.strategy("labels", index) is not None
 
     def learned(self, group: Group) -> StatsByIndex:
-        """Return what was learnt of the inputs (features) or outputs (labels).
+        """Return the statistics of the inputs (features) or outputs (labels).
 
         Raises
         ------
@@ -102,7 +102,7 @@ class LearnedNormalizer(Normalizer):
         return self._learned[group]
 
     def learn(self: N, features: StatsByIndex, labels: StatsByIndex | None = None) -> N:
-        """Take what was learnt elsewhere, such as what DL4J saved.
+        """Take statistics that were learnt elsewhere, such as those that DL4J saved.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class LearnedNormalizer(Normalizer):
         return self
 
     def fit(self: N, data: Examples | Iterable[Examples] | Source) -> N:
-        """Learn from data, and forget what was learnt before.
+        """Learn statistics from data, and forget earlier ones.
 
         Parameters
         ----------

@@ -52,12 +52,12 @@ class NormalizerMinMaxScaler(SingleStrategyNormalizer):
 
     @property
     def target_min(self) -> float:
-        """Where the smallest value seen comes to."""
+        """The number that the smallest value seen becomes."""
         return self._range.min_range
 
     @property
     def target_max(self) -> float:
-        """Where the largest value seen comes to."""
+        """The number that the largest value seen becomes."""
         return self._range.max_range
 
     @property
@@ -116,7 +116,7 @@ class NormalizerMinMaxScaler(SingleStrategyNormalizer):
 
 
 class MultiNormalizerMinMaxScaler(NormalizerMinMaxScaler):
-    """The same, saved as what DL4J uses for several inputs and outputs.
+    """:class:`NormalizerMinMaxScaler` for DL4J's files of several inputs and outputs.
 
     References
     ----------

@@ -84,11 +84,11 @@ class Normalizer(ABC):
     @property
     @abstractmethod
     def is_fitted(self) -> bool:
-        """Whether it has learnt what it needs, or needs nothing."""
+        """Whether the statistics that it needs are known."""
 
     @abstractmethod
     def fit(self: N, data: Examples | Iterable[Examples] | Source) -> N:
-        """Learn from data, and forget what was learnt before."""
+        """Learn statistics from data, and forget earlier ones."""
 
     @abstractmethod
     def fit_statistics(
@@ -189,7 +189,7 @@ class Normalizer(ABC):
     def revert_labels(
         self, labels: Sequence[_Array] | _Array, masks: Any = None
     ) -> Any:
-        """Return labels, or what a network predicts for them, as before `transform`.
+        """Return labels, or predictions of them, as before `transform`.
 
         They are the same arrays if labels are not normalized. For parameters and shapes
         see :meth:`transform_features`.
@@ -203,7 +203,7 @@ class Normalizer(ABC):
         n_axes: Sequence[int],
         dtype: DTypeLike,
     ) -> list[list[Step]]:
-        """Return what is done to every array, one operation after the other.
+        """Return the operations on every array, in their order.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ def check_keys(who: str, values: Mapping[str, Any], known: Iterable[str]) -> Non
 
 
 def stats_values(prefix: str, stats: Iterable[NormalizerStats]) -> dict[str, Any]:
-    """Return what was learnt of several arrays of one kind: for each part a list."""
+    """Return the statistics of several arrays of one kind: a list for each part."""
     each = [stats_to_dict(one) for one in stats]
     names = [name for name in (each[0] if each else ()) if name != "type"]
     return {f"{prefix}{name}": [one[name] for one in each] for name in names}
@@ -49,7 +49,7 @@ def stats_values(prefix: str, stats: Iterable[NormalizerStats]) -> dict[str, Any
 def stats_list(
     who: str, kind: str, values: Mapping[str, Any], prefix: str
 ) -> list[NormalizerStats] | None:
-    """Return what :func:`stats_values` described; None if nothing was learnt.
+    """Return the statistics that :func:`stats_values` described; None if unfitted.
 
     Raises
     ------
@@ -76,5 +76,5 @@ def stats_list(
 
 
 def parts_of(kind: str) -> tuple[str, ...]:
-    """Return the names of what is learnt of an array."""
+    """Return the names of the statistics of an array."""
     return (*STATS[kind].names, "dtype")

@@ -40,7 +40,7 @@ class Scaler(Protocol):
         """
 
     def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
-        """Return what :meth:`scale` does, mask aside.
+        """Return the operations of :meth:`scale`, mask aside.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class Scaler(Protocol):
 
 @dataclass(frozen=True)
 class FeatureScaler:
-    """Scales each feature, or channel, by what was learnt of it.
+    """Scales each feature, or channel, by its statistics.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class FeatureScaler:
         return _without_dropped(who, scaled, mask, self.feature_axis)
 
     def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:
-        """Return what is done; see :meth:`Scaler.steps`."""
+        """Return the operations; see :meth:`Scaler.steps`."""
         shape = [1] * n_axes
         shape[self.feature_axis] = -1
         vectors = [one.astype(dtype).reshape(shape) for one in self.stats.pair]

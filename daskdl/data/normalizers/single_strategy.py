@@ -34,7 +34,7 @@ class SingleStrategyNormalizer(LearnedNormalizer):
     @classmethod
     @abstractmethod
     def _of_options(cls: type[U], options: dict[str, Any]) -> U:
-        """Make one of what `_options` returned."""
+        """Make a normalizer of the result of `_options`."""
 
     def _options(self) -> dict[str, Any]:
         return {"feature_axis": self.settled_axis, "fit_label": self.is_fit_label}

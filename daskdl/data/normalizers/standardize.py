@@ -82,7 +82,7 @@ class NormalizerStandardize(SingleStrategyNormalizer):
 
 
 class MultiNormalizerStandardize(NormalizerStandardize):
-    """The same, saved as what DL4J uses for several inputs and outputs.
+    """:class:`NormalizerStandardize` for DL4J's files of several inputs and outputs.
 
     References
     ----------

@@ -46,7 +46,7 @@ _MOST = sys.float_info.max
 
 
 class NormalizerStrategy(ABC):
-    """What is learnt of an array, and what is done with it.
+    """The statistics that are learnt of an array, and its scaling by them.
 
     Operations and their order are DL4J's, to the last bit.
     """

@@ -105,7 +105,7 @@ class CompositeDataSetPreProcessor(DataSetPreProcessor):
         return any(one.is_fit_label for one in self.pre_processors)
 
     def fit(self: C, data: Examples | Iterable[Examples] | Source) -> C:
-        """Fit those that are not, with what those in front of them make of the data.
+        """Fit each unfitted preprocessor on the output of those in front of it.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class CompositeDataSetPreProcessor(DataSetPreProcessor):
         statistics: Sequence[FeatureStatistics],
         label_statistics: Sequence[FeatureStatistics] = (),
     ) -> C:
-        """Refuse: statistics of the data are not those of what is made of them."""
+        """Refuse: statistics of the data do not hold behind the first preprocessor."""
         raise OptionError(
             f"{type(self).__name__}: must be fitted with data, got statistics. Call "
             "fit."

@@ -43,7 +43,7 @@ class PreProcessedPartition(Partition):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """What messages call it."""
+        """Name of the stored partition, for messages."""
         return self.stored.name
 
     @property

@@ -299,7 +299,7 @@ def _is_of_dask(data: Any) -> bool:
 
 
 class _ChunkGraphs:
-    """The graphs of some dask collections, cut into what each chunk needs.
+    """The graphs of dask collections, cut into those of single chunks.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class Partition(ABC):
     def for_training(
         self, examples: DataSet | MultiDataSet, epoch: int, index: int
     ) -> DataSet | MultiDataSet:
-        """Return a minibatch as it is to be trained, with what is drawn for it.
+        """Return a minibatch for training, with its random draws made.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Partition(ABC):
 
 @dataclass(frozen=True)
 class Source:
-    """Partitions in order, and what messages call the whole.
+    """Partitions in order, with a name for messages.
 
     Parameters
     ----------

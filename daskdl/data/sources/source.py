@@ -34,7 +34,7 @@ _ASKED_LAST = "path"
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
-    """How to make examples out of what is stored.
+    """Options for making examples of stored data: columns, format, shapes.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class SourceOptions:
 
 
 class SourceOpener(Protocol):
-    """What an entry point of ``daskdl.sources`` names: an object or a class.
+    """The interface of entry points of ``daskdl.sources``: an object or a class.
 
     It may have `look`, which takes what `open` takes and returns a
     :class:`~daskdl.data.sources.summary.DataSummary`, for ``daskdl inspect``.
@@ -209,7 +209,7 @@ class SourceOpener(Protocol):
 
 
 def open_source(data: Any, options: SourceOptions | None = None) -> Source:
-    """Open what the user named as a source.
+    """Open data, paths or collections as a source.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def open_source(data: Any, options: SourceOptions | None = None) -> Source:
 
 
 def opened_by(data: Any) -> SourceOpener:
-    """Return what opens the data, without opening them.
+    """Return the opener of the data, without opening them.
 
     Raises
     ------

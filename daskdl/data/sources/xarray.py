@@ -92,7 +92,7 @@ class XarraySources:
         return Source(path, partitions)
 
     def look(self, data: Any, options: SourceOptions) -> DataSummary:
-        """Tell the variables of what is stored at a path.
+        """Summarize the variables of a data set that is stored at a path.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class LabelledPartition(Partition):
 
 @dataclass(frozen=True, eq=False)
 class StoredPartition(Partition):
-    """Rows `start` to `stop` of what is stored at a path.
+    """Rows `start` to `stop` of a data set that is stored at a path.
 
     With the fingerprint of the file; a Zarr store, which is many files, has none.
     """
