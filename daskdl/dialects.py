@@ -57,13 +57,13 @@ class Quirk:
     family: str = ""
 
     def __str__(self) -> str:
-        """Return what differs, in one line."""
+        """Return the difference in one line."""
         return f"{self.where}: {self.habit} (exact: {self.exact})"
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """A name, and what is computed otherwise than formulas say.
+    """A way to compute: a name, and its quirks.
 
     Parameters
     ----------

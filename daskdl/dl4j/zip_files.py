@@ -109,7 +109,7 @@ class ZipEntries:
             return stream.read()
 
     def stored_bytes(self, entry: str) -> int:
-        """Return what an entry can take in the file at most, before it is inflated."""
+        """Return the size of an entry in the file at most, before it is inflated."""
         # What the list says may be a lie; nothing lies behind the list itself.
         return min(self._infos[entry].compress_size, self._archive.start_dir)
 

@@ -179,7 +179,7 @@ class EvaluationCalibration(Evaluable):
         return ReliabilityDiagram(title, means[kept], shares[kept])
 
     def expected_calibration_error(self, class_index: int) -> float:
-        """Return how far predicted and true shares lie apart on average, of a class.
+        """Return the mean distance of predicted and true shares of a class, by bins.
 
         It is the mean of ``|share of positives - mean probability|`` over the bins,
         weighted with their examples; NaN if no probability fell into any.
@@ -365,7 +365,7 @@ class EvaluationCalibration(Evaluable):
 
 
 def _bin_of(values: FloatArray, bins: int) -> NDArray[np.intp]:
-    """Return the bin of each value, -1 or `bins` for what is in none."""
+    """Return the bin of each value, -1 or `bins` for values outside."""
     width = 1.0 / bins
     edges = (np.arange(bins) * width).astype(values.dtype)
     bin_of = np.searchsorted(edges, values, side="right") - 1

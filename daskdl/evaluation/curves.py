@@ -165,7 +165,7 @@ class PrecisionRecallCurve:
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityDiagram:
-    """How often the class was right where a probability was predicted.
+    """Shares of positive rows by predicted probability, of one class.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class Curves:
 
 @dataclass(frozen=True)
 class StoredRoc:
-    """What a file says of a ROC: counts at thresholds, or curves if it is exact."""
+    """A ROC read from a file: counts at thresholds, or curves if it is exact."""
 
     threshold_steps: int
     roc_remove_redundant_pts: bool

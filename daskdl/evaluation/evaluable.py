@@ -57,7 +57,7 @@ class Evaluable(ABC):
 
     @abstractmethod
     def score_for_metric(self, metric: str) -> float:
-        """Return one number by its DL4J name, in any case: ``F1``, ``mse``, ...
+        """Return a metric by its DL4J name, in any case: ``F1``, ``mse``, ...
 
         Raises
         ------

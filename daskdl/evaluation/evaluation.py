@@ -20,7 +20,7 @@ E = TypeVar("E", bound="Evaluation")
 
 
 class Prediction(NamedTuple):
-    """One counted row, with what the caller said about it."""
+    """One counted row: true class, predicted class and the caller's metadata."""
 
     actual: int
     predicted: int
@@ -237,7 +237,7 @@ class Evaluation(ConfusionRates, Evaluable):
         return self.top_n_correct_count / self.top_n_total_count
 
     def score_for_metric(self, metric: str) -> float:
-        """Return one number by its DL4J name; see ``METRICS``."""
+        """Return a metric by its DL4J name; see ``METRICS``."""
         scores = {
             "ACCURACY": self.accuracy,
             "F1": self.f1,

@@ -23,7 +23,7 @@ B = TypeVar("B", bound="EvaluationBinary")
 
 @dataclass(frozen=True)
 class StoredBinary:
-    """What a file says of an evaluation of binary outputs."""
+    """An evaluation of binary outputs, read from a file."""
 
     counts: NDArray[np.int64] | None
     roc_binary: ROCBinary | None
@@ -242,7 +242,7 @@ class EvaluationBinary(Evaluable):
         return (self.false_positive_rate() + self.false_negative_rate()) / 2
 
     def score_for_metric(self, metric: str, output: int | None = None) -> float:
-        """Return one number by its DL4J name, of an output or the mean over them.
+        """Return a metric by its DL4J name, of an output or the mean over them.
 
         Raises
         ------

@@ -20,7 +20,7 @@ Columns = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PairMoments:
-    """What is known of pairs of labels and predictions after some rows.
+    """Means and squared differences of labels and predictions after some rows.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ class ConfusionRates:
         return mean_of_all(rates if index is None else rates[[index]])
 
     def n_classes_excluded(self, metric: str) -> int:
-        """Return how many classes the macro average of a metric leaves out.
+        """Return the number of classes that the macro average of a metric leaves out.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ SUMS = (
 
 
 class Deviations(NamedTuple):
-    """What R², correlation and RSE are made of, a number a column.
+    """Sums of squares for R², correlation and RSE, a number a column.
 
     Attributes
     ----------

@@ -261,7 +261,7 @@ class ROC(Evaluable):
         return self.precision_recall_curve().area()
 
     def score_for_metric(self, metric: str) -> float:
-        """Return one number by its DL4J name; see ``METRICS``."""
+        """Return a metric by its DL4J name; see ``METRICS``."""
         return self.auc() if self._check_metric(metric) == "AUROC" else self.auprc()
 
     def stats(self) -> str:
@@ -361,7 +361,7 @@ def thresholded_note(steps: int) -> str:
 
 
 def _thresholds_reached(probability: FloatArray, thresholds: Row) -> NDArray[np.intp]:
-    """Return how many thresholds each probability reaches, of shape (rows,)."""
+    """Return the number of thresholds that each probability reaches, shape (rows,)."""
     own = thresholds.astype(probability.dtype)
     # Nothing is predicted positive at threshold 1, not even a probability of 1: a curve
     # begins where nothing is.
@@ -370,7 +370,7 @@ def _thresholds_reached(probability: FloatArray, thresholds: Row) -> NDArray[np.
 
 
 def _at_least(n_reached: NDArray[np.intp], steps: int) -> Counts:
-    """Return how many rows reach each threshold, of shape (steps + 1,)."""
+    """Return the number of rows that reach each threshold, of shape (steps + 1,)."""
     rows = np.bincount(n_reached, minlength=steps + 2)
     reached: Counts = np.cumsum(rows[::-1])[::-1][1:].astype(np.int64)
     return reached

@@ -20,7 +20,7 @@ _NAME_WIDTH, _NAME_MARGIN = 15, 5
 
 
 class ColumnRocs(Evaluable):
-    """What :class:`ROCBinary` and :class:`ROCMultiClass` share.
+    """The base of :class:`ROCBinary` and :class:`ROCMultiClass`: a ROC a column.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class ColumnRocs(Evaluable):
         return _mean([roc.auprc() for roc in self.rocs])
 
     def score_for_metric(self, metric: str, column: int | None = None) -> float:
-        """Return one number by its DL4J name, of a column or their mean."""
+        """Return a metric by its DL4J name, of a column or the mean over columns."""
         if self._check_metric(metric) == "AUROC":
             return self.average_auc() if column is None else self.auc(column)
         return self.average_auprc() if column is None else self.auprc(column)
@@ -202,7 +202,7 @@ class ColumnRocs(Evaluable):
 
 
 def name_width(names: Sequence[str]) -> int:
-    """Return how wide DL4J makes the column of names in a report."""
+    """Return the width of the column of names in DL4J's reports."""
     return max([_NAME_WIDTH, *map(len, names)]) + _NAME_MARGIN
 
 

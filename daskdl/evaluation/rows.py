@@ -82,7 +82,7 @@ def unmasked_rows(
 def as_probabilities(
     who: str, predictions: FloatArray, kept: NDArray[np.bool_] | None, hint: str
 ) -> FloatArray:
-    """Return predictions that are from 0 to 1; what rounding left outside is moved in.
+    """Return predictions as probabilities; rounding errors outside 0 to 1 are clipped.
 
     Parameters
     ----------

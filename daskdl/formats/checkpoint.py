@@ -185,7 +185,7 @@ def _description(file: TensorFile) -> dict[str, Any]:
 
 
 def _check_tensors(what: str, came: dict[str, Any], wanted: Any) -> None:
-    """Refuse the file over the first tensor that differs from what must be there."""
+    """Refuse the file over the first tensor that is not as expected."""
     if not isinstance(wanted, dict):
         raise FormatError(f"{_WHO}: must have {what}, got {wanted!r}.")
     for name in [*wanted, *came]:

@@ -94,7 +94,7 @@ def format_of(path_or_url: str) -> str:
 
 
 def lost(network: Network[Any], to: str, *, is_saved: bool = True) -> list[str]:
-    """Return what a format does not hold of a network, in words.
+    """Return the parts of a network that a format does not hold, in words.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def lost(network: Network[Any], to: str, *, is_saved: bool = True) -> list[str]:
 
 
 def computed_otherwise(network: Network[Any], to: str) -> list[str]:
-    """Return what the readers of a format compute otherwise than a network, in words.
+    """Return the quirks by which readers of a format differ from a network, in words.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def describe(network: Network[Any], version: int) -> dict[str, Any]:
 
 
 class Description:
-    """What a file says that a network is.
+    """The description of a network in a file, checked before the network is built.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Description:
         return dtype
 
     def check(self, key: str, expected: Any) -> None:
-        """Refuse the file if it does not say of itself what its network says.
+        """Refuse the file if a value differs from that of its network.
 
         Raises
         ------

@@ -40,7 +40,7 @@ _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """Where an array lies in a file.
+    """Dtype, shape and offset of an array in a file.
 
     Parameters
     ----------

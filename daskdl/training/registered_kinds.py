@@ -42,7 +42,7 @@ def packed_kinds(configuration: Mapping[str, Any]) -> bytes:
 
 
 def unpack_kinds(packed: bytes) -> None:
-    """Register what :func:`packed_kinds` returned elsewhere."""
+    """Register the kinds of :func:`packed_kinds` in this process."""
     if packed:
         _unpack(packed)
 

@@ -162,7 +162,7 @@ def write_array(
 
 
 def _plain_layout(array: _Array) -> ArrayLayout:
-    """Return how an array is written of which nothing else is known."""
+    """Return the layout of an array that was not read from a file."""
     is_fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     name = _NAMES[array.dtype.newbyteorder("=")]
     return ArrayLayout(name, "F" if is_fortran else "C")

@@ -123,7 +123,7 @@ class FileBatch:
     def read_from(
         cls, stream: BinaryIO, *, name: str, most_bytes: int = MOST_BYTES
     ) -> "FileBatch":
-        """Read what `read_from_zip` reads from an open, seekable stream."""
+        """Read the zip of `read_from_zip` from an open, seekable stream."""
         entries = ZipEntries(
             stream, name, most_bytes=most_bytes, most_entries=MOST_ENTRIES + 1
         )
@@ -173,7 +173,7 @@ class FileBatch:
         )
 
     def write_to(self, stream: BinaryIO) -> None:
-        """Write what `write_as_zip` writes to an open stream.
+        """Write the zip of `write_as_zip` to an open stream.
 
         The same files give the same bytes; the time is left out.
         """
@@ -249,13 +249,13 @@ def _write_entry(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def _uri(path: str | Path) -> str:
-    """Return what Java's ``File.toURI`` says of a local path; URLs as they are."""
+    """Return a local path as Java's ``File.toURI`` does; URLs as they are."""
     if "://" in str(path) or not is_local(path):
         return str(path)
     return "file:" + urllib.parse.quote(str(Path(path).absolute()))
 
 
 def _extension(uri: str) -> str:
-    """Return what stands behind the last dot of the last part, else ``bin``."""
+    """Return the extension of the last part of a URI, else ``bin``."""
     name = re.split(r"[/\\]", uri)[-1]
     return name.rpartition(".")[2] or "bin" if "." in name else "bin"

@@ -224,7 +224,7 @@ def _read_names(counted: CountedStream) -> Tail:
 
 
 def _multi_metadata(counted: CountedStream) -> Tail:
-    """Read what follows the masks: nothing, or a 1 and a list."""
+    """Read the metadata behind the masks: nothing, or a 1 and a list."""
     start = counted.offset
     if counted.is_at_end():
         return None

@@ -65,7 +65,7 @@ def column_fields(evaluation: ROCBinary) -> dict[str, Any]:
 
 
 def read_columns(fields: Fields, kind: type[C]) -> C:
-    """Return what fields tell of, also those inside of another evaluation.
+    """Return the ROCs in fields, also those inside of another evaluation.
 
     Raises
     ------

@@ -83,7 +83,7 @@ class Fields:
         return None if value is None else whole_row(self.who, name, value)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return a list of numbers; the words for what JSON has none for are some."""
+        """Return a list of numbers; NaN and infinity are words in JSON."""
         value = self._get(name, _REQUIRED)
         found = [_number(item) for item in value] if isinstance(value, list) else [None]
         if None in found:

@@ -66,7 +66,7 @@ def to_fields(roc: ROC) -> dict[str, Any]:
 
 
 def of_fields(fields: Fields) -> StoredRoc:
-    """Return what the fields of a ROC say.
+    """Return the ROC in fields.
 
     Raises
     ------

@@ -15,7 +15,7 @@ _SHOWN = 300
 
 
 class CountedStream:
-    """A binary stream that knows its offset and what to call itself in messages.
+    """A binary stream that knows its offset, and its name for messages.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class CountedStream:
         return number
 
     def take_count(self, form: str, what: str, most: int) -> int:
-        """Read a number of things, from 0 to `most`; `what` says of which.
+        """Read a count, from 0 to `most`; `what` names the counted things.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class CountedStream:
     def corrupt(
         self, must: str, got: str, offset: int | None = None
     ) -> CorruptFileError:
-        """Return the error that says what must hold at an offset, and what came."""
+        """Return the error of a corrupt file, with expected and found values."""
         where = self.offset if offset is None else offset
         return CorruptFileError(
             f"{self.name}: {must[:_SHOWN]}, got {got[:_SHOWN]} at offset {where}. "

@@ -75,7 +75,7 @@ def read_java_list(counted: CountedStream) -> JavaList:
 
 
 def write_java_list(stream: BinaryIO, items: Sequence[Any]) -> None:
-    """Write a list as Java serialises it: an ``ArrayList``, or what it was when read.
+    """Write a list as Java serialises it: an ``ArrayList``, or the class it had.
 
     Parameters
     ----------

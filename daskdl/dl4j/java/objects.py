@@ -107,7 +107,7 @@ class JavaClass:
 
 @dataclass(eq=False)
 class JavaLevel:
-    """What one class of an object's lineage stored.
+    """The stored fields of one class of an object's lineage.
 
     Parameters
     ----------

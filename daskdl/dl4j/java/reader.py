@@ -70,7 +70,7 @@ def read_java(counted: CountedStream) -> JavaValue:
 
 
 class _Reader:
-    """Keeps what later pieces of the stream refer to by number."""
+    """Reads a stream, and keeps the objects that later parts refer to by number."""
 
     def __init__(self, counted: CountedStream) -> None:
         self._counted = counted

@@ -49,7 +49,7 @@ def write_java(stream: BinaryIO, value: JavaValue) -> None:
 
 
 class _Writer:
-    """Keeps what was written, which Java refers to by number when it comes again."""
+    """Writes a stream; objects that come again are referred to by number."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

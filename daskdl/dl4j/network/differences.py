@@ -10,7 +10,7 @@ from daskdl.nn.step import StepNetwork
 
 
 def warn_of_differences(network: StepNetwork[Any]) -> None:
-    """Warn with the list of what DL4J will compute otherwise, if there is anything.
+    """Warn with the list of the quirks by which DL4J will differ, if there are any.
 
     What shows only with certain data is no reason to warn, since nearly every network
     has a loss that might get a mask.

@@ -217,7 +217,7 @@ def _constrained(apply_to: Any, conf: LayerConf, input_type: InputType) -> list[
 def _preprocessor(
     node: Node, network: StepNetwork[Any], in_rows: set[str]
 ) -> dict[str, Any] | None:
-    """Return what DL4J needs in front of a layer where daskdl needs nothing.
+    """Return the preprocessor that DL4J needs in front of a layer, and daskdl does not.
 
     Parameters
     ----------

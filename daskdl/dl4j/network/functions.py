@@ -320,7 +320,7 @@ def read_enumerated_init(value: Json, where: str) -> Any:
 
 
 def _lowered(value: Json, where: str, names: Mapping[str, str]) -> str:
-    """Return what a name stands for, by default itself in small letters."""
+    """Return our word for a name of DL4J, by default itself in small letters."""
     if not isinstance(value, str):
         raise FormatError(f"{where}: must be a name, got {shown(value)}.")
     return names.get(value, value.lower())

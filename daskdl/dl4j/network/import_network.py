@@ -85,7 +85,7 @@ def _is_of_any_size(path: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _readers(vertices: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return who reads each input and vertex: the first layer, or else vertex."""
+    """Return the reader of each input and vertex: the first layer, or else vertex."""
     found: dict[str, str] = {}
     for name, vertex in vertices.items():
         for source in vertex["inputs"]:
@@ -108,7 +108,7 @@ def _path(
 
 
 def _as_written(conf: Configuration, variables: Mapping[str, Any]) -> Configuration:
-    """Keep what DL4J's file says otherwise than it would be said of the options."""
+    """Keep properties of DL4J's file that its options would not be written as."""
     nodes = {node.key: node for node in conf.nodes()}
     if isinstance(conf, MultiLayerConfiguration):
         layers = [

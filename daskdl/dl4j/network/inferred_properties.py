@@ -86,7 +86,7 @@ def _locally_connected(conf: LayerConf, input_type: InputType) -> dict[str, Any]
 def same_padding(
     conf: LayerConf, input_type: InputType
 ) -> tuple[list[int], list[int]] | None:
-    """Return how many zeros mode ``same`` puts in front of and behind each axis.
+    """Return the zeros that mode ``same`` puts in front of and behind each axis.
 
     None stands for another mode, or a layer that is not locally connected.
     """

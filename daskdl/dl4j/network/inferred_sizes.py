@@ -56,7 +56,7 @@ def inferred_sizes(parts: Mapping[str, _Part]) -> dict[str, int]:
 
 
 def _state(sizes: dict[str, int], name: str, part: _Part) -> None:
-    """Enter what a layer or vertex says by itself."""
+    """Enter the sizes that a layer or vertex states by itself."""
     layer = inner(part)
     n_in, reads = stated_size(layer), part["inputs"]
     # A preprocessor changes what arrives.
@@ -75,7 +75,7 @@ def _are_counts(*values: Any) -> bool:
 
 
 def _relate(sizes: dict[str, int], name: str, part: _Part) -> None:
-    """Enter what follows from what is known on the other side of a vertex."""
+    """Enter the sizes that follow from those on the other side of a vertex."""
     reads = part["inputs"]
     if part["type"] in _KEEPING and part.get("preprocessor") is None:
         alike = [name, *reads]

@@ -238,7 +238,7 @@ def _sizes(chain: Sequence[_Layer]) -> Iterator[int]:
 
 
 def stated_size(layer: _Layer) -> int | None:
-    """Return how many numbers or channels a layer says that it takes."""
+    """Return the number of features or channels that a layer states as its input."""
     kept = layer.get("dl4j", {})
     shape = layer.get("input_shape")
     if layer["type"] == "prelu" and isinstance(shape, list) and len(shape) == 1:

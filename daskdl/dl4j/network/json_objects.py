@@ -238,21 +238,21 @@ def in_order(values: Mapping[str, Json], first: Sequence[str] = ()) -> dict[str,
 
 
 def expect_mapping(value: Json, where: str) -> Mapping[str, Json]:
-    """Return a JSON object, or refuse what is none."""
+    """Return a JSON object, or refuse any other value."""
     if not isinstance(value, Mapping):
         raise FormatError(f"{where}: must be an object, got {shown(value)}.")
     return value
 
 
 def expect_list(value: Json, where: str) -> list[Json]:
-    """Return a JSON array, or refuse what is none."""
+    """Return a JSON array, or refuse any other value."""
     if not isinstance(value, list):
         raise FormatError(f"{where}: must be a list, got {shown(value)}.")
     return value
 
 
 def expect_names(value: Json, where: str) -> list[str]:
-    """Return a JSON array of texts, or refuse what is none."""
+    """Return a JSON array of texts, or refuse any other value."""
     for name in expect_list(value, where):
         if not isinstance(name, str):
             raise FormatError(f"{where}: must be a list of names, got {shown(name)}.")
@@ -260,14 +260,14 @@ def expect_names(value: Json, where: str) -> list[str]:
 
 
 def expect_flag(value: Json, where: str) -> bool:
-    """Return true or false, or refuse what is neither."""
+    """Return true or false, or refuse any other value."""
     if not isinstance(value, bool):
         raise FormatError(f"{where}: must be true or false, got {shown(value)}.")
     return value
 
 
 def look_up(names: Mapping[str, T], value: Json, where: str) -> T:
-    """Return what a name stands for, or refuse one that is not known."""
+    """Return the meaning of a name, or refuse an unknown one."""
     if not isinstance(value, str) or value not in names:
         raise FormatError(
             f"{where}: must be one of {', '.join(names)}, got {shown(value)}."

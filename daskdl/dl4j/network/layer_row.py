@@ -51,11 +51,11 @@ class LayerRow:
 
     @property
     def tag(self) -> str:
-        """What `type` is in the mapping of such a layer."""
+        """The `type` of such a layer in mappings."""
         return self.java.tag
 
     def read(self, value: Mapping[str, Json], where: str) -> dict[str, Any]:
-        """Return the mapping of a layer; what means nothing here goes to `dl4j`."""
+        """Return the mapping of a layer; properties unknown here go to `dl4j`."""
         self._check_twins(value, where)
         value = with_lost_schedule(value)
         mapping = self.java.read(value, where)
@@ -105,7 +105,7 @@ class LayerRow:
     def _still_true(
         self, kept: Mapping[str, Json], layer: Mapping[str, Any]
     ) -> dict[str, Json]:
-        """Leave out what stood for an option that has been changed since."""
+        """Leave out kept properties of an option that has been changed since."""
         return {
             name: item for name, item in kept.items() if self._means(name, item, layer)
         }
@@ -142,7 +142,7 @@ class LayerRow:
 
 
 def _rewritten(key: Key, item: Json, where: str) -> Json:
-    """Return what would be written in the place of a property."""
+    """Return a property as it would be written again."""
     if key.codec is LAYER:
         # A layer within a layer keeps what is its own, and reading it again at each
         # level would double the time with each.
@@ -151,7 +151,7 @@ def _rewritten(key: Key, item: Json, where: str) -> Json:
 
 
 def _written(write: Callable[[Any], Json], value: Any, where: str) -> Json:
-    """Write what was read; what cannot be written back was nothing to be read."""
+    """Write a value that was read; refuse it if it cannot be written back."""
     try:
         return write(value)
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:

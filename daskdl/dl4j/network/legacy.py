@@ -124,7 +124,7 @@ def _warn_of_policies(data: Mapping[str, Json], where: str) -> None:
 
 
 def _conf_mappings(data: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
-    """Yield what says how the network is trained."""
+    """Yield the mappings with the options for training."""
     confs = data.get("confs")
     found = [
         data.get("defaultConfiguration"),
@@ -136,13 +136,13 @@ def _conf_mappings(data: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
 def _replace(
     mapping: dict[str, Json], name: str, function: Callable[[Json], Json]
 ) -> None:
-    """Put what a function makes of it in the place of a property, if there is one."""
+    """Replace a property by a function of it, if it is there."""
     if mapping.get(name) is not None:
         mapping[name] = function(mapping[name])
 
 
 def _each(function: Callable[[Json], Json]) -> Callable[[Json], Json]:
-    """Return the function for lists and mappings of what `function` takes."""
+    """Return the function that applies another to items of lists and mappings."""
 
     def on_all(value: Json) -> Json:
         if isinstance(value, Mapping):

@@ -70,7 +70,7 @@ def to_dl4j(network: StepNetwork[Any], vector: NDArray[N]) -> NDArray[N]:
 
 
 def parameters_of(network: StepNetwork[Any]) -> Iterator[tuple[Slot, Parameter]]:
-    """Yield where each parameter lies here, and what it is, in DL4J's order."""
+    """Yield the slot of each parameter here, and the parameter, in DL4J's order."""
     for node in network.nodes:
         by_name = {item.name: item for item in node.parameters}
         for name in dl4j_order(node):

@@ -145,7 +145,7 @@ SCHEDULE = Codec(read_schedule, write_schedule)
 
 
 def _with_cycle(written: dict[str, Json], value: Mapping[str, Any]) -> dict[str, Json]:
-    """Add what DL4J computes of a cycle, in the order in which it writes it."""
+    """Add the properties of a cycle that DL4J computes, in its order of writing."""
     if value["type"] != "cycle":
         return written
     steps = (value["cycle_length"] - value["annealing_length"]) // 2

@@ -41,7 +41,7 @@ def check_length(text: str | bytes, who: str) -> None:
 
 
 def check_values(data: Json, who: str) -> None:
-    """Refuse what is too deep, or what DL4J's JSON cannot hold.
+    """Refuse values that are nested too deep, or that DL4J's JSON cannot hold.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def configuration_from_text(text: str, who: str = "configuration") -> Configurat
 def configuration_to_text(
     network: StepNetwork[Any], style: Literal["json", "yaml"] = "json"
 ) -> str:
-    """Return what DL4J's ``fromJson`` or ``fromYaml`` takes.
+    """Return text for DL4J's ``fromJson`` or ``fromYaml``.
 
     Parameters
     ----------

@@ -168,7 +168,7 @@ def write_regularization(options: Mapping[str, Any], suffix: str) -> Json:
 
 
 class _DropoutKind:
-    """One kind of dropout: its number, or schedule, and what else it has."""
+    """One kind of dropout: its number, or schedule, and its other options."""
 
     def __init__(
         self,

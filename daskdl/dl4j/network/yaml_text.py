@@ -171,7 +171,7 @@ def _list(items: list[Json], indent: int) -> Iterator[str]:
 
 
 def _tag(value: dict[str, Json]) -> tuple[str, dict[str, Json]]:
-    """Return the tag of an object, or nothing, and what is left of it."""
+    """Return the tag of an object, or nothing, and its other properties."""
     for key in ("@class", "type"):
         name = value.get(key)
         if isinstance(name, str) and (

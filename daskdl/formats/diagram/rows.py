@@ -19,7 +19,7 @@ _SWEEPS = 8
 
 @dataclass(frozen=True)
 class Bend:
-    """Where an edge passes a row in which neither of its ends stands.
+    """Point where an edge passes a row in which neither of its ends stands.
 
     Parameters
     ----------

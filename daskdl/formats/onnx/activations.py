@@ -112,7 +112,7 @@ def activate(graph: Graph, layer: Any, x: str, axis: int) -> str:
 
 
 def cell_activation(activation: AnyActivation) -> Cell | None:
-    """Return what LSTM and RNN have for a function; None if they have not got it."""
+    """Return the name of a function in ONNX's LSTM and RNN; None if they lack it."""
     if isinstance(activation, str) and activation in _CELLS:
         return _CELLS[activation]
     conf = _DEFAULTS.get(activation, activation)  # type: ignore[arg-type]

@@ -158,7 +158,7 @@ def _activated(graph: Graph, part: Part, y: str) -> str:
 
 
 def _transposed_pads(conf: Any) -> dict[str, list[int]]:
-    """Return what is cut off, or added behind, where the size is stride times size."""
+    """Return the padding with which the output has stride times the size."""
     if conf.convolution_mode != "same":
         return {"pads": [*conf.padding, *conf.padding]}
     # What the windows reach beyond the output; it is negative where they leave gaps.

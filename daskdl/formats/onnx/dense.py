@@ -102,7 +102,7 @@ def _looked_up(graph: Graph, part: Part, x: str) -> str:
 
 
 def _rows(graph: Graph, part: Part, x: str) -> str:
-    """Return what is multiplied: images and volumes are flattened."""
+    """Return the factor of a product: images and volumes are flattened."""
     if isinstance(part.input_type, FeedForward | Recurrent):
         return x
     return flattened(graph, part.input_type, x)

@@ -88,7 +88,7 @@ class Part:
 
     @property
     def input_type(self) -> InputType:
-        """What a layer gets."""
+        """The type of the first input."""
         return self.input_types[0]
 
     @property

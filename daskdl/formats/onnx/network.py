@@ -82,7 +82,7 @@ def network_graph(network: Network[Any], normalizer: Normalizer | None = None) -
 
 
 def input_names(network: Network[Any]) -> list[str]:
-    """Return what the inputs are called: as in the graph, or ``input``."""
+    """Return the names of the inputs: as in the graph, or ``input``."""
     conf = network.conf
     if isinstance(conf, MultiLayerConfiguration):
         return ["input"]
@@ -90,7 +90,7 @@ def input_names(network: Network[Any]) -> list[str]:
 
 
 def output_names(network: Network[Any]) -> list[str]:
-    """Return what the outputs are called: as in the graph, or ``output``."""
+    """Return the names of the outputs: as in the graph, or ``output``."""
     conf = network.conf
     if isinstance(conf, MultiLayerConfiguration):
         return ["output"]
@@ -122,7 +122,7 @@ def _steps(
     direction: Direction,
     types: Sequence[InputType],
 ) -> list[list[Step]]:
-    """Return what the normalizer does to each input or output, in its data format."""
+    """Return the normalizer's operations on inputs or outputs, in their data format."""
     if normalizer is None:
         return [[] for _ in types]
     n_axes = [len(kind.border_shape) + 1 for kind in types]
@@ -159,7 +159,7 @@ def _written(
 
 
 def _read_names(network: Network[Any]) -> Sequence[str]:
-    """Return what layers call the inputs that they read."""
+    """Return the names by which layers read the inputs."""
     if isinstance(network.conf, MultiLayerConfiguration):
         return network.nodes[0].inputs
     return list(network.conf.inputs)

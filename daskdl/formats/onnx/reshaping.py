@@ -104,7 +104,7 @@ def write_rnn_to_cnn(graph: Graph, part: Part, x: str) -> str:
 
 
 def write_composable(graph: Graph, part: Part, x: str) -> str:
-    """Write one preprocessor after the other."""
+    """Write several preprocessors, one after the other."""
     current = part.input_type
     for conf in part.conf.preprocessors:
         following = inside_type(conf.output_type(current))

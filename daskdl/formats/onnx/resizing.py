@@ -50,7 +50,7 @@ def write_space_to_depth(graph: Graph, part: Part, x: str) -> str:
 
 
 def _sides(part: Part, values: Sequence[int]) -> list[tuple[int, int]]:
-    """Return for each axis in the graph what an option says of its two ends."""
+    """Return the two numbers of an option for the ends of each axis in the graph."""
     sides = [(0, 0)] * (len(part.input_type.shape) + 1)
     for axis in range(len(values) // 2):
         place = axis_of(part.input_type, axis + 1)
