@@ -9,12 +9,12 @@ from daskdl.nn.losses.label_rules import label_rule
 
 
 def output_specs(who: str, nodes: Sequence[Node]) -> list[ArraySpec]:
-    """Return what comes out of the outputs of a network called `who`."""
+    """Return the specs of the outputs of a network called `who`."""
     return [ArraySpec(name_of(who, node), node.output_type) for node in nodes]
 
 
 def label_specs(who: str, nodes: Sequence[Node]) -> list[ArraySpec]:
-    """Return what the labels of each output are."""
+    """Return the specs of the labels of each output."""
     return [
         ArraySpec(
             name_of(who, node),
@@ -33,5 +33,5 @@ def option_of(nodes: Sequence[Node], option: str) -> list[str]:
 
 
 def name_of(who: str, node: Node) -> str:
-    """Return what messages call a node of a network called `who`."""
+    """Return the name of a node in messages of a network called `who`."""
     return f"{who} {node.name} ({type(node.conf).__name__})"

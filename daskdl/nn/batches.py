@@ -150,7 +150,7 @@ def minibatches(who: str, data: Any, batch_size: int | None) -> Iterator[Batch]:
 
 
 def given_examples(who: str, data: Any) -> Iterable[Any]:
-    """Return what `data` holds: itself, if it is a data set or arrays.
+    """Return the data sets in `data`; a data set or arrays count as one.
 
     Parameters are those of :func:`minibatches`.
 

@@ -188,7 +188,7 @@ class PartitionCheck:
         return examples.replaced(features=canonical.features, labels=canonical.labels)
 
     def check(self, who: str, arrays: Arrays) -> None:
-        """Refuse numbers that are not finite, and what the losses do not take."""
+        """Refuse numbers that are not finite, and labels that losses do not take."""
         self.checks.check_numbers(who, arrays, self.normalizer)
         # What the loss sees of labels that are normalized, each minibatch will show.
         if self.normalizer is None or not self.normalizer.is_fit_label:

@@ -315,7 +315,7 @@ def given_features(features: Any, inputs: Sequence[ArraySpec]) -> list[Any]:
 
 
 def as_list(value: Any, n_arrays: int, rank: int) -> list[Any]:
-    """Return one array for each input or output, as they were given.
+    """Return a list with one array for each input or output.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def as_list(value: Any, n_arrays: int, rank: int) -> list[Any]:
 
 
 def _depth(value: Any) -> int:
-    """Return how deep lists are nested, as their first items say."""
+    """Return the depth of nested lists, by their first items."""
     depth = 0
     while isinstance(value, list | tuple) and value:
         value, depth = value[0], depth + 1

@@ -18,7 +18,7 @@ class _Trained(Protocol):
 
 
 def numbers_may_overflow() -> AbstractContextManager[None]:
-    """Keep NumPy from warning of what is not finite, until the end of a block.
+    """Keep NumPy from warning of infinite numbers and NaN, until the end of a block.
 
     Steps that are too large warn from a dozen places before the score tells of them,
     and it is the score that is refused.

@@ -21,7 +21,7 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
 
     @property
     def inputs(self) -> list[ArraySpec]:
-        """What goes in, in the order of the configuration."""
+        """Specs of the inputs, in the order of the configuration."""
         return [
             ArraySpec(
                 f"ComputationGraph input {name!r}",
@@ -35,7 +35,7 @@ class ComputationGraph(Network[ComputationGraphConfiguration]):
 
     @property
     def output_nodes(self) -> Sequence[Node]:
-        """What the outputs come from, in the order of the configuration."""
+        """The nodes of the outputs, in the order of the configuration."""
         by_name = {node.name: node for node in self._nodes}
         return [by_name[name] for name in self.conf.outputs]
 

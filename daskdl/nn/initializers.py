@@ -205,7 +205,7 @@ def _identity(shape: tuple[int, ...]) -> Sample:
 
 
 def _vectors(scheme: EmbeddingInit, shape: tuple[int, ...]) -> Sample:
-    """Return the vectors of an embedding, which must be what is asked for."""
+    """Return the vectors of an embedding, or refuse those of the wrong shape."""
     if scheme.path is not None:
         vectors = _read_vectors(scheme.path)
     elif scheme.weights is not None:

@@ -9,7 +9,7 @@ from daskdl.nn.update_plan import penalize
 
 
 class LineSearchPlan:
-    """What a search changes by itself, and what is left to be done behind it.
+    """Parameters that a line search changes, and the updates left to do behind it.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def evaluation_for(
 
 
 def n_classes_of(loss: str, output_type: InputType) -> int | None:
-    """Return how many classes the labels of an output tell; None if they tell none."""
+    """Return the number of classes of an output's labels; None without classes."""
     if not tells_classes(loss):
         return None
     n_out = output_type.shape[-1]

@@ -208,7 +208,7 @@ def last_steps(mask: FloatArray) -> NDArray[Any]:
 
 
 def lengths_of(mask: FloatArray) -> NDArray[Any]:
-    """Return how many steps each series has: up to the last that the mask keeps.
+    """Return the number of steps of each series, up to the last that the mask keeps.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def n_params_of(nodes: Sequence[Node]) -> int:
-    """Return how many parameters layers have together."""
+    """Return the number of parameters of layers together."""
     return sum(_size(node) for node in nodes)
 
 

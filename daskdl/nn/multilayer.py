@@ -38,7 +38,7 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
 
     @property
     def inputs(self) -> list[ArraySpec]:
-        """What goes in: one input, named after the first layer."""
+        """Spec of the one input, named after the first layer."""
         who, first, given = type(self).__name__, self._nodes[0], self.conf.input
         return [
             ArraySpec(name_of(who, first), given, image_shape_of(given, [first.conf]))
@@ -46,7 +46,7 @@ class MultiLayerNetwork(Network[MultiLayerConfiguration]):
 
     @property
     def output_nodes(self) -> Sequence[Node]:
-        """What the output comes from: the last layer."""
+        """The node of the output: the last layer."""
         return self._nodes[-1:]
 
     def _input_names(self) -> Sequence[str]:

@@ -20,7 +20,7 @@ NormalizerChoice: TypeAlias = Normalizer | Literal["own"] | None
 
 
 def check_normalizer(who: str, normalizer: Any) -> Normalizer | None:
-    """Refuse what is no normalizer.
+    """Refuse objects that are no normalizers of networks.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def settle_axis(
 def _axes(
     normalizer: LearnedNormalizer, group: Group, specs: Sequence[ArraySpec]
 ) -> set[int]:
-    """Return where the features lie of what is normalized; rows have one axis only."""
+    """Return the axes of features in normalized arrays; rows have one axis only."""
     return {
         feature_axis(spec.type)
         for index, spec in enumerate(specs)

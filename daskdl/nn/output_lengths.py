@@ -14,7 +14,7 @@ from daskdl.nn.conf.topology import sequence
 def output_steps(
     conf: MultiLayerConfiguration | ComputationGraphConfiguration,
 ) -> Callable[[int], int | None] | None:
-    """Return how many time steps come out of layers in a row for so many that go in.
+    """Return the function from the time steps of series to those of the outputs.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _ENDINGS: dict[Kind, str] = {"weights": "", "biases": "_bias"}
 
 @dataclass(frozen=True)
 class ParamRole:
-    """How one parameter is treated.
+    """Updater, penalties and constraints of one parameter, and its place.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def plan_parameters(
     *,
     table_order: tuple[str, ...] = (),
 ) -> LayerStretch:
-    """Return how the parameters of one layer are treated.
+    """Return the roles of the parameters of one layer.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def plan_parameters(
 
 
 def own_names(names: Sequence[str]) -> list[str]:
-    """Return what the wrapped layer calls its parameters.
+    """Return the names of parameters in the layer inside a wrapper.
 
     Notes
     -----

@@ -19,7 +19,7 @@ _LEAST_CURVATURE = 1e-10
 
 
 class Searchable(Protocol):
-    """What a network must offer to be trained along lines."""
+    """The interface of networks that line searches train."""
 
     carried_states: list[Any]
 
@@ -34,7 +34,7 @@ class Searchable(Protocol):
         """Return the derivative of the last score, shape (n_params,), as a copy."""
 
     def settle(self) -> None:
-        """Do to the parameters what no search does, behind the last gradients."""
+        """Update the parameters that no search changes, by the last gradients."""
 
     def finish_iteration(self) -> None:
         """Count the iteration, and hold the parameters to their constraints."""
@@ -122,7 +122,7 @@ class LineSearchSolver:
 
 
 class _SteepestDescent:
-    """What needs to be known for steepest descent: nothing.
+    """The direction of steepest descent, which needs no memory.
 
     Directions point uphill, as they are subtracted.
     """
@@ -188,7 +188,7 @@ class _Conjugate(_SteepestDescent):
 
 
 class _Curvature(_SteepestDescent):
-    """What LBFGS knows of the second derivative: differences, most recent first.
+    """LBFGS's memory of the second derivative: differences, most recent first.
 
     Variables as in algorithm 7.4 of Nocedal and Wright.
     """

@@ -17,7 +17,7 @@ _HEAD = ("name", "type", "in", "out", "parameters", "shapes")
 
 @dataclass(frozen=True)
 class LayerRow:
-    """What a table says of a layer or vertex.
+    """The row of a layer or vertex in the table of a network.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def layer_rows(nodes: Sequence[Node]) -> list[LayerRow]:
 
 
 def summarize(title: str, nodes: Sequence[Node]) -> str:
-    """Return one line a layer or vertex, and the number of parameters.
+    """Return a table with a line a layer or vertex, and the number of parameters.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def summarize(title: str, nodes: Sequence[Node]) -> str:
 
 
 def in_one_line(network: "StepNetwork[Any]") -> str:
-    """Return what a network is, and how far it is trained."""
+    """Return class, size and training of a network in one line."""
     n_params = f"{network.n_params:,} parameters"
     told = f"{type(network).__name__}: {len(network.nodes)} layers, {n_params}"
     if network.iteration_count:
@@ -97,7 +97,7 @@ def in_one_line(network: "StepNetwork[Any]") -> str:
 
 
 def in_many_lines(network: "StepNetwork[Any]") -> str:
-    """Return the table of a network, its dialect, and what it knows of its data."""
+    """Return the table of a network, its dialect, normalizer and class names."""
     lines = [summarize(type(network).__name__, network.nodes)]
     lines.append(f"dialect: {network.conf.dialect}")
     if network.normalizer is not None:
@@ -108,7 +108,7 @@ def in_many_lines(network: "StepNetwork[Any]") -> str:
 
 
 def normalizer_in_words(normalizer: Normalizer) -> str:
-    """Return the class of a normalizer, and what it does not do or does besides."""
+    """Return the class of a normalizer, and whether it is fitted and changes labels."""
     words = type(normalizer).__name__
     if normalizer.is_fit_label:
         words += ", labels too"

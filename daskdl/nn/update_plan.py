@@ -25,7 +25,7 @@ from daskdl.nn.updaters.table import learning_rate
 
 
 class UpdatePlan:
-    """What :meth:`update` does to each stretch of the flat vectors.
+    """The steps of :meth:`update` for each stretch of the flat vectors.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ _EPSILON = 1e-5
 
 
 class Updatable(Protocol):
-    """What a network must offer to be trained so."""
+    """The interface of networks that these searches train."""
 
     score: float
 
@@ -121,7 +121,7 @@ class UpdaterSearches:
 
 
 class _Curvature:
-    """What LBFGS knows of the second derivative, and the direction it makes of it.
+    """LBFGS's memory of the second derivative, and the direction by it.
 
     Variables as in J. Nocedal, S. Wright, "Numerical Optimization", algorithm 7.4,
     most recent first. Here rho and the first estimate are made of parameters and

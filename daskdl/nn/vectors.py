@@ -89,7 +89,7 @@ class Vectors:
 
 
 def stretches(layout: ParamLayout, nodes: Sequence[Node]) -> list[LayerStretch]:
-    """Return how the parameters of each layer or vertex are treated."""
+    """Return the parameters of each layer or vertex with their roles."""
     found = []
     for node in nodes:
         trained = node.conf.trained

@@ -101,7 +101,7 @@ def activate_backward(
 def _seen_by(
     function: ActivationFunction, run: Run
 ) -> Callable[[FloatArray], FloatArray]:
-    """Return what gives a view with the axis last that the function works along."""
+    """Return the function that makes a view with the activation's axis last."""
     if (
         "softmax_along_last_axis" in run.quirks
         and function.name == "softmax"

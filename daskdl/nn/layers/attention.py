@@ -91,7 +91,7 @@ class AttentionConf(WeightGroup):
         return projections(self.n_heads, self.size_of_heads, sizes, self.n_out)
 
     def fans(self, parameter: Parameter) -> tuple[float, float]:
-        """Return the fans of what one head maps, and of the way out."""
+        """Return the fans of one head's projection, or of the output's."""
         name, shape = parameter.name, parameter.shape
         if name not in ("Wq", "Wk", "Wv", "Wo"):
             return super().fans(parameter)

@@ -69,7 +69,7 @@ class AutoEncoder(WeightOptions, TrainingOptions, LayerConf):
         return FeedForward(size=self.n_out)
 
     def labels_type(self, input_type: InputType) -> InputType:
-        """Return what comes out: the loss is of the input, not of labels."""
+        """Return the type of the output: the loss is of the input, not of labels."""
         return self.output_type(input_type)
 
     def parameters(self, input_type: InputType) -> tuple[Parameter, ...]:
@@ -146,7 +146,7 @@ class AutoEncoder(WeightOptions, TrainingOptions, LayerConf):
     def _activated(
         self, run: Run, preout: FloatArray
     ) -> tuple[ActivationFunction, FloatArray]:
-        """Return the activation, and what it makes of `preout`: perhaps in place."""
+        """Return the activation and its output of `preout`, perhaps in place."""
         activation = activation_function(self.activation, self.quirks)
         return activation, applied(run, activation, preout)
 
@@ -164,7 +164,7 @@ class AutoEncoder(WeightOptions, TrainingOptions, LayerConf):
     def _descent(
         self, weight: FloatArray, grad_restored: FloatArray, hidden: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Return the gradient in the hidden units, and what sparsity costs."""
+        """Return the gradient in the hidden units, and the cost of sparsity."""
         xp = array_namespace(hidden)
         grad = xp.matmul(grad_restored, weight)
         sparsity, cost = self.sparsity, 0.0

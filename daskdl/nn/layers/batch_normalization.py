@@ -166,7 +166,7 @@ class BatchNormalization(TrainingOptions, LayerConf):
         return output, backward
 
     def _move_on(self, run: Run, mean: FloatArray, variance: FloatArray) -> None:
-        """Write what takes the running statistics a step to those of a minibatch."""
+        """Write the updates that move the running statistics towards a minibatch's."""
         rest = 1 - self.decay
         run.gradients["mean"][...] = rest * (run.params["mean"] - mean)
         if not self.use_log_std:

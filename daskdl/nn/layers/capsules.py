@@ -179,7 +179,7 @@ class PrimaryCapsules(TrainingOptions, LayerConf):
 
     @property
     def _rectifier(self) -> ActivationFunction | None:
-        """What stands between convolution and squashing, if anything."""
+        """The rectifier between convolution and squashing, if there is one."""
         if not self.use_relu:
             return None
         rectifier = LeakyRelu(alpha=self.leak) if self.leak else "relu"
@@ -283,7 +283,7 @@ class Capsule(TrainingOptions, LayerConf):
         return (weight, bias)
 
     def fans(self, parameter: Parameter) -> tuple[float, float]:
-        """Return how many numbers come in, and how many come out."""
+        """Return the numbers of inputs and outputs of a capsule's weights."""
         n_in, n_out, n_dimensions = parameter.shape
         return n_in * n_dimensions, n_out
 
@@ -336,7 +336,7 @@ class Capsule(TrainingOptions, LayerConf):
 
 
 class CapsuleStrength(LayerConf):
-    """The length of each capsule: how sure it is that there is what it stands for."""
+    """The length of each capsule, which is the probability of its class."""
 
     counts_gradient_twice: ClassVar[bool] = True
 
@@ -361,7 +361,7 @@ class CapsuleStrength(LayerConf):
 
 
 def _entering(layer: Capsule, input_type: InputType) -> tuple[int, int]:
-    """Return how many capsules come in, and the numbers of one; refuse other things."""
+    """Return the number of capsules of the input and their size; refuse other input."""
     if isinstance(input_type, Recurrent) and input_type.time_steps is not None:
         return input_type.n_features, input_type.time_steps
     needs = "capsules (Recurrent input of known length)"

@@ -73,7 +73,7 @@ class ConvolvingConf(WeightGroup):
         return len(self.kernel_size)
 
     def entering(self, input_type: InputType) -> Sized:
-        """Return the series, images or volumes that come in; refuse other things."""
+        """Return an input of series, images or volumes; refuse other input."""
         return sized_in(self, input_type, self.n_axes)
 
     def inferred_n_in(self, input_type: InputType) -> int:
@@ -81,7 +81,7 @@ class ConvolvingConf(WeightGroup):
         return self._agreed_n_in(features_of(self.entering(input_type)), input_type)
 
     def sizes_after(self, sizes: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """Return the sizes that come out; what is unknown stays unknown."""
+        """Return the sizes of the output; unknown sizes stay unknown."""
         return window_sizes(self, sizes)
 
     def window(self, sizes: tuple[int, ...]) -> Window:

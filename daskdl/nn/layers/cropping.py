@@ -28,7 +28,7 @@ class CroppingConf(Conf):
         return sides_of(self.cropping)
 
     def resized(self, axis: int, size: int) -> int:
-        """Return how long an axis becomes; refuse to leave nothing of it."""
+        """Return the length of a cropped axis; refuse to crop all of it."""
         left = size - sum(self.sides[axis])
         if left < 1:
             raise PathError(
@@ -67,7 +67,7 @@ class Cropping1D(CroppingConf, DropoutOptions, LayerConf):
     cropping: Sides
 
     def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
-        """Return the mask, of shape (batch, time), of what is left of the series.
+        """Return the mask, of shape (batch, time), of the cropped series.
 
         A series ends with the last step that its mask keeps.
         """

@@ -29,7 +29,7 @@ class DeconvolvingConf(ConvolvingGroup):
     convolution_mode: ConvolutionModeName = "truncate"
 
     def sizes_after(self, sizes: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """Return the sizes that come out; what is unknown stays unknown.
+        """Return the sizes of the output; unknown sizes stay unknown.
 
         Raises
         ------

@@ -59,7 +59,7 @@ class DepthwiseConvolution2D(ConvolvingConf, WeightOptions, TrainingOptions, Lay
         return filled.model_copy(update={"n_out": n_out})
 
     def inferred_n_out(self, input_type: InputType) -> int:
-        """Return how many channels come out; refuse an `n_out` that contradicts.
+        """Return the channels of the output; refuse an `n_out` that contradicts.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class SeparableConvolution2D(ConvolvingConf, WeightOptions, TrainingOptions, Lay
         return tuple(item.name for item in self.parameters(input_type))
 
     def fans(self, parameter: Parameter) -> tuple[float, float]:
-        """Return those of a depthwise convolution for W, twice the inputs of pW."""
+        """Return a depthwise convolution's fans for W, twice the inputs for pW."""
         first, second, *_ = parameter.shape
         return self.fans_of(second, first) if parameter.name == "W" else (second,) * 2
 

@@ -43,7 +43,7 @@ class LookupConf(WeightGroup):
 
     @property
     def row_dropout(self) -> Dropouts | None:
-        """What happens in training to the rows that are looked up, if anything."""
+        """Dropout of the looked-up rows in training, if any."""
         return super().input_dropout
 
     @property
@@ -129,7 +129,7 @@ class LookupConf(WeightGroup):
         return rows.reshape(*axes, n_out), backward
 
     def _dropped(self, run: Run, rows: FloatArray) -> InputDropout:
-        """Multiply each row by what dropout makes of the 1 that it was looked up by."""
+        """Multiply each row by the dropout of its index as a one-hot number."""
         dropout = InputDropout(self.row_dropout, run.name, run.workspace)
         if self.row_dropout is not None and run.training:
             ones = run.buffer("ones", (len(rows), 1), rows.dtype)

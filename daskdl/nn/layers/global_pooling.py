@@ -60,7 +60,7 @@ class GlobalPooling(DropoutOptions, LayerConf):
     pooling_dimensions: tuple[Count, ...] | None = None
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return rows of one number per feature or channel, or what has one cell."""
+        """Return rows of one number per feature or channel, or one cell."""
         if not isinstance(input_type, Recurrent | Convolutional | Convolutional3D):
             raise refuse_input(self, "time series, images or volumes", input_type)
         self._check_dimensions(input_type)
@@ -104,7 +104,7 @@ class GlobalPooling(DropoutOptions, LayerConf):
         return rows.reshape(len(x), *(1,) * (x.ndim - 2), x.shape[-1]), backward
 
     def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
-        """Return what is not used up: a mask (batch, 1) of whole images or volumes.
+        """Return a mask (batch, 1) of whole images or volumes; others are used up.
 
         None for masks of time steps, (batch, time), and of pixels, with 4 axes.
         """

@@ -38,7 +38,7 @@ class LocalResponseNormalization(DropoutOptions, LayerConf):
     beta: Real = 0.75
 
     def output_type(self, input_type: InputType) -> Convolutional:
-        """Return the type of the input; refuse what is no image."""
+        """Return the type of the input; refuse all but images."""
         return images_in(self, input_type)
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:

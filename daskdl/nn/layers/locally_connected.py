@@ -100,7 +100,7 @@ class LocallyConnectingConf(ConvolvingGroup):
         return with_shape(entered, (*given, entered.shape[-1]))
 
     def fans(self, parameter: Parameter) -> tuple[float, float]:
-        """Return those of a convolution."""
+        """Return the fans of a convolution."""
         _, n_in, *_, n_out = parameter.shape
         return self.fans_of(n_in, n_out)
 

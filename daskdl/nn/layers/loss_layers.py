@@ -65,12 +65,12 @@ class RnnLoss(LossLayerConf, RowLossConf, LayerConf):
 
     @property
     def zeroes_masked_rows(self) -> bool:
-        """Whether masked steps come out as 0."""
+        """Whether masked steps of the output are 0."""
         return "rnn_loss_shows_masked_steps" not in self.quirks
 
     @property
     def masks_output(self) -> bool:
-        """Whether a mask of the labels does the same."""
+        """Whether a mask of the labels sets masked steps of the output to 0."""
         return self.zeroes_masked_rows
 
     def output_type(self, input_type: InputType) -> Recurrent:
@@ -103,7 +103,7 @@ class PixelLossConf(Conf):
 
     @property
     def masks_output(self) -> bool:
-        """Whether a mask of the labels sets what it drops of the output to 0."""
+        """Whether a mask of the labels sets masked pixels of the output to 0."""
         return "pixel_losses_leave_masked_outputs" not in self.quirks
 
     def loss_mask(

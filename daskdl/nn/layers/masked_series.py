@@ -21,7 +21,7 @@ _Rows: TypeAlias = tuple[int, NDArray[Any] | None]
 
 
 class MaskedSeries:
-    """Puts series under the windows of a layer, without what their mask drops.
+    """Puts series under the windows of a layer, without their masked steps.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class MaskedSeries:
         return grad_x
 
     def counts(self, mask: FloatArray, window: Window) -> FloatArray:
-        """Return how many kept steps the windows have, at least 1.
+        """Return the number of kept steps in each window, at least 1.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class MaskedSeries:
         )
 
     def _n_windows(self, lengths: NDArray[Any]) -> NDArray[Any]:
-        """Return how many windows series of these lengths (batch,) have."""
+        """Return the number of windows on series of these lengths (batch,)."""
         conf = self._conf
         (kernel,), (stride,), (dilation,) = conf.kernel_size, conf.stride, conf.dilation
         (padding,), mode = conf.padding, conf.convolution_mode

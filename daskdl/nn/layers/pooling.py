@@ -75,7 +75,7 @@ class PoolingConf(Conf):
     def _pool(
         self, run: Run, x: FloatArray, window: Window, kind: PoolingName
     ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-        """Return what the windows on `x` become, and the way back."""
+        """Return the pooled windows of `x`, and the function for their gradient."""
         shape, workspace = (x.shape[0], *window.out, x.shape[-1]), run.workspace
         output = run.buffer("output", shape, x.dtype)
         seen: dict[str, Any] = {"window": window, "workspace": workspace}

@@ -39,7 +39,7 @@ def sd_parameter(
 
 
 def sd_defaults(conf: LayerConf, defaults: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a network says for the options that are None in a layer.
+    """Return the network's defaults for options that are None in a layer.
 
     Parameters
     ----------

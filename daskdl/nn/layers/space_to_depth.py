@@ -42,7 +42,7 @@ class SpaceToDepth(DropoutOptions, LayerConf):
         )
 
     def blocks_along(self, size: int | None) -> int | None:
-        """Return how many blocks an axis holds, or refuse what does not divide.
+        """Return the number of blocks along an axis; refuse sizes that do not divide.
 
         Raises
         ------

@@ -19,7 +19,7 @@ class UpsamplingConf(Conf):
     size: tuple[int, ...]
 
     def resized(self, axis: int, size: int) -> int:
-        """Return how long an axis becomes."""
+        """Return the length of an axis of the output."""
         return size * self.size[axis]
 
     def output_type(self, input_type: InputType) -> Sized:

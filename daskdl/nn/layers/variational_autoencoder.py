@@ -197,7 +197,7 @@ def _is_pretraining(name: str) -> bool:
 def _chained(
     run: Run, x: FloatArray, parts: Sequence[_Part]
 ) -> tuple[FloatArray, _Back]:
-    """Return what dense layers make of rows, one behind the other, and the way back."""
+    """Return the output of dense layers in a row, and the function for its gradient."""
     ways_back = []
     for name, activation in parts:
         x, way_back = _dense_rows(run, name, x, activation)

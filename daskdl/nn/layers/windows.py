@@ -52,7 +52,7 @@ def output_length(
     dilation: int,
     mode: SeriesConvolutionModeName,
 ) -> N:
-    """Return how many windows fit along one axis; not positive if none does.
+    """Return the number of windows along one axis; not positive if none fits.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ def output_length(
 
 
 def reach(kernel: int, dilation: int) -> int:
-    """Return how many cells a dilated kernel spans."""
+    """Return the number of cells that a dilated kernel spans."""
     return kernel + (kernel - 1) * (dilation - 1)
 
 
 def window_sizes(
     layer: Windowed, sizes: tuple[int | None, ...]
 ) -> tuple[int | None, ...]:
-    """Return the sizes after the windows of `layer`; what is unknown stays unknown.
+    """Return the output sizes of the windows of `layer`; unknown ones stay unknown.
 
     Raises
     ------

@@ -27,7 +27,7 @@ class PaddingConf(Conf):
         return sides_of(self.padding)
 
     def resized(self, axis: int, size: int) -> int:
-        """Return how long an axis becomes."""
+        """Return the length of an axis of the output."""
         return size + sum(self.sides[axis])
 
     def output_type(self, input_type: InputType) -> Sized:

@@ -21,7 +21,7 @@ __all__ = ["RULES", "LabelRule", "label_rule"]
 
 @dataclass(frozen=True)
 class LabelRule:
-    """What every label of a loss must be.
+    """The condition that every label of a loss must meet.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class LabelRule:
     loss: str = ""
 
     def check(self, what: str, labels: Any, counts: Any = None) -> None:
-        """Refuse what is no label.
+        """Refuse labels that do not meet the condition.
 
         Parameters
         ----------

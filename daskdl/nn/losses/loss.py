@@ -43,7 +43,7 @@ class LossFunction(ABC):
         self._weights: tuple[float, ...] | None = getattr(conf, "weights", None)
 
     def label_columns(self, n_out: int) -> int:
-        """Return how many columns the labels have.
+        """Return the number of columns of the labels.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class LossFunction(ABC):
 
 
 def drop(values: FloatArray, factor: FloatArray) -> None:
-    """Multiply `values` by a mask in place; 0 drops what is there, infinities too.
+    """Multiply `values` by a mask in place; 0 drops numbers, infinite ones too.
 
     `values` is of shape (rows, n_out), `factor` likewise or (rows, 1).
     """

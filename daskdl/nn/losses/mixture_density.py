@@ -89,7 +89,7 @@ class MixtureDensityLoss(LossFunction):
 
 
 class _Terms(NamedTuple):
-    """What score and gradient share; squared distances are in widths."""
+    """Terms that score and gradient share; squared distances are in widths."""
 
     log_share: Any
     variance: Any

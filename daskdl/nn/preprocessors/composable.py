@@ -15,7 +15,7 @@ from daskdl.nn.run import Reshaped, Run
 
 
 class Composable(PreprocessorConf):
-    """Do what several preprocessors do, one after the other.
+    """Apply several preprocessors, one after the other.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ class Composable(PreprocessorConf):
     preprocessors: Annotated[tuple[AnyPreprocessor, ...], Field(min_length=1)]
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what comes out of the last one."""
+        """Return the output type of the last preprocessor."""
         for preprocessor in self.preprocessors:
             input_type = preprocessor.output_type(inside_type(input_type))
         return input_type
 
     def forward(self, run: Run, x: FloatArray) -> Reshaped:
-        """Return what the last one makes of `x`, of any shape that the first takes."""
+        """Return the output of the last one for `x`, of any shape the first takes."""
         backs = []
         for part, its_run in self._parts(run):
             check_input(its_run, x)
@@ -70,7 +70,7 @@ class Composable(PreprocessorConf):
 def _arriving(
     parts: tuple[PreprocessorConf, ...], input_type: InputType
 ) -> list[InputType]:
-    """Return what each of several preprocessors gets."""
+    """Return the input types of several preprocessors in a row."""
     arriving = [input_type]
     for part in parts:
         arriving.append(inside_type(part.output_type(arriving[-1])))

@@ -38,7 +38,7 @@ class OfImages(Conf):
     channels: Count | None = None
 
     def n_numbers(self, input_type: InputType, data_format: ImageFormat) -> int:
-        """Return how many numbers an image holds; refuse all but such images."""
+        """Return the number of values of an image; refuse all other input."""
         images: Convolutional = check_kind(input_type, Convolutional, "images")
         check_format(images, data_format)
         return agreed_sizes(images, self).n_features

@@ -106,7 +106,7 @@ class Permute(PreprocessorConf):
         return axes[1:] if axes[0] == 0 else axes
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what comes out; refuse other exchanges."""
+        """Return the type with permuted axes; refuse other permutations."""
         if isinstance(input_type, Recurrent) and input_type.data_format == "NCW":
             self._check(_SERIES)
             if input_type.time_steps is None:
@@ -169,7 +169,7 @@ class Reshape(PreprocessorConf):
     data_format: Annotated[_Format, AnySpelling()] | None = None
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return what an example becomes; refuse another number of numbers."""
+        """Return the type of the target shape; refuse another number of values."""
         came = input_type.border_shape
         is_known = None not in came
         if is_known and math.prod(known(came)) != math.prod(self.target_shape):

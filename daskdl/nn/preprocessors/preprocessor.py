@@ -10,7 +10,7 @@ from daskdl.nn.run import Run
 
 
 class Preprocessor:
-    """A preprocessor in its place: what it does, says its configuration.
+    """A configured preprocessor at its place in front of a layer.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Preprocessor:
 def run_of(
     conf: PreprocessorConf, input_type: InputType, name: str, workspace: Workspace
 ) -> Run:
-    """Return what a preprocessor works with; arguments as of :class:`Preprocessor`."""
+    """Return the run of a preprocessor; arguments as of :class:`Preprocessor`."""
     return Run(
         {},
         {},
@@ -85,7 +85,7 @@ def run_of(
 
 
 def check_input(run: Run, x: FloatArray) -> None:
-    """Refuse an array that is not what comes in, (rows, *input_type.shape)."""
+    """Refuse an array that has not the input's shape, (rows, *input_type.shape)."""
     # Series may be of any length.
     expected = run.input_type.shape
     if isinstance(run.input_type, Recurrent):

@@ -211,7 +211,7 @@ def _mask_of_steps(run: Run, mask: FloatArray) -> FloatArray:
 
 
 def _steps_in(run: Run, rows: FloatArray) -> int:
-    """Return how many time steps rows are of; refuse no multiple of the examples."""
+    """Return the number of time steps in rows; refuse no multiple of the examples."""
     if run.batch_size == 0:
         # Nothing says how many; one fits whatever comes behind.
         return 1

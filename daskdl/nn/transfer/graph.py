@@ -60,7 +60,7 @@ class GraphTransferLearning(TransferLearning[ComputationGraph]):
         return self
 
     def set_inputs(self, inputs: Mapping[str, InputType]) -> "GraphTransferLearning":
-        """Say what goes in, in the order of the features."""
+        """Set the types of the inputs, in the order of the features."""
         self._inputs = dict(inputs)
         return self
 

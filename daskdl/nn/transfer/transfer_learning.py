@@ -85,7 +85,7 @@ class TransferLearning(ABC, Generic[N]):
         return self
 
     def set_feature_extractor(self: T, *names: str | int) -> T:
-        """Freeze layers, and all in front of them: only what follows is trained.
+        """Freeze layers, and all in front of them; those behind are trained.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class TransferLearning(ABC, Generic[N]):
         return network
 
     def _carry_over(self, network: N) -> None:
-        """Give the new network what the old one knows of data that are the same."""
+        """Copy the normalizer and class names that still fit to the new network."""
         old = self._network
         normalizer = copy.deepcopy(old.normalizer)
         same_outputs = [
@@ -203,7 +203,7 @@ class TransferLearning(ABC, Generic[N]):
 
     @abstractmethod
     def _readers(self, name: str) -> Iterable[str]:
-        """Return what reads a layer."""
+        """Return the layers and vertices that read a layer."""
 
     def _add(self, name: str, part: Part, what: str) -> None:
         if name in self._parts:
@@ -246,7 +246,7 @@ class TransferLearning(ABC, Generic[N]):
         return name
 
     def _behind(self, name: str) -> Iterator[str]:
-        """Yield what reads a layer, up to the next layers with weights on each path."""
+        """Yield the readers of a layer, up to the next layers with weights."""
         for reader in self._readers(name):
             yield reader
             if keeps_features(self._parts[reader]):

@@ -55,7 +55,7 @@ class UpdaterBlock:
 
 
 def initialize_state(block: UpdaterBlock, updater_state: FloatArray) -> None:
-    """Write what the updater begins with into its block of a vector (n_state,)."""
+    """Write the updater's initial state into its block of a vector (n_state,)."""
     block.parts(updater_state)[...] = initial_state(block.updater)
 
 

@@ -132,7 +132,7 @@ class AttentionVertex(VertexConf):
         return self.head_size or self.n_out // self.n_heads
 
     def initialize(self, run: VertexRun, rng: np.random.Generator) -> None:
-        """Draw the projections with the fans of what they map."""
+        """Draw the projections with their own fans."""
         scheme, quirks = self.weight_init or "xavier", self.quirks
         for name, weights in run.params.items():
             fans = projection_fans(name, weights.shape)
@@ -161,7 +161,7 @@ class AttentionVertex(VertexConf):
         return series
 
     def _sizes(self, input_types: Sequence[InputType]) -> tuple[int, int, int]:
-        """Return the sizes of queries, keys and values, or refuse what contradicts."""
+        """Return the sizes of queries, keys and values, or refuse inputs of others."""
         series = self._series(input_types)
         queries, keys, values = map(self._size, _SIZES, series)
         return queries, keys, values

@@ -32,7 +32,7 @@ class FrozenVertex(VertexConf):
     vertex: Annotated[VertexConf, AnyOf(VERTEX_KINDS)]
 
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return what comes out of the vertex inside."""
+        """Return the output type of the vertex inside."""
         if self.vertex.inputs:
             raise PathError(
                 "must be left out: those of the frozen vertex count, got "
@@ -74,7 +74,7 @@ class FrozenVertex(VertexConf):
         self.vertex.initialize(run, rng)
 
     def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
-        """Compute what the vertex inside does; see :meth:`VertexConf.forward`."""
+        """Compute the pass of the vertex inside; see :meth:`VertexConf.forward`."""
         held = self.vertex
         output, back = held.forward(run, inputs)
 
@@ -88,5 +88,5 @@ class FrozenVertex(VertexConf):
         return self.vertex.feed_forward_mask(run, masks)
 
     def batch_size(self, sizes: Sequence[int]) -> int:
-        """Return how many examples come out of the vertex inside."""
+        """Return the number of examples of the vertex inside."""
         return self.vertex.batch_size(sizes)

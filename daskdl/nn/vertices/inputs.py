@@ -63,6 +63,6 @@ def copied(run: VertexRun, what: str, array: FloatArray) -> FloatArray:
 
 
 def shape_error(run: VertexRun, inputs: Arrays, but: str = "") -> ShapeError:
-    """Return what says that inputs must have one shape, `but` for something."""
+    """Return the error of inputs that must have one shape, with an exception `but`."""
     came = ", ".join(str(array.shape) for array in inputs)
     return ShapeError(f"{run.who}: inputs must have one shape{but}, got {came}.")

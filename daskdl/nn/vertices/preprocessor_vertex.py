@@ -12,7 +12,7 @@ from daskdl.nn.run import Arrays, Masks, Run, VertexPass, VertexRun
 
 
 class PreprocessorVertex(VertexConf):
-    """Reshape what arrives.
+    """Apply a preprocessor to the only input.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class PreprocessorVertex(VertexConf):
     preprocessor: AnyPreprocessor
 
     def output_type(self, input_types: Sequence[InputType]) -> InputType:
-        """Return what comes out of the preprocessor."""
+        """Return the output type of the preprocessor."""
         arriving = inside_type(self.only(input_types))
         return inside_type(self.preprocessor.output_type(arriving))
 

@@ -139,7 +139,7 @@ class ReshapeVertex(VertexConf):
         return reshaped
 
     def _inferred(self, came: InputType) -> list[int]:
-        """Return the sizes of an example, with what is left worked out if it can be."""
+        """Return the sizes of an example, with the open one worked out if it can be."""
         sizes = list(self.new_shape[1:])
         if -1 not in sizes or None in came.shape:
             return sizes

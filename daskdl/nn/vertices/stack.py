@@ -97,7 +97,7 @@ class StackVertex(VertexConf):
 
 
 class UnstackVertex(VertexConf):
-    """Take one of the equal parts that a :class:`StackVertex` put one below the other.
+    """Take one of the equal parts that a :class:`StackVertex` stacked.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class PoolHelperVertex(VertexConf):
 
 
 def _part_of(run: VertexRun, inputs: Arrays, place: Any) -> VertexPass:
-    """Copy what is at an index of the only input; the rest gets the gradient 0."""
+    """Copy the part at an index of the only input; the rest gets the gradient 0."""
     (x,) = inputs
 
     def backward(grad_out: FloatArray) -> list[FloatArray]:
@@ -216,7 +216,7 @@ def _part_of(run: VertexRun, inputs: Arrays, place: Any) -> VertexPass:
 
 
 def _parts(stacked: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[FloatArray]:
-    """Return the stretches of the inputs, as views, without what was filled in."""
+    """Return the stacked inputs, as views, without their filling."""
     parts, start = [], 0
     for shape in shapes:
         part = stacked[start : start + shape[0]]

@@ -14,7 +14,7 @@ from daskdl.nn.run import Arrays, Masks, VertexBackward, VertexRun
 
 
 class Vertex:
-    """A vertex at work: what it does, says its configuration.
+    """A configured vertex at its place in a graph.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Vertex:
         return self.conf.feed_forward_mask(self.run, masks)
 
     def batch_size(self, sizes: Sequence[int]) -> int:
-        """Return how many examples come out where `sizes` arrive with the inputs."""
+        """Return the number of examples of the output for those of the inputs."""
         return self.conf.batch_size(sizes)
 
     def rectify(self) -> bool:
