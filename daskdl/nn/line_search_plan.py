@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.arrays.workspace import Workspace
-from daskdl.nn.param_roles import LayerStretch
+from daskdl.nn.param_roles import LayerSpan
 from daskdl.nn.update_plan import penalize
 
 
@@ -13,22 +13,22 @@ class LineSearchPlan:
 
     Parameters
     ----------
-    stretches : sequence of LayerStretch
+    layer_spans : sequence of LayerSpan
         The layers that have parameters, in layout order.
     """
 
-    def __init__(self, stretches: Sequence[LayerStretch]) -> None:
-        roles = [role for stretch in stretches for role in stretch.roles]
+    def __init__(self, layer_spans: Sequence[LayerSpan]) -> None:
+        roles = [role for layer_span in layer_spans for role in layer_span.roles]
         learning = [role for role in roles if not role.is_pretraining]
         self._searched = [role for role in learning if role.is_updated]
         self._direct = [
             role for role in learning if not role.is_updated and not role.is_frozen
         ]
-        self._shares = [
-            share
-            for layer, stretch in enumerate(stretches)
-            for share in stretch.shares(layer)
-            if share.role in self._searched
+        self._spans = [
+            span
+            for layer, layer_span in enumerate(layer_spans)
+            for span in layer_span.spans(layer)
+            if span.role in self._searched
         ]
 
     def slope(
@@ -60,9 +60,9 @@ class LineSearchPlan:
         for role in self._searched:
             role.part(slope)[...] = role.part(gradients)
         now = (iteration, epoch)
-        for share in self._shares:
-            if share.role.penalty.acts_on_gradient:
-                penalize(share, slope, params, workspace, now, is_decay=False)
+        for span in self._spans:
+            if span.role.penalty.acts_on_gradient:
+                penalize(span, slope, params, workspace, now, is_decay=False)
         return slope
 
     def settle(
@@ -86,9 +86,9 @@ class LineSearchPlan:
         for role in self._searched:
             role.part(gradients)[...] = 0
         now = (iteration, epoch)
-        for share in self._shares:
-            if share.role.penalty.acts_on_update:
-                penalize(share, gradients, params, workspace, now, is_decay=True)
+        for span in self._spans:
+            if span.role.penalty.acts_on_update:
+                penalize(span, gradients, params, workspace, now, is_decay=True)
         for role in (*self._searched, *self._direct):
             part = role.part(params)
             part -= role.part(gradients)

@@ -85,14 +85,14 @@ class ParamRole:
 
 
 @dataclass(frozen=True)
-class Share:
-    """Where the updater and the penalties of a parameter work.
+class ParamSpan:
+    """Part of the flat vector on which one updater and its penalties work.
 
     Parameters
     ----------
     start, stop : int
-        The stretch of the flat vector: the parameter itself, unless a table has another
-        order; see :class:`LayerStretch`.
+        In the flat vector: the parameter itself, unless a table has another
+        order; see :class:`LayerSpan`.
     role : ParamRole
         Whose updater and penalties.
     layer : int
@@ -106,7 +106,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class LayerStretch:
+class LayerSpan:
     """The parameters of one layer, which lie side by side.
 
     Parameters
@@ -121,7 +121,7 @@ class LayerStretch:
         Its bound.
     table_order : tuple of str
         The names in the order of a table, if updaters and penalties are dealt along the
-        stretch in this order, so that they meet the wrong parameters.
+        span in this order, so that they meet the wrong parameters.
     normalizes_running : bool
         Whether running statistics count in the norm of the gradient, and are rescaled
         and clipped with it, so that they lag behind the data.
@@ -135,9 +135,9 @@ class LayerStretch:
     table_order: tuple[str, ...] = ()
     normalizes_running: bool = False
 
-    def shares(self, layer: int) -> list[Share]:
-        """Return where each updater works, in layout order."""
-        return deal(self.in_table_order(self.roles), self.start, layer)
+    def spans(self, layer: int) -> list[ParamSpan]:
+        """Return the span of each updater, in layout order."""
+        return consecutive_spans(self.in_table_order(self.roles), self.start, layer)
 
     def in_table_order(self, roles: Sequence[ParamRole]) -> list[ParamRole]:
         """Return roles in the order in which updaters and penalties are dealt."""
@@ -146,13 +146,15 @@ class LayerStretch:
         return sorted(roles, key=lambda role: self.table_order.index(role.name))
 
 
-def deal(roles: Sequence[ParamRole], start: int, layer: int) -> list[Share]:
-    """Give each role as many numbers as its parameter has, one behind the other."""
-    shares = []
+def consecutive_spans(
+    roles: Sequence[ParamRole], start: int, layer: int
+) -> list[ParamSpan]:
+    """Return spans as long as the parameters of roles, one behind the other."""
+    spans = []
     for role in roles:
-        shares.append(Share(start, start + role.slot.size, role, layer))
+        spans.append(ParamSpan(start, start + role.slot.size, role, layer))
         start += role.slot.size
-    return shares
+    return spans
 
 
 def plan_parameters(
@@ -161,7 +163,7 @@ def plan_parameters(
     parameters: Sequence[Parameter],
     *,
     table_order: tuple[str, ...] = (),
-) -> LayerStretch:
+) -> LayerSpan:
     """Return the roles of the parameters of one layer.
 
     Parameters
@@ -172,7 +174,7 @@ def plan_parameters(
         Where they lie and what the layer says of them, in layout order.
     table_order : tuple of str
         The names in the order of a table that has another one than the vector; see
-        :class:`LayerStretch`.
+        :class:`LayerSpan`.
 
     Raises
     ------
@@ -184,7 +186,7 @@ def plan_parameters(
         _role(conf, slot, parameter, name)
         for slot, parameter, name in zip(slots, parameters, own, strict=True)
     )
-    return LayerStretch(
+    return LayerSpan(
         slots[0].offset,
         slots[-1].stop,
         roles,

@@ -15,7 +15,7 @@ from daskdl.nn.normalizing import NormalizerChoice
 from daskdl.nn.passes import passes_over
 from daskdl.nn.program import Program
 from daskdl.nn.update_plan import UpdatePlan
-from daskdl.nn.vectors import stretches
+from daskdl.nn.vectors import layer_spans
 
 if TYPE_CHECKING:
     from daskdl.nn.step import StepNetwork
@@ -152,7 +152,7 @@ class _OfLayer:
 
     def __init__(self, network: "StepNetwork[Any]", node: Node) -> None:
         self.plan = UpdatePlan(
-            network.layout, stretches(network.layout, [node]), pretraining=True
+            network.layout, layer_spans(network.layout, [node]), pretraining=True
         )
         xp = array_namespace(network.params)
         self._state: FloatArray = xp.zeros(self.plan.state_size, network.dtype)

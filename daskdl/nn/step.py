@@ -45,7 +45,7 @@ from daskdl.nn.state_carrying import carry_state
 from daskdl.nn.tbptt import truncated
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.updater_searches import UpdaterSearches
-from daskdl.nn.vectors import Vectors, stretches
+from daskdl.nn.vectors import Vectors, layer_spans
 
 Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
 S = TypeVar("S", bound="StepNetwork[Any]")
@@ -563,7 +563,7 @@ class StepNetwork(ABC, Generic[Conf]):
 
     @cached_property
     def _search_plan(self) -> LineSearchPlan:
-        return LineSearchPlan(stretches(self.layout, self._nodes))
+        return LineSearchPlan(layer_spans(self.layout, self._nodes))
 
     def _checked(self, batch: Batch, *, numbers: bool = False) -> Arrays:
         """Return the arrays of a minibatch with labels, or refuse it."""

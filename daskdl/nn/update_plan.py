@@ -17,7 +17,7 @@ from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.updater import PIECE
 from daskdl.nn.constraints import apply_constraint
 from daskdl.nn.gradient_normalization import normalize_gradient
-from daskdl.nn.param_roles import LayerStretch, ParamRole, Share, deal
+from daskdl.nn.param_roles import LayerSpan, ParamRole, ParamSpan, consecutive_spans
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update, score_term
 from daskdl.nn.update_segments import cut_segments, step_segment
 from daskdl.nn.updaters.block import UpdaterBlock, apply_updater, initialize_state
@@ -31,7 +31,7 @@ class UpdatePlan:
     ----------
     layout : ParamLayout
         Of the whole network, parameters of a layer side by side.
-    stretches : sequence of LayerStretch
+    layer_spans : sequence of LayerSpan
         The layers that have parameters, in layout order; for layer-wise pretraining one
         layer alone.
     pretraining : bool
@@ -41,19 +41,19 @@ class UpdatePlan:
     def __init__(
         self,
         layout: ParamLayout,
-        stretches: Sequence[LayerStretch],
+        layer_spans: Sequence[LayerSpan],
         *,
         pretraining: bool = False,
     ) -> None:
         self._layout = layout
-        self._stretches = tuple(stretches)
-        roles = [role for stretch in stretches for role in stretch.roles]
-        shares = [
-            share
-            for layer, stretch in enumerate(stretches)
-            for share in stretch.shares(layer)
+        self._layer_spans = tuple(layer_spans)
+        roles = [role for layer_span in layer_spans for role in layer_span.roles]
+        spans = [
+            span
+            for layer, layer_span in enumerate(layer_spans)
+            for span in layer_span.spans(layer)
         ]
-        self.blocks = _join_blocks(shares)
+        self.blocks = _join_blocks(spans)
         self.running = tuple(role.slot for role in roles if role.is_running)
         self._averaged = _join([role for role in roles if not role.is_running])
         self._still = [role for role in roles if _is_still(role, pretraining)]
@@ -69,15 +69,14 @@ class UpdatePlan:
             block for block in self.blocks if pretraining or not block.is_pretraining
         ]
         self._penalized = [
-            share
-            for share in shares
-            if share.role.penalty != Penalty()
-            and not _is_still(share.role, pretraining)
+            span
+            for span in spans
+            if span.role.penalty != Penalty() and not _is_still(span.role, pretraining)
         ]
         self._segments = cut_segments(
             self._active_blocks, self._averaged, self._penalized
         )
-        self._normalizes = any(item.normalization != "none" for item in stretches)
+        self._normalizes = any(item.normalization != "none" for item in layer_spans)
 
     @property
     def state_size(self) -> int:
@@ -101,8 +100,8 @@ class UpdatePlan:
         """
         if n_examples == 1:
             return
-        for stretch in self._averaged:
-            gradients[stretch] /= n_examples
+        for part in self._averaged:
+            gradients[part] /= n_examples
 
     def update(
         self,
@@ -132,12 +131,12 @@ class UpdatePlan:
         """
         for role in self._still:
             role.part(gradients)[...] = 0
-        for stretch in self._stretches:
-            _normalize(stretch, gradients)
+        for layer_span in self._layer_spans:
+            _normalize(layer_span, gradients)
         now = (iteration, epoch)
-        for share in self._penalized:
-            if share.role.penalty.acts_on_gradient:
-                penalize(share, gradients, params, workspace, now, is_decay=False)
+        for span in self._penalized:
+            if span.role.penalty.acts_on_gradient:
+                penalize(span, gradients, params, workspace, now, is_decay=False)
         for block in self._active_blocks:
             apply_updater(
                 block,
@@ -147,9 +146,9 @@ class UpdatePlan:
                 epoch=epoch,
                 workspace=workspace,
             )
-        for share in self._penalized:
-            if share.role.penalty.acts_on_update:
-                penalize(share, gradients, params, workspace, now, is_decay=True)
+        for span in self._penalized:
+            if span.role.penalty.acts_on_update:
+                penalize(span, gradients, params, workspace, now, is_decay=True)
 
     def step(
         self,
@@ -262,7 +261,7 @@ class UpdatePlan:
         ours = self.state_indices()
         order = [
             ours[part, positions[block.start : block.stop]]
-            for block in _join_blocks(self._file_shares(slot_names))
+            for block in _join_blocks(self._file_spans(slot_names))
             for part in range(block.n_parts)
         ]
         return np.concatenate([np.empty(0, np.int64), *order])
@@ -282,48 +281,49 @@ class UpdatePlan:
             part[...] = state.reshape(block.n_parts, block.size)
         return indices
 
-    def _file_shares(self, slot_names: Sequence[str]) -> list[Share]:
-        """Return where each updater works in the file's flat vector."""
+    def _file_spans(self, slot_names: Sequence[str]) -> list[ParamSpan]:
+        """Return the span of each updater in the file's flat vector."""
         layers: dict[int, list[ParamRole]] = {}
         owners = {
             role.slot.name: (layer, role)
-            for layer, stretch in enumerate(self._stretches)
-            for role in stretch.roles
+            for layer, layer_span in enumerate(self._layer_spans)
+            for role in layer_span.roles
         }
         for name in slot_names:
             layer, role = owners[name]
             layers.setdefault(layer, []).append(role)
-        shares: list[Share] = []
+        spans: list[ParamSpan] = []
         for layer, roles in layers.items():
-            start = shares[-1].stop if shares else 0
-            shares += deal(self._stretches[layer].in_table_order(roles), start, layer)
-        return shares
+            start = spans[-1].stop if spans else 0
+            in_order = self._layer_spans[layer].in_table_order(roles)
+            spans += consecutive_spans(in_order, start, layer)
+        return spans
 
 
 def _is_still(role: ParamRole, pretraining: bool) -> bool:
     return role.is_frozen or (role.is_pretraining and not pretraining)
 
 
-def _join_blocks(shares: Sequence[Share]) -> list[UpdaterBlock]:
-    """Join consecutive shares of equal updaters; the state follows block order."""
+def _join_blocks(spans: Sequence[ParamSpan]) -> list[UpdaterBlock]:
+    """Join consecutive spans of equal updaters; the state follows block order."""
     blocks: list[UpdaterBlock] = []
-    previous: Share | None = None
-    for share in shares:
-        start, role = share.start, share.role
+    previous: ParamSpan | None = None
+    for span in spans:
+        start, role = span.start, span.role
         state_start = blocks[-1].state_stop if blocks else 0
-        if previous is not None and _belong_together(previous, share):
+        if previous is not None and _belong_together(previous, span):
             last = blocks.pop()
             start, state_start = last.start, last.state_start
         blocks.append(
             UpdaterBlock(
-                role.updater, start, share.stop, state_start, role.is_pretraining
+                role.updater, start, span.stop, state_start, role.is_pretraining
             )
         )
-        previous = share
+        previous = span
     return blocks
 
 
-def _belong_together(first: Share, second: Share) -> bool:
+def _belong_together(first: ParamSpan, second: ParamSpan) -> bool:
     if first.stop != second.start or first.role.updater != second.role.updater:
         return False
     if first.role.is_pretraining or second.role.is_pretraining:
@@ -334,33 +334,33 @@ def _belong_together(first: Share, second: Share) -> bool:
 
 def _join(roles: Sequence[ParamRole]) -> list[slice]:
     """Return where parameters lie, neighbours in one."""
-    stretches: list[slice] = []
+    joined: list[slice] = []
     for role in roles:
         start, stop = role.slot.offset, role.slot.stop
-        if stretches and stretches[-1].stop == start:
-            start = stretches.pop().start
-        stretches.append(slice(start, stop))
-    return stretches
+        if joined and joined[-1].stop == start:
+            start = joined.pop().start
+        joined.append(slice(start, stop))
+    return joined
 
 
-def _normalize(stretch: LayerStretch, gradients: FloatArray) -> None:
-    if stretch.normalization == "none":
+def _normalize(layer_span: LayerSpan, gradients: FloatArray) -> None:
+    if layer_span.normalization == "none":
         return
     roles = [
         role
-        for role in stretch.roles
-        if stretch.normalizes_running or not role.is_running
+        for role in layer_span.roles
+        if layer_span.normalizes_running or not role.is_running
     ]
     normalize_gradient(
-        stretch.normalization,
-        stretch.threshold,
+        layer_span.normalization,
+        layer_span.threshold,
         [gradients[part] for part in _join(roles)],
         [role.part(gradients) for role in roles],
     )
 
 
 def penalize(
-    share: Share,
+    span: ParamSpan,
     gradients: FloatArray,
     params: FloatArray,
     workspace: Workspace,
@@ -373,11 +373,11 @@ def penalize(
     `gradients` and `params` are of shape (n_params,), the former is changed in place;
     `now` is iteration and epoch, for schedules.
     """
-    penalty = share.role.penalty
+    penalty = span.role.penalty
     iteration, epoch = now
-    rate = learning_rate(share.role.updater, iteration, epoch)
-    for start in range(share.start, share.stop, PIECE):
-        part = slice(start, min(start + PIECE, share.stop))
+    rate = learning_rate(span.role.updater, iteration, epoch)
+    for start in range(span.start, span.stop, PIECE):
+        part = slice(start, min(start + PIECE, span.stop))
         g, w = gradients[part], params[part]
         scratch = workspace.take("updater", g.shape, g.dtype)
         if is_decay:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.updater import PIECE, update
-from daskdl.nn.param_roles import Share
+from daskdl.nn.param_roles import ParamSpan
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update
 from daskdl.nn.updaters.block import UpdaterBlock
 from daskdl.nn.updaters.table import learning_rate, rule_of
@@ -48,7 +48,7 @@ class Segment:
 def cut_segments(
     blocks: Iterable[UpdaterBlock],
     averaged: Sequence[slice],
-    penalized: Sequence[Share],
+    penalized: Sequence[ParamSpan],
 ) -> tuple[Segment, ...]:
     """Cut the blocks wherever something else begins.
 
@@ -58,11 +58,11 @@ def cut_segments(
         Those at work.
     averaged : sequence of slice
         Where gradients are divided by the number of examples.
-    penalized : sequence of Share
+    penalized : sequence of ParamSpan
         Where something is added.
     """
     borders = {border for part in averaged for border in (part.start, part.stop)}
-    borders |= {border for share in penalized for border in (share.start, share.stop)}
+    borders |= {border for span in penalized for border in (span.start, span.stop)}
     segments = []
     for block in blocks:
         inside = sorted(b for b in borders if block.start < b < block.stop)
@@ -74,10 +74,10 @@ def cut_segments(
     return tuple(segments)
 
 
-def _penalty_at(place: int, penalized: Sequence[Share]) -> Penalty:
-    for share in penalized:
-        if share.start <= place < share.stop:
-            return share.role.penalty
+def _penalty_at(place: int, penalized: Sequence[ParamSpan]) -> Penalty:
+    for span in penalized:
+        if span.start <= place < span.stop:
+            return span.role.penalty
     return _NO_PENALTY
 
 

@@ -12,7 +12,7 @@ from daskdl.errors import ShapeError
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.memory_footprint import check_footprint
-from daskdl.nn.param_roles import LayerStretch, plan_parameters
+from daskdl.nn.param_roles import LayerSpan, plan_parameters
 from daskdl.nn.update_plan import UpdatePlan
 
 
@@ -62,7 +62,7 @@ class Vectors:
                 for item in node.parameters
             }
         )
-        self.plan = UpdatePlan(self.layout, stretches(self.layout, nodes))
+        self.plan = UpdatePlan(self.layout, layer_spans(self.layout, nodes))
         sizes = (self.layout.size, self.layout.size, self.plan.state_size)
         check_footprint(who, nodes, sum(sizes), dtype.itemsize)
         vectors: list[FloatArray] = [namespace.zeros(n, dtype) for n in sizes]
@@ -88,7 +88,7 @@ class Vectors:
         vector[...] = to_device(values.reshape(-1), vector)
 
 
-def stretches(layout: ParamLayout, nodes: Sequence[Node]) -> list[LayerStretch]:
+def layer_spans(layout: ParamLayout, nodes: Sequence[Node]) -> list[LayerSpan]:
     """Return the parameters of each layer or vertex with their roles."""
     found = []
     for node in nodes:

@@ -4,7 +4,7 @@ import pytest
 
 from daskdl.dl4j.network import model_zip
 from daskdl.nn.layers.wrapper import WrapperConf
-from daskdl.nn.vectors import stretches
+from daskdl.nn.vectors import layer_spans
 from tests.dl4j.layer_networks import SEQUENCES
 from tests.dl4j.trials import built
 
@@ -54,6 +54,6 @@ def ours(network):
             "groups": groups[role.slot.name],
             "pretraining": role.is_pretraining,
         }
-        for stretch in stretches(network.layout, network.nodes)
+        for stretch in layer_spans(network.layout, network.nodes)
         for role in stretch.roles
     }

@@ -75,11 +75,11 @@ def two_layers(*, table_order=(), bias_updater=None, pretraining=False, **option
     shapes = {f"0_{item.name}": item.shape for item in first} | {"1_W": (2,)}
     layout = ParamLayout.of(shapes)
     slots = list(layout)
-    stretches = [
+    layer_spans = [
         plan_parameters(options, slots[:3], first, table_order=table_order),
         plan_parameters(options, slots[3:], second),
     ]
-    return UpdatePlan(layout, stretches, pretraining=pretraining)
+    return UpdatePlan(layout, layer_spans, pretraining=pretraining)
 
 
 def update_of(plan, gradients, params):
@@ -166,11 +166,11 @@ def test_the_state_of_dl4j_joins_blocks_in_its_own_order():
     parameters = [Parameter("W", (1,)), Parameter("b", (1,), "bias")]
     options = Options(updater=Adam(), bias_updater=Nesterovs())
     slots = list(layout)
-    stretches = [
+    layer_spans = [
         plan_parameters(options, slots[:2], parameters),
         plan_parameters(options, slots[2:], parameters[:1]),
     ]
-    plan = UpdatePlan(layout, stretches)
+    plan = UpdatePlan(layout, layer_spans)
     # Ours: M, V of 0_W; V of 0_b; M, V of 1_W. DL4J's: b alone, then both W together.
     order = plan.state_order(["0_b", "0_W", "1_W"], np.array([1, 0, 2]))
     assert order.tolist() == [2, 0, 3, 1, 4]

@@ -5,7 +5,7 @@ import pytest
 
 import daskdl as d
 from daskdl.errors import FormatError
-from daskdl.nn.vectors import stretches as stretches_of
+from daskdl.nn.vectors import layer_spans as layer_spans_of
 from tests.dialects import DL4J
 
 BOUND = {"type": "max_norm", "max_norm": 0.1, "dimensions": 1}
@@ -51,8 +51,8 @@ def same_training(network, tmp_path, rng, *, shape=(3, 4, 5)):
 
 
 def constrained(network):
-    stretches = stretches_of(network.layout, network.nodes)
-    return [r.name for s in stretches for r in s.roles if r.constraints]
+    spans = layer_spans_of(network.layout, network.nodes)
+    return [r.name for s in spans for r in s.roles if r.constraints]
 
 
 def refused(network, tmp_path, match):
