@@ -16,7 +16,7 @@ from daskdl.errors import OptionError
 
 __all__ = [
     "Minibatch",
-    "Piece",
+    "PartitionRows",
     "deal",
     "plan_given",
     "plan_minibatches",
@@ -28,7 +28,7 @@ M = TypeVar("M")
 
 
 @dataclass(frozen=True)
-class Piece:
+class PartitionRows:
     """Rows `start` to `stop` (exclusive) of the partition with that number."""
 
     partition: int
@@ -49,7 +49,7 @@ class Minibatch:
     ----------
     index : int
         Number of the minibatch in the plan; shuffling and dealing keep it.
-    pieces : tuple of Piece
+    pieces : tuple of PartitionRows
         Where the rows come from, in order. More than one piece where a minibatch spans
         the border of a partition.
     rows : int
@@ -57,7 +57,7 @@ class Minibatch:
     """
 
     index: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PartitionRows, ...]
     rows: int
 
 
@@ -83,13 +83,13 @@ def plan_minibatches(rows: Sequence[int], batch_size: int) -> list[Minibatch]:
     """
     check_positive("plan_minibatches", "batch_size", batch_size)
     minibatches: list[Minibatch] = []
-    pieces: list[Piece] = []
+    pieces: list[PartitionRows] = []
     missing = batch_size
     for partition, count in enumerate(_checked_rows("plan_minibatches", rows)):
         start = 0
         while start < count:
             stop = min(count, start + missing)
-            pieces.append(Piece(partition, start, stop))
+            pieces.append(PartitionRows(partition, start, stop))
             missing -= stop - start
             start = stop
             if missing == 0:
@@ -107,7 +107,7 @@ def plan_given(rows: Sequence[int]) -> list[Minibatch]:
     list, minibatch files of DL4J.
     """
     filled = [
-        Piece(partition, 0, count)
+        PartitionRows(partition, 0, count)
         for partition, count in enumerate(_checked_rows("plan_given", rows))
         if count
     ]
@@ -226,7 +226,7 @@ def shuffle_in_windows(
     ]
 
 
-def _minibatch(index: int, pieces: list[Piece]) -> Minibatch:
+def _minibatch(index: int, pieces: list[PartitionRows]) -> Minibatch:
     return Minibatch(index, tuple(pieces), sum(piece.rows for piece in pieces))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from daskdl.checks import check_at_least
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
-from daskdl.data.plan import Minibatch, Piece
+from daskdl.data.plan import Minibatch, PartitionRows
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import DataError
 
@@ -43,9 +43,9 @@ class MinibatchReader:
         self._largest = 0
         # What is still to be read of each partition, which of it are pieces of
         # minibatches that need several, and such of partitions that were let go.
-        self._awaited: dict[int, set[Piece]] = {}
-        self._spanning: set[Piece] = set()
-        self._kept: dict[Piece, DataSet | MultiDataSet] = {}
+        self._awaited: dict[int, set[PartitionRows]] = {}
+        self._spanning: set[PartitionRows] = set()
+        self._kept: dict[PartitionRows, DataSet | MultiDataSet] = {}
 
     def expect(self, minibatches: Iterable[Minibatch]) -> None:
         """Take notice of what is going to be read: no partition is loaded for a piece.
@@ -125,7 +125,7 @@ class MinibatchReader:
             f"both in {names!r}."
         )
 
-    def _read_piece(self, piece: Piece) -> DataSet | MultiDataSet:
+    def _read_piece(self, piece: PartitionRows) -> DataSet | MultiDataSet:
         self._awaited.get(piece.partition, set()).discard(piece)
         if piece in self._kept:
             return self._kept.pop(piece)

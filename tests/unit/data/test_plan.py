@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from daskdl.data.plan import (
     Minibatch,
-    Piece,
+    PartitionRows,
     deal,
     plan_given,
     plan_minibatches,
@@ -51,8 +51,8 @@ def test_rows_and_index_say_what_the_pieces_hold(rows, batch_size):
 
 def test_a_minibatch_spans_the_border_of_partitions():
     assert plan_minibatches([3, 0, 2], 4) == [
-        Minibatch(0, (Piece(0, 0, 3), Piece(2, 0, 1)), 4),
-        Minibatch(1, (Piece(2, 1, 2),), 1),
+        Minibatch(0, (PartitionRows(0, 0, 3), PartitionRows(2, 0, 1)), 4),
+        Minibatch(1, (PartitionRows(2, 1, 2),), 1),
     ]
 
 

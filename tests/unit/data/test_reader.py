@@ -9,7 +9,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.plan import (
     Minibatch,
-    Piece,
+    PartitionRows,
     plan_minibatches,
     shuffle_in_windows,
 )
@@ -65,7 +65,7 @@ def test_the_least_recently_used_partition_is_let_go():
     parts = partitions([10, 10, 10])
     reader = MinibatchReader(parts, cache_bytes=160)
     for number in (0, 1, 0, 2, 0, 1):
-        reader.read(Minibatch(0, (Piece(number, 0, 5),), 5))
+        reader.read(Minibatch(0, (PartitionRows(number, 0, 5),), 5))
     assert [len(part.loads) for part in parts] == [1, 2, 1]
 
 
@@ -133,7 +133,9 @@ def test_both_kinds_in_one_minibatch_are_refused():
 
 def test_a_partition_that_shrank_is_named():
     with pytest.raises(DataError, match=r"^part 0: must still have 4 rows .* got 3\."):
-        MinibatchReader(partitions([3])).read(Minibatch(0, (Piece(0, 0, 4),), 4))
+        MinibatchReader(partitions([3])).read(
+            Minibatch(0, (PartitionRows(0, 0, 4),), 4)
+        )
 
 
 def test_a_negative_cache_is_refused():
