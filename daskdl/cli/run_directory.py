@@ -6,8 +6,12 @@ import posixpath
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from daskdl.cli.directory_replacement import (
+    DirectoryReplacement,
+    finish_broken_off,
+    unfinished_of,
+)
 from daskdl.cli.output_errors import output_error
-from daskdl.cli.replacement import Replacement, finish_broken_off, unfinished_of
 from daskdl.cli.retried_save import save_with_retries
 from daskdl.data.directory_lock import DirectoryLock, is_abandoned
 from daskdl.data.files import is_local, write_output
@@ -61,7 +65,7 @@ class RunDirectory:
         self._is_local = is_local(url)
         self._lock: DirectoryLock | None = None
         self._superseded: list[str] = []
-        self._replacement = Replacement(self._fs, self._path, _OURS, MODEL)
+        self._replacement = DirectoryReplacement(self._fs, self._path, _OURS, MODEL)
         self._here = root + self._replacement.made.removeprefix(self._path)
 
     def path(self, name: str) -> str:

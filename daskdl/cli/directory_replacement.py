@@ -17,7 +17,7 @@ from typing import Any
 from daskdl.data.retries import BROKEN, with_retries
 from daskdl.data.store import entries_of, kind_of, move, remove, renames_directories
 
-__all__ = ["Replacement", "finish_broken_off", "unfinished_of"]
+__all__ = ["DirectoryReplacement", "finish_broken_off", "unfinished_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ _UNFINISHED, _REPLACED = "unfinished", "replaced"
 _ID = "[0-9a-f]{8}"
 
 
-class Replacement:
+class DirectoryReplacement:
     """A directory that is made beside a path and then takes its place.
 
     Parameters
@@ -119,7 +119,7 @@ def finish_broken_off(fs: Any, path: str, names: Sequence[str], mark: str) -> li
     Parameters
     ----------
     fs, path, names, mark
-        See :class:`Replacement`.
+        See :class:`DirectoryReplacement`.
 
     Returns
     -------
