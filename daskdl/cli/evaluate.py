@@ -43,7 +43,7 @@ def command(
     start_s = time.monotonic()
     from rich.console import Console
 
-    from daskdl.cli.opening import open_for
+    from daskdl.cli.data_opening import open_for
     from daskdl.cli.results import accuracy_of
     from daskdl.cli.run_metrics import RunMetrics
     from daskdl.cli.saved_model import open_model

@@ -11,6 +11,7 @@ from daskdl.cli.bare_configuration import (
     is_bare_configuration,
     load_bare_configuration,
 )
+from daskdl.cli.data_opening import open_job_data
 from daskdl.cli.job_file import load_job
 from daskdl.cli.job_network import job_network
 from daskdl.cli.job_run import checked_cluster
@@ -21,7 +22,6 @@ from daskdl.cli.network_facts import (
     training_facts,
     training_lines,
 )
-from daskdl.cli.opening import open_job_data
 from daskdl.cli.run_directory import MODEL, STATISTICS
 from daskdl.cli.saved_model import open_model
 from daskdl.data.files import write_output

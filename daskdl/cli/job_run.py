@@ -6,11 +6,11 @@ from typing import Any
 
 from distributed import Client
 
+from daskdl.cli.data_opening import open_job_data
 from daskdl.cli.job import Job
 from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_file import job_text
 from daskdl.cli.job_network import job_network
-from daskdl.cli.opening import open_job_data
 from daskdl.cli.progress import View
 from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
