@@ -1,4 +1,4 @@
-"""One wording for every refusal.
+"""Checks of arguments and options, with one wording for every refusal.
 
 It is *who: what must hold, what came. [What to do.]*
 

@@ -1,4 +1,4 @@
-"""What reads and writes the files of a class, found by the name of the class.
+"""Readers and writers of files by the name of a class, from entry points.
 
 A data set, an evaluation or an array goes to a file of a format that knows the class,
 so that the class must not know the format. Formats are entry points of the group

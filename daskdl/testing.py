@@ -1,4 +1,4 @@
-"""What tests of one's own layers need."""
+"""Gradient checks and other tests for layers that users write."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias

@@ -1,4 +1,4 @@
-"""What storage does wrong, as errors that callers can tell apart.
+"""Errors of storage, by cause: permission, timeout, unreachable.
 
 They are the built-ins that file operations raise, so that ``except OSError`` keeps its
 meaning::

@@ -1,4 +1,4 @@
-"""Holding what is read against the fingerprint that a part had when it was listed."""
+"""Checks that a part read is still the part listed, by its fingerprint."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""HDFS through hdfs-native, with three things that it lacks.
+"""HDFS through hdfs-native, with time limits, a guard against fork, typed errors.
 
 A time limit on every call: its own calls wait for ever when a server accepts and never
 answers. A guard against fork: in a child forked after the first use every call hangs.

@@ -1,4 +1,4 @@
-"""What a Spark job left at a path: its part files in the order of its rows.
+"""Part files of a Spark job at a path, in the order of its rows.
 
 The rules were found by comparing Spark's files with what ``collect()`` returns: within
 one job, files in order of part number and file number hold the rows in their order.

@@ -1,4 +1,4 @@
-"""The directory of an output, in which an earlier one makes room and may come back.
+"""The directory of an output, with an earlier output set aside and restored.
 
 What makes room lies in ``_temporary/RUN-replaced`` until the new output has its
 ``_SUCCESS``. Whether that came is asked of the store and not remembered, so that who

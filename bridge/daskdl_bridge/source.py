@@ -1,4 +1,4 @@
-"""Paths as a source of data: what the entry point ``path`` of daskdl.sources names."""
+"""Paths as a source of data: entry point ``path`` of daskdl.sources."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""On what device the networks of this process live.
+"""The device of this process: CPU or a CUDA GPU.
 
 A process decides for itself, when it makes a network: clients and schedulers without a
 GPU send networks to workers with one, and a cluster may have workers of both kinds.

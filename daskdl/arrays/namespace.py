@@ -1,4 +1,4 @@
-"""Which array library an array belongs to.
+"""The library of an array, NumPy or CuPy, and copies between them.
 
 Code asks the array instead of a flag, and CuPy is imported by nobody who does not
 already hold one of its arrays.

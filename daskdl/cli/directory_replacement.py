@@ -1,4 +1,4 @@
-"""A directory that is made beside its place, and takes it when it is good.
+"""Directories that are made beside their place, and swapped in when complete.
 
 Where a directory is renamed in one operation, the old one steps aside, the new one
 takes its name, and the old one goes. Elsewhere files are copied one by one, and the

@@ -1,4 +1,4 @@
-"""``daskdl doctor``: what works here, what is missing, and how to get it."""
+"""``daskdl doctor``: checks of this machine, and advice for failures."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""What ``daskdl doctor`` looks at: one function a subject, each gives findings."""
+"""The checks of ``daskdl doctor``: a function a subject, which gives findings."""
 
 import importlib.metadata
 import importlib.util

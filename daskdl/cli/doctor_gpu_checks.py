@@ -1,4 +1,4 @@
-"""What ``daskdl doctor --gpu`` looks at: CuPy, devices, whether they compute."""
+"""The checks of ``daskdl doctor --gpu``: CuPy, devices, arithmetic."""
 
 from typing import Any
 

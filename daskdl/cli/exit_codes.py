@@ -1,4 +1,4 @@
-"""How a command ends: one red line on stderr, and an exit code that scripts can use."""
+"""Exit codes of commands, and one red line on stderr for an error."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""``daskdl inspect``: what is at a path."""
+"""``daskdl inspect``: the contents of a path."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""What is at a path, in words and as facts: jobs, networks, runs, data."""
+"""The contents of a path, as text and as facts: jobs, networks, runs, data."""
 
 import itertools
 import posixpath

@@ -1,4 +1,4 @@
-"""What a job file may hold, as values that refuse nonsense.
+"""Job files as checked values.
 
 Nothing is opened here; :mod:`daskdl.cli.job_file` reads the file, and the commands look
 at what its paths hold.

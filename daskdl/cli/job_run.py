@@ -1,4 +1,4 @@
-"""Run a job: refuse what can be refused, train, evaluate, write the results."""
+"""Run a job: check it, train, evaluate, write the results."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""What there is to tell of a network: its table for people, its facts for programs."""
+"""Facts about a network: its table for people, JSON for programs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

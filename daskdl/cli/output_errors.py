@@ -1,4 +1,4 @@
-"""What to say when a store does not let a directory for results be made."""
+"""The error of a store that does not let a result directory be made."""
 
 from daskdl.data.retries import in_words, is_full, is_lasting
 from daskdl.errors import DaskdlError, OptionError, OutputError

@@ -1,4 +1,4 @@
-"""What came out of a run, as metrics, files and a page."""
+"""Results of a run, as metrics, files and a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

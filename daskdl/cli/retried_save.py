@@ -1,4 +1,4 @@
-"""The network that training gave: written where it belongs, or kept near."""
+"""Saving the trained network with retries, and a copy nearby meanwhile."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""``daskdl run``: train the network of a job file, evaluate it, keep what came out."""
+"""``daskdl run``: train the network of a job file, evaluate it, keep the results."""
 
 import time
 

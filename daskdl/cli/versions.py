@@ -1,4 +1,4 @@
-"""Which versions are installed here."""
+"""Installed versions of daskdl and the packages that it uses."""
 
 import importlib.metadata
 import platform

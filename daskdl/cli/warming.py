@@ -1,4 +1,4 @@
-"""Compile ahead what networks need, into the folder that training looks in."""
+"""Compile the kernels of networks ahead, into the cache that training uses."""
 
 import time
 from dataclasses import dataclass

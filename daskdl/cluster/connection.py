@@ -1,4 +1,4 @@
-"""What is told when the scheduler is gone: that, and not what follows from it.
+"""The error of a lost scheduler, in place of the errors that follow from it.
 
 Without a scheduler no worker answers, tasks are cancelled and calls break off, each
 with an error of its own that says nothing of the cause.

@@ -1,4 +1,4 @@
-"""Evaluation and predictions on a cluster: one Dask task a group of partitions.
+"""Evaluation and predictions on a cluster, as Dask tasks on partitions.
 
 These are plain tasks: Dask runs one again if its worker goes. A part file counts only
 if its task returned it, so that a repeated task neither loses nor doubles a key.

@@ -1,4 +1,4 @@
-"""What workers and schedulers need not log, since it would hide what they should.
+"""Filters for the logs of workers and schedulers, against noise from Dask.
 
 Dask logs ``Compute Failed`` with a traceback for every task that raises. A bad column
 fails one task a partition, and what to do about it would drown in tracebacks: errors of

@@ -1,4 +1,4 @@
-"""Where a worker keeps the orders of its sessions until their tasks take them.
+"""A worker's mailbox: orders of its sessions until their tasks take them.
 
 Orders come in on the worker's event loop while the task thread trains; nothing here
 blocks the loop. Everything hangs on a session id, so that two fits can share a worker.

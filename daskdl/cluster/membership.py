@@ -1,4 +1,4 @@
-"""Who is in a session, what each member was dealt, and what is still to be trained.
+"""Members of a session, their dealt minibatches, and those still to be trained.
 
 Pure: no dask, no threads, no clock. The driver asks it; tests drive it in microseconds.
 """

@@ -1,4 +1,4 @@
-"""What the driver tells the members of a session, and what they report.
+"""Orders from the driver to the members of a session.
 
 Orders travel from the client to a worker's mailbox and may hold arrays. Reports travel
 as scheduler events and hold plain values only.

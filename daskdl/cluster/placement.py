@@ -1,4 +1,4 @@
-"""Where tasks may run, where they failed, which are left: what the scheduler knows."""
+"""Placement of tasks by the scheduler: allowed workers, failures, cancellation."""
 
 import asyncio
 import time

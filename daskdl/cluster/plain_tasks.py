@@ -1,4 +1,4 @@
-"""Plain tasks, which Dask runs again when a worker goes, and what Dask leaves open.
+"""Tasks that Dask repeats when a worker is lost, moved from stuck workers too.
 
 A worker that is stopped keeps its tasks until the scheduler's ``worker-ttl`` is over,
 five minutes if nobody changed it; and a worker that joins without daskdl is given

@@ -1,4 +1,4 @@
-"""What can be refused of a fit before there is a cluster, or a look at the data."""
+"""Checks of a fit's options before there is a cluster, or any data is read."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What reaches the driver: reports of the members, lost workers, failed tasks.
+"""Reports that reach the driver: of members, lost workers, failed tasks.
 
 Reports come in on the client's event loop and are put into one queue, from which the
 driver takes them in its own thread. Lost workers are found by asking the scheduler

@@ -1,4 +1,4 @@
-"""One member of a training session: the long task that is pinned to a worker.
+"""A member of a training session: the long task that is pinned to a worker.
 
 The driver starts one such task a worker and gives it orders through its mailbox. The
 member trains with the single-process trainer, exchanges with its peers over a bus

@@ -1,4 +1,4 @@
-"""Which workers of a cluster a fit was asked to use."""
+"""The workers of a cluster that a fit was asked to use."""
 
 from collections.abc import Collection, Mapping, Sequence
 

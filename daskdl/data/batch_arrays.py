@@ -1,4 +1,4 @@
-"""What may stand in a data set: arrays with one entry an example, along axis 0."""
+"""Arrays of data sets, with one entry an example along axis 0."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""From columns to examples: what dask, xarray and stored tables have in common."""
+"""Examples from columns, for dask, xarray and stored tables alike."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""What examples carry besides arrays and keys: where they came from, label names."""
+"""Metadata of examples: where they came from, and label names."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What data sets share: they are cut, shuffled, written and read."""
+"""The base of data sets: slicing, shuffling, files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

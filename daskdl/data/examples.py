@@ -1,4 +1,4 @@
-"""Checks that every source makes on the examples it loaded."""
+"""Checks of the examples that a source has loaded."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Files wherever fsspec reaches them; what is written appears all at once."""
+"""Input and output files wherever fsspec reaches them; output appears at once."""
 
 import os
 import uuid

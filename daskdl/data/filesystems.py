@@ -1,4 +1,4 @@
-"""Which file system a path or URL belongs to; stores of other packages plug in here."""
+"""The file system of a path or URL; other packages plug in here."""
 
 import functools
 import importlib.metadata

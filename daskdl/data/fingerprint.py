@@ -1,4 +1,4 @@
-"""What tells that a file is still the one that was listed."""
+"""Fingerprints of files, which show whether a file is still the one listed."""
 
 import hashlib
 import socket

@@ -1,4 +1,4 @@
-"""Whether the numbers of an array are finite, told with where the first is that is not.
+"""Checks that numbers of arrays are finite, with the place of the first other.
 
 The smallest and the largest number of an array say so, since whatever compares with NaN
 is NaN: one pass that takes no memory. Only an array that fails is looked at closely.

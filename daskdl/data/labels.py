@@ -1,4 +1,4 @@
-"""Labels as a network wants them: one-hot rows of class numbers, or plain numbers."""
+"""Labels for networks: one-hot rows of class numbers, or plain numbers."""
 
 from typing import Any
 

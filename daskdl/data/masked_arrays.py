@@ -1,4 +1,4 @@
-"""Arrays of :mod:`numpy.ma`: what they mask is no number, and nothing may forget that.
+"""Arrays of :mod:`numpy.ma`, whose masked elements must not be used as numbers.
 
 ``numpy.asarray`` leaves the mask behind and keeps whatever stands below it, often the
 fill value of a file. So whatever takes arrays asks here first.

@@ -1,4 +1,4 @@
-"""Who trains on which rows: minibatches cut from partitions, dealt to workers.
+"""The plan of an epoch: minibatches cut from partitions, dealt to workers.
 
 All of it is pure: numbers of rows in, lists of minibatches out. Nothing is loaded here;
 :mod:`daskdl.data.reader` turns a minibatch of the plan into a data set.

@@ -1,4 +1,4 @@
-"""Iterating ahead of the consumer."""
+"""Prefetching: iterating ahead of the consumer, in a thread."""
 
 import queue
 import threading

@@ -1,4 +1,4 @@
-"""Retries of what a store did not do: not at once, and not for ever.
+"""Retries of calls to a store: not at once, and not for ever.
 
 The writers of HDFS do not survive the death of a DataNode, and until the NameNode
 notices it hands out the dead one. A store on the network may be gone for a moment. So

@@ -1,4 +1,4 @@
-"""One look at each partition before training: is it sound, how large, what statistics.
+"""The scan of each partition before training: checks, shapes, statistics.
 
 The driver runs `scan_partition` as one task a partition and merges what comes back, so
 that data that cannot be used are refused before a session starts.

@@ -1,4 +1,4 @@
-"""Where results go: part files that appear all at once, or not at all.
+"""Sinks for results: part files that appear all at once, or not at all.
 
 A sink is found by entry point (group ``daskdl.sinks``), so that this package need not
 know what HDFS or Spark is. The life of an output: `prepare` on the driver, `write_part`

@@ -1,4 +1,4 @@
-"""What is where in a store, and moving it, for stores that may not answer at once."""
+"""Listing, moving and removing files in stores that may not answer at once."""
 
 import errno
 import os

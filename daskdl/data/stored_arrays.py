@@ -1,4 +1,4 @@
-"""What files of data sets hold, as plain arrays and lists.
+"""Contents of data set files, as plain arrays and lists.
 
 How the arrays and lists lie in a file is the business of a format, which is found by
 the name of the class: see :mod:`daskdl.class_files`.

@@ -1,4 +1,4 @@
-"""What is Deeplearning4j's: its files, and how it computes.
+"""Deeplearning4j's files, and its quirks.
 
 ``java`` and ``arrays`` are what the files are made of, ``datasets``, ``normalizers``,
 ``evaluation`` and ``network`` what is in them; ``quirks`` are what its numbers depend

@@ -1,4 +1,4 @@
-"""Zip files that come from anywhere: what they declare is checked before it is read.
+"""Zip files from anywhere, whose declared sizes are checked before reading.
 
 A zip of a few kilobytes can declare terabytes, name an entry twice, or hide how long
 its list of entries is. Here every size is bounded before memory is taken, and every

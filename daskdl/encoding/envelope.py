@@ -1,4 +1,4 @@
-"""What stands in front of a message between workers: 32 bytes, little-endian.
+"""The envelope of a message between workers: 32 bytes, little-endian.
 
 ::
 

@@ -1,4 +1,4 @@
-"""How large an update is: what the first threshold is read off."""
+"""The magnitude of an update, from which the first threshold is chosen."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The sum of messages that a vector loses together, and messages folded into one."""
+"""Sums of messages, subtracted from a vector at once or folded into one message."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What happens to the residual after a message was taken out of it."""
+"""Post-processing of the residual after a message was taken out of it."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How well predicted probabilities agree with what happened."""
+"""Calibration: agreement of predicted probabilities with observed shares."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar

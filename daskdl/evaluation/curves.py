@@ -1,4 +1,4 @@
-"""What ROC and calibration draw: curves, histograms, reliability diagrams.
+"""Curves of ROC and calibration, histograms, reliability diagrams.
 
 Values with names; how they are computed stands in
 :mod:`daskdl.evaluation.roc_points` and :mod:`daskdl.evaluation.calibration`.

@@ -1,4 +1,4 @@
-"""What every evaluation can do: count, merge, report, and go to a file."""
+"""The base class of evaluations: count, merge, report, and go to a file."""
 
 from abc import ABC, abstractmethod
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""Running sums of a regression, which its JSON holds, and what they can tell."""
+"""Running sums of a regression, which its JSON holds, and metrics from them."""
 
 from typing import NamedTuple
 

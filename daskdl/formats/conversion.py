@@ -1,4 +1,4 @@
-"""Writing a network in another format, and what gets lost on the way."""
+"""Writing a network in another format, and the parts that get lost."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

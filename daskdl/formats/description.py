@@ -1,4 +1,4 @@
-"""What a checkpoint says of a network beside its numbers, checked before it is built.
+"""The description of a network in a checkpoint, checked before it is built.
 
 A small file can describe a network that no memory holds: whoever reads one compares
 :attr:`Description.shapes` with the arrays that are there, and only then asks for the

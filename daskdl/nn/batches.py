@@ -1,4 +1,4 @@
-"""One minibatch as lists of arrays, checked against what the network takes."""
+"""Minibatches as lists of arrays, checked against the network's inputs."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""From a configuration to the network that it describes."""
+"""Building a network from its configuration."""
 
 import math
 from typing import Any

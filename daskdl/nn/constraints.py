@@ -1,4 +1,4 @@
-"""What holds the parameters of a layer after every update, in place.
+"""Constraints on the parameters of a layer, applied in place after every update.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""What a network computes otherwise in another dialect than in its own."""
+"""Differences between a network's results in its own dialect and in another."""
 
 from daskdl.dialects import Quirk, dialect
 from daskdl.nn.conf.network import (

@@ -1,4 +1,4 @@
-"""Which format of networks the ending of a file name means."""
+"""File formats of networks, by the ending of a file name."""
 
 import os
 import posixpath

@@ -1,4 +1,4 @@
-"""How far to go down a direction: steps back until the score has fallen enough."""
+"""Backtracking line search: shorter steps until the score has fallen enough."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What searches along lines need: derivatives, and the rest of an update."""
+"""Derivatives for line searches, and the updates that these leave to do."""
 
 from collections.abc import Sequence
 

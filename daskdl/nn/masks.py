@@ -1,4 +1,4 @@
-"""What layers and vertices do with masks, in which 1 keeps and 0 drops.
+"""Masks in layers and vertices, in which 1 keeps and 0 drops.
 
 Masks have the shape (batch, time), or (batch, 1) for whole examples.
 """

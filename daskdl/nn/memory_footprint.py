@@ -1,4 +1,4 @@
-"""How much memory a network takes, told before it is taken."""
+"""The memory that a network will take, checked before it is taken."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Which normalizer a call of a network uses, and what classes are called."""
+"""The normalizer of a network or of one call, and its class names."""
 
 import warnings
 from collections.abc import Sequence

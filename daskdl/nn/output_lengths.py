@@ -1,4 +1,4 @@
-"""How long the series are that come out of a network, for series that go in."""
+"""Lengths of a network's output series, for those of its input."""
 
 from collections.abc import Callable
 from functools import lru_cache

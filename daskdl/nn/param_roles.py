@@ -1,4 +1,4 @@
-"""How each parameter of a layer is treated when the network learns."""
+"""Roles of parameters in training: updaters, penalties, constraints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What outputs mean: classes, choices or values."""
+"""Predictions from outputs: classes, choices or values."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""How well a decoder's output explains the data: scores and their gradients.
+"""Reconstruction distributions of a decoder's output: scores and gradients.
 
 Everything works on rows: data (rows, n_in), decoder outputs (rows, n_parameters) before
 their activation. A score is a negative logarithm of the probability, or a loss.

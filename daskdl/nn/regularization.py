@@ -1,4 +1,4 @@
-"""L1, L2 and weight decay: what they add to gradient, update and score."""
+"""L1, L2 and weight decay: their parts of gradient, update and score."""
 
 from dataclasses import dataclass
 

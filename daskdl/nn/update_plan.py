@@ -1,4 +1,4 @@
-"""From gradient to update over a whole network: who is treated how, and in what order.
+"""From gradient to update over a whole network: normalize, penalize, update.
 
 The order is: division by the number of examples, gradient normalization layer by
 layer, L1 and L2, the updaters, weight decay; after the update, constraints. Running

@@ -1,4 +1,4 @@
-"""Train in this process: what a cluster of one worker must give bit for bit."""
+"""Training in this process, bit for bit as a cluster of one worker."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""Registered kinds as bytes: how classes of one's own come to the workers.
+"""Registered kinds as bytes: how users' classes travel to workers.
 
 A class travels with its code if it is of a script, a notebook or a file that is not
 installed, and by its name if it is of an installed package, which workers have too.

@@ -1,4 +1,4 @@
-"""A network as plain values: what travels to workers and back."""
+"""A network as plain values, which travel to workers and back."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which stored columns become features, labels and keys: settled before any work."""
+"""The stored columns of features, labels and keys, chosen before any work."""
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set

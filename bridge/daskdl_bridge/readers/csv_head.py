@@ -1,4 +1,4 @@
-"""What the first rows of CSV files tell: names, kinds, and a delimiter that is none."""
+"""Names, types and a wrong delimiter, told by the first rows of CSV files."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""Whether quotes of CSV text are where Spark and pyarrow agree on what they mean."""
+"""Whether Spark and pyarrow read the quotes of a CSV text alike."""
 
 import re
 from typing import Any

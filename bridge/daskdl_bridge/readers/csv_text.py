@@ -1,4 +1,4 @@
-"""From the bytes of a CSV file to what pyarrow reads as Spark would have read it.
+"""CSV bytes turned into text that pyarrow reads as Spark would have.
 
 pyarrow is fast, and agrees with Spark where no cell is quoted, or where nothing has to
 be taken out of those that are. All other text is cut into cells here and written anew

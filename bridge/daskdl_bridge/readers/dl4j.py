@@ -1,4 +1,4 @@
-"""Minibatches that DL4J saved, one a file or one an entry of a zip."""
+"""Minibatches that DL4J saved, as single files or entries of a zip."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Footers of files that have one: they tell columns and rows before a row is read."""
+"""File footers, which hold columns and row counts of Parquet and ORC files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""From a table of stored columns to a data set, whatever form it was stored in."""
+"""Readers of tables, and data sets from the columns of a table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What was received and not yet taken."""
+"""Messages that were received and not yet taken."""
 
 import threading
 from collections import deque

@@ -1,4 +1,4 @@
-"""What comes in from one member of one topic: read, deliver, acknowledge.
+"""A connection from one member of a topic: read, deliver, acknowledge.
 
 Everything here runs on the worker's event loop.
 """

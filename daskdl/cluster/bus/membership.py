@@ -1,4 +1,4 @@
-"""How a member leaves its topic."""
+"""A member's way out of its topic."""
 
 import asyncio
 import logging

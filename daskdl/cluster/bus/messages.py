@@ -1,4 +1,4 @@
-"""What a subscriber gets from a topic."""
+"""Messages and events that a subscriber gets from a topic."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is kept for one subscriber: waiting, on its way, to be sent again.
+"""Messages kept for one subscriber: waiting, on their way, to be repeated.
 
 No connection is known here, so that every order of acknowledgements and breaks can be
 tested without one. The publishing thread fills the outbox and the event loop empties

@@ -1,4 +1,4 @@
-"""One connection out: to one member of one topic.
+"""A connection to one member of a topic.
 
 Each topic has connections of its own, so that a full inbox of one topic never holds up
 another. A connection is opened when there is something to send and opened again when it

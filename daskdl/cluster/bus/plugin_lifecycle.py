@@ -1,4 +1,4 @@
-"""What a worker does to start and to stop the plugins of daskdl.
+"""Start and stop of daskdl's plugins on a worker.
 
 They are never in the scheduler's own book of worker plugins: whoever joins the cluster
 must load what stands there, and a worker without daskdl could not join at all. Each

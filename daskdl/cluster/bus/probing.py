@@ -1,4 +1,4 @@
-"""Which Python and daskdl a worker has: asked before anything of daskdl is sent to it.
+"""A worker's versions of Python and daskdl, asked before daskdl is sent to it.
 
 A task that a worker cannot load breaks its connection to the scheduler in new versions
 of Dask, and the worker ends. A call does not. Code that travels as byte code means

@@ -1,4 +1,4 @@
-"""How a message gets into every subscriber's outbox, full ones included."""
+"""Publishing: a message into every subscriber's outbox, full ones included."""
 
 import threading
 import time

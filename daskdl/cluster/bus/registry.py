@@ -1,4 +1,4 @@
-"""Who is in which topic. The scheduler's book, without any input or output."""
+"""The scheduler's list of topics and members, without any input or output."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the two sides of a topic share: the task's thread and the event loop."""
+"""The state of a topic, shared by the task's thread and the event loop."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Gradient sharing: what a worker does with its update and with those of its peers.
+"""Gradient sharing: a worker's own update, and the updates of its peers.
 
 Pure: a message comes in, effects go out; sending and waiting are the session's.
 

@@ -1,4 +1,4 @@
-"""Parameter averaging: what a worker does with the snapshots of its peers.
+"""Parameter averaging: the rounds in which workers average their snapshots.
 
 Pure: a message comes in, effects go out; sending and waiting are the session's.
 """

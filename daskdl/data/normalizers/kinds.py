@@ -1,4 +1,4 @@
-"""All kinds of normalizers by name: the one way in which files and jobs name them.
+"""All kinds of normalizers by name, for files and jobs.
 
 Other packages register kinds of their own by entry points of the group
 ``daskdl.normalizers``. The name is the kind; what it names has ``from_dict(values)``

@@ -1,4 +1,4 @@
-"""What all normalizers have in common: data sets in, data sets out."""
+"""The base class of normalizers: data sets in, data sets out."""
 
 import copy
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""Normalizers as plain values: what every ``to_dict`` and ``from_dict`` shares.
+"""Normalizers as plain values, for ``to_dict`` and ``from_dict``.
 
 The key ``type`` names the kind, in checkpoints and job files alike. What was learnt may
 be missing: then the normalizer is one that is still to be fitted.

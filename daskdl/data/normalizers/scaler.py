@@ -1,4 +1,4 @@
-"""One array through a strategy: its axis, its mask and its dtype."""
+"""Scaling of one array by a strategy: its axis, its mask and its dtype."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias

@@ -1,4 +1,4 @@
-"""What a normalizer learnt of one array: two numbers for each feature.
+"""Statistics of one array for a normalizer: two numbers for each feature.
 
 References
 ----------

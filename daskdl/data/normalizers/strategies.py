@@ -1,4 +1,4 @@
-"""How one array is normalized, given what was learnt of it.
+"""Strategies that scale one array by its statistics.
 
 What is done is said as steps, so that other programs can be told it too.
 

@@ -1,4 +1,4 @@
-"""Several preprocessors one behind the other, and all kinds by name.
+"""Chains of preprocessors of data sets, and all kinds by name.
 
 A composite holds others of any kind: who reads one has to know them all.
 """

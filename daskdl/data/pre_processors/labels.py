@@ -1,4 +1,4 @@
-"""The preprocessor that makes one label of a series of them."""
+"""The preprocessor that keeps the label of the last time step."""
 
 from typing import Any, ClassVar, TypeVar
 

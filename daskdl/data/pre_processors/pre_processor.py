@@ -1,4 +1,4 @@
-"""What all preprocessors of data sets have in common: they need not learn anything.
+"""The base classes of preprocessors of data sets, which learn nothing.
 
 A normalizer changes numbers, can be undone, and belongs to a network. These may change
 shapes, labels and masks, most cannot be undone, and data go through them before.

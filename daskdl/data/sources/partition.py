@@ -1,4 +1,4 @@
-"""What a source is when it is open: partitions that any worker loads by itself."""
+"""An open source: partitions that any worker loads by itself."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Paths as a caller gives them: one, or several."""
+"""Path arguments: one, or several."""
 
 import os
 from collections.abc import Iterable, Mapping

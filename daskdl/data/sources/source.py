@@ -1,4 +1,4 @@
-"""How sources of data are opened: options in, partitions out.
+"""Opening sources of data: options in, partitions out.
 
 A source turns what the user names (a path, arrays, a collection) into partitions that
 any worker can load by itself. Which source opens what is decided by asking the entry

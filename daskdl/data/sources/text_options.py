@@ -1,4 +1,4 @@
-"""Options of text files that bear the names of Spark's reader, and what they may be."""
+"""Options of text files, named after Spark's reader, and their values."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Options that nobody would heed are refused: what they ask for would not happen."""
+"""Refusal of options that a source would not use."""
 
 from collections.abc import Collection
 from dataclasses import MISSING, fields

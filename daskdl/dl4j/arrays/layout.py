@@ -1,4 +1,4 @@
-"""How ND4J stores an array, apart from its values: what reading would else forget.
+"""The layout in which ND4J stored an array, kept to write it the same.
 
 NumPy has no bfloat16, does not tell C from Fortran order where only one dimension is
 longer than 1, and knows neither ND4J's order letter of a permuted array nor its

@@ -1,4 +1,4 @@
-"""Fields of an evaluation's JSON, each checked before it is believed.
+"""Fields of an evaluation's JSON, each checked before use.
 
 The files come from elsewhere: whatever is in them ends in a `FormatError` that names
 the field, and memory stays in proportion to the text.

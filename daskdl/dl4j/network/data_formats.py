@@ -1,4 +1,4 @@
-"""What DL4J's layers say of the axes of their input, where channels come last.
+"""Data formats in DL4J's layers, where channels come last.
 
 Here only the network's inputs have a data format; there every layer has its own. Files
 may mix them, so that what a file says stays with its layer.

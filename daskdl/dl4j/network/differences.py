@@ -1,4 +1,4 @@
-"""What DL4J will compute otherwise than a network does here."""
+"""Warnings of the quirks by which DL4J will compute a network otherwise."""
 
 import warnings
 from typing import Any

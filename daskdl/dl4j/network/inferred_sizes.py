@@ -1,4 +1,4 @@
-"""How many features go into a graph, where no layer reads an input by itself.
+"""Inferred numbers of input features of graphs whose layers do not state them.
 
 Layers say how many numbers they take, and vertices how those in front of and behind
 them are related; from that follows what nothing says outright.

@@ -1,4 +1,4 @@
-"""What goes into a network: DL4J's files do not say it, but their layers do.
+"""Input types of networks, which DL4J's files leave to be inferred from layers.
 
 The first layer behind an input tells, or its preprocessor; a layer that takes anything,
 such as an activation, leaves it to the one behind it.

@@ -1,4 +1,4 @@
-"""Properties that layers of DL4J share, in groups, and what they mean here."""
+"""Properties that layers of DL4J share, in groups, and our options for them."""
 
 from collections.abc import Mapping
 

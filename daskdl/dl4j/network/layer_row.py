@@ -1,4 +1,4 @@
-"""How one layer stands in DL4J's JSON, and the table that all rows are entered in.
+"""A layer in DL4J's JSON as a row of a table: its class, properties and options.
 
 Properties that say nothing here, such as the choice of a cuDNN algorithm, are kept in
 the option `dl4j` of the layer if they differ from what DL4J writes by default, so that

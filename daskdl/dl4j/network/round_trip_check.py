@@ -1,4 +1,4 @@
-"""What is written for DL4J is read back before it is saved, and must mean the same.
+"""The check that a network written for DL4J reads back as the same network.
 
 DL4J's files do not say what goes into a network: some networks cannot be told apart by
 their layers, and such a file would be read as another network.

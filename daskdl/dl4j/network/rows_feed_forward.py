@@ -1,4 +1,4 @@
-"""Layers of rows in DL4J's JSON, and those of any kind of input."""
+"""Feed-forward layers in DL4J's JSON, and those of any kind of input."""
 
 from daskdl.dl4j.network.functions import ACTIVATION, ENUMERATED_LOSS, WEIGHT_INIT
 from daskdl.dl4j.network.json_objects import JavaClass, Key

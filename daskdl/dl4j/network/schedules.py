@@ -1,4 +1,4 @@
-"""Numbers that DL4J keeps in two properties: a plain one, and a schedule that wins."""
+"""Schedules in DL4J's JSON, beside the plain number that they override."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a configuration that somebody else wrote may hold at most.
+"""Size limits of configurations from files that somebody else wrote.
 
 A text of a few megabytes can describe layers within layers without end, or take a
 thousand times its size once it is parsed; all that comes later relies on these bounds.

@@ -1,4 +1,4 @@
-"""What DL4J's activations compute otherwise."""
+"""Quirks of DL4J's activations."""
 
 from daskdl.dialects import Quirk
 from daskdl.dl4j.quirks.conditions import (

@@ -1,4 +1,4 @@
-"""What DL4J's attention and vertices compute otherwise."""
+"""Quirks of DL4J's attention and vertices."""
 
 from daskdl.dialects import Quirk
 from daskdl.dl4j.quirks.conditions import has_type

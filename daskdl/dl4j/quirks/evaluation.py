@@ -1,4 +1,4 @@
-"""What DL4J's evaluations compute otherwise.
+"""Quirks of DL4J's evaluations.
 
 These concern no network but what compares its predictions with labels.
 """

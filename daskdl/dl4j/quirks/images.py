@@ -1,4 +1,4 @@
-"""What DL4J's layers of images and windows compute otherwise."""
+"""Quirks of DL4J's layers of images and windows."""
 
 from daskdl.dialects import Quirk
 from daskdl.dl4j.quirks.conditions import exceeds_one, has_option, has_type

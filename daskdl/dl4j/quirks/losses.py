@@ -1,4 +1,4 @@
-"""What DL4J's losses compute otherwise."""
+"""Quirks of DL4J's losses."""
 
 from daskdl.dialects import Quirk
 from daskdl.dl4j.quirks.conditions import (

@@ -1,4 +1,4 @@
-"""What DL4J's recurrent layers compute otherwise."""
+"""Quirks of DL4J's recurrent layers."""
 
 from daskdl.dialects import Quirk
 from daskdl.dl4j.quirks.conditions import has_type

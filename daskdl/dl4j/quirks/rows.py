@@ -1,4 +1,4 @@
-"""What DL4J's layers of rows, normalization and autoencoders compute otherwise.
+"""Quirks of DL4J's layers of rows, normalization and autoencoders.
 
 Dropout and weight noise of all layers, too.
 """

@@ -1,4 +1,4 @@
-"""What DL4J's training computes otherwise."""
+"""Quirks of DL4J's training."""
 
 from collections.abc import Mapping
 from typing import Any

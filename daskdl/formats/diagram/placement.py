@@ -1,4 +1,4 @@
-"""Where the boxes and edges of a graph lie in a picture. Pure.
+"""Placement of the boxes and edges of a graph in a picture. Pure.
 
 Rows go from top to bottom; a long graph is broken into columns side by side, behind
 boxes that everything below depends on.

@@ -1,4 +1,4 @@
-"""Activation functions as ONNX operators; what has none is composed of others."""
+"""Activation functions as ONNX operators, composed of others where it has none."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What only moves numbers in ONNX: flattening, the border, preprocessors."""
+"""Reshaping in ONNX: flattening, data formats, preprocessors."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What ONNX covers: the kinds of layers, vertices and preprocessors, a row a kind."""
+"""The kinds of layers, vertices and preprocessors that ONNX covers, a row a kind."""
 
 from daskdl.formats.onnx.convolution import (
     write_convolution,

@@ -1,4 +1,4 @@
-"""Activations of one's own at work."""
+"""Activations that users define, at work."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an activation function is: a formula and its gradient, forward beside backward.
+"""Activation functions: a formula and its gradient, forward beside backward.
 
 The files beside this one hold the formulas by family, :mod:`.table` finds one by its
 name. At kinks the derivative is that of one of the sides.

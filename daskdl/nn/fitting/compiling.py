@@ -1,4 +1,4 @@
-"""Compile what a network needs before there are data."""
+"""Compile the kernels of a network before there are data."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""What a fit tells while it runs, and the report it leaves.
+"""Events of a fit, and the report it leaves.
 
 Listeners, the command line's live view, the run directory and the HTML page only read
 these. All times are seconds since the start of the fit, on the caller's clock. A fit in

@@ -1,4 +1,4 @@
-"""Where a fit stands: what listeners are given, and what is told to them."""
+"""The state of a fit, which listeners get with every event."""
 
 import logging
 import time

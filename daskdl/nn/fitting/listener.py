@@ -1,4 +1,4 @@
-"""What hears of a fit while it runs, in one process and on a cluster alike."""
+"""Listeners of a fit, in one process and on a cluster alike."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any

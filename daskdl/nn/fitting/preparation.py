@@ -1,4 +1,4 @@
-"""From what the user names to minibatches that are known to fit the network.
+"""From the user's data to minibatches that are known to fit the network.
 
 Everything that can be refused is refused here, before a worker trains: every partition
 is loaded once, its rows are counted and checked, and the shapes are held against the

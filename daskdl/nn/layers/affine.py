@@ -1,4 +1,4 @@
-"""Rows times weights plus bias: what dense and output layers share."""
+"""Rows times weights plus bias, for dense and output layers."""
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.dense import dense_backward, dense_forward

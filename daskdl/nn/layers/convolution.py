@@ -1,4 +1,4 @@
-"""The convolution layers, and what all have in common with weights under a window."""
+"""The convolution layers, and their base: weights under a sliding window."""
 
 import math
 from collections.abc import Callable

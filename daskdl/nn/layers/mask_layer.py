@@ -1,4 +1,4 @@
-"""The layer that applies the mask to what goes through."""
+"""The layer that applies the mask to its input."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What the layers share that change the size of series, images or volumes."""
+"""The base of layers that change the size of series, images or volumes."""
 
 from collections.abc import Callable
 from typing import TypeAlias

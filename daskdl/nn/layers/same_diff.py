@@ -1,4 +1,4 @@
-"""What DL4J does otherwise in layers and vertices that it computes with SameDiff."""
+"""Quirks of the layers and vertices that DL4J computes with SameDiff."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What batch normalization is in inference: a factor and a shift of each feature."""
+"""Batch normalization in inference: a factor and a shift of each feature."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Sliding windows of layers: what fits, what comes out, what becomes of masks."""
+"""Sliding windows of layers: sizes, padding and masks."""
 
 from dataclasses import replace
 from typing import Annotated, Any, Protocol, TypeVar

@@ -1,4 +1,4 @@
-"""The loss that is one number of a whole minibatch: the F measure."""
+"""The F measure of a whole minibatch as a loss."""
 
 from typing import ClassVar
 

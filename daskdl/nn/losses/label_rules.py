@@ -1,4 +1,4 @@
-"""Which labels each loss takes, in one table.
+"""The labels that each loss takes, in one table.
 
 What is no label of a loss makes its score NaN, or lets it fall for ever: that looks
 like a learning rate that is too high. So labels are held against the rule before they

@@ -1,4 +1,4 @@
-"""What every loss can do: scores, and gradients in the pre-activations.
+"""The base class of losses: scores, and gradients in the pre-activations.
 
 Everything works on rows (rows, n_out); time series come as rows of steps. Gradients
 are those of sums over the rows, not divided by the batch size. The files beside this

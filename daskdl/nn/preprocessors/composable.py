@@ -1,4 +1,4 @@
-"""The preprocessor that does what several others do, one after the other."""
+"""The preprocessor that applies several others, one after the other."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How pixels lie in rows, and what input fits: what several preprocessors share."""
+"""Flattening of images into rows and back, for several preprocessors."""
 
 import math
 from collections.abc import Sequence

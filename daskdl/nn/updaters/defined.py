@@ -1,4 +1,4 @@
-"""Updaters of one's own at work."""
+"""Updaters that users define, at work."""
 
 from functools import partial
 

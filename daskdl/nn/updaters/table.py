@@ -1,4 +1,4 @@
-"""All updaters: their rule, and what their state consists of."""
+"""All updaters: their rules and their states."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What several vertices do with their inputs and gradients."""
+"""Helpers for the inputs and gradients of vertices."""
 
 from collections.abc import Callable
 
