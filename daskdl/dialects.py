@@ -24,7 +24,7 @@ Quirks = frozenset[str]
 
 @dataclass(frozen=True)
 class Quirk:
-    """One thing that a dialect computes otherwise than its formula says.
+    """A difference between a dialect's computation and its formula.
 
     Parameters
     ----------

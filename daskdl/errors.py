@@ -130,7 +130,7 @@ class StaleMessageError(DaskdlError, ValueError):
 
 
 class DamagedMessageError(StaleMessageError, DataError):
-    """A message is not what was sent: cut short, or bits of it changed."""
+    """A message is not as it was sent: cut short, or bits of it changed."""
 
 
 class DialectWarning(UserWarning):

@@ -29,7 +29,7 @@ _LABELLED_ENDINGS = (".zarr", ".nc", ".nc4", ".netcdf")
 
 
 class PathSources:
-    """Opens a path, a URL, a glob, or a list of them."""
+    """Opens a path, a URL, a glob, or a list of paths."""
 
     def accepts(self, data: Any) -> bool:
         """Say whether `data` is a path or a list of paths, without looking at them."""
@@ -37,7 +37,7 @@ class PathSources:
         return all(isinstance(item, str | os.PathLike) for item in items)
 
     def open(self, data: Any, options: SourceOptions) -> Source:
-        """List the files and make partitions of them.
+        """List the files of a path and make partitions of them.
 
         Parameters
         ----------

@@ -114,7 +114,7 @@ class DirectoryReplacement:
 
 
 def finish_broken_off(fs: Any, path: str, names: Sequence[str], mark: str) -> list[str]:
-    """Bring replacements to their end that somebody did not live to finish.
+    """Finish replacements whose process was killed in between.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _OLDEST_PYTHON = (3, 10)
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ __all__ = ["Job"]
 
 
 class Job(Conf):
-    """A whole job: a network, its data, how and where to train, and where it goes."""
+    """A whole job: network, data, cluster, training and output."""
 
     network: Annotated[
         NetworkConfiguration | None,

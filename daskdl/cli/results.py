@@ -44,7 +44,7 @@ _MOST_CLASSES_DRAWN = 200
 
 
 def evaluations_for(network: Network[Any]) -> list[Evaluable]:
-    """Return the evaluation that the loss asks for, and those that a page draws."""
+    """Return the evaluation that the loss asks for, and the evaluations of the page."""
     first: Any = evaluation_for(network)
     axis, names = first.axis, network.class_names
     dialect = network.conf.dialect

@@ -73,7 +73,7 @@ class RunDirectory:
         return f"{self._here}/{name}"
 
     def check(self) -> None:
-        """Refuse a place where something is already; tidy up after who was killed.
+        """Refuse a place that is taken; tidy up after runs that were killed.
 
         Raises
         ------

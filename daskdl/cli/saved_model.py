@@ -44,7 +44,7 @@ class SavedModel:
         unfinished: bool = False,
         **changes: Any,
     ) -> SourceOptions:
-        """Return the options of the training with those of the command line put over.
+        """Return the training's options, overridden by those of the command line.
 
         Parameters
         ----------

@@ -70,7 +70,7 @@ def stored_options(pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def text_of(text: str) -> str:
-    """Return the text that YAML makes of some, or as it stands if it makes none of it.
+    """Return a value of YAML as text again, or the text itself.
 
     In YAML a bare ``|`` or ``#`` is no text, nor is ``null``.
     """

@@ -359,7 +359,7 @@ def _check_memory_limit(memory_limit: str | None) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the innermost cause that says something."""
+    """Return the innermost cause with a message."""
     text = str(error)
     while error.__cause__ is not None:
         error = error.__cause__

@@ -117,7 +117,7 @@ class ClusterExchange(ABC):
             self._handle(event)
 
     def _wait(self, purpose: str, missing: Callable[[], Any]) -> None:
-        """Handle events until nobody is missing; each event restarts the time-out."""
+        """Handle events until no member is missing; each restarts the time-out."""
         deadline = time.monotonic() + self._timeout_s
         while absent := missing():
             event = self._topic.get(POLL_S)
@@ -316,7 +316,7 @@ class ParameterAveragingExchange(ClusterExchange):
             self._average(network)
 
     def end(self, network: Network[Any]) -> None:
-        """Take part in rounds until no member has anything left to train."""
+        """Take part in rounds until every member has trained all its minibatches."""
         if self._since_round:
             self._average(network)
         while any(self._remaining.values()):

@@ -37,7 +37,7 @@ def reported_by_client(function: F) -> F:
 
 
 def asked_often(function: F) -> F:
-    """Mark a function that a client runs again and again: no call of it is logged.
+    """Mark a function that a client runs again and again, whose calls are not logged.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class _Share:
 
     @property
     def started(self) -> int:
-        """Minibatches that are known to be trained, whoever holds the result."""
+        """Minibatches that are known to be trained, on whichever worker."""
         return min(max(self.trained, *self.seen.values(), 0), len(self.minibatches))
 
 

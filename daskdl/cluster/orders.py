@@ -60,7 +60,7 @@ class Finish:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberGone:
-    """A member is gone; nobody waits for it any more."""
+    """A member is gone; the others wait for it no more."""
 
     rank: int
 

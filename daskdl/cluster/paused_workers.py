@@ -19,7 +19,7 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class HeldTasks:
-    """Keys of the tasks of a worker, and of those that need them.
+    """Keys of the tasks of a worker, and of their dependents.
 
     Attributes
     ----------

@@ -144,7 +144,7 @@ def _run(
 
 
 def give_up(client: Client, futures: Sequence[Any]) -> None:
-    """Cancel tasks, as far as there is somebody to tell."""
+    """Cancel tasks, if the scheduler can still be told."""
     left = [f for f in futures if isinstance(f, Future) and not f.cancelled()]
     if left and client.status == "running":
         # Whatever goes wrong now, what ended the tasks is to be told.
@@ -360,7 +360,7 @@ async def _let_newcomers_help(
 def _without_result(
     client: Client, futures: Sequence[Future], where: _Where
 ) -> list[int]:
-    """Return the numbers of tasks whose results nobody who answers has."""
+    """Return the numbers of tasks whose results are on no worker that answers."""
     holders = client.who_has(futures)
     return [
         number

@@ -137,7 +137,7 @@ class Probation:
     def look(
         self, free: Iterable[str], trial: Trial, prepared: Mapping[str, str | None]
     ) -> None:
-        """Begin to try out who is new; drop who went or failed, tell who is late.
+        """Begin to try out newcomers; drop those that went or failed, name late ones.
 
         Parameters
         ----------

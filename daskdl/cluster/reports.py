@@ -60,7 +60,7 @@ DriverEvent = MemberReport | WorkerGone | LeftOut | MemberReturned | MemberFaile
 
 
 class ReportQueue:
-    """Collect everything that concerns one session. A context manager.
+    """Collects the reports and events of one session. A context manager.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class _Member:
 
 
 class SessionMembers:
-    """Start members, give them orders, notice who is gone. A context manager.
+    """Start members, give them orders, notice lost ones. A context manager.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ class SessionMembers:
         self.order(dict.fromkeys(self._members, order))
 
     def order(self, orders: Mapping[int, Order]) -> None:
-        """Give each member its order, and give up who does not take it in time.
+        """Give each member its order; give up members that do not take it in time.
 
         Raises
         ------
@@ -388,7 +388,7 @@ class SessionMembers:
         return beats
 
     def _leave_out_paused(self) -> None:
-        """Name who would take part if it began its task; it may come as a newcomer."""
+        """Leave out members that stay paused; they may come back as newcomers."""
         with self._scheduler_must_answer():
             self._heartbeats()
         for address in sorted(

@@ -41,7 +41,7 @@ class SharedState:
 
     @property
     def all(self) -> list[Any]:
-        """All futures that hold something on the cluster."""
+        """All futures of the state on the cluster."""
         return [self.future, *self.parts]
 
 

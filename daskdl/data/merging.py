@@ -62,7 +62,7 @@ def merge_arrays(who: str, name: str, arrays: _Arrays) -> NDArray[Any] | None:
 def merge_masks(
     who: str, name: str, arrays: _Arrays, masks: _Arrays
 ) -> NDArray[Any] | None:
-    """Join masks along axis 0; make those that are missing but needed.
+    """Join masks along axis 0; missing masks that are needed keep all steps.
 
     Parameters
     ----------

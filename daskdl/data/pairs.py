@@ -42,7 +42,7 @@ def is_pair(value: Any) -> bool:
 
 
 def is_rows(value: Any) -> bool:
-    """Say whether a list stands for one array: of numbers, of rows, of lists of them.
+    """Return whether a list stands for one array: of numbers, rows, or lists of rows.
 
     One that holds a single array is a list of arrays, since networks take one of those
     for each input.

@@ -190,7 +190,7 @@ def _mask_shapes(masks: Sequence[NDArray[Any] | None] | None) -> MaskShapes:
 
 
 def _merge_masks(first: MaskShapes, second: MaskShapes) -> MaskShapes:
-    """Return the longer of two masks of each array; those that are there."""
+    """Return the longer of two masks of each array, or the only one."""
     longer = max(len(first), len(second))
     pairs = zip(first or (None,) * longer, second or (None,) * longer, strict=True)
     return tuple(max(a or (), b or ()) or None for a, b in pairs)

@@ -41,7 +41,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def is_one_of(fs: Any, *protocols: str) -> bool:
-    """Tell whether a file system is one of those that fsspec calls so."""
+    """Return whether a file system has one of these names in fsspec."""
     own = (fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol
     return not set(protocols).isdisjoint(own)
 

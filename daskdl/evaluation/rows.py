@@ -21,7 +21,7 @@ def unmasked_rows(
     mask: Any,
     axis: int,
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_] | None]:
-    """Return labels and predictions as rows without those that a mask drops.
+    """Return labels and predictions as rows, without masked ones.
 
     Parameters
     ----------

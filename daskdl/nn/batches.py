@@ -176,7 +176,7 @@ def given_examples(who: str, data: Any) -> Iterable[Any]:
 
 
 def check_batch_size(who: str, data: Any, batch_size: int | None) -> None:
-    """Refuse a pair of arrays that nobody said how to cut.
+    """Refuse a pair of arrays without a batch size.
 
     Raises
     ------

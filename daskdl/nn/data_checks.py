@@ -124,7 +124,7 @@ class DataChecks:
                 check_classes(f"{who}: {what}", expanded, n_classes, counts=counts)
 
     def check_labels(self, who: str, arrays: Arrays) -> None:
-        """Refuse labels that the losses do not take, but for those that masks drop.
+        """Refuse unmasked labels that the losses do not take.
 
         Parameters
         ----------

@@ -137,7 +137,7 @@ class DataConverter:
         any_length: bool = False,
         numbers: bool = True,
     ) -> Arrays:
-        """Return features and masks, each one array or a list of them, as arrays.
+        """Check features and masks, one array or a list of arrays each.
 
         Parameters
         ----------

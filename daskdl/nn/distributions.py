@@ -67,7 +67,7 @@ def sample(
 def truncated_normal(
     mean: float, std: float, shape: _Shape, rng: np.random.Generator
 ) -> Sample:
-    """Return normal numbers; those over two standard deviations away are drawn again.
+    """Return normal numbers within two standard deviations; others are drawn again.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ def check_pixels(mask: FloatArray, pixels: tuple[int, ...], what: str) -> None:
 
 
 def either_mask(masks: Sequence[FloatArray | None]) -> FloatArray | None:
-    """Return the mask of several inputs joined: a step stays that any of them keeps.
+    """Return the joined mask of several inputs: any of them keeps a step.
 
     All are of one shape, such as (batch, time). An input without a mask keeps
     everything, so that there is none for the whole.

@@ -26,12 +26,12 @@ class Penalty:
 
     @property
     def acts_on_gradient(self) -> bool:
-        """Whether anything is added before the updater."""
+        """Whether L1 or L2 is added to the gradient, before the updater."""
         return self.l1 != 0 or self.l2 != 0
 
     @property
     def acts_on_update(self) -> bool:
-        """Whether anything is added after the updater."""
+        """Whether weight decay is added to the update, after the updater."""
         return bool(self.weight_decays)
 
 

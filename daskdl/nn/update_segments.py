@@ -50,7 +50,7 @@ def cut_segments(
     averaged: Sequence[slice],
     penalized: Sequence[ParamSpan],
 ) -> tuple[Segment, ...]:
-    """Cut the blocks wherever something else begins.
+    """Cut the blocks wherever a penalty or an average begins or ends.
 
     Parameters
     ----------

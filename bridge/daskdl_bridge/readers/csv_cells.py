@@ -150,7 +150,7 @@ class CsvDialect:
         return "".join([*pieces, rest]) or self.empty_value, len(text) + 1
 
     def _unended(self, cell: str, text: str, at: int) -> tuple[str, int]:
-        """Return a cell that goes on behind the quote in front of `at`."""
+        """Return a cell that goes on behind a quote in front of index `at`."""
         end = self._end(text, at)
         if len(self.delimiter) > 1 and text[at] in BLANKS:
             # A quirk of Spark's reader: it does not find the delimiter.

@@ -190,7 +190,7 @@ class CsvText:
 
 
 def _with_line_feeds(data: bytes) -> bytes:
-    """Replace the line end that comes first, wherever it stands, as Spark does."""
+    """Replace the text's first kind of line end by line feeds, as Spark does."""
     found = re.search(rb"\r\n|\r|\n", data)
     if found is None or found[0] == b"\n":
         return data

@@ -43,7 +43,7 @@ class ErrorLocation:
         return f"{self.part}: column {self.column!r}"
 
     def row(self, index: int) -> str:
-        """Return the words for the row with that index among those at hand."""
+        """Return a row in words, by its index within the rows at hand."""
         return f"row {self.first_row + index}"
 
     def refuse_nulls(self, is_null: NDArray[np.bool_]) -> None:

@@ -98,7 +98,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
-    """Tell the columns of JSON files; the heads of a few of them are read."""
+    """Summarize JSON files by the heads of a few of them."""
     sampled: dict[str, list[Any]] = {}
     for part in parts[:_FILES_LOOKED_AT]:
         _sample(part, options, sampled)
@@ -125,7 +125,7 @@ def _resolved(
 
 
 def _sample(part: Part, options: SourceOptions, sampled: dict[str, list[Any]]) -> None:
-    """Add the values of the first rows of a file, those that are null left out."""
+    """Add the values of the first rows of a file, without nulls."""
     head = _head(part, options)
     for record in itertools.islice(_records(head, part), _SAMPLED_ROWS):
         for name, value in record.items():
@@ -256,7 +256,7 @@ def _plain(value: Any) -> Any:
 
 
 def _array(values: list[Any], arrow_type: Any) -> Any:
-    """Return the values as an array, or refuse those that are not of the type."""
+    """Return the values as an array, or refuse values of another type."""
     try:
         array = pa.array(values, arrow_type)
     except OverflowError as error:

@@ -118,7 +118,7 @@ def _footer(stream: Any) -> Footer:
 
 
 def _types(file: Any) -> dict[str, Any]:
-    """Return the types of the columns, those of INT96 as Spark means them."""
+    """Return the types of the columns; INT96 is a timestamp, as for Spark."""
     leaves = [file.schema.column(i) for i in range(len(file.schema))]
     int96 = tuple(f"{leaf.path}." for leaf in leaves if leaf.physical_type == "INT96")
     return {

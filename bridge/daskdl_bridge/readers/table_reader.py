@@ -44,7 +44,7 @@ class TableReader(ABC):
 
     @abstractmethod
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table with those of `columns` that the file holds.
+        """Return a pyarrow.Table with the `columns` that are in the file.
 
         Raises
         ------

@@ -65,7 +65,7 @@ def install(
 
 
 def uninstall(client: Any, *, holder: str | None = None) -> Any:
-    """Need the bus no longer; the last one who does takes it off the cluster.
+    """Give up the bus; its last user takes it off the cluster.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Membership:
         return False
 
     def start_to_leave(self) -> None:
-        """Begin to free everything; see :meth:`leave`."""
+        """Begin to free the member's resources; see :meth:`leave`."""
         if self._leaving is None:
             self._leaving = asyncio.create_task(self._leave())
 

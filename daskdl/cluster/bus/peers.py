@@ -72,12 +72,12 @@ class Peers:
         return {id_: peer.member for id_, peer in self._peers.items()}
 
     def outboxes(self) -> dict[str, Outbox]:
-        """Return the outboxes of those that receive."""
+        """Return the outboxes of members that receive."""
         peers = self._peers.items()
         return {id_: peer.outbox for id_, peer in peers if peer.outbox is not None}
 
     def all_ended(self) -> bool:
-        """Return whether a Left of everyone who ever came is in the inbox or taken."""
+        """Return whether the Left of every member is in the inbox or taken."""
         links = [peer.incoming for peer in self._peers.values()]
         return all(link.has_ended for link in [*links, *self._parting])
 
@@ -127,7 +127,7 @@ class Peers:
         await peer.incoming.serve(comm)
 
     async def refresh(self) -> None:
-        """Ask the scheduler who is there, in case its news did not arrive."""
+        """Ask the scheduler for the members, in case its news did not arrive."""
         try:
             self.apply(await self._control.view(self._state.name))
         except Exception as error:  # noqa: BLE001

@@ -43,7 +43,7 @@ class _End:
         )
 
     def close(self, timeout_s: float = 10.0) -> bool:
-        """Leave; True when everything put was delivered. Idempotent."""
+        """Leave; True when every message was delivered. Idempotent."""
         return self._topic.close(timeout_s)
 
     def __enter__(self: End) -> End:

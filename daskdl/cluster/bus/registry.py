@@ -107,7 +107,7 @@ class Registry:
         return self._topics.get(topic, {}).keys() - known
 
     def view(self, topic: str) -> View:
-        """Return the topic as it is now; without members when nobody is there."""
+        """Return the topic as it is now; without members if it has none."""
         epoch = self._changed_at.get(topic, self._epoch)
         return View(topic, epoch, dict(self._topics.get(topic, {})))
 

@@ -94,7 +94,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         return self._leaving
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        """Forget whoever needed the bus for a client that is gone."""
+        """Drop the users of the bus whose client is gone."""
         held = [holder for holder, of in self._holders.items() if of == client]
         for holder in held:
             self.release(holder)

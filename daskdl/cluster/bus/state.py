@@ -10,7 +10,7 @@ from daskdl.errors import BusClosedError
 
 
 class TopicState:
-    """One lock for everything that both sides touch.
+    """The lock and the parts of a topic that both sides use.
 
     It is held for moments only, never while data are pickled, merged or written, since
     the event loop waits for it.

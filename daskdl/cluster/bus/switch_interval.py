@@ -22,7 +22,7 @@ class SwitchInterval:
         self._before_s = sys.getswitchinterval()
 
     def hold(self) -> None:
-        """Set the interval, if nobody did before."""
+        """Set the interval, unless it is held already."""
         with self._lock:
             if self._holders == 0:
                 self._before_s = sys.getswitchinterval()

@@ -126,7 +126,7 @@ class Topic:
         return None if entry is None else self._event(entry)
 
     def drain(self) -> list[Event]:
-        """Take everything that is there, without waiting."""
+        """Take all received messages, without waiting."""
         events: list[Event] = []
         while (event := self.get(0)) is not None:
             events.append(event)

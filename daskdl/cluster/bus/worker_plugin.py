@@ -70,7 +70,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         worker.handlers[VIEW_OP] = self._take_view
 
     async def teardown(self, worker: Any) -> None:
-        """Wake every waiting thread with BusClosedError and free everything."""
+        """Wake every waiting thread with BusClosedError and close all topics."""
         self._is_closed = True
         opened = list(self._open.values())
         for each in opened:

@@ -321,7 +321,7 @@ class GradientSharingPeer:
         )
 
     def last_iteration_count(self, own: int) -> int:
-        """Return the counter of whoever trained most, as parameter averaging does."""
+        """Return the largest iteration counter, as parameter averaging does."""
         return max([own, *self._iteration_counts.values()])
 
     def mean_threshold(self) -> float:

@@ -31,7 +31,7 @@ _INPUTS = {"features": "inputs", "labels": "outputs"}
 
 
 class LearnedNormalizer(Normalizer):
-    """Learns something of every input, and of every output if labels are normalized.
+    """Learns statistics of every input, and of outputs if labels are normalized.
 
     For rows it learns over the examples, for time series also over the time steps that
     the mask keeps, for images also over the pixels.

@@ -88,7 +88,7 @@ class StandardizeStrategy(NormalizerStrategy):
     kind: ClassVar[str] = "standardize"
 
     def learn(self, found: FeatureStatistics) -> DistributionStats:
-        """Return mean and standard deviation, 1 for those that are not used."""
+        """Return mean and standard deviation, 1 for features that are not used."""
         # Rounding hides that a feature with large values is constant.
         is_constant = found.minimum == found.maximum
         std = np.where(is_constant, 1.0, _usable(found.std))

@@ -84,7 +84,7 @@ class UnderSampling(DataSetPreProcessor):
         return self._masked(examples, stream(self.seed, "under sampling", *numbers))
 
     def _pre_processed(self, examples: E) -> E:
-        """Leave everything as it is."""
+        """Leave the examples as they are."""
         return examples
 
     def _masked(self, examples: E, rng: np.random.Generator) -> E:

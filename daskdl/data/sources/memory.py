@@ -60,7 +60,7 @@ class MemoryPartition(Partition):
 
 
 class MemorySources:
-    """Opens a DataSet, a MultiDataSet, an array, a pair of arrays, or a list of them.
+    """Opens data sets, arrays and pairs of arrays in memory, or lists of them.
 
     A list is one of minibatches; everything else is examples that are still to be cut.
     """

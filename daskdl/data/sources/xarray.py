@@ -218,7 +218,7 @@ def _dimension(ds: "xr.Dataset", options: SourceOptions, *, name: str) -> Hashab
 
 @contextmanager
 def _opened(path: str, engine: str, options: SourceOptions) -> Iterator["xr.Dataset"]:
-    """Open a store for the length of a block; nothing of it is read yet."""
+    """Open a store for the length of a block; no values are read yet."""
     if importlib.util.find_spec(engine) is None:
         raise MissingExtraError(
             f"{path}: the package {engine!r} must be installed to read this format, "

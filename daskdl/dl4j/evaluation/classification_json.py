@@ -155,7 +155,7 @@ def _read_confusion(confusion: Fields | None) -> NDArray[np.int64]:
 
 
 def _read_row(matrix: NDArray[np.int64], actual: str, row: Any) -> int:
-    """Fill a row of the matrix; return its sum, which no integer of it could hold."""
+    """Fill a row of the matrix; return its sum, which may exceed any integer type."""
     where = f"confusion.matrix of {shown(actual)}"
     if not isinstance(row, list) or len(row) != 2:
         raise FormatError(f"{_WHO}: {where} must be two lists, got {shown(row)}.")

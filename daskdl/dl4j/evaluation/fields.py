@@ -171,7 +171,7 @@ def read_fields(who: str, text: str, classes: Sequence[str]) -> Fields:
 
 
 def whole_row(who: str, name: str, value: Any) -> NDArray[np.int64]:
-    """Return a list of whole numbers >= 0 as an array; refuse everything else."""
+    """Return a list of whole numbers >= 0 as an array; refuse other values."""
     is_row = isinstance(value, list) and all(
         _is_whole(item) and 0 <= item <= _MOST for item in value
     )
@@ -183,7 +183,7 @@ def whole_row(who: str, name: str, value: Any) -> NDArray[np.int64]:
 
 
 def shown(value: Any) -> str:
-    """Return the start of a value for a message, without printing all of it first."""
+    """Return the start of a value as text for a message."""
     if isinstance(value, dict | list):
         return f"{type(value).__name__} of {len(value)}"
     return f"{value[:60]!r}" if isinstance(value, str | bytes) else repr(value)[:60]

@@ -104,7 +104,7 @@ def write_java_list(stream: BinaryIO, items: Sequence[Any]) -> None:
 
 
 def _after_block(value: JavaObject) -> Sequence[JavaValue] | None:
-    """Return the entries of a list that writes a number and then each of them."""
+    """Return the entries of a list that is stored as a count and its entries."""
     data = value.levels[-1].data
     return data[1:] if data and isinstance(data[0], bytes) else None
 

@@ -96,7 +96,7 @@ class JavaClass:
         return bool(self.flags & 1)
 
     def lineage(self) -> list["JavaClass"]:
-        """Return the class and those it extends, the most general one first."""
+        """Return the class and its superclasses, the most general one first."""
         classes = []
         current: JavaClass | None = self
         while current is not None:

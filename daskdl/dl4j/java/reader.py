@@ -104,7 +104,7 @@ class _Reader:
         return self._counted.take_count(form, "bytes or entries", _MOST_BYTES)
 
     def _value(self) -> JavaValue:
-        """Read one value, which must not be the end of a list of them."""
+        """Read one value; refuse the end of a list in its place."""
         start = self._counted.offset
         value = self._piece()
         if value is _END:

@@ -28,7 +28,7 @@ _CHANNELS_LAST = ("NWC", "NHWC", "NDHWC")
 
 
 def data_formats(conf: LayerConf, input_type: InputType) -> dict[str, Json]:
-    """Return the properties that are not those of channels that come first.
+    """Return the properties of data formats whose channels come last.
 
     Parameters
     ----------

@@ -276,7 +276,7 @@ def look_up(names: Mapping[str, T], value: Json, where: str) -> T:
 
 
 def shown(value: Json) -> str:
-    """Return a value as text, cut off where nobody reads on."""
+    """Return a value as text, shortened for messages."""
     # What is to be cut off is not even written: it may be huge.
     text = repr(value[:_SHOWN] if isinstance(value, str) else value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

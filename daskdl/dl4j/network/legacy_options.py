@@ -167,7 +167,7 @@ def modern_loss(value: Json) -> Json:
 
 
 def modern_function(value: Json) -> Json:
-    """Return the object of an activation or loss, and anything else as it is."""
+    """Return the object of an activation or loss; other values as they are."""
     is_wrapper = isinstance(value, Mapping) and len(value) == 1
     name = next(iter(value)) if is_wrapper else None
     functions = {**_ACTIVATIONS, **_LOSSES}

@@ -88,7 +88,7 @@ def _check_node(node: Node, read: Node, *, is_output: bool) -> None:
 
 
 def _check(what: str, given: InputType, found: InputType) -> None:
-    """Refuse a type that differs from another one where both say something."""
+    """Refuse a type that differs from another in a size that both know."""
     if isinstance(given, ConvolutionalFlat) and isinstance(found, FeedForward):
         given = FeedForward(size=given.n_features)
     ours, theirs = given.model_dump(), found.model_dump()

@@ -92,7 +92,7 @@ def _check_events(text: str, who: str) -> None:
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Safe: tags become text in the mapping, and nothing is made of them."""
+    """A safe loader: tags become text in the mapping, and no objects."""
 
 
 def _tagged(loader: Any, suffix: str, node: Any) -> Any:

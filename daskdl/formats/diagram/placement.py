@@ -101,7 +101,7 @@ def place(reads: Mapping[str, Sequence[str]]) -> Placement:
 
 
 def _centers(found: Rows) -> dict[Place, float]:
-    """Return the horizontal middle of each place, near those of its neighbours."""
+    """Return the horizontal middle of each place, near its neighbours' middles."""
     centers: dict[Place, float] = {}
     for row in found.rows:
         x = 0.0
@@ -129,7 +129,7 @@ def _wanted(
 
 
 def _spread(row: Sequence[Place], wanted: Sequence[float]) -> list[float]:
-    """Return the middles nearest to those wanted at which nothing overlaps.
+    """Return middles without overlaps, nearest to the wanted ones.
 
     References
     ----------
@@ -167,7 +167,7 @@ def _columns(found: Rows, centers: Mapping[Place, float]) -> list[range]:
 
 
 def _is_narrow(found: Rows, row: int) -> bool:
-    """Whether all that leads into a row comes from a single box."""
+    """Return whether all edges into a row come from a single box."""
     sources = {upper for item in found.rows[row] for upper in found.above.get(item, [])}
     return len(sources) == 1 and not any(isinstance(item, Bend) for item in sources)
 

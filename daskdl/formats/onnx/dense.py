@@ -63,7 +63,7 @@ def write_loss(graph: Graph, part: Part, x: str) -> str:
 
 
 def write_identity(graph: Graph, part: Part, x: str) -> str:
-    """Write nothing: the layer does something in training only."""
+    """Write no operator: the layer acts in training only."""
     return x
 
 

@@ -97,7 +97,7 @@ class Part:
         return f"ONNX: {type(self.conf).__name__} {self.name!r}"
 
     def refused(self, text: str) -> FormatError:
-        """Return the refusal of something that ONNX has no form for.
+        """Return the error of an option that ONNX has no form for.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ def write_batch_normalization(graph: Graph, part: Part, x: str) -> str:
 
 
 def write_local_response(graph: Graph, part: Part, x: str) -> str:
-    """Write a damping of each channel by those around it."""
+    """Write local response normalization."""
     conf = part.conf
     size = 2 * int(conf.n / 2) + 1
     return graph.op(

@@ -72,7 +72,7 @@ def write_feed_forward_to_cnn(graph: Graph, part: Part, x: str) -> str:
 
 
 def write_rnn_to_feed_forward(graph: Graph, part: Part, x: str) -> str:
-    """Write time steps as rows: first those of the first step of all examples."""
+    """Write time steps as rows: first the first step of all examples."""
     if not isinstance(part.input_type, Recurrent):
         return x
     x = graph.transposed(x, 1, 0, 2)

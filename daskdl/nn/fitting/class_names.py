@@ -28,7 +28,7 @@ def check_class_names(network: "Network[Any]", source: Source) -> None:
 
 
 def take_class_names(network: "Network[Any]", source: Source) -> None:
-    """Give a network without names of classes those that are stored with the labels.
+    """Give a network without class names those that are stored with the labels.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Preparing:
-    """Something goes on before the fit that may take a while."""
+    """A step before the fit that may take a while."""
 
     doing: str
 
@@ -54,7 +54,7 @@ class WorkerLost:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerLeftOut:
-    """A worker is there and does not take part; the fit goes on without it."""
+    """A worker does not take part, though it is there; the fit goes on without it."""
 
     time_s: float
     worker: str
@@ -76,7 +76,7 @@ class EpochFinished:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointFailed:
-    """A store did not take the network after an epoch; the fit goes on without."""
+    """A checkpoint could not be stored after an epoch; the fit goes on."""
 
     time_s: float
     epoch: int

@@ -267,7 +267,7 @@ def options_for(
 
 
 def _single(pre_processors: Iterable[Any]) -> Iterator[Any]:
-    """Yield preprocessors and normalizers, those that others hold instead of these."""
+    """Yield single preprocessors and normalizers, out of those that hold several."""
     for one in pre_processors:
         held = getattr(one, "pre_processors", None)
         yield from [one] if held is None else _single(held)

@@ -253,6 +253,6 @@ def projections(
 
 
 def projection_fans(name: str, shape: tuple[int, ...]) -> tuple[float, float]:
-    """Return the fans of Wq, Wk or Wv, which are those of one head, or of Wo."""
+    """Return the fans of Wq, Wk or Wv of one head, or of Wo."""
     *_, n_in, n_out = shape
     return (n_in, n_out) if name == "Wo" else (n_out, n_in)

@@ -200,7 +200,7 @@ class BatchNormalization(TrainingOptions, LayerConf):
 
 
 def _gradient(run: Run, name: str) -> FloatArray:
-    """Return where a gradient goes; scratch where it is locked."""
+    """Return the array for a gradient; scratch where the parameter is locked."""
     if name in run.gradients:
         return run.gradients[name]
     return run.like(name, run.params["mean"])

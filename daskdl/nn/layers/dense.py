@@ -41,7 +41,7 @@ class Dense(WeightOptions, TrainingOptions, LayerConf):
     gain_init: Real | None = None
 
     def output_type(self, input_type: InputType) -> InputType:
-        """Return rows of `n_out`, or time series of them."""
+        """Return rows of `n_out`, or time series with `n_out` features."""
         self.inferred_n_in(input_type)
         if isinstance(input_type, Recurrent):
             return input_type.replaced(size=self.n_out)

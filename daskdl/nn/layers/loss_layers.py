@@ -50,7 +50,7 @@ class LossLayer(LossLayerConf, RowLossConf, LayerConf):
     type: Literal["loss"] = "loss"
 
     def output_type(self, input_type: InputType) -> FeedForward:
-        """Return the rows that come in; refuse everything else."""
+        """Return an input of rows; refuse other input."""
         hint = "Use RnnLoss for time series and CnnLoss for images."
         return rows_in(self, input_type, hint)
 
@@ -74,7 +74,7 @@ class RnnLoss(LossLayerConf, RowLossConf, LayerConf):
         return self.zeroes_masked_rows
 
     def output_type(self, input_type: InputType) -> Recurrent:
-        """Return the time series that come in; refuse everything else."""
+        """Return an input of time series; refuse other input."""
         return series_in(self, input_type, "Use LossLayer for rows.")
 
     def loss_mask(
@@ -142,7 +142,7 @@ class CnnLoss(PixelLossConf, BareLossConf, RowLossConf, DropoutOptions, LayerCon
     type: Literal["cnn_loss"] = "cnn_loss"
 
     def output_type(self, input_type: InputType) -> Convolutional:
-        """Return the images that come in; refuse everything else."""
+        """Return an input of images; refuse other input."""
         return images_in(self, input_type)
 
 
@@ -152,5 +152,5 @@ class Cnn3DLoss(PixelLossConf, BareLossConf, RowLossConf, DropoutOptions, LayerC
     type: Literal["cnn3d_loss"] = "cnn3d_loss"
 
     def output_type(self, input_type: InputType) -> Convolutional3D:
-        """Return the volumes that come in; refuse everything else."""
+        """Return an input of volumes; refuse other input."""
         return volumes_in(self, input_type)

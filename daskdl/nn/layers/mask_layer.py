@@ -10,7 +10,7 @@ from daskdl.nn.run import Backward, Run
 
 
 class Mask(LayerConf):
-    """Set the steps, or examples, that the mask drops to 0; it goes on from here."""
+    """Set masked steps, or examples, to 0; the mask goes on with the output."""
 
     type: Literal["mask"] = "mask"
 

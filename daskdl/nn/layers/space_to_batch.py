@@ -78,7 +78,7 @@ class SpaceToBatch(DropoutOptions, LayerConf):
         return space_to_batch_forward(x, window, out=out), backward
 
     def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:
-        """Return a mask of examples, (batch, 1), for all images that came of them."""
+        """Return the mask of examples, (batch, 1), for all images made of each."""
         if mask is None:
             return None
         n_cells = self.blocks[0] * self.blocks[1]

@@ -35,7 +35,7 @@ class BinaryCrossEntropyLoss(LossFunction):
         self._clip = usual if conf.clip_eps is None else conf.clip_eps
 
     def reads_preout(self, activation: ActivationFunction) -> bool:
-        """Return whether the scores are those of pre-activations."""
+        """Return whether scores are computed from pre-activations."""
         is_one_term = activation.name == "softmax" and self._scores_one_term
         return is_one_term or self._is_plain(activation)
 

@@ -28,7 +28,7 @@ from daskdl.nn.run import Reshaped, Run
 
 
 class RnnToFeedForward(PreprocessorConf):
-    """Make a row of each time step: first those of the first step of all examples.
+    """Make a row of each time step: first the first step of all examples.
 
     Dense layers take series by themselves; this is for other layers of rows.
 
@@ -62,7 +62,7 @@ class RnnToFeedForward(PreprocessorConf):
 
 
 class FeedForwardToRnn(PreprocessorConf):
-    """Make time series of rows: first come those of the first step of all examples.
+    """Make time series of rows: first come the first steps of all examples.
 
     Parameters
     ----------

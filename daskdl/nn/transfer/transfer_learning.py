@@ -110,7 +110,7 @@ class TransferLearning(ABC, Generic[N]):
         weight_init: Any = None,
         next_weight_init: Any = None,
     ) -> T:
-        """Give a layer another number of outputs; it and those behind it begin anew.
+        """Change the outputs of a layer; its weights and its readers' begin anew.
 
         Behind it are the next layers with weights, on every path. Normalization in
         between, whose parameters are one for each feature, begins anew as well.
@@ -199,7 +199,7 @@ class TransferLearning(ABC, Generic[N]):
 
     @abstractmethod
     def _up_to(self, name: str) -> set[str]:
-        """Return a layer and all in front of it."""
+        """Return a layer and all layers in front of it."""
 
     @abstractmethod
     def _readers(self, name: str) -> Iterable[str]:
@@ -216,7 +216,7 @@ class TransferLearning(ABC, Generic[N]):
         self._drawn[name] = None
 
     def _forget(self, name: str) -> None:
-        """Leave a layer or vertex out, and all that was said of it."""
+        """Leave out a layer or vertex, and its changes."""
         del self._parts[name]
         self._added.discard(name)
         self._frozen.discard(name)

@@ -49,7 +49,7 @@ def unpadded(
 
 
 def _factor_of_steps(x: FloatArray, mask: FloatArray | None) -> FloatArray | None:
-    """Return the mask as a factor of series (batch, time, n); None of anything else."""
+    """Return the mask as a factor of series (batch, time, n); None of other input."""
     if mask is None or x.ndim != 3 or mask.shape != x.shape[:2]:
         return None
     return mask[:, :, None]

@@ -81,7 +81,7 @@ class MergeVertex(VertexConf):
     def _agreed(
         self, sizes: Sequence[int | None], input_types: Sequence[InputType]
     ) -> int | None:
-        """Return the size that all inputs have, None if nobody knows it."""
+        """Return the size that all inputs have, None if it is unknown."""
         found = set(known(sizes))
         if len(found) > 1:
             axis = "features or channels"

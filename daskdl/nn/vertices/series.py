@@ -185,7 +185,7 @@ def _only_series(conf: VertexConf, input_types: Sequence[InputType]) -> Recurren
 
 
 def _origins(mask: FloatArray) -> _Indices:
-    """Return from where each step comes that a mask keeps.
+    """Return for each kept step the one that takes its place in reverse order.
 
     Parameters
     ----------

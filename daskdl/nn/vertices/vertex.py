@@ -138,7 +138,7 @@ class Vertex:
         *,
         network_mask: FloatArray | None = None,
     ) -> FloatArray | None:
-        """Return the mask that goes on with the output of the last forward pass.
+        """Return the mask of the output of the last forward pass.
 
         For the shapes see :meth:`VertexConf.feed_forward_mask`; arrays are what
         :meth:`forward` got.
