@@ -11,7 +11,7 @@ from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.data.normalizers.strategies import Direction, Step
 from daskdl.errors import FormatError
 from daskdl.formats.onnx.graph import Graph, Part
-from daskdl.formats.onnx.reshaping import entered, left
+from daskdl.formats.onnx.reshaping import from_data_format, to_data_format
 from daskdl.formats.onnx.table import WRITERS
 from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.layer import LayerConf
@@ -66,7 +66,7 @@ def network_graph(network: Network[Any], normalizer: Normalizer | None = None) -
         strict=True,
     ):
         x = _stepped(graph, each, name)
-        graph.inputs[name] = values[read] = entered(graph, input_type, x)
+        graph.inputs[name] = values[read] = from_data_format(graph, input_type, x)
     params = {name: to_host(array) for name, array in network.param_table().items()}
     for node in network.nodes:
         values[node.name] = _written(graph, node, values, params)
@@ -76,7 +76,7 @@ def network_graph(network: Network[Any], normalizer: Normalizer | None = None) -
     for name, inside, each in zip(
         output_names(network), _output_nodes(network), steps, strict=True
     ):
-        y = left(graph, by_name[inside].output_type, values[inside])
+        y = to_data_format(graph, by_name[inside].output_type, values[inside])
         graph.name_output(_stepped(graph, each, y), name)
     return graph
 

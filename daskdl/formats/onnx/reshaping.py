@@ -13,9 +13,9 @@ from daskdl.nn.conf.input_type import (
 )
 
 __all__ = [
-    "entered",
     "flattened",
-    "left",
+    "from_data_format",
+    "to_data_format",
     "write_cnn_to_feed_forward",
     "write_cnn_to_rnn",
     "write_composable",
@@ -29,8 +29,8 @@ _CHANNELS_LAST = {"NHWC": (0, 3, 1, 2), "NDHWC": (0, 4, 1, 2, 3)}
 _TO_CHANNELS_LAST = {"NHWC": (0, 2, 3, 1), "NDHWC": (0, 2, 3, 4, 1)}
 
 
-def entered(graph: Graph, input_type: InputType, x: str) -> str:
-    """Return a network input, in the data format of its caller, as the graph has it."""
+def from_data_format(graph: Graph, input_type: InputType, x: str) -> str:
+    """Convert a network input from the data format of its caller, in the graph."""
     if isinstance(input_type, ConvolutionalFlat):
         sizes = (input_type.channels, input_type.height, input_type.width)
         return graph.op("Reshape", x, graph.wholes(-1, *sizes))
@@ -42,8 +42,8 @@ def entered(graph: Graph, input_type: InputType, x: str) -> str:
     return x
 
 
-def left(graph: Graph, output_type: InputType, x: str) -> str:
-    """Return an output as its caller wants it: in the data format."""
+def to_data_format(graph: Graph, output_type: InputType, x: str) -> str:
+    """Convert an output to the data format of its caller, in the graph."""
     data_format = getattr(output_type, "data_format", "")
     if data_format == "NCW":
         return graph.transposed(x, 0, 2, 1)
@@ -54,7 +54,7 @@ def left(graph: Graph, output_type: InputType, x: str) -> str:
 
 def flattened(graph: Graph, input_type: InputType, x: str) -> str:
     """Return images or volumes as rows, in the order of their data format."""
-    return graph.op("Flatten", left(graph, input_type, x), axis=1)
+    return graph.op("Flatten", to_data_format(graph, input_type, x), axis=1)
 
 
 def write_cnn_to_feed_forward(graph: Graph, part: Part, x: str) -> str:
