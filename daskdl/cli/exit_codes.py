@@ -22,7 +22,13 @@ from daskdl.errors import (
     StorageError,
 )
 
-__all__ = ["EXIT_CODES", "Terminated", "debug_option", "ended", "json_option"]
+__all__ = [
+    "EXIT_CODES",
+    "Terminated",
+    "debug_option",
+    "errors_as_exit_codes",
+    "json_option",
+]
 
 EXIT_CODES = (
     (0, "done"),
@@ -44,7 +50,7 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextlib.contextmanager
-def ended(ctx: click.Context) -> Iterator[None]:
+def errors_as_exit_codes(ctx: click.Context) -> Iterator[None]:
     """Turn errors of the block into a message and an exit code.
 
     Notes

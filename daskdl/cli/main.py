@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from daskdl.cli.exit_codes import EXIT_CODES, ended
+from daskdl.cli.exit_codes import EXIT_CODES, errors_as_exit_codes
 
 __all__ = ["main"]
 
@@ -32,7 +32,7 @@ class _Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        with ended(ctx):
+        with errors_as_exit_codes(ctx):
             return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from daskdl import errors
-from daskdl.cli.exit_codes import debug_option, ended, json_option
+from daskdl.cli.exit_codes import debug_option, errors_as_exit_codes, json_option
 
 
 class OfDistributed(Exception):
@@ -23,7 +23,7 @@ OfDistributed.__module__ = "distributed.scheduler"
 
 class Ended(click.Group):
     def invoke(self, ctx):
-        with ended(ctx):
+        with errors_as_exit_codes(ctx):
             return super().invoke(ctx)
 
 
