@@ -25,7 +25,7 @@ from daskdl_bridge.readers.csv_head import (
     safe_names,
 )
 from daskdl_bridge.readers.csv_text import CsvText, RaggedRowError, Row
-from daskdl_bridge.readers.error_location import ErrorLocation, reading
+from daskdl_bridge.readers.error_location import ErrorLocation, naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.readers.lines import read_lines
@@ -114,7 +114,7 @@ class CsvReader(TableReader):
         except pa.ArrowInvalid as error:
             places = dict(zip(columns, indices, strict=True))
             self._explain(text.rows(), places, part, options)
-            with reading(part.url, "CSV"):
+            with naming_damaged_file(part.url, "CSV"):
                 raise error
 
     def _parsed(

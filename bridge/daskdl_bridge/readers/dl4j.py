@@ -13,7 +13,7 @@ from daskdl.dl4j.zip_files import ZipEntries
 from daskdl.errors import OptionError
 from daskdl_bridge.fingerprint import unchanged
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.error_location import reading
+from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.storage import open_input
 
 __all__ = [
@@ -64,7 +64,7 @@ class MinibatchPartition(Partition):
         storage_options = self.options.storage_options
         with (
             unchanged(self.name, self.fingerprint, storage_options),
-            reading(self.name, "DL4J"),
+            naming_damaged_file(self.name, "DL4J"),
             open_input(self.name, storage_options) as stream,
         ):
             return kind.read_from(stream, name=self.name, with_metadata=False)
@@ -106,7 +106,7 @@ class FileBatchPartition(Partition):
         storage_options = self.options.storage_options
         with (
             unchanged(self.url, self.fingerprint, storage_options),
-            reading(self.url, "DL4J"),
+            naming_damaged_file(self.url, "DL4J"),
             open_input(self.url, storage_options) as stream,
         ):
             content = ZipEntries(stream, self.url).read(self.entry)
@@ -155,7 +155,7 @@ def open_file_batch_parts(
     partitions = []
     for part in parts:
         with (
-            reading(part.url, "DL4J"),
+            naming_damaged_file(part.url, "DL4J"),
             open_input(part.url, options.storage_options) as stream,
         ):
             entries = entries_of_files(ZipEntries(stream, part.url))

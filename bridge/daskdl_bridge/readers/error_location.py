@@ -18,7 +18,7 @@ from daskdl.errors import (
 )
 from daskdl_bridge.storage import Location
 
-__all__ = ["ErrorLocation", "first_true", "reading"]
+__all__ = ["ErrorLocation", "first_true", "naming_damaged_file"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def first_true(flags: NDArray[np.bool_]) -> int:
 
 
 @contextmanager
-def reading(url: Location, form: str) -> Iterator[None]:
+def naming_damaged_file(url: Location, form: str) -> Iterator[None]:
     """Turn errors of decoders about damaged bytes into one that names the file.
 
     Raises

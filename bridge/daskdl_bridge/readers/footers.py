@@ -14,7 +14,7 @@ from daskdl_bridge.readers.columns import (
     check_types,
     resolve_columns,
 )
-from daskdl_bridge.readers.error_location import reading
+from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words
 from daskdl_bridge.readers.keys import with_key_type
 from daskdl_bridge.storage import open_input
@@ -74,7 +74,7 @@ def read_footers(
 
     def footer(part: Part) -> tuple[Footer, str]:
         with (
-            reading(part.url, form),
+            naming_damaged_file(part.url, form),
             open_input(part.url, options.storage_options) as stream,
         ):
             return read(stream), tail_of(stream)

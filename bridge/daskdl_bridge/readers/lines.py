@@ -12,7 +12,7 @@ from typing import Any
 
 from daskdl.errors import CorruptFileError, DataError
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.error_location import reading
+from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.storage import open_input
 
 __all__ = ["FOREIGN_CODECS", "as_utf8", "read_head", "read_lines"]
@@ -107,7 +107,10 @@ def _read(
         raise DataError(
             f"{part.url}: {form} files must be plain, .gz or .bz2, got {ending}."
         )
-    with reading(part.url, form), open_input(part.url, storage_options) as stream:
+    with (
+        naming_damaged_file(part.url, form),
+        open_input(part.url, storage_options) as stream,
+    ):
         if ending not in _OPENERS or part.size == 0:
             return bytes(stream.read(n_bytes)).removeprefix(codecs.BOM_UTF8)
         with _OPENERS[ending](stream) as plain:

@@ -10,7 +10,7 @@ import pyarrow.orc as orc
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
-from daskdl_bridge.readers.error_location import reading
+from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.footers import (
     Footer,
@@ -31,7 +31,7 @@ class OrcReader(TableReader):
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table; see `TableReader.read`."""
         with (
-            reading(part.url, "ORC"),
+            naming_damaged_file(part.url, "ORC"),
             open_input(part.url, options.storage_options) as stream,
         ):
             return orc.ORCFile(stream).read(columns=columns)

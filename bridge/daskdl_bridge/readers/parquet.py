@@ -10,7 +10,7 @@ from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.class_names import stored_class_names
 from daskdl_bridge.readers.columns import check_exist
-from daskdl_bridge.readers.error_location import reading
+from daskdl_bridge.readers.error_location import naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary
 from daskdl_bridge.readers.footers import (
     Footer,
@@ -43,7 +43,7 @@ class ParquetReader(TableReader):
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table; see `TableReader.read`."""
         with (
-            reading(part.url, "Parquet"),
+            naming_damaged_file(part.url, "Parquet"),
             open_input(part.url, options.storage_options) as stream,
         ):
             # Spark writes a checksum a page. Without it one bit that flipped in a page

@@ -7,7 +7,7 @@ import pyarrow.orc as orc
 import pytest
 
 from daskdl.errors import CorruptFileError
-from daskdl_bridge.readers.error_location import reading
+from daskdl_bridge.readers.error_location import naming_damaged_file
 from tests.unit.bridge.sample_forms import first_file
 from tests.unit.bridge.table_files import open_path
 
@@ -112,7 +112,7 @@ def test_damage_is_told_in_one_line(error):
     )
     with (
         pytest.raises(CorruptFileError, match=r"^x: must be a whole ORC") as caught,
-        reading("x", "ORC"),
+        naming_damaged_file("x", "ORC"),
     ):
         raise cause
     assert "\n" not in str(caught.value)
