@@ -168,7 +168,7 @@ ROWS: dict[str, LayerRow] = {}
 BY_TAG: dict[str, LayerRow] = {}
 
 
-def enter(rows: Iterable[LayerRow]) -> None:
+def register_rows(rows: Iterable[LayerRow]) -> None:
     """Make rows known; of several classes with one `type` the first is written."""
     for row in rows:
         ROWS[row.java.name] = row

@@ -28,9 +28,15 @@ from daskdl.dl4j.network import (
     rows_images,
     rows_recurrent,
 )
-from daskdl.dl4j.network.layer_row import BY_TAG, ROWS, enter, read_layer, write_layer
+from daskdl.dl4j.network.layer_row import (
+    BY_TAG,
+    ROWS,
+    read_layer,
+    register_rows,
+    write_layer,
+)
 
 for _family in (rows_feed_forward, rows_recurrent, rows_convolution, rows_images):
-    enter(_family.ROWS)
+    register_rows(_family.ROWS)
 
 __all__ = ["BY_TAG", "ROWS", "read_layer", "write_layer"]
