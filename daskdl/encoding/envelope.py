@@ -56,7 +56,7 @@ class Envelope(NamedTuple):
     n_entries: int
 
 
-def sealed(packed: Packed, envelope: Envelope) -> Packed:
+def with_envelope(packed: Packed, envelope: Envelope) -> Packed:
     """Write an envelope in front of a body, and return both.
 
     Parameters

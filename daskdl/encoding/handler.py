@@ -26,7 +26,7 @@ from daskdl.encoding.residual import (
     ResidualClippingPostProcessor,
     ResidualPostProcessor,
 )
-from daskdl.encoding.wire import opened
+from daskdl.encoding.wire import unpacked
 from daskdl.errors import ShapeError
 from daskdl.kernels.threshold import (
     HEADER_INTS,
@@ -295,7 +295,7 @@ def decode_add(message: NDArray[Any], target: FloatArray) -> None:
     StaleMessageError
         When it is damaged or was made for another length.
     """
-    message = opened(message, target.size)
+    message = unpacked(message, target.size)
     if message.dtype.kind == "f":
         check_dense(message, target.size)
         target += message.astype(target.dtype, copy=False)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.encoding.handler import decode_add, merge
-from daskdl.encoding.wire import opened, pack
+from daskdl.encoding.wire import pack, unpacked
 from daskdl.kernels.threshold import HEADER_INTS, THRESHOLD, subtract_and_clear
 
 # Of so many elements one entry: going through all of a vector, in order, is then as
@@ -49,7 +49,7 @@ class MessageSum:
         ShapeError, StaleMessageError
             As :func:`~daskdl.encoding.handler.decode_add`; the sum is as it was then.
         """
-        message = opened(message, self._total.size)
+        message = unpacked(message, self._total.size)
         decode_add(message, self._total)
         self._room -= message.size
         if self._is_dense or not _is_sparse(message) or self._room < 0:
@@ -94,7 +94,7 @@ def fold(messages: Sequence[NDArray[Any]], size: int) -> NDArray[Any]:
     ShapeError, StaleMessageError
         As :func:`~daskdl.encoding.handler.decode_add`.
     """
-    found = [opened(message, size) for message in messages]
+    found = [unpacked(message, size) for message in messages]
     n_entries = sum(message.size - HEADER_INTS for message in found)
     if n_entries * _ELEMENTS_AN_ENTRY > size or not all(map(_is_sparse, found)):
         return merge(found, size)

@@ -25,7 +25,7 @@ from daskdl.encoding.envelope import (
     Packed,
     checked_envelope,
     damage,
-    sealed,
+    with_envelope,
 )
 from daskdl.encoding.message import check_message
 from daskdl.errors import DamagedMessageError, ShapeError, StaleMessageError
@@ -123,7 +123,7 @@ def unpack(packed: Packed, size: int | None = None) -> NDArray[np.int32]:
     return message
 
 
-def opened(message: NDArray[Any], size: int) -> NDArray[Any]:
+def unpacked(message: NDArray[Any], size: int) -> NDArray[Any]:
     """Return a message as it is in memory, whether it was packed or not.
 
     Parameters
@@ -145,7 +145,7 @@ def _pack_plain(message: NDArray[np.int32]) -> Packed:
     ints = message[HEADER_INTS:]
     packed = np.empty(HEADER_BYTES + ints.nbytes, np.uint8)
     packed[HEADER_BYTES:] = ints.view(np.uint8)
-    return sealed(packed, Envelope(PLAIN, 0, _header(message), ints.size))
+    return with_envelope(packed, Envelope(PLAIN, 0, _header(message), ints.size))
 
 
 def _pack_coded(message: NDArray[np.int32], *, is_bitmap: bool) -> Packed | None:
@@ -167,7 +167,7 @@ def _pack_coded(message: NDArray[np.int32], *, is_bitmap: bool) -> Packed | None
     packed = words.view(np.uint8)[:n_bytes]
     packed[HEADER_BYTES + code.nbytes :] = plan.low_bits
     envelope = Envelope(RICE, plan.least_gap, _header(message), positions.size)
-    return sealed(packed, envelope)
+    return with_envelope(packed, envelope)
 
 
 def _threshold_entries(message: NDArray[np.int32]) -> Entries:
