@@ -17,8 +17,8 @@ from daskdl.evaluation.regression_sums import (
     SUMS,
     Deviations,
     Sums,
-    added,
     deviations_of,
+    merged_sums,
     moments_of,
     sums_of,
 )
@@ -323,7 +323,7 @@ class RegressionEvaluation(Evaluable):
             ours = moments_of(self._sums) if self._moments is None else self._moments
             theirs = moments_of(sums) if moments is None else moments
             self._moments = ours.merge(theirs)
-        self._sums = added(self._sums, sums)
+        self._sums = merged_sums(self._sums, sums)
 
 
 def _divide(

@@ -77,7 +77,7 @@ def sums_of(
     }
 
 
-def added(ours: Sums, more: Sums) -> Sums:
+def merged_sums(ours: Sums, more: Sums) -> Sums:
     """Return the sums of both parts, and the means weighted by their counts."""
     before, added_count = ours["count"], more["count"]
     after = before + added_count
