@@ -12,7 +12,9 @@ _KNOWN_WITHIN_S = 5.0
 _LOOK_EVERY_S = 0.1
 
 
-def allow(keys: Iterable[str], addresses: list[str], dask_scheduler: Any) -> None:
+def allow_workers(
+    keys: Iterable[str], addresses: list[str], dask_scheduler: Any
+) -> None:
     """Let tasks and their dependencies run on more workers. Runs on the scheduler."""
     waiting = [dask_scheduler.tasks[key] for key in keys if key in dask_scheduler.tasks]
     seen = set()

@@ -22,7 +22,7 @@ from daskdl.checks import some
 from daskdl.cluster.bus.probing import installed_version, probe_each
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
 from daskdl.cluster.paused_workers import PausedWorkers, held_tasks, paused_among
-from daskdl.cluster.placement import allow, cancel, erred_on
+from daskdl.cluster.placement import allow_workers, cancel, erred_on
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
 from daskdl.errors import ClusterError, WorkerLostError
 
@@ -354,7 +354,7 @@ async def _let_newcomers_help(
         raise _TasksMustMoveError
     if able:
         keys = [future.key for future in futures]
-        await client.run_on_scheduler(allow, keys, able)
+        await client.run_on_scheduler(allow_workers, keys, able)
 
 
 def _without_result(
