@@ -11,7 +11,7 @@ from daskdl.checks import check_count, check_one_of, check_positive
 from daskdl.data.normalizers.normalizer import Group, Normalizer
 from daskdl.data.normalizers.options import check_keys, check_kind
 from daskdl.data.normalizers.scaler import Scaler, as_work, float_like
-from daskdl.data.normalizers.strategies import Direction, Step, stepped
+from daskdl.data.normalizers.strategies import Direction, Step, apply_steps
 from daskdl.data.pairs import Examples
 from daskdl.data.sources.partition import Source
 from daskdl.data.statistics import FeatureStatistics
@@ -63,7 +63,7 @@ class _PixelNormalizer(Normalizer):
         self._check_shape(who, values)
         pixels = as_work(values)
         steps = self.steps(direction, values.ndim, pixels.dtype)
-        return float_like(values, stepped(pixels, steps))
+        return float_like(values, apply_steps(pixels, steps))
 
     def _check_shape(self, who: str, values: _Array) -> None:
         """Refuse arrays that are no images of the right kind."""

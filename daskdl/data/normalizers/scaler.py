@@ -11,7 +11,7 @@ from daskdl.data.normalizers.strategies import (
     Direction,
     NormalizerStrategy,
     Step,
-    stepped,
+    apply_steps,
 )
 from daskdl.errors import ShapeError
 
@@ -93,7 +93,7 @@ class FeatureScaler:
             )
         work = as_work(values)
         steps = self.steps(direction, values.ndim, work.dtype)
-        scaled = float_like(values, stepped(work, steps))
+        scaled = float_like(values, apply_steps(work, steps))
         return _without_dropped(who, scaled, mask, self.feature_axis)
 
     def steps(self, direction: Direction, n_axes: int, dtype: DTypeLike) -> list[Step]:

@@ -30,7 +30,7 @@ __all__ = [
     "NormalizerStrategy",
     "StandardizeStrategy",
     "Step",
-    "stepped",
+    "apply_steps",
     "strategy_from_dict",
 ]
 
@@ -179,7 +179,7 @@ class MinMaxStrategy(NormalizerStrategy):
         }
 
 
-def stepped(values: _Values, steps: list[Step]) -> _Values:
+def apply_steps(values: _Values, steps: list[Step]) -> _Values:
     """Return new values, an array like `values`, that went through the steps."""
     for operation, operand in steps:
         values = getattr(np, operation)(values, operand)
