@@ -16,8 +16,8 @@ from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Fraction, Real
 from daskdl.nn.layers.affine import affine, as_rows
-from daskdl.nn.layers.entering import refuse_input
-from daskdl.nn.layers.row_activation import applied
+from daskdl.nn.layers.input_kinds import refuse_input
+from daskdl.nn.layers.row_activation import apply_activation
 from daskdl.nn.losses.table import loss_function
 from daskdl.nn.run import Backward, Run
 
@@ -148,7 +148,7 @@ class AutoEncoder(WeightOptions, TrainingOptions, LayerConf):
     ) -> tuple[ActivationFunction, FloatArray]:
         """Return the activation and its output of `preout`, perhaps in place."""
         activation = activation_function(self.activation, self.quirks)
-        return activation, applied(run, activation, preout)
+        return activation, apply_activation(run, activation, preout)
 
     def _corrupted(
         self, run: Run, rows: FloatArray, rng: np.random.Generator

@@ -24,7 +24,7 @@ from daskdl.nn.layers.one_class_loss import (
     one_class_score,
     summed_one_class_score,
 )
-from daskdl.nn.layers.row_activation import applied
+from daskdl.nn.layers.row_activation import apply_activation
 from daskdl.nn.masks import column_mask
 from daskdl.nn.run import LayerPass, Run
 
@@ -143,7 +143,7 @@ class OCNNOutput(WeightOptions, TrainingOptions, LayerConf):
         function = activation_function(self.activation, self.quirks)
         preout = run.buffer("preout", (len(x), self.hidden_size), x.dtype)
         xp.matmul(rows, run.params["v"], out=preout)
-        hidden = applied(run, function, preout)
+        hidden = apply_activation(run, function, preout)
         scores = run.buffer("scores", (len(x), 1), x.dtype)
         xp.matmul(hidden, run.params["w"].T, out=scores)
         loss = OneClassLoss(

@@ -11,7 +11,7 @@ from daskdl.nn.masks import column_mask
 from daskdl.nn.run import Run
 
 
-def applied(
+def apply_activation(
     run: Run, function: ActivationFunction, preout: FloatArray, what: str = "output"
 ) -> FloatArray:
     """Return a function of `preout`: in place, unless the way back reads that.
@@ -48,7 +48,7 @@ def activated_rows(
         What it returns is not to be changed.
     """
     function = activation_function(activation, run.quirks)
-    rows = applied(run, function, preout)
+    rows = apply_activation(run, function, preout)
     column = None
     if run.mask is not None:
         column = column_mask(run.mask, len(rows), run.who)

@@ -21,7 +21,7 @@ from daskdl.nn.conf.reconstructions import (
 )
 from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.input_kinds import rows_in
-from daskdl.nn.layers.row_activation import applied
+from daskdl.nn.layers.row_activation import apply_activation
 from daskdl.nn.reconstructions import reconstruction
 from daskdl.nn.run import Backward, Run
 
@@ -226,7 +226,7 @@ def _dense_rows(
     weight, bias = run.params[f"{part}W"], run.params[f"{part}b"]
     preout = run.buffer(f"{part} preout", (len(x), weight.shape[1]), x.dtype)
     dense_forward(x, weight, bias, out=preout)
-    output = applied(run, function, preout, f"{part} output")
+    output = apply_activation(run, function, preout, f"{part} output")
 
     def backward(
         grad_out: FloatArray, *, add: bool = False, needs_grad_x: bool = True
