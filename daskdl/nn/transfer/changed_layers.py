@@ -91,7 +91,7 @@ def fine_tuned(part: Part, options: Mapping[str, Any]) -> Part:
     return part.replaced(**changes) if changes else part
 
 
-def settled(part: Part, filled: Part) -> Part:
+def with_own_activation(part: Part, filled: Part) -> Part:
     """Return a layer that has the activation which it took from its network.
 
     Parameters
@@ -105,7 +105,7 @@ def settled(part: Part, filled: Part) -> Part:
     if getattr(part, "activation", "") is None:
         changes["activation"] = getattr(filled, "activation", None)
     if isinstance(part, WrapperConf) and isinstance(filled, WrapperConf):
-        changes["layer"] = settled(part.layer, filled.layer)
+        changes["layer"] = with_own_activation(part.layer, filled.layer)
     return part.replaced(**changes) if changes else part
 
 

@@ -24,9 +24,9 @@ from daskdl.nn.transfer.changed_layers import (
     is_frozen,
     keeps_features,
     n_out_of,
-    settled,
     with_n_out,
     with_open_input,
+    with_own_activation,
     with_weight_init,
 )
 
@@ -272,7 +272,7 @@ class TransferLearning(ABC, Generic[N]):
                 tuned if weight_init is None else with_weight_init(tuned, weight_init)
             )
         if filled is not None and "activation" in self._options:
-            part = settled(part, filled)
+            part = with_own_activation(part, filled)
         if key in self._frozen:
             part = frozen(part, "TransferLearning.set_feature_extractor")
         if is_frozen(part) and key in self._drawn and key not in self._added:
