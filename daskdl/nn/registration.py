@@ -133,7 +133,7 @@ def updater(name: str) -> Callable[[type[U]], type[U]]:
     return _decorator("updater", name)
 
 
-def admit(kinds: Mapping[Key, type[Conf]]) -> None:
+def register_kinds(kinds: Mapping[Key, type[Conf]]) -> None:
     """Make kinds known that were registered here or in another process.
 
     Raises
@@ -177,7 +177,7 @@ def _decorator(family: str, name: str) -> Callable[[type[Any]], type[Any]]:
         if issubclass(definition, UpdaterDefinition):
             _check_state(name, definition.state)
         kind = _tagged(definition, name)
-        admit({(family, name): kind})
+        register_kinds({(family, name): kind})
         return kind
 
     check_type(family, "name", name, str)

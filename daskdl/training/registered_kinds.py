@@ -17,7 +17,7 @@ import cloudpickle
 
 from daskdl.errors import OptionError
 from daskdl.nn.conf.values import Conf, mappings_in
-from daskdl.nn.registration import Key, admit, registered
+from daskdl.nn.registration import Key, register_kinds, registered
 
 
 def packed_kinds(configuration: Mapping[str, Any]) -> bytes:
@@ -50,7 +50,7 @@ def unpack_kinds(packed: bytes) -> None:
 @cache
 def _unpack(packed: bytes) -> None:
     # Once a process: the same class comes with every state.
-    admit(dict(pickle.loads(packed)))
+    register_kinds(dict(pickle.loads(packed)))
 
 
 @cache
