@@ -124,7 +124,7 @@ def either_mask(masks: Sequence[FloatArray | None]) -> FloatArray | None:
     return joined
 
 
-def differ(masks: Sequence[FloatArray | None]) -> bool:
+def masks_differ(masks: Sequence[FloatArray | None]) -> bool:
     """Return whether inputs have several masks: by identity, not by numbers.
 
     Masks may be of any shape.

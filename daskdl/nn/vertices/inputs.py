@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
-from daskdl.nn.masks import differ
+from daskdl.nn.masks import masks_differ
 from daskdl.nn.run import Arrays, VertexRun
 
 
@@ -32,7 +32,7 @@ def unpadded(
     """
     masks = run.masks
     sees_padding = "vertices_see_padding" in run.quirks
-    if sees_padding or (if_masks_differ and not differ(masks)):
+    if sees_padding or (if_masks_differ and not masks_differ(masks)):
         return list(inputs), list
     kept = list(map(_factor_of_steps, inputs, masks))
 
