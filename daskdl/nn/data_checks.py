@@ -112,13 +112,13 @@ class DataChecks:
             "features", self.inputs, arrays.features, arrays.features_masks
         ):
             expanded = _expanded(spec, array)
-            counts = counted(spec.type, expanded, mask) if is_dropped else None
+            counts = kept_by_mask(spec.type, expanded, mask) if is_dropped else None
             check_finite(who, what, expanded, dtype=self.dtype, counts=counts)
         for what, spec, array, mask in _named(
             "labels", self.labels, arrays.labels, arrays.labels_masks
         ):
             expanded, n_classes = _expanded_labels(spec, array)
-            counts = counted(spec.type, expanded, mask)
+            counts = kept_by_mask(spec.type, expanded, mask)
             check_finite(who, what, expanded, dtype=self.dtype, counts=counts)
             if n_classes is not None:
                 check_classes(f"{who}: {what}", expanded, n_classes, counts=counts)
@@ -145,7 +145,7 @@ class DataChecks:
                 continue
             expanded, n_classes = _expanded_labels(spec, array)
             if n_classes is None:
-                counts = counted(spec.type, expanded, mask)
+                counts = kept_by_mask(spec.type, expanded, mask)
                 spec.rule.check(f"{who}: {what}", expanded, counts)
 
     def check_masks(self, who: str, arrays: Arrays) -> None:
@@ -218,7 +218,7 @@ def one_hot_labels(spec: ArraySpec, labels: Any, mask: Any, dtype: Any) -> Any:
     return _one_hot(spec, spec.classes, labels, mask, dtype)
 
 
-def counted(input_type: InputType, array: Any, mask: Any) -> Any:
+def kept_by_mask(input_type: InputType, array: Any, mask: Any) -> Any:
     """Return the elements of an array that a mask keeps, as bool.
 
     The mask may lack the axis of features, or be of examples alone; what is returned
@@ -281,7 +281,7 @@ def _expanded_labels(spec: ArraySpec, array: Any) -> tuple[Any, int | None]:
 def _one_hot(
     spec: ArraySpec, n_classes: int, numbers: Any, mask: Any, dtype: Any
 ) -> Any:
-    counts = counted(spec.type, numbers, mask)
+    counts = kept_by_mask(spec.type, numbers, mask)
     check_classes(f"{spec.who}: labels", numbers, n_classes, counts=counts)
     shape = [1] * numbers.ndim
     shape[feature_axis(spec.type)] = -1
