@@ -59,7 +59,7 @@ from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.loss_evaluations import evaluation_for
 from daskdl.nn.multilayer import MultiLayerNetwork
 from daskdl.nn.network import Network
-from daskdl.nn.normalizing import NormalizerChoice, chosen, usable
+from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer, fitted_normalizer
 
 AGAIN = "Start it, and try again."
 DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
@@ -118,7 +118,7 @@ class ClusterNetwork(Generic[N]):
                 f"{who}: network must be a {self._kind.__name__} or its configuration, "
                 f"got {type(network).__name__}."
             )
-        used = chosen(who, built.normalizer, normalizer)
+        used = chosen_normalizer(who, built.normalizer, normalizer)
         if used is not built.normalizer:
             built.normalizer = used
         self.network: N = built
@@ -198,7 +198,7 @@ class ClusterNetwork(Generic[N]):
         check_type(who, "shuffle", shuffle, bool)
         hearing = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
-        used = chosen(who, self.normalizer, normalizer)
+        used = chosen_normalizer(who, self.normalizer, normalizer)
         _tell_preparing(
             hearing, "checking the data, of which every example is read once"
         )
@@ -322,7 +322,7 @@ class ClusterNetwork(Generic[N]):
     ) -> Scored:
         """Return loss and evaluations of one pass over the data."""
         check_count(type(self).__name__, "batch_size", batch_size)
-        usable(type(self).__name__, self.normalizer, normalizer)
+        fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
         source = self._open(data, given_options(options, source_options))
         task = InferenceTask(batch_size, normalizer=normalizer)
         with self._scheduler_must_answer(AGAIN):
@@ -373,7 +373,7 @@ class ClusterNetwork(Generic[N]):
             When the examples have no keys.
         """
         check_count(type(self).__name__, "batch_size", batch_size)
-        usable(type(self).__name__, self.normalizer, normalizer)
+        fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
         given = dataset_of_pairs(data) if are_pairs(data) else data
         wanted = replace(given_options(options, source_options), require_labels=False)
         wanted = replace(wanted, key=key if key is not None else wanted.key)

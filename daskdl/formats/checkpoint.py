@@ -23,7 +23,7 @@ from daskdl.formats.tensor_file import (
     write_tensors,
 )
 from daskdl.nn.network import Network
-from daskdl.nn.normalizing import NormalizerChoice, chosen
+from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 from daskdl.nn.updaters.table import state_parts
 
 VERSION = 2
@@ -61,7 +61,7 @@ def save(
     OutputExistsError
         If something is there and `overwrite` is False.
     """
-    kept = chosen("save", network.normalizer, normalizer)
+    kept = chosen_normalizer("save", network.normalizer, normalizer)
     views = network.layout.views(to_host(network.params))
     tensors = {f"{_PARAM}{name}": view for name, view in views.items()}
     tensors[_UPDATER_STATE] = to_host(network.updater_state)

@@ -26,7 +26,7 @@ from daskdl.nn.batches import (
 from daskdl.nn.conf.axes import border_axes
 from daskdl.nn.data_checks import DataChecks, one_hot_labels
 from daskdl.nn.data_format import from_data_format, to_data_format
-from daskdl.nn.normalizing import NormalizerChoice, chosen
+from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 
 Masks = list[FloatArray | None]
 
@@ -91,7 +91,7 @@ class DataConverter:
             If it is neither a normalizer nor None nor ``"own"``.
         """
         own = self.normalizer
-        self.normalizer = chosen(self._who, own, normalizer)
+        self.normalizer = chosen_normalizer(self._who, own, normalizer)
         try:
             yield
         finally:

@@ -24,7 +24,7 @@ from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local import prepared, train
 from daskdl.nn.loss_evaluations import count_rows, evaluation_for
 from daskdl.nn.masks import masked
-from daskdl.nn.normalizing import NormalizerChoice, chosen
+from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 from daskdl.nn.predictions import predicted
 from daskdl.nn.pretraining import Pretraining
 from daskdl.nn.step import Conf, StepNetwork
@@ -556,7 +556,7 @@ class Network(StepNetwork[Conf]):
             If the format has no word for something in the network.
         """
         writer = writer_of("Network.save", path_or_url, format)
-        kept = chosen("Network.save", self.normalizer, normalizer)
+        kept = chosen_normalizer("Network.save", self.normalizer, normalizer)
         writer.save(self, path_or_url, normalizer=kept, overwrite=overwrite)
 
     def check_batch(self, batch: Batch) -> None:

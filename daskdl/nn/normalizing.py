@@ -11,8 +11,13 @@ from daskdl.errors import OptionError
 from daskdl.nn.batches import ArraySpec
 from daskdl.nn.conf.axes import feature_axis
 
-__all__ = ["NormalizerChoice", "check_class_names", "check_normalizer", "chosen"]
-__all__ += ["changed_classes", "check_classes_kept", "settle_axis", "usable"]
+__all__ = [
+    "NormalizerChoice",
+    "check_class_names",
+    "check_normalizer",
+    "chosen_normalizer",
+]
+__all__ += ["changed_classes", "check_classes_kept", "fitted_normalizer", "settle_axis"]
 __all__ += ["warn_of_changed_classes"]
 
 NormalizerChoice: TypeAlias = Normalizer | Literal["own"] | None
@@ -39,8 +44,10 @@ def check_normalizer(who: str, normalizer: Any) -> Normalizer | None:
     return checked
 
 
-def chosen(who: str, own: Normalizer | None, choice: Any) -> Normalizer | None:
-    """Return the normalizer that is meant.
+def chosen_normalizer(
+    who: str, own: Normalizer | None, choice: Any
+) -> Normalizer | None:
+    """Return the normalizer of a call: its own choice, or that of the network.
 
     Parameters
     ----------
@@ -130,15 +137,17 @@ def check_classes_kept(
         )
 
 
-def usable(who: str, own: Normalizer | None, choice: Any) -> Normalizer | None:
-    """Return the normalizer that is meant, for data that are to be predicted.
+def fitted_normalizer(
+    who: str, own: Normalizer | None, choice: Any
+) -> Normalizer | None:
+    """Return the normalizer of a prediction, which must be fitted.
 
     Raises
     ------
     OptionError
         If the choice is nothing of the kind, or has learnt nothing yet.
     """
-    normalizer = chosen(who, own, choice)
+    normalizer = chosen_normalizer(who, own, choice)
     if normalizer is not None and not normalizer.is_fitted:
         raise OptionError(
             f"{who}: normalizer must be fitted before it is used, got a "

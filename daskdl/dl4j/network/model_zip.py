@@ -42,7 +42,7 @@ from daskdl.errors import FormatError, OptionError
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.errors import got
 from daskdl.nn.network import Network
-from daskdl.nn.normalizing import NormalizerChoice, chosen
+from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
 
 CONFIGURATION = "configuration.json"
 _COEFFICIENTS = "coefficients.bin"
@@ -152,7 +152,7 @@ def save(
     configuration = export_configuration(network)
     check_round_trip(configuration, network)
     text = dumps(configuration)
-    kept = chosen("save", network.normalizer, normalizer)
+    kept = chosen_normalizer("save", network.normalizer, normalizer)
     entries = {
         CONFIGURATION: text.encode(),
         _COEFFICIENTS: _array_bytes(to_dl4j(network, to_host(network.params))),

@@ -21,7 +21,7 @@ from daskdl.nn.conf.input_type import (
     Recurrent,
 )
 from daskdl.nn.network import Network
-from daskdl.nn.normalizing import NormalizerChoice, usable
+from daskdl.nn.normalizing import NormalizerChoice, fitted_normalizer
 
 __all__ = ["export_onnx", "to_model"]
 
@@ -89,7 +89,9 @@ def to_model(network: Network[Any], *, normalizer: NormalizerChoice = "own") -> 
         As :func:`export_onnx`.
     """
     onnx = _imported()
-    graph = network_graph(network, usable("ONNX", network.normalizer, normalizer))
+    graph = network_graph(
+        network, fitted_normalizer("ONNX", network.normalizer, normalizer)
+    )
     n_bytes = sum(values.nbytes for values in graph.constants.values())
     if n_bytes > _MOST_BYTES:
         raise FormatError(

@@ -34,7 +34,7 @@ from daskdl.nn.loss_evaluations import check_class_outputs
 from daskdl.nn.normalizing import (
     NormalizerChoice,
     check_classes_kept,
-    chosen,
+    chosen_normalizer,
     settle_axis,
 )
 from daskdl.nn.passes import is_in_memory, passes_over
@@ -91,7 +91,7 @@ def prepared(
     check_count(who, "epochs", epochs)
     check_type(who, "shuffle", shuffle, bool)
     hearing = hearing_of(who, listeners)
-    used = chosen(who, network.normalizer, normalizer)
+    used = chosen_normalizer(who, network.normalizer, normalizer)
     if options is not None or source_options:
         options = given_options(options, source_options)
     # A list is cut anew as a whole, as on a cluster.
