@@ -39,21 +39,21 @@ def command(
     from daskdl.cli.convert_input import open_convert_input
     from daskdl.errors import DialectWarning
     from daskdl.formats.conversion import (
-        computed_otherwise,
         convert,
         format_of,
-        lost,
+        lost_parts,
+        quirks_of_readers,
     )
 
     to = to or format_of(output)
     network, is_saved = open_convert_input(source)
-    missing = lost(network, to, is_saved=is_saved)
+    missing = lost_parts(network, to, is_saved=is_saved)
     console = Console(stderr=as_json)
     for item in missing:
         console.print(
             f"not in {to}: {item}", highlight=False, markup=False, soft_wrap=True
         )
-    otherwise = computed_otherwise(network, to)
+    otherwise = quirks_of_readers(network, to)
     for item in otherwise:
         console.print(
             f"otherwise in {to}: {item}", highlight=False, markup=False, soft_wrap=True

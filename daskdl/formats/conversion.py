@@ -17,7 +17,7 @@ from daskdl.nn.file_formats import ENDINGS, format_of_ending, settled_format
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
 
-__all__ = ["FORMATS", "computed_otherwise", "convert", "format_of", "lost"]
+__all__ = ["FORMATS", "convert", "format_of", "lost_parts", "quirks_of_readers"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def format_of(path_or_url: str) -> str:
     )
 
 
-def lost(network: Network[Any], to: str, *, is_saved: bool = True) -> list[str]:
+def lost_parts(network: Network[Any], to: str, *, is_saved: bool = True) -> list[str]:
     """Return the parts of a network that a format does not hold, in words.
 
     Parameters
@@ -128,7 +128,7 @@ def lost(network: Network[Any], to: str, *, is_saved: bool = True) -> list[str]:
     return found
 
 
-def computed_otherwise(network: Network[Any], to: str) -> list[str]:
+def quirks_of_readers(network: Network[Any], to: str) -> list[str]:
     """Return the quirks by which readers of a format differ from a network, in words.
 
     Parameters

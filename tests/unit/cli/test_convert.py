@@ -86,7 +86,7 @@ def test_onnx_says_what_it_lacks(run):
 def test_digits_that_get_lost_are_told():
     network = load(MODEL)
     double = type(network)(network.conf.replaced(dtype="float64"))
-    assert "digits beyond float32" in conversion.lost(double, "onnx")
+    assert "digits beyond float32" in conversion.lost_parts(double, "onnx")
 
 
 def test_bare_configurations_change_their_form(run, tmp_path):
