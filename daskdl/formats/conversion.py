@@ -12,7 +12,7 @@ from daskdl.dl4j.network.text import configuration_to_text
 from daskdl.errors import OptionError
 from daskdl.formats import checkpoint
 from daskdl.formats.onnx.model import export_onnx
-from daskdl.nn.dialect_change import differences
+from daskdl.nn.dialect_differences import differences
 from daskdl.nn.file_formats import ENDINGS, format_of_ending, settled_format
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice

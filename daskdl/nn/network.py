@@ -15,7 +15,7 @@ from daskdl.dialects import Quirk
 from daskdl.errors import OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import Arrays, Batch, Given
-from daskdl.nn.dialect_change import differences
+from daskdl.nn.dialect_differences import differences
 from daskdl.nn.divergence import numbers_may_overflow
 from daskdl.nn.file_formats import writer_of
 from daskdl.nn.fitting.data_kinds import batches_of

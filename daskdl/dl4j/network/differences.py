@@ -5,7 +5,7 @@ from typing import Any
 
 from daskdl.dialects import DL4J
 from daskdl.errors import DialectWarning
-from daskdl.nn.dialect_change import differences
+from daskdl.nn.dialect_differences import differences
 from daskdl.nn.step import StepNetwork
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import daskdl as dl
-from daskdl.nn.dialect_change import differences
+from daskdl.nn.dialect_differences import differences
 from tests.dialects import DL4J
 
 ALWAYS = {"masks_of_outputs_count_twice"}

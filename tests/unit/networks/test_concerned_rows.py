@@ -4,7 +4,7 @@ import pytest
 
 import daskdl as dl
 from daskdl.dl4j.quirks.rows import QUIRKS
-from daskdl.nn.dialect_change import differences
+from daskdl.nn.dialect_differences import differences
 from tests.dialects import DL4J
 
 ROWS, SERIES = dl.FeedForward(size=3), dl.Recurrent(size=3, time_steps=4)

@@ -6,7 +6,7 @@ import pytest
 import daskdl as dl
 from daskdl.dialects import EXACT
 from daskdl.errors import DialectWarning, OptionError
-from daskdl.nn.dialect_change import differences
+from daskdl.nn.dialect_differences import differences
 from tests.dialects import DL4J
 
 SERIES = dl.Recurrent(size=3)

@@ -3,7 +3,7 @@
 import pytest
 
 import daskdl as dl
-from daskdl.nn.dialect_change import differences
+from daskdl.nn.dialect_differences import differences
 from tests.dialects import DL4J
 
 IMAGES = dl.Convolutional(height=6, width=6, channels=2)
