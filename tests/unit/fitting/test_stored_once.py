@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import daskdl as dl
-from daskdl_bridge.readers.examples import TablePartition
+from daskdl_bridge.readers.table_reader import TablePartition
 
 
 @pytest.fixture
