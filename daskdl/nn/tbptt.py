@@ -12,7 +12,7 @@ from typing import Any
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import ShapeError
-from daskdl.nn.batches import Arrays, Batch, ArraySpec, time_steps
+from daskdl.nn.batches import Arrays, ArraySpec, Batch, time_steps
 from daskdl.nn.conf.input_type import Recurrent
 from daskdl.nn.run import Run
 

@@ -14,7 +14,7 @@ from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import NonNegative
 from daskdl.nn.layers.affine import as_rows, from_rows
-from daskdl.nn.layers.entering import refuse_input
+from daskdl.nn.layers.input_kinds import refuse_input
 from daskdl.nn.layers.output import OutputConf
 from daskdl.nn.layers.row_loss import RowLoss, RowLossConf
 

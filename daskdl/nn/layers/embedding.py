@@ -16,8 +16,8 @@ from daskdl.nn.conf.layer import LayerConf, WeightGroup
 from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter
 from daskdl.nn.conf.values import Count
-from daskdl.nn.layers.entering import refuse_input
 from daskdl.nn.layers.input_dropout import InputDropout
+from daskdl.nn.layers.input_kinds import refuse_input
 from daskdl.nn.layers.row_activation import activated_rows
 from daskdl.nn.run import Backward, Run
 

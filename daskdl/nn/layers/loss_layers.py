@@ -136,7 +136,7 @@ class PixelLossConf(Conf):
         )
 
 
-class CnnLoss(PixelLossConf, BareLossConf, RowLossConf, DropoutOptions, LayerConf):
+class CnnLoss(PixelLossConf, LossLayerConf, RowLossConf, DropoutOptions, LayerConf):
     """A loss at each pixel of images, without parameters."""
 
     type: Literal["cnn_loss"] = "cnn_loss"
@@ -146,7 +146,7 @@ class CnnLoss(PixelLossConf, BareLossConf, RowLossConf, DropoutOptions, LayerCon
         return images_in(self, input_type)
 
 
-class Cnn3DLoss(PixelLossConf, BareLossConf, RowLossConf, DropoutOptions, LayerConf):
+class Cnn3DLoss(PixelLossConf, LossLayerConf, RowLossConf, DropoutOptions, LayerConf):
     """A loss at each voxel of volumes, without parameters."""
 
     type: Literal["cnn3d_loss"] = "cnn3d_loss"

@@ -16,8 +16,8 @@ from daskdl.nn.conf.options import TrainingOptions, WeightOptions
 from daskdl.nn.conf.parameters import Parameter, ParameterRole
 from daskdl.nn.conf.values import Count, Real, plain
 from daskdl.nn.layers.affine import as_rows, from_rows
-from daskdl.nn.layers.entering import refuse_input
 from daskdl.nn.layers.initial_params import draw_weight
+from daskdl.nn.layers.input_kinds import refuse_input
 from daskdl.nn.layers.one_class_loss import (
     ScoreWindow,
     one_class_gradients,

@@ -21,7 +21,7 @@ def resized_type(
     layer: Conf, input_type: InputType, n_axes: int, resized: Resized
 ) -> Sized:
     """Return series, images or volumes of another size, same channels."""
-    entered = entering(layer, input_type, n_axes)
+    entered = sized_in(layer, input_type, n_axes)
     *sizes, channels = entered.shape
     changed = (
         None if size is None else resized(axis, size) for axis, size in enumerate(sizes)

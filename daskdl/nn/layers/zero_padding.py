@@ -8,7 +8,7 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.layer import LayerConf
 from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import Conf, Sides, SidesPair, SidesTriple
-from daskdl.nn.layers.entering import Sized
+from daskdl.nn.layers.input_kinds import Sized
 from daskdl.nn.layers.resizing import Passed, resized_buffer, resized_type, sides_of
 from daskdl.nn.masks import check_step_mask, lengths_of
 from daskdl.nn.run import Run
