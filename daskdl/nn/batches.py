@@ -395,6 +395,6 @@ def _check_length(
 
 
 def time_steps(series: Any, array: Any) -> int:
-    """Return how long the time series in `array` are."""
+    """Return the number of time steps in `array`."""
     steps: int = array.shape[2 if series.is_channels_first else 1]
     return steps

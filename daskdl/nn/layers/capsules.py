@@ -214,7 +214,7 @@ class PrimaryCapsules(TrainingOptions, LayerConf):
 
 
 class Capsule(TrainingOptions, LayerConf):
-    """Capsules that get what the capsules in front send to those they agree with.
+    """Capsules that are routed to by agreement from the capsules in front.
 
     Capsules count as time series: the capsules are the features, and the
     numbers of a capsule are the time steps.

@@ -109,7 +109,7 @@ class PoolingConf(Conf):
 
 
 class SubsamplingConf(Conf):
-    """What pooling of series and of images have in common."""
+    """The base of pooling layers of series and images."""
 
     takes_network_dropout: ClassVar[bool] = False
 

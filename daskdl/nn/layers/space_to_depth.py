@@ -15,7 +15,7 @@ from daskdl.nn.run import Backward, Run
 
 
 class SpaceToDepth(DropoutOptions, LayerConf):
-    """Turn each block of pixels into one pixel with the channels of all of them.
+    """Turn each block of pixels into one pixel with all their channels.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Windowed(Protocol):
 
     @property
     def convolution_mode(self) -> SeriesConvolutionModeName:
-        """What happens where kernel and stride do not fit."""
+        """The padding and truncation where kernel and stride do not fit."""
 
 
 def output_length(

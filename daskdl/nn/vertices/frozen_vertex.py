@@ -61,7 +61,7 @@ class FrozenVertex(VertexConf):
 
     @property
     def trained(self) -> TrainingOptions | None:
-        """What the vertex inside would say if it learned."""
+        """Training options of the vertex inside, as if it learned."""
         return self.vertex.trained
 
     @property
