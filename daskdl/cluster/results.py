@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from daskdl.cluster.inference import Predicted
 from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.sources.source import SourceOptions
-from daskdl.errors import OptionError
+from daskdl.errors import OptionError, ShapeError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,11 +57,52 @@ def are_pairs(data: Any) -> bool:
     )
 
 
-def dataset_of_pairs(pairs: Sequence[tuple[Any, Any]]) -> DataSet:
-    """Return a data set of the features, in order, with the keys beside them."""
+def dataset_of_pairs(pairs: Sequence[tuple[Any, Any]]) -> DataSet | MultiDataSet:
+    """Return a data set of the features, in order, with the keys beside them.
+
+    Parameters
+    ----------
+    pairs : sequence of (key, features)
+        Features are an array of the shape of an example, or a tuple or list of arrays
+        for a network of several inputs.
+
+    Raises
+    ------
+    ShapeError
+        If examples differ in their shapes, or in their number of inputs.
+    """
     keys = np.empty(len(pairs), object)
     keys[:] = [key for key, _ in pairs]
-    return DataSet(np.stack([features for _, features in pairs]), keys=keys)
+    if not any(_is_several(features) for _, features in pairs):
+        return DataSet(_stacked(keys, [features for _, features in pairs]), keys=keys)
+    examples = [found if _is_several(found) else [found] for _, found in pairs]
+    for key, example in zip(keys, examples, strict=True):
+        if len(example) != len(examples[0]):
+            raise ShapeError(
+                f"feed_forward_with_key: the features of {key!r} must be "
+                f"{len(examples[0])} arrays as those of {keys[0]!r}, got "
+                f"{len(example)}."
+            )
+    inputs = [_stacked(keys, arrays) for arrays in zip(*examples, strict=True)]
+    return MultiDataSet(inputs, keys=keys)
+
+
+def _is_several(features: Any) -> bool:
+    """Whether features are arrays of several inputs, and not lists of numbers."""
+    are_arrays = (getattr(item, "ndim", 0) > 0 for item in features)
+    return isinstance(features, tuple | list) and any(are_arrays)
+
+
+def _stacked(keys: NDArray[Any], examples: Sequence[Any]) -> NDArray[Any]:
+    """Return examples as one array of shape (batch, ...)."""
+    arrays = [np.asarray(example) for example in examples]
+    for key, array in zip(keys, arrays, strict=True):
+        if array.shape != arrays[0].shape:
+            raise ShapeError(
+                f"feed_forward_with_key: the features of {key!r} must have the shape "
+                f"{arrays[0].shape} of those of {keys[0]!r}, got {array.shape}."
+            )
+    return np.stack(arrays)
 
 
 def pairs_of(predicted: Sequence[Predicted]) -> list[tuple[Any, Any]]:
