@@ -5,15 +5,16 @@ Values only; :mod:`daskdl.nn.losses` holds the arithmetic.
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from annotated_types import Ge, Le, MinLen
+from pydantic import BeforeValidator
 
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.named import named
 from daskdl.nn.conf.names import LossLiteral
 from daskdl.nn.conf.values import Conf, Count, Positive, Real, plain
 
-Weights = Annotated[tuple[Real, ...], Field(min_length=1)]
-Clip = Annotated[float, BeforeValidator(plain), Field(ge=0, le=0.5)]
+Weights = Annotated[tuple[Real, ...], MinLen(1)]
+Clip = Annotated[float, Ge(0), Le(0.5), BeforeValidator(plain)]
 
 
 class WeightedLoss(Conf):

@@ -4,7 +4,7 @@ A group declares options; what follows from one, :class:`LayerConf` does for wha
 kind has it.
 """
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -20,8 +20,14 @@ from daskdl.nn.conf.values import Conf, Count, Positive, Probability, Real
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
 
+if TYPE_CHECKING:
+    # To them a list of kinds that share a group is one of layers.
+    from daskdl.nn.conf.layer import LayerConf as _Group
+else:
+    _Group = Conf
 
-class DropoutOptions(Conf):
+
+class DropoutOptions(_Group):
     """Plain dropout. None stands for what the network says.
 
     Parameters
@@ -37,7 +43,7 @@ class DropoutOptions(Conf):
     keep_probability: Probability | None = None
 
 
-class TrainingOptions(Conf):
+class TrainingOptions(_Group):
     """How layers with parameters are trained. None stands for what the network says.
 
     Parameters
@@ -76,7 +82,7 @@ class TrainingOptions(Conf):
     constraints: Constraints | None = None
 
 
-class WeightOptions(Conf):
+class WeightOptions(_Group):
     """Weights and biases. None stands for what the network says.
 
     Parameters

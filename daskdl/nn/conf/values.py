@@ -12,11 +12,11 @@ from operator import is_ as _is
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args
 
 import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
     GetCoreSchemaHandler,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -333,17 +333,18 @@ def _names(value: object) -> object:
 
 
 Names = Annotated[Several[str], BeforeValidator(Taking(_names, one_for_many=True))]
+# Bounds without a Field: pydantic 2.11.0 adds to one that several fields share.
 Real = Annotated[float, BeforeValidator(plain)]
-NonNegative = Annotated[float, BeforeValidator(plain), Field(ge=0)]
-Positive = Annotated[float, BeforeValidator(plain), Field(gt=0)]
-Fraction = Annotated[float, BeforeValidator(plain), Field(ge=0, lt=1)]
-Share = Annotated[float, BeforeValidator(plain), Field(ge=0, le=1)]
-Probability = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
+NonNegative = Annotated[float, Ge(0), BeforeValidator(plain)]
+Positive = Annotated[float, Gt(0), BeforeValidator(plain)]
+Fraction = Annotated[float, Ge(0), Lt(1), BeforeValidator(plain)]
+Share = Annotated[float, Ge(0), Le(1), BeforeValidator(plain)]
+Probability = Annotated[float, Gt(0), Le(1), BeforeValidator(plain)]
 Whole = Annotated[int, BeforeValidator(whole)]
 # NumPy's and Java's sizes go no further; products of sizes must not grow without end.
 _LARGEST = (1 << 63) - 1
-Count = Annotated[int, BeforeValidator(whole), Field(gt=0, le=_LARGEST)]
-Index = Annotated[int, BeforeValidator(whole), Field(ge=0, le=_LARGEST)]
+Count = Annotated[int, Gt(0), Le(_LARGEST), BeforeValidator(whole)]
+Index = Annotated[int, Ge(0), Le(_LARGEST), BeforeValidator(whole)]
 CountSingle = Annotated[tuple[Count], BeforeValidator(repeated(1))]
 IndexSingle = Annotated[tuple[Index], BeforeValidator(repeated(1))]
 CountPair = Annotated[tuple[Count, Count], BeforeValidator(repeated(2))]

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from annotated_types import Gt, Le
+from pydantic import BeforeValidator
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import ShapeError
@@ -28,8 +29,8 @@ from daskdl.nn.layers.row_activation import apply_activation
 from daskdl.nn.masks import column_mask
 from daskdl.nn.run import LayerPass, Run
 
-One = Annotated[Count, Field(le=1)]
-Share = Annotated[float, BeforeValidator(plain), Field(gt=0, le=1)]
+One = Annotated[Count, Le(1)]
+Share = Annotated[float, Gt(0), Le(1), BeforeValidator(plain)]
 
 
 class OCNNOutput(WeightOptions, TrainingOptions, LayerConf):

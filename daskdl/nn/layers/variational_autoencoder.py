@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field
+from annotated_types import MinLen
 
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
 from daskdl.kernels.dense import dense_backward, dense_forward
@@ -25,7 +25,7 @@ from daskdl.nn.layers.row_activation import apply_activation
 from daskdl.nn.reconstructions import reconstruction
 from daskdl.nn.run import Backward, Run
 
-_Sizes = Annotated[tuple[Count, ...], Field(min_length=1)]
+_Sizes = Annotated[tuple[Count, ...], MinLen(1)]
 # A dense layer inside: its name and its activation.
 _Part: TypeAlias = tuple[str, AnyActivation | None]
 # Takes a gradient, `add` and `needs_grad_x`: returns that in the input, or None.

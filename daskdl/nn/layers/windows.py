@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Annotated, Any, Protocol, TypeVar
 
+from annotated_types import MinLen
 from numpy.typing import NDArray
-from pydantic import Field
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.pooling import max_pool_forward
@@ -14,8 +14,8 @@ from daskdl.nn.conf.names import SeriesConvolutionModeName
 from daskdl.nn.conf.values import Count, Index
 from daskdl.nn.run import Run
 
-Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
-Indices = Annotated[tuple[Index, ...], Field(min_length=1)]
+Counts = Annotated[tuple[Count, ...], MinLen(1)]
+Indices = Annotated[tuple[Index, ...], MinLen(1)]
 
 N = TypeVar("N", int, NDArray[Any])
 

@@ -120,7 +120,7 @@ class AttentionVertex(VertexConf):
     @property
     def trained(self) -> TrainingOptions:
         """The options of training, as a layer has them."""
-        options = {
+        options: dict[str, Any] = {
             option: getattr(self, option, None)
             for option in TrainingOptions.model_fields
         }

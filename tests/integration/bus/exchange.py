@@ -107,8 +107,8 @@ async def break_connections_for(
         await asyncio.sleep(pause_s)
         for opened in list(dask_worker.plugins[PLUGIN_NAME]._open.values()):
             for peer in opened.peers._peers.values():
-                n_broken += peer.inlet._comm is not None
-                peer.inlet.close()
+                n_broken += peer.incoming._comm is not None
+                peer.incoming.close()
     return n_broken
 
 
