@@ -73,8 +73,9 @@ def checked_forward(conf: LayerConf) -> Callable[[Run, FloatArray], LayerPass]:
     """
 
     def forward(run: Run, x: FloatArray) -> LayerPass:
+        lent = _read_only(x)
         try:
-            output, back = conf.forward(run, _read_only(x))
+            output, back = conf.forward(run, lent)
         except (TypeError, ValueError) as error:
             _refuse_writing(run.who, "forward must not write to x", error)
             if "unpack" not in str(error):
@@ -85,16 +86,18 @@ def checked_forward(conf: LayerConf) -> Callable[[Run, FloatArray], LayerPass]:
         _check_made(
             run.who, "forward must return an output", output, run.output_type, x
         )
+        output = _writable(output, lent, x)
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
+            lent = _read_only(grad_out)
             try:
-                grad_x = back(_read_only(grad_out))
+                grad_x = back(lent)
             except ValueError as error:
                 _refuse_writing(run.who, "backward must not write to grad", error)
                 raise
             wanted = "backward must return a gradient"
             _check_made(run.who, wanted, grad_x, run.input_type, grad_out)
-            return grad_x
+            return _writable(grad_x, lent, grad_out)
 
         return output, backward
 
@@ -108,6 +111,18 @@ def _read_only(array: FloatArray) -> FloatArray:
     view: FloatArray = array.view()
     view.flags.writeable = False
     return view
+
+
+def _writable(made: Any, lent: FloatArray, original: FloatArray) -> FloatArray:
+    """Return what was made as compiled code takes it: an array that may be written to.
+
+    What was lent is handed on as it was, and a part of it as a copy.
+    """
+    if made is lent:
+        return original
+    is_lent = array_namespace(made) is np and not made.flags.writeable
+    found: FloatArray = made.copy() if is_lent else made
+    return found
 
 
 def _refuse_writing(who: str, rule: str, error: Exception) -> None:

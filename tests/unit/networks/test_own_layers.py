@@ -486,3 +486,18 @@ def test_an_identity_that_cannot_be_names_the_layer(layer):
     )
     with pytest.raises(OptionError, match=r"'layer0', W: weight_init: 'identity' must"):
         dl.MultiLayerNetwork(conf)
+
+
+@pytest.mark.parametrize("part", [lambda x: x, lambda x: x[:, ::-1], lambda x: x + 0])
+def test_what_it_hands_on_goes_through_compiled_layers(forget_kinds, rng, part):
+    """Also a view of what it was given, which it may not write to itself."""
+
+    @dl.layer("passing_by_test")
+    class Passing(dl.LayerDefinition):
+        def forward(self, run, x):
+            return part(x), part
+
+    dense = dl.Dense(4, activation="tanh")
+    net = network(dense, Passing(), dense, Passing())
+    net.fit(batch(rng), epochs=2)
+    assert np.isfinite(net.score)
