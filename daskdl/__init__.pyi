@@ -132,6 +132,7 @@ from daskdl.nn.conf.losses import (
     BinaryCrossEntropy,
     CrossEntropy,
     FMeasure,
+    LossDefinition,
     MeanAbsoluteError,
     MeanAbsolutePercentageError,
     MeanSquaredError,
@@ -261,12 +262,13 @@ from daskdl.nn.preprocessors.series import (
     RnnToCnn,
     RnnToFeedForward,
 )
-from daskdl.nn.registration import activation, layer, updater
+from daskdl.nn.registration import activation, layer, loss, updater, vertex
 from daskdl.nn.run import Backward, Run
 from daskdl.nn.transfer.builder import transfer_learning
 from daskdl.nn.transfer.graph import GraphTransferLearning
 from daskdl.nn.transfer.multilayer import MultiLayerTransferLearning
 from daskdl.nn.vertices.attention import AttentionVertex
+from daskdl.nn.vertices.definition import VertexDefinition
 from daskdl.nn.vertices.element_wise import ElementWiseVertex
 from daskdl.nn.vertices.frozen_vertex import FrozenVertex
 from daskdl.nn.vertices.l2 import L2NormalizeVertex, L2Vertex
@@ -415,6 +417,7 @@ __all__ = [
     "LocallyConnected1D",
     "LocallyConnected2D",
     "LogNormalDistribution",
+    "LossDefinition",
     "LossFunctionWrapper",
     "LossLayer",
     "MapSchedule",
@@ -535,6 +538,7 @@ __all__ = [
     "VarScalingUniformFanOut",
     "VariationalAutoencoder",
     "VersionMismatchError",
+    "VertexDefinition",
     "WeightDecay",
     "WeightNoise",
     "WeightedLoss",
@@ -550,10 +554,12 @@ __all__ = [
     "fit",
     "layer",
     "load",
+    "loss",
     "network_svg",
     "open_source",
     "transfer_learning",
     "updater",
+    "vertex",
 ]
 
 __version__: str

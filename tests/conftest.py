@@ -82,9 +82,21 @@ def required_parts() -> frozenset[str]:
 @pytest.fixture
 def forget_kinds() -> Iterator[None]:
     """Take out again what a test registers: later ones may use the names."""
-    from daskdl.nn.conf.kinds import ACTIVATION_KINDS, LAYER_KINDS, UPDATER_KINDS
+    from daskdl.nn.conf.kinds import (
+        ACTIVATION_KINDS,
+        LAYER_KINDS,
+        LOSS_KINDS,
+        UPDATER_KINDS,
+        VERTEX_KINDS,
+    )
 
-    families = (ACTIVATION_KINDS, LAYER_KINDS, UPDATER_KINDS)
+    families = (
+        ACTIVATION_KINDS,
+        LAYER_KINDS,
+        LOSS_KINDS,
+        UPDATER_KINDS,
+        VERTEX_KINDS,
+    )
     before = [(kinds, dict(kinds._models)) for kinds in families]
     yield
     for kinds, models in before:

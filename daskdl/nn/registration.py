@@ -1,9 +1,9 @@
-"""Kinds that are not the package's own: layers, activations, updaters.
+"""Kinds that are not the package's own: layers, vertices, losses and others.
 
 A registered class is known to configurations, job files, checkpoints and schemas by the
 name that it was given. Packages that bring kinds name the module that registers them in
-the entry-point groups ``daskdl.layers``, ``daskdl.activations`` and
-``daskdl.updaters``, so that nobody has to import it.
+the entry-point groups ``daskdl.layers``, ``daskdl.vertices``, ``daskdl.losses``,
+``daskdl.activations`` and ``daskdl.updaters``, so that nobody has to import it.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,16 +12,28 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from daskdl.checks import check_type
 from daskdl.errors import OptionError
-from daskdl.nn.conf.activations import ActivationDefinition, is_ours
-from daskdl.nn.conf.kinds import ACTIVATION_KINDS, LAYER_KINDS, UPDATER_KINDS, Kinds
+from daskdl.nn.conf import activations, losses
+from daskdl.nn.conf.activations import ActivationDefinition
+from daskdl.nn.conf.kinds import (
+    ACTIVATION_KINDS,
+    LAYER_KINDS,
+    LOSS_KINDS,
+    UPDATER_KINDS,
+    VERTEX_KINDS,
+    Kinds,
+)
+from daskdl.nn.conf.losses import LossDefinition
 from daskdl.nn.conf.spellings import normalised
 from daskdl.nn.conf.updaters import UpdaterDefinition
 from daskdl.nn.conf.values import Conf
 from daskdl.nn.layers.definition import LayerDefinition
+from daskdl.nn.vertices.definition import VertexDefinition
 
 A = TypeVar("A", bound=ActivationDefinition)
 L = TypeVar("L", bound=LayerDefinition)
 U = TypeVar("U", bound=UpdaterDefinition)
+S = TypeVar("S", bound=LossDefinition)
+V = TypeVar("V", bound=VertexDefinition)
 
 Key: TypeAlias = tuple[str, str]
 """The family of a kind, and its name."""
@@ -36,9 +48,11 @@ class _Family:
 
 
 _FAMILIES = {
-    "activation": _Family(ACTIVATION_KINDS, ActivationDefinition, is_ours),
+    "activation": _Family(ACTIVATION_KINDS, ActivationDefinition, activations.is_ours),
     "layer": _Family(LAYER_KINDS, LayerDefinition),
+    "loss": _Family(LOSS_KINDS, LossDefinition, losses.is_ours),
     "updater": _Family(UPDATER_KINDS, UpdaterDefinition),
+    "vertex": _Family(VERTEX_KINDS, VertexDefinition),
 }
 _registered: dict[Key, type[Conf]] = {}
 
@@ -131,6 +145,54 @@ def updater(name: str) -> Callable[[type[U]], type[U]]:
     Dense(updater=Signs(learning_rate=0.1), n_out=3)
     """
     return _decorator("updater", name)
+
+
+def loss(name: str) -> Callable[[type[S]], type[S]]:
+    """Return a decorator that makes a class known as a loss.
+
+    Parameters
+    ----------
+    name : str
+        Its name in configurations: letters, digits and underscores.
+
+    Raises
+    ------
+    OptionError
+        If the name is another loss's, or the class is no
+        :class:`~daskdl.nn.conf.losses.LossDefinition`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import daskdl
+    >>> @daskdl.loss("log_cosh_example")
+    ... class LogCosh(daskdl.LossDefinition):
+    ...     def score(self, labels, output):
+    ...         return np.log(np.cosh(output - labels))
+    ...
+    ...     def gradient(self, labels, output):
+    ...         return np.tanh(output - labels)
+    >>> daskdl.Output(1, loss="log_cosh_example")
+    Output(n_out=1, loss=LogCosh())
+    """
+    return _decorator("loss", name)
+
+
+def vertex(name: str) -> Callable[[type[V]], type[V]]:
+    """Return a decorator that makes a class known as a kind of vertex.
+
+    Parameters
+    ----------
+    name : str
+        Its `type` in configurations: letters, digits and underscores.
+
+    Raises
+    ------
+    OptionError
+        If the name is another kind's, or the class is no
+        :class:`~daskdl.nn.vertices.definition.VertexDefinition`.
+    """
+    return _decorator("vertex", name)
 
 
 def register_kinds(kinds: Mapping[Key, type[Conf]]) -> None:

@@ -3,17 +3,16 @@
 Values only; :mod:`daskdl.nn.activations` holds the arithmetic.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import BeforeValidator, StrictBool, model_validator
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.kinds import ACTIVATION_KINDS, AnyOf
-from daskdl.nn.conf.named import named
+from daskdl.nn.conf.named import named, or_registered
 from daskdl.nn.conf.names import ActivationLiteral
-from daskdl.nn.conf.spellings import Taking, normalised
+from daskdl.nn.conf.spellings import normalised
 from daskdl.nn.conf.values import Conf, Real
 
 
@@ -138,21 +137,12 @@ def is_ours(name: str) -> bool:
     return normalised(name) in _NAMES
 
 
-def _find(value: Any) -> Any:
-    name = value.get("type") if isinstance(value, Mapping) else value
-    is_theirs = isinstance(value, ActivationDefinition) or (
-        isinstance(name, str)
-        and not is_ours(name)
-        and ACTIVATION_KINDS.find(name) is not None
-    )
-    return _THEIRS.validate(value) if is_theirs else _find_ours(value)
-
-
-_THEIRS = AnyOf(ACTIVATION_KINDS)
-find_activation = Taking(_find, _find_ours.also)
+find_activation = or_registered(
+    _find_ours, is_ours, ACTIVATION_KINDS, ActivationDefinition
+)
+_Registered = Annotated[ActivationDefinition, AnyOf(ACTIVATION_KINDS)]
 AnyActivation = Annotated[
-    ActivationLiteral | _Ours | Annotated[ActivationDefinition, _THEIRS],
-    BeforeValidator(find_activation),
+    ActivationLiteral | _Ours | _Registered, BeforeValidator(find_activation)
 ]
 
 

@@ -93,12 +93,13 @@ class Kinds:
 _OWN = " One of your own is known once the module that registers it is imported."
 _HOME = "daskdl.nn.conf.network"
 LAYER_KINDS = Kinds("LAYER_KINDS", "layer", _HOME, "daskdl.layers")
-VERTEX_KINDS = Kinds("VERTEX_KINDS", "vertex", _HOME)
+VERTEX_KINDS = Kinds("VERTEX_KINDS", "vertex", _HOME, "daskdl.vertices")
 PREPROCESSOR_KINDS = Kinds("PREPROCESSOR_KINDS", "preprocessor", _HOME)
 # Those of the package are names, with or without options.
 ACTIVATION_KINDS = Kinds(
     "ACTIVATION_KINDS", "", "daskdl.nn.conf.activations", "daskdl.activations"
 )
+LOSS_KINDS = Kinds("LOSS_KINDS", "", "daskdl.nn.conf.losses", "daskdl.losses")
 UPDATER_KINDS = Kinds("UPDATER_KINDS", "", "daskdl.nn.conf.updaters", "daskdl.updaters")
 
 

@@ -3,15 +3,18 @@
 Values only; :mod:`daskdl.nn.losses` holds the arithmetic.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from annotated_types import Ge, Le, MinLen
 from pydantic import BeforeValidator
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.named import named
+from daskdl.nn.conf.kinds import LOSS_KINDS, AnyOf
+from daskdl.nn.conf.named import named, or_registered
 from daskdl.nn.conf.names import LossLiteral
-from daskdl.nn.conf.values import Conf, Count, Positive, Real, plain
+from daskdl.nn.conf.spellings import normalised
+from daskdl.nn.conf.values import Conf, Count, Positive, Real, plain, tag_of
 
 Weights = Annotated[tuple[Real, ...], MinLen(1)]
 Clip = Annotated[float, Ge(0), Le(0.5), BeforeValidator(plain)]
@@ -140,7 +143,46 @@ class MixtureDensity(Conf):
     label_width: Count
 
 
-LossOptions: TypeAlias = (
+class LossDefinition(Conf):
+    """A loss of one's own: a function of labels and output, and its derivative.
+
+    Derive from it, and register it with `daskdl.loss`. Options are annotated fields.
+    """
+
+    type: str = ""
+
+    def score(self, labels: FloatArray, output: FloatArray) -> FloatArray:
+        """Return the loss of each output, or of each row.
+
+        Parameters
+        ----------
+        labels, output : ndarray of shape (rows, n_out)
+            Behind the activation. Not to be changed.
+
+        Returns
+        -------
+        ndarray of shape (rows, n_out) or (rows,)
+            Of single outputs, labels of which may then be masked, or of whole rows.
+        """
+        raise TypeError(f"{type(self).__name__}: must have a method score.")
+
+    def gradient(self, labels: FloatArray, output: FloatArray) -> FloatArray:
+        """Return the derivative of the sum of :meth:`score` in the output.
+
+        Parameters
+        ----------
+        labels, output : ndarray of shape (rows, n_out)
+            As for :meth:`score`.
+
+        Returns
+        -------
+        ndarray of shape (rows, n_out)
+            A new one.
+        """
+        raise TypeError(f"{type(self).__name__}: must have a method gradient.")
+
+
+_Ours: TypeAlias = (
     MeanSquaredError
     | SquaredError
     | AbsoluteError
@@ -163,8 +205,26 @@ _ALIASES = {
     "kld": "kl_divergence",
     "reconstruction_crossentropy": "kl_divergence",
 }
-find_loss = named(LossLiteral, LossOptions, aliases=_ALIASES)
-AnyLoss = Annotated[LossLiteral | LossOptions, BeforeValidator(find_loss)]
+LossOptions: TypeAlias = _Ours | LossDefinition
+WITH_OPTIONS = get_args(_Ours)
+_NAMES = frozenset(
+    normalised(name)
+    for name in (*get_args(LossLiteral), *map(tag_of, WITH_OPTIONS), *_ALIASES)
+)
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a loss of the package has this name, in any spelling."""
+    return normalised(name) in _NAMES
+
+
+find_loss = or_registered(
+    named(LossLiteral, _Ours, aliases=_ALIASES), is_ours, LOSS_KINDS, LossDefinition
+)
+AnyLoss = Annotated[
+    LossLiteral | _Ours | Annotated[LossDefinition, AnyOf(LOSS_KINDS)],
+    BeforeValidator(find_loss),
+]
 
 
 def loss_name(loss: LossLiteral | LossOptions) -> str:
@@ -218,7 +278,8 @@ def _check_n_out(n_out: int, loss: MixtureDensity) -> None:
 
 
 def _check_weights(loss: LossLiteral | LossOptions, n_out: int) -> None:
-    weights = getattr(loss, "weights", None)
+    # A loss of one's own may have an option of that name.
+    weights = loss.weights if isinstance(loss, WeightedLoss) else None
     if weights is not None and len(weights) != n_out:
         raise PathError(
             f"must hold a number for each of {n_out} outputs, got {len(weights)}.",

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import NestedProblems, PathError, got, one_of, option_error
+from daskdl.nn.conf.kinds import AnyOf, Kinds
 from daskdl.nn.conf.spellings import Taking, normalised, spelled
 from daskdl.nn.conf.values import Conf, made, stands_alone, tag_of
 
@@ -70,6 +71,37 @@ def named(
     texts = [alias for alias, name in spellings.items() if name in alone]
     bare = {*plain, *(aliases or ())} - with_options.keys()
     return Taking(find, (spelled(texts), _with_type(bare)))
+
+
+def or_registered(
+    find: Taking,
+    is_ours: Callable[[str], bool],
+    kinds: Kinds,
+    definition: type[Conf],
+) -> Taking:
+    """Return a finder that knows the kinds that users have registered, too.
+
+    Parameters
+    ----------
+    find : function of :func:`named`
+        Finds those of the package.
+    is_ours : function of a name
+        Whether the package has one of this name: it comes first.
+    kinds : Kinds
+        The registered ones.
+    definition : type
+        Their base class.
+    """
+    registered = AnyOf(kinds)
+
+    def found(value: Any) -> Any:
+        name = value.get("type") if isinstance(value, Mapping) else value
+        is_registered = isinstance(value, definition) or (
+            isinstance(name, str) and not is_ours(name) and kinds.find(name) is not None
+        )
+        return registered.validate(value) if is_registered else find(value)
+
+    return Taking(found, find.also)
 
 
 def _with_type(names: Iterable[str]) -> dict[str, Any]:

@@ -73,11 +73,11 @@ def checked_forward(conf: LayerConf) -> Callable[[Run, FloatArray], LayerPass]:
     """
 
     def forward(run: Run, x: FloatArray) -> LayerPass:
-        lent = _read_only(x)
+        lent = read_only(x)
         try:
             output, back = conf.forward(run, lent)
         except (TypeError, ValueError) as error:
-            _refuse_writing(run.who, "forward must not write to x", error)
+            refuse_writing(run.who, "forward must not write to x", error)
             if "unpack" not in str(error):
                 raise
             raise _no_pass(run.who) from error
@@ -86,26 +86,26 @@ def checked_forward(conf: LayerConf) -> Callable[[Run, FloatArray], LayerPass]:
         _check_made(
             run.who, "forward must return an output", output, run.output_type, x
         )
-        output = _writable(output, lent, x)
+        output = writable(output, lent, x)
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
-            lent = _read_only(grad_out)
+            lent = read_only(grad_out)
             try:
                 grad_x = back(lent)
             except ValueError as error:
-                _refuse_writing(run.who, "backward must not write to grad", error)
+                refuse_writing(run.who, "backward must not write to grad", error)
                 raise
             wanted = "backward must return a gradient"
             _check_made(run.who, wanted, grad_x, run.input_type, grad_out)
-            return _writable(grad_x, lent, grad_out)
+            return writable(grad_x, lent, grad_out)
 
         return output, backward
 
     return forward
 
 
-def _read_only(array: FloatArray) -> FloatArray:
-    """Return a view of an array that others read too."""
+def read_only(array: FloatArray) -> FloatArray:
+    """Return a view of an array, of any shape, that others read too."""
     if array_namespace(array) is not np:
         return array  # a device's arrays know no such thing
     view: FloatArray = array.view()
@@ -113,10 +113,16 @@ def _read_only(array: FloatArray) -> FloatArray:
     return view
 
 
-def _writable(made: Any, lent: FloatArray, original: FloatArray) -> FloatArray:
+def writable(made: Any, lent: FloatArray, original: FloatArray) -> FloatArray:
     """Return what was made as compiled code takes it: an array that may be written to.
 
-    What was lent is handed on as it was, and a part of it as a copy.
+    Parameters
+    ----------
+    made : ndarray of any shape
+        What somebody else's code returned.
+    lent, original : ndarray of shape (batch, ...)
+        What it was given, and what that is a view of: handed on as it was. A part of it
+        becomes a copy.
     """
     if made is lent:
         return original
@@ -125,7 +131,8 @@ def _writable(made: Any, lent: FloatArray, original: FloatArray) -> FloatArray:
     return found
 
 
-def _refuse_writing(who: str, rule: str, error: Exception) -> None:
+def refuse_writing(who: str, rule: str, error: Exception) -> None:
+    """Explain an error that comes from writing to what was lent."""
     if "read-only" in str(error):
         raise OptionError(
             f"{who}: {rule}, which others read too, got {error}. Write to a new array, "

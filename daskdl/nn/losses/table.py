@@ -1,14 +1,15 @@
 """The loss that a configuration means."""
 
 from functools import cache
-from typing import get_args
 
 from daskdl.dialects import Quirks
 from daskdl.nn.conf.losses import (
+    WITH_OPTIONS,
     AnyLoss,
     BinaryCrossEntropy,
     CrossEntropy,
     FMeasure,
+    LossDefinition,
     LossOptions,
     MixtureDensity,
     NegativeLogLikelihood,
@@ -26,6 +27,7 @@ from daskdl.nn.losses.cross_entropy import (
     DivergenceLoss,
     SparseCrossEntropyLoss,
 )
+from daskdl.nn.losses.defined import DefinedLoss
 from daskdl.nn.losses.element_wise import ElementWiseLoss, UndividedErrorLoss
 from daskdl.nn.losses.fmeasure import FMeasureLoss
 from daskdl.nn.losses.loss import LossFunction
@@ -48,7 +50,7 @@ _FORMULAS = {
     "poisson": (element_wise.poisson, element_wise.poisson_gradient),
     "wasserstein": (element_wise.wasserstein, element_wise.wasserstein_gradient),
 }
-_MODELS = {tag_of(model): model for model in get_args(LossOptions)}
+_MODELS = {tag_of(model): model for model in WITH_OPTIONS}
 
 
 def loss_function(
@@ -73,6 +75,8 @@ def loss_function(
 
 @cache
 def _made(loss: AnyLoss, quirks: Quirks) -> LossFunction:
+    if isinstance(loss, LossDefinition):
+        return DefinedLoss(loss, quirks)
     if isinstance(loss, str) and loss in _MODELS:
         loss = _MODELS[loss]()
     if isinstance(loss, BinaryCrossEntropy):

@@ -11,6 +11,7 @@ from daskdl.nn.conf.input_type import InputType, inside_type
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.layers.same_diff import counts_twice, doubled
 from daskdl.nn.run import Arrays, Masks, VertexBackward, VertexRun
+from daskdl.nn.vertices.definition import VertexDefinition, checked_forward
 
 
 class Vertex:
@@ -69,6 +70,8 @@ class Vertex:
             output_type=self.output_type,
         )
         self._counts_twice = counts_twice(conf)
+        is_own = isinstance(conf, VertexDefinition)
+        self._compute = checked_forward(conf) if is_own else conf.forward
         self._backward: VertexBackward | None = None
 
     def bind(
@@ -110,7 +113,7 @@ class Vertex:
         run.inputs, run.masks = inputs, masks
         run.network_input, run.network_mask = network_input, network_mask
         run.batch_size = batch_size or len(inputs[0])
-        output, self._backward = self.conf.forward(run, inputs)
+        output, self._backward = self._compute(run, inputs)
         return output
 
     def backward(self, grad_out: FloatArray) -> list[FloatArray]:

@@ -9,9 +9,9 @@ from daskdl.dl4j.network.layer_row import BY_TAG
 from daskdl.dl4j.network.text import configuration_from_text, configuration_to_text
 from daskdl.nn.batches import as_arrays
 from daskdl.nn.build import build_network
-from daskdl.nn.conf.kinds import VERTEX_KINDS
 from daskdl.nn.conf.values import tag_of
 from daskdl.nn.layers.table import LAYERS
+from daskdl.nn.vertices.table import VERTICES
 from tests.dl4j.batches import random_batch
 from tests.dl4j.graph_networks import GRAPHS
 from tests.dl4j.layer_networks import SEQUENCES
@@ -72,7 +72,7 @@ OURS = {tag_of(kind) for kind in LAYERS}
 
 def test_every_kind_of_layer_and_vertex_is_tried():
     tried = {kind for trial in TRIALS.values() for kind in kinds(trial)}
-    assert not {*OURS, *VERTEX_KINDS.models} - tried
+    assert not {*OURS, *(tag_of(kind) for kind in VERTICES)} - tried
 
 
 def test_every_layer_has_a_row():
