@@ -89,8 +89,9 @@ def dataset_of_pairs(pairs: Sequence[tuple[Any, Any]]) -> DataSet | MultiDataSet
 
 def _is_several(features: Any) -> bool:
     """Whether features are arrays of several inputs, and not lists of numbers."""
-    are_arrays = (getattr(item, "ndim", 0) > 0 for item in features)
-    return isinstance(features, tuple | list) and any(are_arrays)
+    return isinstance(features, tuple | list) and any(
+        getattr(item, "ndim", 0) > 0 for item in features
+    )
 
 
 def _stacked(keys: NDArray[Any], examples: Sequence[Any]) -> NDArray[Any]:

@@ -4,7 +4,7 @@ A rectifier in an :class:`~daskdl.nn.layers.activation.Activation` layer of its 
 reads and writes again, forward and backward, what the part in front of it has just
 written. Where nobody else reads that, the part in front rectifies as it writes, and
 the layer hands arrays through. So it is with the maximum pooling behind a convolution,
-whose places then exist for one image at a time only; and in inference with batch
+whose outputs then exist for one image at a time only; and in inference with batch
 normalization behind one, whose factors go into the weights. What comes out is the same.
 """
 

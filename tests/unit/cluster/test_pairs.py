@@ -16,6 +16,11 @@ def test_features_of_one_input_are_stacked():
     np.testing.assert_array_equal(examples.features, [[1, 1, 1], [1, 2, 3]])
 
 
+def test_a_feature_may_be_a_number():
+    examples = dataset_of_pairs([("a", 1.5), ("b", 2)])
+    np.testing.assert_array_equal(examples.features.ravel(), [1.5, 2])
+
+
 def test_a_list_of_lists_is_one_array():
     examples = dataset_of_pairs([(7, [[1, 2], [3, 4]])])
     assert examples.features.shape == (1, 2, 2)
