@@ -5,10 +5,15 @@ from typing import Any
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ShapeError
-from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.vertex import VertexConf
-from daskdl.nn.layers.definition import read_only, refuse_writing, writable
+from daskdl.nn.lent_arrays import (
+    backward_of,
+    check_made,
+    forward_of,
+    read_only,
+    writable,
+)
 from daskdl.nn.run import Arrays, VertexPass, VertexRun
 
 
@@ -45,56 +50,27 @@ def checked_forward(conf: VertexConf) -> Callable[[VertexRun, Arrays], VertexPas
     """
 
     def forward(run: VertexRun, inputs: Arrays) -> VertexPass:
-        lent = [read_only(array) for array in inputs]
-        try:
-            output, back = conf.forward(run, lent)
-        except (TypeError, ValueError) as error:
-            refuse_writing(run.who, "forward must not write to its inputs", error)
-            if "unpack" not in str(error):
-                raise
-            raise _no_pass(run.who) from error
-        if not callable(back):
-            raise _no_pass(run.who)
-        _check_output(run, output, inputs[0])
+        who, lent = run.who, [read_only(array) for array in inputs]
+        output, back = forward_of(
+            who,
+            lambda: conf.forward(run, lent),
+            inputs="its inputs",
+            gradient="gradient back to a list of those of its inputs",
+        )
+        wanted = "forward must return an output"
+        check_made(who, wanted, output, run.output_type, inputs[0])
         for view, array in zip(lent, inputs, strict=True):
             output = writable(output, view, array)
 
         def backward(grad_out: FloatArray) -> list[FloatArray]:
-            lent_grad = read_only(grad_out)
-            try:
-                grads: Any = back(lent_grad)
-            except ValueError as error:
-                refuse_writing(run.who, "backward must not write to grad", error)
-                raise
+            lent = read_only(grad_out)
+            grads = backward_of(who, lambda: back(lent))
             _check_gradients(run, grads, inputs)
-            return [writable(grad, lent_grad, grad_out) for grad in grads]
+            return [writable(grad, lent, grad_out) for grad in grads]
 
         return output, backward
 
     return forward
-
-
-def _no_pass(who: str) -> ShapeError:
-    return ShapeError(
-        f"{who}: forward must return the output and the function that takes its "
-        "gradient back to a list of those of its inputs, got something else."
-    )
-
-
-def _check_output(run: VertexRun, output: Any, like: FloatArray) -> None:
-    expected = run.output_type.shape
-    shape, dtype = getattr(output, "shape", None), getattr(output, "dtype", None)
-    if shape is None or not fits(expected, output) or len(output) != len(like):
-        axes = ", ".join("time" if n is None else str(n) for n in expected)
-        raise ShapeError(
-            f"{run.who}: forward must return an output of shape (batch, {axes}), got "
-            f"{type(output).__name__ if shape is None else shape}."
-        )
-    if dtype != like.dtype:
-        raise ShapeError(
-            f"{run.who}: forward must return an output of dtype {like.dtype}, got "
-            f"{dtype}."
-        )
 
 
 def _check_gradients(run: VertexRun, grads: Any, inputs: Arrays) -> None:
