@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.errors import OptionError
 from daskdl.nn.conf.activations import draws_random_numbers
 from daskdl.nn.conf.dropouts import (
     AnyDropout,
@@ -27,6 +28,8 @@ from daskdl.nn.conf.values import Conf, Names
 from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.conf.weight_noise import AnyWeightNoise
 from daskdl.nn.run import Backward, Run, Work
+
+T = TypeVar("T")
 
 
 class Inside(NamedTuple):
@@ -338,6 +341,22 @@ class LayerConf(Conf):
     def reads_whole_series(self) -> bool:
         """True if it cannot go on where a stretch of a time series ended."""
         return False
+
+
+def given(who: str, option: str, value: T | None) -> T:
+    """Return the value of an option that the network's defaults should have filled.
+
+    Raises
+    ------
+    OptionError
+        If it is None.
+    """
+    if value is None:
+        raise OptionError(
+            f"{who}: {option} must be given, got None. Build layers from a network's "
+            "configuration, which fills in its defaults."
+        )
+    return value
 
 
 if TYPE_CHECKING:

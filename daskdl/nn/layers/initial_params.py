@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from daskdl.errors import OptionError
-from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.layer import LayerConf, given
 from daskdl.nn.conf.parameters import Parameter
+from daskdl.nn.conf.weight_inits import AnyWeightInit
 from daskdl.nn.initializers import draw_weights
 from daskdl.nn.run import Run
 
@@ -53,12 +54,7 @@ def draw_weight(
     OptionError
         If the options do not say how.
     """
-    scheme = conf.weight_init_of(item)
-    if scheme is None:
-        raise OptionError(
-            f"{run.who}: weight_init must be given, got None. Build layers from a "
-            "network's configuration, which fills in its defaults."
-        )
+    scheme: AnyWeightInit = given(run.who, "weight_init", conf.weight_init_of(item))
     out = run.params[item.name]
     if out.ndim == 1:
         # Some vectors are rows in files, and drawn as such.

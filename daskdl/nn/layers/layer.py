@@ -18,7 +18,7 @@ from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.errors import PathError
 from daskdl.nn.conf.input_type import InputType, Recurrent, inside_type
-from daskdl.nn.conf.layer import LayerConf
+from daskdl.nn.conf.layer import LayerConf, given
 from daskdl.nn.layers.definition import LayerDefinition, checked_forward
 from daskdl.nn.layers.initial_params import draw_params
 from daskdl.nn.layers.input_dropout import InputDropout
@@ -83,7 +83,7 @@ class Layer:
         self.name = name
         self.who = f"{kind.__name__} {name!r}"
         if "activation" not in conf.unused_options:
-            refuse_open(self.who, "activation", getattr(conf, "activation", ""))
+            given(self.who, "activation", getattr(conf, "activation", ""))
         self._preprocessor = None
         if conf.preprocessor is not None:
             self._preprocessor = build_preprocessor(
@@ -359,15 +359,6 @@ class Layer:
             raise ShapeError(
                 f"{self.who}: x must have shape (batch, {axes}), got {x.shape}."
             )
-
-
-def refuse_open(who: str, option: str, value: object) -> None:
-    """Refuse an option that the network's defaults should have filled."""
-    if value is None:
-        raise OptionError(
-            f"{who}: {option} must be given, got None. Build layers from a network's "
-            "configuration, which fills in its defaults."
-        )
 
 
 def _refuse_backward(who: str) -> Callable[[FloatArray], FloatArray | None]:
