@@ -165,6 +165,7 @@ from daskdl.nn.conf.schedules import (
     MapSchedule,
     PolySchedule,
     RampSchedule,
+    ScheduleDefinition,
     SigmoidSchedule,
     StepSchedule,
 )
@@ -194,6 +195,7 @@ from daskdl.nn.conf.weight_inits import (
     VarScalingUniformFanAvg,
     VarScalingUniformFanIn,
     VarScalingUniformFanOut,
+    WeightInitDefinition,
 )
 from daskdl.nn.conf.weight_noise import DropConnect, WeightNoise
 from daskdl.nn.fitting.fit import Fit
@@ -262,7 +264,15 @@ from daskdl.nn.preprocessors.series import (
     RnnToCnn,
     RnnToFeedForward,
 )
-from daskdl.nn.registration import activation, layer, loss, updater, vertex
+from daskdl.nn.registration import (
+    activation,
+    layer,
+    loss,
+    schedule,
+    updater,
+    vertex,
+    weight_init,
+)
 from daskdl.nn.run import Backward, Run
 from daskdl.nn.transfer.builder import transfer_learning
 from daskdl.nn.transfer.graph import GraphTransferLearning
@@ -485,6 +495,7 @@ __all__ = [
     "RnnToFeedForward",
     "Run",
     "ScaleVertex",
+    "ScheduleDefinition",
     "SchedulerUnreachableError",
     "ScoreIterationListener",
     "SelfAttention",
@@ -540,6 +551,7 @@ __all__ = [
     "VersionMismatchError",
     "VertexDefinition",
     "WeightDecay",
+    "WeightInitDefinition",
     "WeightNoise",
     "WeightedLoss",
     "WorkerLostError",
@@ -557,9 +569,11 @@ __all__ = [
     "loss",
     "network_svg",
     "open_source",
+    "schedule",
     "transfer_learning",
     "updater",
     "vertex",
+    "weight_init",
 ]
 
 __version__: str

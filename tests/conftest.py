@@ -86,16 +86,20 @@ def forget_kinds() -> Iterator[None]:
         ACTIVATION_KINDS,
         LAYER_KINDS,
         LOSS_KINDS,
+        SCHEDULE_KINDS,
         UPDATER_KINDS,
         VERTEX_KINDS,
+        WEIGHT_INIT_KINDS,
     )
 
     families = (
         ACTIVATION_KINDS,
         LAYER_KINDS,
         LOSS_KINDS,
+        SCHEDULE_KINDS,
         UPDATER_KINDS,
         VERTEX_KINDS,
+        WEIGHT_INIT_KINDS,
     )
     before = [(kinds, dict(kinds._models)) for kinds in families]
     yield

@@ -14,12 +14,13 @@ from daskdl.arrays.namespace import FloatArray, to_device
 from daskdl.class_files import class_file
 from daskdl.data.files import open_input
 from daskdl.dialects import Quirks
-from daskdl.errors import CorruptFileError, OptionError
+from daskdl.errors import CorruptFileError, OptionError, ShapeError
 from daskdl.nn.conf.weight_inits import (
     ConstantInit,
     DistributionInit,
     EmbeddingInit,
     IdentityInit,
+    WeightInitDefinition,
     WeightInitLiteral,
     WeightInitOptions,
 )
@@ -111,6 +112,8 @@ def initialize(
     OptionError
         If ``identity`` is asked for weights that are not square, or ``embedding`` for
         those of another shape than its vectors.
+    ShapeError
+        If initial weights of one's own are of another shape.
 
     References
     ----------
@@ -126,6 +129,8 @@ def initialize(
         return _identity(shape) * _or_one(scheme.scale)
     if isinstance(scheme, EmbeddingInit):
         return _vectors(scheme, shape)
+    if isinstance(scheme, WeightInitDefinition):
+        return _defined(scheme, shape, fan_in, fan_out, rng)
     fan = _FAN[scheme.type.rpartition("_")[2]](fan_in, fan_out)
     return _var_scaling(scheme.type, _or_one(scheme.scale), shape, fan, rng, quirks)
 
@@ -221,6 +226,23 @@ def _vectors(scheme: EmbeddingInit, shape: tuple[int, ...]) -> Sample:
             f"each number that comes in, got {vectors.shape}."
         )
     return vectors
+
+
+def _defined(
+    scheme: WeightInitDefinition,
+    shape: tuple[int, ...],
+    fan_in: float,
+    fan_out: float,
+    rng: np.random.Generator,
+) -> Sample:
+    drawn = scheme.draw(shape, fan_in, fan_out, rng)
+    found = getattr(drawn, "shape", type(drawn).__name__)
+    if found != shape:
+        raise ShapeError(
+            f"{type(scheme).__name__}: draw must return an array of shape {shape}, got "
+            f"{found}."
+        )
+    return np.asarray(drawn, np.float64)
 
 
 def _read_vectors(path: str) -> Sample:

@@ -3,7 +3,8 @@
 A registered class is known to configurations, job files, checkpoints and schemas by the
 name that it was given. Packages that bring kinds name the module that registers them in
 the entry-point groups ``daskdl.layers``, ``daskdl.vertices``, ``daskdl.losses``,
-``daskdl.activations`` and ``daskdl.updaters``, so that nobody has to import it.
+``daskdl.activations``, ``daskdl.updaters``, ``daskdl.schedules`` and
+``daskdl.weight_inits``, so that nobody has to import it.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,20 +13,24 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from daskdl.checks import check_type
 from daskdl.errors import OptionError
-from daskdl.nn.conf import activations, losses
+from daskdl.nn.conf import activations, losses, weight_inits
 from daskdl.nn.conf.activations import ActivationDefinition
 from daskdl.nn.conf.kinds import (
     ACTIVATION_KINDS,
     LAYER_KINDS,
     LOSS_KINDS,
+    SCHEDULE_KINDS,
     UPDATER_KINDS,
     VERTEX_KINDS,
+    WEIGHT_INIT_KINDS,
     Kinds,
 )
 from daskdl.nn.conf.losses import LossDefinition
+from daskdl.nn.conf.schedules import ScheduleDefinition
 from daskdl.nn.conf.spellings import normalised
 from daskdl.nn.conf.updaters import UpdaterDefinition
 from daskdl.nn.conf.values import Conf
+from daskdl.nn.conf.weight_inits import WeightInitDefinition
 from daskdl.nn.layers.definition import LayerDefinition
 from daskdl.nn.vertices.definition import VertexDefinition
 
@@ -34,6 +39,8 @@ L = TypeVar("L", bound=LayerDefinition)
 U = TypeVar("U", bound=UpdaterDefinition)
 S = TypeVar("S", bound=LossDefinition)
 V = TypeVar("V", bound=VertexDefinition)
+R = TypeVar("R", bound=ScheduleDefinition)
+W = TypeVar("W", bound=WeightInitDefinition)
 
 Key: TypeAlias = tuple[str, str]
 """The family of a kind, and its name."""
@@ -51,8 +58,12 @@ _FAMILIES = {
     "activation": _Family(ACTIVATION_KINDS, ActivationDefinition, activations.is_ours),
     "layer": _Family(LAYER_KINDS, LayerDefinition),
     "loss": _Family(LOSS_KINDS, LossDefinition, losses.is_ours),
+    "schedule": _Family(SCHEDULE_KINDS, ScheduleDefinition),
     "updater": _Family(UPDATER_KINDS, UpdaterDefinition),
     "vertex": _Family(VERTEX_KINDS, VertexDefinition),
+    "weight_init": _Family(
+        WEIGHT_INIT_KINDS, WeightInitDefinition, weight_inits.is_ours
+    ),
 }
 _registered: dict[Key, type[Conf]] = {}
 
@@ -193,6 +204,65 @@ def vertex(name: str) -> Callable[[type[V]], type[V]]:
         :class:`~daskdl.nn.vertices.definition.VertexDefinition`.
     """
     return _decorator("vertex", name)
+
+
+def schedule(name: str) -> Callable[[type[R]], type[R]]:
+    """Return a decorator that makes a class known as a schedule.
+
+    Parameters
+    ----------
+    name : str
+        Its `type` in configurations: letters, digits and underscores.
+
+    Raises
+    ------
+    OptionError
+        If the name is another schedule's, or the class is no
+        :class:`~daskdl.nn.conf.schedules.ScheduleDefinition`.
+
+    Examples
+    --------
+    >>> import math
+    >>> import daskdl
+    >>> @daskdl.schedule("cosine_example")
+    ... class Cosine(daskdl.ScheduleDefinition):
+    ...     initial_value: float
+    ...     max_iter: int
+    ...
+    ...     def value_at(self, iteration, epoch):
+    ...         done = min(1, iteration / self.max_iter)
+    ...         return self.initial_value * (1 + math.cos(math.pi * done)) / 2
+    >>> daskdl.Adam(Cosine(initial_value=0.01, max_iter=1000))
+    Adam(learning_rate=Cosine(initial_value=0.01, max_iter=1000))
+    """
+    return _decorator("schedule", name)
+
+
+def weight_init(name: str) -> Callable[[type[W]], type[W]]:
+    """Return a decorator that makes a class known as a way to draw initial weights.
+
+    Parameters
+    ----------
+    name : str
+        Its name in configurations: letters, digits and underscores.
+
+    Raises
+    ------
+    OptionError
+        If the name is that of other initial weights, or the class is no
+        :class:`~daskdl.nn.conf.weight_inits.WeightInitDefinition`.
+
+    Examples
+    --------
+    >>> import daskdl
+    >>> @daskdl.weight_init("signs_by_example")
+    ... class RandomSigns(daskdl.WeightInitDefinition):
+    ...     def draw(self, shape, fan_in, fan_out, rng):
+    ...         return rng.choice([-1.0, 1.0], shape) / fan_in**0.5
+    >>> daskdl.Dense(3, weight_init="signs_by_example")
+    Dense(weight_init=RandomSigns(), n_out=3)
+    """
+    return _decorator("weight_init", name)
 
 
 def register_kinds(kinds: Mapping[Key, type[Conf]]) -> None:

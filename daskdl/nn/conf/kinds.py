@@ -101,6 +101,12 @@ ACTIVATION_KINDS = Kinds(
 )
 LOSS_KINDS = Kinds("LOSS_KINDS", "", "daskdl.nn.conf.losses", "daskdl.losses")
 UPDATER_KINDS = Kinds("UPDATER_KINDS", "", "daskdl.nn.conf.updaters", "daskdl.updaters")
+SCHEDULE_KINDS = Kinds(
+    "SCHEDULE_KINDS", "schedule", "daskdl.nn.conf.schedules", "daskdl.schedules"
+)
+WEIGHT_INIT_KINDS = Kinds(
+    "WEIGHT_INIT_KINDS", "", "daskdl.nn.conf.weight_inits", "daskdl.weight_inits"
+)
 
 
 class AnyOf:

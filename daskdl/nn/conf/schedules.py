@@ -6,18 +6,13 @@ models here, each with its formula.
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    Discriminator,
-    Field,
-    Tag,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, Discriminator, Tag, model_validator
 
+from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError, got
+from daskdl.nn.conf.kinds import SCHEDULE_KINDS, AnyOf
 from daskdl.nn.conf.values import (
     AnySpelling,
     Conf,
@@ -28,7 +23,6 @@ from daskdl.nn.conf.values import (
     Positive,
     Probability,
     Real,
-    tagged,
 )
 
 ScheduleType = Annotated[Literal["iteration", "epoch"], AnySpelling()]
@@ -269,34 +263,36 @@ class CycleSchedule(_Counted):
         return self.initial_learning_rate * math.pow(self.annealing_decay, fallen)
 
 
-_PlainSchedule: TypeAlias = (
-    FixedSchedule
-    | ExponentialSchedule
-    | InverseSchedule
-    | PolySchedule
-    | SigmoidSchedule
-    | StepSchedule
-    | MapSchedule
-    | CycleSchedule
-)
+class ScheduleDefinition(Conf):
+    """A schedule of one's own: a number for each moment of training.
+
+    Derive from it, and register it with `daskdl.schedule`. Options are annotated
+    fields.
+    """
+
+    type: str = ""
+
+    def value_at(self, iteration: int, epoch: int) -> float:
+        """Return the value at these counts, both of which begin at 0."""
+        raise TypeError(
+            f"{type(self).__name__}: must have a method value_at(iteration, epoch)."
+        )
+
+
 # Tags of pydantic's unions in angle brackets are left out of the paths in messages.
 _NUMBER = "<number>"
 _SCHEDULE = "<schedule>"
 
 
 def number_or_schedule(value: Any) -> str:
-    """Return the tag of what `value` is: a mapping or model, or else a number."""
-    return _SCHEDULE if isinstance(value, Mapping | BaseModel) else _NUMBER
+    """Return the tag of what `value` is.
 
-
-def _found(union: Any) -> BeforeValidator:
-    put_type = tagged(union, suffix="schedule")
-
-    def find(value: Any) -> Any:
-        # Text is left for a number, which refuses it.
-        return put_type(value) if isinstance(value, Mapping) else value
-
-    return BeforeValidator(find)
+    A mapping, a model and the name of a kind are schedules; the rest is for a number to
+    refuse.
+    """
+    is_name = isinstance(value, str) and SCHEDULE_KINDS.find(value) is not None
+    is_schedule = is_name or isinstance(value, Mapping | BaseModel)
+    return _SCHEDULE if is_schedule else _NUMBER
 
 
 class RampSchedule(Conf):
@@ -311,12 +307,7 @@ class RampSchedule(Conf):
     """
 
     type: Literal["ramp"] = "ramp"
-    base: Annotated[
-        Annotated[Real, Tag(_NUMBER)]
-        | Annotated[_PlainSchedule, Field(discriminator="type"), Tag(_SCHEDULE)],
-        Discriminator(number_or_schedule),
-        _found(_PlainSchedule),
-    ]
+    base: "_OrSchedule[Real]"
     num_iter: Count
 
     def value_at(self, iteration: int, epoch: int) -> float:
@@ -325,14 +316,25 @@ class RampSchedule(Conf):
         return base * min(1.0, (iteration + 1) / self.num_iter)
 
 
-Schedule: TypeAlias = _PlainSchedule | RampSchedule
+_Ours: TypeAlias = (
+    FixedSchedule
+    | ExponentialSchedule
+    | InverseSchedule
+    | PolySchedule
+    | SigmoidSchedule
+    | StepSchedule
+    | MapSchedule
+    | CycleSchedule
+    | RampSchedule
+)
+Schedule: TypeAlias = _Ours | ScheduleDefinition
 N = TypeVar("N")
 _OrSchedule: TypeAlias = Annotated[
     Annotated[N, Tag(_NUMBER)]
-    | Annotated[Schedule, Field(discriminator="type"), Tag(_SCHEDULE)],
+    | Annotated[Schedule, AnyOf(SCHEDULE_KINDS), Tag(_SCHEDULE)],
     Discriminator(number_or_schedule),
-    _found(Schedule),
 ]
+SCHEDULE_KINDS.enter(get_args(_Ours))
 # A schedule, or a number that must not be below 0.
 NonNegativeSchedule: TypeAlias = _OrSchedule[NonNegative]
 # A schedule, or a number that must be at least 0 and below 1.
@@ -351,10 +353,31 @@ def value_at(schedule: float | Schedule, iteration: int, epoch: int) -> float:
     iteration, epoch : int
         Iterations and epochs done before this one.
 
+    Raises
+    ------
+    OptionError
+        If a schedule of one's own returns no finite number.
+
     References
     ----------
     DL4J, ``org.nd4j.linalg.schedule``.
     """
     if isinstance(schedule, int | float):
         return schedule
-    return schedule.value_at(iteration, epoch)
+    value = schedule.value_at(iteration, epoch)
+    if isinstance(schedule, ScheduleDefinition):
+        return _finite(schedule, value)
+    return value
+
+
+def _finite(schedule: ScheduleDefinition, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise OptionError(
+            f"{type(schedule).__name__}: value_at must return a finite number, got "
+            f"{got(value)}."
+        )
+    return number

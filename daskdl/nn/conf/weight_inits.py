@@ -3,15 +3,18 @@
 Values only; :mod:`daskdl.nn.initializers` draws.
 """
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.distributions import AnyDistribution
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.named import named
-from daskdl.nn.conf.values import Conf, Positive, Real
+from daskdl.nn.conf.kinds import WEIGHT_INIT_KINDS, AnyOf
+from daskdl.nn.conf.named import named, or_registered
+from daskdl.nn.conf.spellings import normalised
+from daskdl.nn.conf.values import Conf, Positive, Real, tag_of
 
 WeightInitLiteral = Literal[
     "xavier",
@@ -161,7 +164,42 @@ class VarScalingUniformFanAvg(_VarScaling):
     type: Literal["var_scaling_uniform_fan_avg"] = "var_scaling_uniform_fan_avg"
 
 
-WeightInitOptions: TypeAlias = (
+class WeightInitDefinition(Conf):
+    """Initial weights of one's own: random numbers for a shape.
+
+    Derive from it, and register it with `daskdl.weight_init`. Options are annotated
+    fields.
+    """
+
+    type: str = ""
+
+    def draw(
+        self,
+        shape: tuple[int, ...],
+        fan_in: float,
+        fan_out: float,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """Return fresh weights.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Of the weights; the last two axes are inputs and outputs.
+        fan_in, fan_out : float
+            How many numbers go into, and come out of, one unit.
+        rng : numpy.random.Generator
+            The layer's own stream: the only source of random numbers, so that the same
+            seed gives the same weights.
+
+        Returns
+        -------
+        ndarray of `shape`
+        """
+        raise TypeError(f"{type(self).__name__}: must have a method draw.")
+
+
+_Ours: TypeAlias = (
     DistributionInit
     | ConstantInit
     | IdentityInit
@@ -173,7 +211,20 @@ WeightInitOptions: TypeAlias = (
     | VarScalingUniformFanOut
     | VarScalingUniformFanAvg
 )
+WeightInitOptions: TypeAlias = _Ours | WeightInitDefinition
+_NAMES = {*get_args(WeightInitLiteral), *map(tag_of, get_args(_Ours))}
+_NORMALISED = frozenset(map(normalised, _NAMES))
+
+
+def is_ours(name: str) -> bool:
+    """Return whether the package has initial weights of this name, in any spelling."""
+    return normalised(name) in _NORMALISED
+
+
+_find = or_registered(
+    named(WeightInitLiteral, _Ours), is_ours, WEIGHT_INIT_KINDS, WeightInitDefinition
+)
+_Registered = Annotated[WeightInitDefinition, AnyOf(WEIGHT_INIT_KINDS)]
 AnyWeightInit = Annotated[
-    WeightInitLiteral | WeightInitOptions,
-    BeforeValidator(named(WeightInitLiteral, WeightInitOptions)),
+    WeightInitLiteral | _Ours | _Registered, BeforeValidator(_find)
 ]
