@@ -260,7 +260,7 @@ def weight_init(name: str) -> Callable[[type[W]], type[W]]:
     ...     def draw(self, shape, fan_in, fan_out, rng):
     ...         return rng.choice([-1.0, 1.0], shape) / fan_in**0.5
     >>> daskdl.Dense(3, weight_init="signs_by_example")
-    Dense(weight_init=RandomSigns(), n_out=3)
+    Dense(n_out=3, weight_init=RandomSigns())
     """
     return _decorator("weight_init", name)
 
