@@ -144,6 +144,7 @@ class Results:
             "workers": str(len(report.workers)),
             "sent between workers": size_in_words(report.bytes_sent),
             "largest worker": size_in_words(report.peak_worker_bytes),
+            "parts read": f"{report.loads:,}",
         }
         if not report.peak_worker_bytes:
             del facts["largest worker"]

@@ -101,6 +101,7 @@ class Driver:
         self._epoch_count = network.epoch_count
         self._phase = 0
         self._noticed: dict[int, float] = {}
+        self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
 
     @property
@@ -163,7 +164,11 @@ class Driver:
             return
         ranks = sorted(self._members.addresses)
         blocks = self._data.epoch(
-            epoch, len(ranks), shuffled=shuffle, seed=self._network.conf.seed
+            epoch,
+            len(ranks),
+            shuffled=shuffle,
+            seed=self._network.conf.seed,
+            room=self._members.room,
         )
         shares: Mapping[int, Sequence[Minibatch]] = dict(
             zip(ranks, blocks, strict=True)
@@ -288,6 +293,8 @@ class Driver:
             self.report.peak_worker_bytes = max(
                 self.report.peak_worker_bytes, values["peak_bytes"]
             )
+            self._loads[rank] = values["loads"]
+            self.report.loads = sum(self._loads.values())
 
     def _take_failure(self, event: MemberFailed, ledger: PhaseLedger | None) -> None:
         address = self._members.addresses[event.rank]

@@ -149,7 +149,8 @@ def score_partitions(
     own = [evaluation.new_instance() for evaluation in evaluations]
     loss_sum, examples = 0.0, 0
     for _, partition in numbered:
-        for batch in partition.load().batches(task.batch_size):
+        blocks = partition.load_blocks()
+        for batch in (b for block in blocks for b in block.batches(task.batch_size)):
             with network.normalizing(task.normalizer):
                 loss, outputs = _scored(network, batch)
             loss_sum += loss
@@ -265,26 +266,28 @@ def _predict(
     sink: Sink | None,
     task: InferenceTask,
 ) -> Predicted:
-    keys, parts = [], []
-    loaded = partition.load()
-    for batch in loaded.batches(task.batch_size):
-        keys.append(batch.keys)
-        with network.normalizing(task.normalizer):
-            parts.append(outputs_of(network, batch))
-    if parts:
-        outputs = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
-        joined = merge_keys(partition.name, keys)
-    else:
-        # A file without rows still tells Spark the columns.
-        shapes = [spec.type.border_shape for spec in network.outputs]
-        outputs = tuple(np.zeros((0, *(n or 1 for n in shape))) for shape in shapes)
-        joined = loaded.keys
+    keys: list[Any] = []
+    parts: list[list[NDArray[Any]]] = []
+    for block in partition.load_blocks():
+        keys.append(block.keys)
+        for batch in block.batches(task.batch_size):
+            with network.normalizing(task.normalizer):
+                parts.append(outputs_of(network, batch))
+    # A file without rows still tells Spark the columns.
+    each = zip(*(parts or [_no_outputs(network)]), strict=True)
+    outputs = tuple(map(np.concatenate, each))
+    joined = merge_keys(partition.name, keys)
     rows = len(outputs[0])
     if sink is None:
         return Predicted(index, rows, keys=joined, outputs=outputs)
     stored = partition.stored_keys(joined)
     columns = prediction_columns(task.key, stored, outputs, class_axes(network))
     return Predicted(index, rows, path=sink.write_part(index, columns))
+
+
+def _no_outputs(network: Network[Any]) -> list[NDArray[Any]]:
+    shapes = [spec.type.border_shape for spec in network.outputs]
+    return [np.zeros((0, *(length or 1 for length in shape))) for shape in shapes]
 
 
 def outputs_of(network: Network[Any], batch: Batch) -> list[NDArray[Any]]:

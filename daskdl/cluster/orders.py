@@ -10,18 +10,22 @@ from dataclasses import dataclass, field
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import Minibatch
-from daskdl.data.reader import CACHE_BYTES
+from daskdl.data.room import LEAST_ROOM
 from daskdl.data.sources.partition import Partition
 
 
 @dataclass(frozen=True, kw_only=True)
 class SessionSpec:
-    """The settings of a session, the same for all its members."""
+    """The settings of a session, the same for all its members.
+
+    A member keeps `cache_bytes` of the data, and reads `ahead_bytes` ahead.
+    """
 
     session: str
     master: TrainingMaster
     normalizer: Normalizer | None = None
-    cache_bytes: int = CACHE_BYTES
+    cache_bytes: int = LEAST_ROOM.cache_bytes
+    ahead_bytes: int = 0
 
     @property
     def topic(self) -> str:

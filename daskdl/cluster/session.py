@@ -170,7 +170,7 @@ class Member:
         self._mailbox = mailbox
         self._topic = topic
         self._partitions: dict[int, Partition] = {}
-        self._reader = MinibatchReader(self._partitions, cache_bytes=spec.cache_bytes)
+        self._reader = MinibatchReader(self._partitions, spec.cache_bytes)
         self._reported_s = 0.0
         self._score_sum, self._scores = 0.0, 0
         mailbox.network = network
@@ -212,6 +212,7 @@ class Member:
             phase=order.phase,
             positions=_text_keys(exchange.positions),
             peak_bytes=peak_bytes(),
+            loads=self._reader.loads,
         )
 
     def _fit(self, batch: Batch) -> float:
@@ -229,10 +230,10 @@ class Member:
         self, minibatches: tuple[Minibatch, ...]
     ) -> Generator[Batch, None, None]:
         ahead = self._spec.master.worker_prefetch_num_batches
-        epoch, read = self._network.epoch_count, self._reader.read
-        self._reader.expect(minibatches)
-        batches = (read(minibatch, epoch) for minibatch in minibatches)
-        return prefetch(batches, ahead) if ahead else batches
+        batches = self._reader.read_all(minibatches, self._network.epoch_count)
+        if not ahead:
+            return batches
+        return prefetch(batches, ahead, ahead_bytes=self._spec.ahead_bytes)
 
     def _report_progress(self, phase: int, *, at_once: bool = False) -> None:
         now = time.monotonic()

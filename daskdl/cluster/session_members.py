@@ -29,6 +29,7 @@ from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
 from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.data.plan import Minibatch
+from daskdl.data.room import room_of
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import (
     BusClosedError,
@@ -72,6 +73,8 @@ class SessionMembers:
 
     Attributes
     ----------
+    room : Room
+        What each member may hold of stored data.
     paused : dict of str to str
         Workers that began no task at the last look, and in words why.
 
@@ -99,8 +102,16 @@ class SessionMembers:
         self._partitions = data.source.partitions
         self._resources = dict(resources or {})
         self._selection = WorkerSelection(client, workers, self._resources)
+        limits = self._selection.memory_limits()
+        self.room = room_of(limits)
+        fits = data.fits(self.room, len(limits))
+        window = self.room.window_bytes
         self._spec = SessionSpec(
-            session=uuid.uuid4().hex, master=master, normalizer=data.normalizer
+            session=uuid.uuid4().hex,
+            master=master,
+            normalizer=data.normalizer,
+            cache_bytes=self.room.cache_bytes if fits else window,
+            ahead_bytes=0 if fits else window,
         )
         self._members: dict[int, _Member] = {}
         self._installed: frozenset[str] = frozenset()

@@ -1,6 +1,7 @@
 """The workers of a cluster that a fit was asked to use."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from distributed import Client
 
@@ -44,6 +45,13 @@ class WorkerSelection:
         if self._wanted is None or isinstance(self._wanted, int):
             return there
         return [address for address in there if address in self._wanted]
+
+    def memory_limits(self) -> list[int]:
+        """Return what each suitable worker may hold, in bytes; 0 is no limit."""
+        workers = self._workers()
+        # One may come or go between two looks.
+        there = [workers[one] for one in self.suitable() if one in workers]
+        return [worker["memory_limit"] or 0 for worker in there]
 
     def vacancies(self, members: int) -> int | None:
         """Return how many workers may join beside the members; None for all."""
@@ -111,13 +119,16 @@ class WorkerSelection:
     def _offering(self) -> list[str]:
         if not self._resources:
             return list(self._client.nthreads())
-        # From 2025.4 to 2026.3 it lists five workers unless it is told not to.
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
         return [
             address
-            for address, worker in workers.items()
+            for address, worker in self._workers().items()
             if all(
                 worker["resources"].get(name, 0) >= amount
                 for name, amount in self._resources.items()
             )
         ]
+
+    def _workers(self) -> dict[str, Any]:
+        # From 2025.4 to 2026.3 it lists five workers unless it is told not to.
+        found: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        return found

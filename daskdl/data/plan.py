@@ -12,6 +12,7 @@ import numpy as np
 
 from daskdl.arrays.random import stream
 from daskdl.checks import check_at_least, check_positive
+from daskdl.data.room import Room
 from daskdl.errors import OptionError
 
 __all__ = [
@@ -179,15 +180,16 @@ def shuffle(minibatches: Sequence[M], seed: int, epoch: int) -> list[M]:
 def shuffle_in_windows(
     minibatches: Sequence[Minibatch],
     nbytes: Sequence[int],
-    window_bytes: int,
+    streams: Sequence[int],
+    room: Room,
     seed: int,
     epoch: int,
 ) -> list[Minibatch]:
     """Return the minibatches in a random order in which partitions are loaded once.
 
-    The partitions come in a random order. As many as hold `window_bytes` together, at
-    least one, are a window, and the minibatches of a window are shuffled. One of rows
-    of several partitions comes with the last of them.
+    The streams come in a random order, the partitions of each in their own. As many as
+    fit in a window together, at least one, are one, and the minibatches of a window are
+    shuffled. One of rows of several partitions comes with the last of them.
 
     Parameters
     ----------
@@ -195,8 +197,10 @@ def shuffle_in_windows(
         Left as they are.
     nbytes : sequence of int
         What each partition holds when it is loaded, by its number.
-    window_bytes : int
-        Where all fits in it, the order is that of :func:`shuffle`.
+    streams : sequence of int
+        Which partitions can be read in their order only: those of one number.
+    room : Room
+        Where it holds all partitions, the order is that of :func:`shuffle`.
     seed, epoch : int
         As for :func:`shuffle`.
 
@@ -206,14 +210,15 @@ def shuffle_in_windows(
         A new one, the same on every machine.
     """
     partitions = sorted({p.partition for one in minibatches for p in one.pieces})
-    if sum(nbytes[number] for number in partitions) <= window_bytes:
+    if sum(nbytes[number] for number in partitions) <= room.cache_bytes:
         return shuffle(minibatches, seed, epoch)
     check_at_least("shuffle_in_windows", "epoch", epoch, 0)
     rng = stream(seed, "shuffle", epoch)
     window_of: dict[int, int] = {}
     window, held = 0, 0
-    for number in rng.permutation(partitions).tolist():
-        if held and held + nbytes[number] > window_bytes:
+    place = rng.permutation(max(streams) + 1)
+    for number in sorted(partitions, key=lambda one: (place[streams[one]], one)):
+        if held and held + nbytes[number] > room.window_bytes:
             window, held = window + 1, 0
         window_of[number] = window
         held += nbytes[number]

@@ -2,19 +2,18 @@
 
 import copy
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 
 from daskdl.checks import check_at_least
+from daskdl.data.blocks import BlockStreams, joined_examples
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.plan import Minibatch, PartitionRows
+from daskdl.data.room import LEAST_ROOM
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import DataError
 
-__all__ = ["CACHE_BYTES", "MinibatchReader"]
-
-# What loaded partitions may hold together.
-CACHE_BYTES = 128 << 20
+__all__ = ["MinibatchReader"]
 
 
 class MinibatchReader:
@@ -25,7 +24,8 @@ class MinibatchReader:
     Parameters
     ----------
     partitions : sequence of Partition, or mapping of int to Partition
-        As the plan numbers them; a mapping may gain entries later.
+        As the plan numbers them; a mapping may gain entries later. Blocks of one
+        partition are best read in their order.
     cache_bytes : int
         Loaded partitions that are kept may hold that much together, the least recently
         used are let go. The one read last is kept however large it is.
@@ -34,13 +34,14 @@ class MinibatchReader:
     def __init__(
         self,
         partitions: Sequence[Partition] | Mapping[int, Partition],
-        cache_bytes: int = CACHE_BYTES,
+        cache_bytes: int = LEAST_ROOM.cache_bytes,
     ) -> None:
         check_at_least("MinibatchReader", "cache_bytes", cache_bytes, 0)
         self._partitions = partitions
-        self._cache_bytes = cache_bytes
+        self.cache_bytes = cache_bytes
         self._loaded: OrderedDict[int, DataSet | MultiDataSet] = OrderedDict()
         self._largest = 0
+        self._streams = BlockStreams()
         # What is still to be read of each partition, which of it are pieces of
         # minibatches that need several, and such of partitions that were let go.
         self._awaited: dict[int, set[PartitionRows]] = {}
@@ -62,6 +63,30 @@ class MinibatchReader:
             if len(minibatch.pieces) > 1:
                 self._spanning.update(minibatch.pieces)
 
+    @property
+    def loads(self) -> int:
+        """How often a partition was loaded, or begun where it is read by blocks."""
+        return self._streams.loads
+
+    def read_all(
+        self, minibatches: Sequence[Minibatch], epoch: int
+    ) -> Generator[DataSet | MultiDataSet, None, None]:
+        """Yield the examples of minibatches, in order; see `read`."""
+        self.expect(minibatches)
+        try:
+            for minibatch in minibatches:
+                yield self.read(minibatch, epoch)
+        finally:
+            self._streams.close()
+
+    def keep(self, number: int, examples: DataSet | MultiDataSet) -> None:
+        """Take a partition that somebody else loaded, as if it was loaded here."""
+        self._loaded[number] = examples
+        self._largest = max(self._largest, examples.nbytes)
+        while self._held > self.cache_bytes and len(self._loaded) > 1:
+            # Of spanning minibatches the rows alone are enough.
+            self._let_go(min(self._loaded, key=self._is_needed_whole))
+
     def load(self, number: int) -> DataSet | MultiDataSet:
         """Return all examples of a partition, by its number.
 
@@ -75,14 +100,11 @@ class MinibatchReader:
             return self._loaded[number]
         # Before it is loaded: memory may have no room for it and for what is done with.
         done = [kept for kept in self._loaded if not self._is_needed_whole(kept)]
-        while done and self._awaited and self._held + self._largest > self._cache_bytes:
+        while done and self._awaited and self._held + self._largest > self.cache_bytes:
             self._let_go(done.pop(0))
-        examples = self._partitions[number].load()
-        self._loaded[number] = examples
-        self._largest = max(self._largest, examples.nbytes)
-        while self._held > self._cache_bytes and len(self._loaded) > 1:
-            # Of spanning minibatches the rows alone are enough.
-            self._let_go(min(self._loaded, key=self._is_needed_whole))
+        for before, examples in self._streams.load(self._partitions[number]):
+            if not before or number - before in self._awaited:
+                self.keep(number - before, examples)
         return examples
 
     def read(self, minibatch: Minibatch, epoch: int = 0) -> DataSet | MultiDataSet:
@@ -111,19 +133,8 @@ class MinibatchReader:
 
     def _whole(self, minibatch: Minibatch) -> DataSet | MultiDataSet:
         parts = [self._read_piece(piece) for piece in minibatch.pieces]
-        if len(parts) == 1:
-            return parts[0]
-        single = [part for part in parts if isinstance(part, DataSet)]
-        if len(single) == len(parts):
-            return DataSet.merge(single)
-        multi = [part for part in parts if isinstance(part, MultiDataSet)]
-        if len(multi) == len(parts):
-            return MultiDataSet.merge(multi)
         names = [self._partitions[piece.partition].name for piece in minibatch.pieces]
-        raise DataError(
-            f"{names[0]}: all partitions must hold DataSets, or all MultiDataSets, got "
-            f"both in {names!r}."
-        )
+        return joined_examples(parts, names)
 
     def _read_piece(self, piece: PartitionRows) -> DataSet | MultiDataSet:
         self._awaited.get(piece.partition, set()).discard(piece)

@@ -5,13 +5,14 @@ that data that cannot be used are refused before a session starts.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.checks import indexed
+from daskdl.data.blocks import BlockSize
 from daskdl.data.dataset import DataSet
 from daskdl.data.finite import check_finite
 from daskdl.data.multi_dataset import MultiDataSet
@@ -48,8 +49,8 @@ class PartitionFacts:
     features_masks, labels_masks : tuple of (tuple of int or None)
         Shape of the mask of one example of each input and output, None where there is
         none; empty where no input, or output, has one.
-    nbytes : int
-        What the examples hold when they are loaded.
+    blocks : tuple of BlockSize
+        Those in which the examples are loaded.
     """
 
     name: str
@@ -60,7 +61,12 @@ class PartitionFacts:
     features_masks: MaskShapes = ()
     labels_masks: MaskShapes = ()
     label_statistics: tuple[FeatureStatistics, ...] | None = None
-    nbytes: int = 0
+    blocks: tuple[BlockSize, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """What the examples hold when they are loaded."""
+        return sum(block.nbytes for block in self.blocks)
 
 
 def scan_partition(
@@ -70,9 +76,9 @@ def scan_partition(
     label_statistics: bool = False,
     feature_axis: int = 1,
     check: Check | None = None,
-    load: Callable[[], DataSet | MultiDataSet] | None = None,
+    keep: Callable[[DataSet | MultiDataSet], None] | None = None,
 ) -> PartitionFacts:
-    """Load a partition, check that its numbers are finite, and describe it.
+    """Load a partition by blocks, check that its numbers are finite, and describe it.
 
     Parameters
     ----------
@@ -84,8 +90,8 @@ def scan_partition(
     check : callable, optional
         Given the name of the partition and its examples, returns them as they are to be
         described, or refuses them. If not given, all numbers must be finite.
-    load : callable, optional
-        In place of that of the partition: what it loads may be kept.
+    keep : callable, optional
+        Given each block as it was loaded.
 
     Raises
     ------
@@ -93,21 +99,41 @@ def scan_partition(
         If the partition cannot be loaded or holds numbers that are not finite; with
         partition, array and row.
     """
-    # Drawn from here only to be checked: it is training that data are scanned for.
-    loaded = (load or partition.load)()
-    examples = MultiDataSet.of(partition.for_training(loaded, 0, 0))
-    examples = (check or _finite)(partition.name, examples)
-    of_features = of_labels = None
-    if statistics and examples.num_examples:
-        of_features = statistics_of(
-            examples.features, examples.features_masks, feature_axis=feature_axis
+    described: list[PartitionFacts] = []
+    blocks: list[BlockSize] = []
+    for loaded in partition.load_blocks():
+        if keep is not None:
+            keep(loaded)
+        # Drawn from here only to be checked: it is training that data are scanned for.
+        examples = MultiDataSet.of(partition.for_training(loaded, 0, 0))
+        examples = (check or _finite)(partition.name, examples)
+        described.append(
+            _described(
+                partition.name,
+                examples,
+                feature_axis if statistics else None,
+                feature_axis if label_statistics else None,
+            )
         )
-    if label_statistics and examples.num_examples:
+        blocks.append(BlockSize(examples.num_examples, loaded.nbytes))
+    return replace(merge_facts(described), blocks=tuple(blocks))
+
+
+def _described(
+    name: str, examples: MultiDataSet, axis: int | None, label_axis: int | None
+) -> PartitionFacts:
+    """Describe a block, with statistics along the axes that are given."""
+    of_features = of_labels = None
+    if axis is not None and examples.num_examples:
+        of_features = statistics_of(
+            examples.features, examples.features_masks, feature_axis=axis
+        )
+    if label_axis is not None and examples.num_examples:
         of_labels = statistics_of(
-            examples.labels, examples.labels_masks, feature_axis=feature_axis
+            examples.labels, examples.labels_masks, feature_axis=label_axis
         )
     return PartitionFacts(
-        partition.name,
+        name,
         examples.num_examples,
         tuple(array.shape[1:] for array in examples.features),
         tuple(array.shape[1:] for array in examples.labels),
@@ -115,7 +141,6 @@ def scan_partition(
         _mask_shapes(examples.features_masks),
         _mask_shapes(examples.labels_masks),
         of_labels,
-        loaded.nbytes,
     )
 
 
@@ -149,7 +174,7 @@ def merge_facts(facts: Sequence[PartitionFacts]) -> PartitionFacts:
             _merge_masks(merged.features_masks, one.features_masks),
             _merge_masks(merged.labels_masks, one.labels_masks),
             _merge_statistics("outputs", merged.label_statistics, one.label_statistics),
-            merged.nbytes + one.nbytes,
+            merged.blocks + one.blocks,
         )
     return merged
 

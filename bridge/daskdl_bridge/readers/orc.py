@@ -1,12 +1,13 @@
 """ORC files, by Spark or anybody else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.orc as orc
 
+from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
@@ -35,6 +36,24 @@ class OrcReader(TableReader):
             open_input(part.url, options.storage_options) as stream,
         ):
             return orc.ORCFile(stream).read(columns=columns)
+
+    def read_blocks(
+        self, part: Part, columns: list[str], options: SourceOptions
+    ) -> Iterator[Any]:
+        """Yield tables of as many stripes as take up the bytes of a block."""
+        if part.size <= BLOCK_BYTES:
+            yield self.read(part, columns, options)
+            return
+        with (
+            naming_damaged_file(part.url, "ORC"),
+            open_input(part.url, options.storage_options) as stream,
+        ):
+            file = orc.ORCFile(stream)
+            at_once = max(1, file.nstripes * BLOCK_BYTES // part.size)
+            for first in range(0, file.nstripes, at_once):
+                stripes = range(first, min(first + at_once, file.nstripes))
+                batches = [file.read_stripe(number, columns) for number in stripes]
+                yield pa.Table.from_batches(batches)
 
 
 def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:

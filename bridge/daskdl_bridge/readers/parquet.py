@@ -1,11 +1,15 @@
 """Parquet files, by Spark or anybody else."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from daskdl.data.blocks import BLOCK_BYTES
 from daskdl.data.sources.source import SourceOptions
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.class_names import stored_class_names
@@ -26,6 +30,13 @@ __all__ = ["ParquetReader", "open_parts", "summarize_parts"]
 
 # The block size of HDFS, and so the usual size of Spark's files: those stay whole.
 _LARGE_BYTES = 128 << 20
+# What is read with all its columns at once; of more, one column is read at a time.
+_SMALL_BYTES = 8 << 20
+# A block of a large row group: pages of all columns are in memory beside it.
+_PAGED_BYTES = 8 << 20
+# Of each column of a large row group at a time: with less, a distant store is asked too
+# often.
+_READ_BYTES = 256 << 10
 
 
 @dataclass(frozen=True)
@@ -42,24 +53,30 @@ class ParquetReader(TableReader):
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table; see `TableReader.read`."""
-        with (
-            naming_damaged_file(part.url, "Parquet"),
-            open_input(part.url, options.storage_options) as stream,
-        ):
-            # Spark writes a checksum a page. Without it one bit that flipped in a page
-            # that is not compressed, or only by Snappy, would be trained on.
-            # Nanoseconds, the default for INT96, end in the year 2262.
-            file = pq.ParquetFile(
-                stream,
-                page_checksum_verification=True,
-                coerce_int96_timestamp_unit="us",
-            )
-            check_exist(columns, file.schema_arrow.names, part.url)
-            groups = range(*(self.row_groups or (0, file.num_row_groups)))
-            if not groups:
-                # pyarrow 18 looks for a row group all the same, and fails.
-                return file.schema_arrow.empty_table().select(columns)
-            return file.read_row_groups(list(groups), columns=columns)
+        with _opened(part, columns, options) as file:
+            return _read(file, self._groups(file), columns)
+
+    def read_blocks(
+        self, part: Part, columns: list[str], options: SourceOptions
+    ) -> Iterator[Any]:
+        """Yield tables of some row groups, or of a part of one that is large."""
+        with _opened(part, columns, options) as file:
+            read = frozenset(columns)
+            sizes = {
+                group: _made_bytes(file.metadata.row_group(group), read, options)
+                for group in self._groups(file)
+            }
+            for groups in _gathered(sizes):
+                nbytes = sum(sizes[group] for group in groups)
+                if nbytes <= _SMALL_BYTES:
+                    yield _read(file, groups, columns)
+                elif nbytes <= _LARGE_BYTES:
+                    yield _Columns(part.url, file, groups, columns)
+                else:
+                    yield from _paged(part, groups[0], nbytes, columns, options)
+
+    def _groups(self, file: Any) -> list[int]:
+        return list(range(*(self.row_groups or (0, file.num_row_groups))))
 
 
 def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
@@ -109,6 +126,102 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell columns and rows of Parquet files; their footers are read."""
     return summarize_footers(read_footers(parts, options, "Parquet", _footer)[0])
+
+
+@contextmanager
+def _opened(
+    part: Part, columns: Sequence[str], options: SourceOptions, **how: Any
+) -> Iterator[Any]:
+    with (
+        naming_damaged_file(part.url, "Parquet"),
+        open_input(part.url, options.storage_options) as stream,
+    ):
+        # Spark writes a checksum a page. Without it one bit that flipped in a page that
+        # is not compressed, or only by Snappy, would be trained on.
+        # Nanoseconds, the default for INT96, end in the year 2262.
+        file = pq.ParquetFile(
+            stream,
+            page_checksum_verification=True,
+            coerce_int96_timestamp_unit="us",
+            **how,
+        )
+        check_exist(columns, file.schema_arrow.names, part.url)
+        yield file
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """A table of row groups whose columns are read when they are asked for.
+
+    So that the numbers are in memory once, and one column of them twice.
+    """
+
+    url: str
+    file: Any
+    groups: list[int]
+    column_names: list[str]
+
+    @property
+    def num_rows(self) -> int:
+        metadata = self.file.metadata
+        return sum(metadata.row_group(group).num_rows for group in self.groups)
+
+    @property
+    def schema(self) -> Any:
+        schema = self.file.schema_arrow
+        return pa.schema([schema.field(name) for name in self.column_names])
+
+    def column(self, name: str) -> Any:
+        with naming_damaged_file(self.url, "Parquet"):
+            return _read(self.file, self.groups, [name]).column(name)
+
+
+def _read(file: Any, groups: list[int], columns: list[str]) -> Any:
+    if not groups:
+        # pyarrow 18 looks for a row group all the same, and fails.
+        return file.schema_arrow.empty_table().select(columns)
+    return file.read_row_groups(groups, columns=columns)
+
+
+def _paged(
+    part: Part, group: int, nbytes: int, columns: list[str], options: SourceOptions
+) -> Iterator[Any]:
+    """Yield tables of rows of one row group, of which some pages are in memory."""
+    how = {"buffer_size": _READ_BYTES, "pre_buffer": False}
+    with _opened(part, columns, options, **how) as file:
+        rows = file.metadata.row_group(group).num_rows
+        at_once = max(1, rows * _PAGED_BYTES // nbytes)
+        for batch in file.iter_batches(at_once, row_groups=[group], columns=columns):
+            yield pa.Table.from_batches([batch])
+
+
+def _gathered(sizes: Mapping[int, int]) -> Iterator[list[int]]:
+    """Yield neighbouring row groups that make a block together."""
+    groups: list[int] = []
+    held = 0
+    for group, size in sizes.items():
+        if groups and held + size > BLOCK_BYTES:
+            yield groups
+            groups, held = [], 0
+        groups.append(group)
+        held += size
+    yield groups
+
+
+def _made_bytes(group: Any, columns: Collection[str], options: SourceOptions) -> int:
+    """Return about what the examples of a row group hold."""
+    itemsize = np.dtype(options.dtype).itemsize
+    made = 0
+    for index in range(group.num_columns):
+        leaf = group.column(index)
+        path = leaf.path_in_schema
+        if path in columns or path.partition(".")[0] in columns:
+            # Numbers may be stored packed, texts and images are what is stored.
+            is_number = not leaf.physical_type.endswith("BYTE_ARRAY")
+            each = leaf.num_values * itemsize
+            made += each if is_number else leaf.total_uncompressed_size
+    # Of sparse vectors much less is stored.
+    return max(made, int(group.num_rows) * (options.n_features or 0) * itemsize)
 
 
 def _footer(stream: Any) -> Footer:

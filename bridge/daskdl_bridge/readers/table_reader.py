@@ -1,8 +1,10 @@
 """Readers of tables, and data sets from the columns of a table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
 from daskdl.checks import some
+from daskdl.data.blocks import joined_examples
 from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features, checked_mask
 from daskdl.data.labels import labels_of
@@ -53,6 +56,16 @@ class TableReader(ABC):
         DataError
             If a row cannot be read as what the columns hold.
         """
+
+    def read_blocks(
+        self, part: Part, columns: list[str], options: SourceOptions
+    ) -> Iterator[Any]:
+        """Yield tables of what `read` returns, in order, at least one.
+
+        A subclass does where its form can be read a part at a time; then each table
+        makes about `BLOCK_BYTES` of examples.
+        """
+        yield self.read(part, columns, options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,19 +119,52 @@ class TablePartition(Partition):
         DataError
             If a row is null, ragged, not finite, or no class; with column and row.
         """
-        values, types = self.part.values, self.part.types
-        stored = [name for name in self.columns.all() if name not in values]
-        part, storage_options = self.part, self.options.storage_options
-        with unchanged(part.url, part.fingerprint, storage_options):
-            table = self.reader.read(part, stored, self.options)
-        for name in self.columns.all():
-            if name in values:
-                constant = pa.array([values[name]] * table.num_rows, types[name])
-                table = table.append_column(name, constant)
-        check_exist(self.columns.all(), table.column_names, self.part.url)
+        blocks = list(self.load_blocks())
+        return joined_examples(blocks, [self.name] * len(blocks))
+
+    def load_blocks(self) -> Iterator[DataSet | MultiDataSet]:
+        """Read the file by blocks; see `load`.
+
+        Yields
+        ------
+        DataSet or MultiDataSet
+            Row groups of Parquet and stripes of ORC, or parts of those; other forms are
+            read as a whole.
+        """
+        tables = self.reader.read_blocks(self.part, self._stored(), self.options)
+        done = 0
+        while True:
+            # Each before it is trained on, and not when all are.
+            with self._unchanged():
+                table = next(tables, None)
+                if table is None:
+                    return
+                here = replace(self, first_row=self.first_row + done) if done else self
+                examples = here._checked(table)
+            yield examples
+            done += table.num_rows
+
+    def _stored(self) -> list[str]:
+        """Return the columns that are in the file, and not in its path."""
+        return [one for one in self.columns.all() if one not in self.part.values]
+
+    def _unchanged(self) -> AbstractContextManager[None]:
+        part = self.part
+        return unchanged(part.url, part.fingerprint, self.options.storage_options)
+
+    def _checked(self, table: Any) -> DataSet | MultiDataSet:
+        """Return the examples of a table whose columns can be used."""
+        check_exist(self._stored(), table.column_names, self.part.url)
         kinds = {field.name: field.type for field in table.schema}
-        check_types(self.columns, kinds, self.part.url)
+        check_types(self.columns, {**kinds, **self.part.types}, self.part.url)
         return self._examples(table)
+
+    def _column(self, table: Any, name: str) -> Any:
+        """Return a column of the table, or of the file's path, as a pyarrow.Array."""
+        if name not in self.part.values:
+            return _in_one(table.column(name))
+        constant = [self.part.values[name]] * table.num_rows
+        return pa.array(constant, self.part.types[name])
 
     def stored_keys(self, keys: Any) -> Any:
         """Return keys as a pyarrow.Array of the type that all files share.
@@ -142,7 +188,7 @@ class TablePartition(Partition):
             self._labels(table, group, self.options.classes_of(index))
             for index, group in enumerate(columns.labels)
         ]
-        keys = None if columns.key is None else _keys(_column(table, columns.key))
+        keys = None if columns.key is None else _keys(self._column(table, columns.key))
         if columns.is_multi:
             return MultiDataSet(features, labels, keys=keys)
         return DataSet(
@@ -157,7 +203,7 @@ class TablePartition(Partition):
         options = self.options
         if not table.num_rows:
             return _no_features(options)
-        blocks = [
+        blocks = (
             checked_features(
                 self._decoded(table, name, options.dtype, is_alone=len(names) == 1),
                 name=self.part.url,
@@ -166,9 +212,9 @@ class TablePartition(Partition):
                 first_row=self.first_row,
             )
             for name in names
-        ]
+        )
         return checked_features(
-            _side_by_side(blocks),
+            self._joined(table, names, blocks),
             name=self.part.url,
             column=_joined(names),
             n_features=options.n_features,
@@ -183,14 +229,23 @@ class TablePartition(Partition):
         options = self.options
         if not table.num_rows:
             return np.zeros((0, n_classes or len(names)), dtype=options.dtype)
-        blocks = [self._decoded(table, name, np.float64) for name in names]
+        blocks = (self._decoded(table, name, np.float64) for name in names)
         return labels_of(
-            blocks[0] if len(blocks) == 1 else _side_by_side(blocks),
+            self._joined(table, names, blocks),
             n_classes,
             name=self.part.url,
             column=_joined(names),
             dtype=options.dtype,
             first_row=self.first_row,
+        )
+
+    def _joined(
+        self, table: Any, names: tuple[str, ...], columns: Iterator[NDArray[Any]]
+    ) -> NDArray[Any]:
+        types = {field.name: field.type for field in table.schema}
+        kinds = [types.get(name) or self.part.types[name] for name in names]
+        return _side_by_side(
+            columns, len(names), are_numbers=all(map(is_number, kinds))
         )
 
     def _mask(self, table: Any, name: str | None) -> NDArray[Any] | None:
@@ -210,7 +265,7 @@ class TablePartition(Partition):
         place = ErrorLocation(self.part.url, name, self.first_row)
         # Only alone does a column hold all the features that were announced.
         n_features = self._n_features() if is_alone else None
-        column = _column(table, name)
+        column = self._column(table, name)
         if is_vector(column.type):
             return decode_vectors(column, place, dtype, self.options.most_part_bytes)
         return _decode(column, place, dtype, n_features)
@@ -257,8 +312,9 @@ def _decode(
     raise ColumnError(f"{place} must hold numbers, got {column.type}.")
 
 
-def _column(table: Any, name: str) -> Any:
-    column = table.column(name).combine_chunks()
+def _in_one(column: Any) -> Any:
+    """Return a column as one array of plain values."""
+    column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
     if pa.types.is_dictionary(column.type):
@@ -282,10 +338,21 @@ def _no_features(options: SourceOptions) -> NDArray[Any]:
     return np.zeros((0, *shape), dtype=options.dtype)
 
 
-def _side_by_side(blocks: list[NDArray[Any]]) -> NDArray[Any]:
-    if len(blocks) == 1:
-        return blocks[0]
-    return np.concatenate([block.reshape(len(block), -1) for block in blocks], axis=1)
+def _side_by_side(
+    columns: Iterator[NDArray[Any]], n_columns: int, *, are_numbers: bool
+) -> NDArray[Any]:
+    """Return columns as one array of shape (rows, width)."""
+    first = next(columns)
+    if n_columns == 1:
+        return first
+    if not are_numbers:
+        each = chain([first], columns)
+        return np.concatenate([one.reshape(len(one), -1) for one in each], axis=1)
+    # One after the other, so that memory holds them once.
+    joined = np.empty((len(first), n_columns), first.dtype)
+    for index, column in enumerate(chain([first], columns)):
+        joined[:, index] = column.reshape(-1)
+    return joined
 
 
 def _joined(names: Iterable[str]) -> str:

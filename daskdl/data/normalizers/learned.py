@@ -263,7 +263,7 @@ def _each(data: Any) -> Iterable[Any]:
     if isinstance(data, DataSet | MultiDataSet) or is_pair(data):
         return [data]
     if isinstance(data, Source):
-        return (partition.load() for partition in data.partitions)
+        return (one for part in data.partitions for one in part.load_blocks())
     if is_array(data):
         return [DataSet(data)]
     each: Iterable[Any] = data

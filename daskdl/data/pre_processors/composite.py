@@ -261,6 +261,6 @@ def _each(data: Examples | Iterable[Examples] | Source) -> Iterator[Examples]:
         yield data
     elif isinstance(data, Source):
         for partition in data.partitions:
-            yield partition.load()
+            yield from partition.load_blocks()
     else:
         yield from data

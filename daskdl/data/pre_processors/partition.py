@@ -53,7 +53,13 @@ class PreProcessedPartition(Partition):
 
     def load(self) -> DataSet | MultiDataSet:
         """Return the examples, preprocessed; see `Partition.load`."""
-        examples = self.stored.load()
+        return self._through(self.stored.load())
+
+    def load_blocks(self) -> Iterator[DataSet | MultiDataSet]:
+        """Yield blocks of the examples, preprocessed; see `Partition.load_blocks`."""
+        yield from map(self._through, self.stored.load_blocks())
+
+    def _through(self, examples: DataSet | MultiDataSet) -> DataSet | MultiDataSet:
         # No examples may have no shape that a preprocessor could do with.
         if not examples.num_examples:
             return examples

@@ -1,6 +1,7 @@
 """An open source: partitions that any worker loads by itself."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,18 @@ class Partition(ABC):
             If the stored data cannot be used; the message names partition, column and
             the first bad row.
         """
+
+    def load_blocks(self) -> Iterator[DataSet | MultiDataSet]:
+        """Yield the examples of :meth:`load` in order, as much at once as memory holds.
+
+        At least one block, and the same ones every time.
+
+        Raises
+        ------
+        DataError
+            As :meth:`load`.
+        """
+        yield self.load()
 
     def stored_keys(self, keys: Any) -> Any:
         """Return the keys of loaded examples as a predictions file is to hold them.

@@ -68,5 +68,5 @@ def batches_of(
     asked = options_for(network, given_options(options, source_options), data)
     source = open_source(data, asked)
     check_class_names(network, source)
-    loaded = (partition.load() for partition in source.partitions)
+    loaded = (one for part in source.partitions for one in part.load_blocks())
     return minibatches(source.name, loaded, batch_size or _BATCH_SIZE)

@@ -104,7 +104,11 @@ Event = (
 
 @dataclass
 class FitReport:
-    """The report of one fit, collected from its events."""
+    """The report of one fit, collected from its events.
+
+    `loads` counts how often a part of stored data was read to be trained; on a cluster
+    by all workers together.
+    """
 
     examples: int = 0
     wall_s: float = 0.0
@@ -112,6 +116,7 @@ class FitReport:
     bytes_sent: int = 0
     workers: tuple[str, ...] = ()
     peak_worker_bytes: int = 0
+    loads: int = 0
     epochs: list[EpochFinished] = field(default_factory=list)
     lost: list[WorkerLost] = field(default_factory=list)
     left_out: list[WorkerLeftOut] = field(default_factory=list)

@@ -1,14 +1,18 @@
 """Training in this process, of whatever data there are."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from daskdl.checks import check_count, check_type
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.data.plan import shuffle as shuffled
+from daskdl.data.prefetching import prefetch
 from daskdl.data.reader import MinibatchReader
+from daskdl.data.room import room_here
 from daskdl.data.scan import PartitionFacts, scan_partition
 from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
@@ -60,12 +64,15 @@ class Task:
         What listeners are told.
     normalizer : Normalizer or None
         What the minibatches go through.
+    loads : callable
+        Returns how often a part of stored data was read to be trained.
     """
 
     who: str
     begin: Pass
     fit: Fit
     normalizer: Normalizer | None
+    loads: Callable[[], int]
 
 
 def prepared(
@@ -95,6 +102,7 @@ def prepared(
     if options is not None or source_options:
         options = given_options(options, source_options)
     # A list is cut anew as a whole, as on a cluster.
+    loads: Callable[[], int] = int
     is_cut_anew = batch_size is not None and is_several(data)
     if options is None and not is_stored(data) and not is_cut_anew:
         begin = _passes_over_given(
@@ -104,12 +112,12 @@ def prepared(
         if batch_size is not None and isinstance(data, str) and numba_is_used():
             # They are read through first, and the disk leaves time to compile.
             start_compiling(network, batch_size)
-        begin = _passes_over_source(
+        begin, loads = _passes_over_source(
             network, data, options, batch_size, used, shuffle=shuffle
         )
     if used is not None:
         network.normalizer = used
-    return Task(who, begin, Fit(hearing, epochs, lambda: network), used)
+    return Task(who, begin, Fit(hearing, epochs, lambda: network), used, loads)
 
 
 def train(network: "Network[Any]", task: Task) -> None:
@@ -129,15 +137,17 @@ def train(network: "Network[Any]", task: Task) -> None:
         if fit.is_stopped():
             break
         total, examples = 0.0, 0
-        for batch in task.begin(epoch):
-            # Not around the loop: what makes minibatches may use the network.
-            with network.normalizing(task.normalizer):
-                score = network.fit_minibatch(batch)
-            total += score * len(batch)
-            examples += len(batch)
-            fit.count(fit.iteration + 1, examples, score)
-            if fit.is_stopped():
-                break
+        with closing(_each(task.begin(epoch))) as batches:
+            for batch in batches:
+                # Not around the loop: what makes minibatches may use the network.
+                with network.normalizing(task.normalizer):
+                    score = network.fit_minibatch(batch)
+                total += score * len(batch)
+                examples += len(batch)
+                fit.count(fit.iteration + 1, examples, score)
+                if fit.is_stopped():
+                    break
+        fit.report.loads = task.loads()
         network.epoch_count += 1
         check_finite(task.who, network)
         fit.report.examples += examples
@@ -148,6 +158,14 @@ def train(network: "Network[Any]", task: Task) -> None:
     fit.end()
     # A listener may have called fit.
     network.last_fit = fit.report
+
+
+def _each(batches: Iterable[Batch]) -> Generator[Batch, None, None]:
+    """Yield minibatches; closing it ends the thread that reads ahead, if there is one.
+
+    Also when training fails: whoever looks at the error holds on to the rest.
+    """
+    yield from batches
 
 
 def _passes_over_given(
@@ -209,29 +227,40 @@ def _passes_over_source(
     normalizer: Any,
     *,
     shuffle: bool,
-) -> Pass:
-    """Begin passes over data that are stored, or come in chunks."""
+) -> tuple[Pass, Callable[[], int]]:
+    """Begin passes over data that are stored, or come in chunks; count the loads."""
     partitions: dict[int, Partition] = {}
+    room = room_here()
     # What the scan loads is kept as far as there is room: small data are read once.
-    reader = MinibatchReader(partitions)
+    reader = MinibatchReader(partitions, room.cache_bytes)
+    numbers = count()
+
+    def keep(block: Batch) -> None:
+        reader.keep(next(numbers), block)
 
     def scan(found: Sequence[Partition], how: dict[str, Any]) -> list[PartitionFacts]:
-        partitions.update(enumerate(found))
-        return [
-            scan_partition(partition, load=partial(reader.load, number), **how)
-            for number, partition in partitions.items()
-        ]
+        return [scan_partition(partition, keep=keep, **how) for partition in found]
 
     prepared = prepare(
         network, data, options, batch_size=batch_size, normalizer=normalizer, scan=scan
     )
-    # Data in memory were not scanned here.
     partitions.update(enumerate(prepared.source.partitions))
 
-    def begin(epoch: int) -> Iterator[Batch]:
-        seed = network.conf.seed
-        (order,) = prepared.epoch(epoch, 1, shuffled=shuffle, seed=seed)
-        reader.expect(order)
-        return (reader.read(minibatch, epoch) for minibatch in order)
+    if not (fits := prepared.fits(room)):
+        reader.cache_bytes = room.window_bytes
 
-    return begin
+    def begin(epoch: int) -> Iterable[Batch]:
+        (order,) = prepared.epoch(
+            epoch,
+            1,
+            shuffled=shuffle,
+            seed=network.conf.seed,
+            room=room,
+        )
+        batches = reader.read_all(order, epoch)
+        if fits:
+            # At hand; a thread would cost more than it brings.
+            return batches
+        return prefetch(batches, ahead_bytes=room.window_bytes)
+
+    return begin, lambda: reader.loads

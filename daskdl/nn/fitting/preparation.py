@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskdl.checks import check_count, check_type, did_you_mean, some
+from daskdl.data.blocks import block_streams
 from daskdl.data.dataset import DataSet
 from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.normalizer import Normalizer
@@ -25,7 +26,7 @@ from daskdl.data.plan import (
     shuffle_in_windows,
 )
 from daskdl.data.pre_processors.partition import keep_features
-from daskdl.data.reader import CACHE_BYTES
+from daskdl.data.room import LEAST_ROOM, Room
 from daskdl.data.scan import PartitionFacts, merge_facts, scan_partition
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.data.sources.source import SourceOptions, open_source
@@ -56,7 +57,7 @@ class PreparedData:
     Attributes
     ----------
     source : Source
-        Where the rows come from.
+        Where the rows come from; blocks of large partitions are partitions here.
     facts : PartitionFacts
         Rows and shapes of all partitions together.
     minibatches : tuple of Minibatch
@@ -65,6 +66,8 @@ class PreparedData:
         Fitted; what the network applies to every minibatch.
     nbytes : tuple of int
         What each partition holds when it is loaded.
+    streams : tuple of int
+        Which partitions are blocks of one that is stored: those of one number.
     """
 
     source: Source
@@ -72,16 +75,40 @@ class PreparedData:
     minibatches: tuple[Minibatch, ...]
     normalizer: Normalizer | None
     nbytes: tuple[int, ...]
+    streams: tuple[int, ...]
 
     @property
     def examples(self) -> int:
         """Number of examples."""
         return self.facts.rows
 
+    def fits(self, room: Room, n_workers: int = 1) -> bool:
+        """Whether memory holds all examples: nothing has to be read ahead."""
+        held = sum(self.nbytes) // max(1, n_workers)
+        return self.source.in_memory or held <= room.cache_bytes
+
     def epoch(
-        self, epoch: int, n_workers: int, *, shuffled: bool, seed: int
+        self,
+        epoch: int,
+        n_workers: int,
+        *,
+        shuffled: bool,
+        seed: int,
+        room: Room = LEAST_ROOM,
     ) -> list[list[Minibatch]]:
         """Return the minibatches of each worker in an epoch, in its order.
+
+        Parameters
+        ----------
+        epoch : int
+            Number of the epoch, from 0.
+        n_workers : int
+        shuffled : bool
+            Whether the order is random.
+        seed : int
+            Of the run.
+        room : Room
+            In each worker; decides the order of data that it does not hold.
 
         Notes
         -----
@@ -102,7 +129,7 @@ class PreparedData:
         if not shuffled:
             return blocks
         return [
-            shuffle_in_windows(block, self.nbytes, CACHE_BYTES, seed, epoch)
+            shuffle_in_windows(block, self.nbytes, self.streams, room, seed, epoch)
             for block in blocks
         ]
 
@@ -199,12 +226,22 @@ def prepare(
         unfitted.fit_statistics(facts.statistics or (), facts.label_statistics or ())
     _check_fits(network, source, facts, normalizer)
     take_class_names(network, source)
-    rows = [entry.rows for entry in each]
+    partitions, streams = block_streams(
+        source.partitions, [entry.blocks for entry in each]
+    )
+    sizes = [size for entry in each for size in entry.blocks]
+    rows = [size.rows for size in sizes]
     minibatches = (
         plan_given(rows) if batch_size is None else plan_minibatches(rows, batch_size)
     )
-    nbytes = tuple(entry.nbytes for entry in each)
-    return PreparedData(source, facts, tuple(minibatches), normalizer, nbytes)
+    return PreparedData(
+        replace(source, partitions=partitions),
+        facts,
+        tuple(minibatches),
+        normalizer,
+        tuple(size.nbytes for size in sizes),
+        streams,
+    )
 
 
 def given_options(

@@ -21,6 +21,7 @@ from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.stats import progress
 from daskdl.data.dataset import DataSet
 from daskdl.data.plan import plan_minibatches
+from daskdl.data.room import LEAST_ROOM
 from daskdl.data.scan import PartitionFacts
 from daskdl.data.sources.partition import Partition, Source
 from daskdl.errors import MissingExtraError
@@ -106,7 +107,8 @@ def numbered_data(rows: Sequence[int], batch_size: int, *, in_memory: bool) -> A
     facts = PartitionFacts("rows", sum(rows), ((1,),), ((1,),))
     source = Source("rows", partitions, in_memory=in_memory)
     minibatches = tuple(plan_minibatches(rows, batch_size))
-    return PreparedData(source, facts, minibatches, None, tuple(rows))
+    streams = tuple(range(len(rows)))
+    return PreparedData(source, facts, minibatches, None, tuple(rows), streams)
 
 
 @dataclass
@@ -276,6 +278,7 @@ class SimulatedMembers:
         self._world = cluster.world
         self._partitions = data.source.partitions
         self._spec = SessionSpec(session="s", master=master)
+        self.room = LEAST_ROOM
         self._alive: dict[int, Worker] = {}
         self._ready: set[int] = set()
         self._known: dict[int, set[int]] = {}

@@ -10,6 +10,7 @@ from daskdl.cluster.driver import Driver
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.orders import EndEpoch, Finish
 from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
+from daskdl.data.room import LEAST_ROOM
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
@@ -38,6 +39,7 @@ class ScriptedMembers:
         self.late = []
         self.silent = False
         self.network = client
+        self.room = LEAST_ROOM
 
     def __enter__(self):
         return self
@@ -95,7 +97,7 @@ class ScriptedMembers:
 
     def finish(self, rank, order):
         at = {str(peer): 0 for peer in order.members - {rank}}
-        values = {"phase": order.phase, "positions": at, "peak_bytes": 7}
+        values = {"phase": order.phase, "positions": at, "peak_bytes": 7, "loads": 2}
         self.events.append(MemberReport(rank, "finished", values))
 
     def snapshot(self):

@@ -92,7 +92,10 @@ class FakeClient:
         assert n_workers == -1, "not all of them"
         return {
             "workers": {
-                address: {"resources": self.resources.get(address, {})}
+                address: {
+                    "resources": self.resources.get(address, {}),
+                    "memory_limit": 0,
+                }
                 for address in self.workers
             }
         }
@@ -158,7 +161,7 @@ class FakeClient:
 
 def members_on(client, workers=None, resources=None):
     source = SimpleNamespace(partitions=("p0", "p1", "p2"), in_memory=True)
-    data = SimpleNamespace(source=source, normalizer=None)
+    data = SimpleNamespace(source=source, normalizer=None, fits=lambda *room: True)
     members = SessionMembers(client, SharedTrainingMaster(), data, workers, resources)
     members._installed = frozenset(client.workers)
     return members

@@ -11,6 +11,7 @@ from daskdl.data.plan import (
     shuffle,
     shuffle_in_windows,
 )
+from daskdl.data.room import Room
 from daskdl.errors import OptionError
 
 ROWS = st.lists(st.integers(0, 40), max_size=12)
@@ -111,27 +112,46 @@ def test_an_order_in_windows_is_a_permutation_that_seed_and_epoch_decide(
 ):
     plan = plan_minibatches(rows, 3)
     nbytes = [10 * n for n in rows]
-    order = shuffle_in_windows(plan, nbytes, room, seed, epoch)
+    how = {"streams": range(len(rows)), "room": Room(room, room // 2)}
+    order = shuffle_in_windows(plan, nbytes, **how, seed=seed, epoch=epoch)
     assert sorted(order, key=lambda m: m.index) == plan
-    assert shuffle_in_windows(plan, nbytes, room, seed, epoch) == order
+    again = shuffle_in_windows(plan, nbytes, **how, seed=seed, epoch=epoch)
+    assert again == order
 
 
 def test_what_fits_in_one_window_is_shuffled_as_a_whole():
     plan = plan_minibatches([20, 20], 3)
-    whole = shuffle_in_windows(plan, [200, 200], 400, seed=7, epoch=2)
+    room = Room(cache_bytes=400, window_bytes=100)
+    whole = shuffle_in_windows(plan, [200, 200], [0, 1], room, seed=7, epoch=2)
     assert whole == shuffle(plan, 7, 2)
 
 
 def test_the_minibatches_of_a_window_are_together_and_shuffled():
     plan = plan_minibatches([60] * 8, 3)
-    order = shuffle_in_windows(plan, [100] * 8, 200, seed=7, epoch=0)
+    given = (plan, [100] * 8, range(8), Room(cache_bytes=200, window_bytes=200))
+    order = shuffle_in_windows(*given, seed=7, epoch=0)
     numbers = [one.pieces[0].partition for one in order]
     windows = [set(numbers[at : at + 40]) for at in range(0, 160, 40)]
     assert [len(window) for window in windows] == [2] * 4
     assert sorted(set().union(*windows)) == list(range(8))
     first = [one.index for one in order[:40]]
     assert first != sorted(first)
-    assert order != shuffle_in_windows(plan, [100] * 8, 200, seed=7, epoch=1)
+    assert order != shuffle_in_windows(*given, seed=7, epoch=1)
+
+
+def test_blocks_of_one_partition_follow_each_other_window_by_window():
+    plan = plan_minibatches([10] * 12, 10)
+    streams = [number // 4 for number in range(12)]
+    room = Room(cache_bytes=0, window_bytes=200)
+    order = shuffle_in_windows(plan, [100] * 12, streams, room, seed=3, epoch=0)
+    pairs = [order[at : at + 2] for at in range(0, 12, 2)]
+    firsts = [min(one.index for one in pair) for pair in pairs]
+    assert {streams[first] for first in firsts[:2]} != {streams[f] for f in firsts[2:4]}
+    assert all(
+        a % 4 == 0 and b == a + 2
+        for a, b in zip(firsts[::2], firsts[1::2], strict=True)
+    )
+    assert firsts[::2] != sorted(firsts[::2])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from daskdl.data.plan import (
     shuffle_in_windows,
 )
 from daskdl.data.reader import MinibatchReader
+from daskdl.data.room import Room
 from daskdl.data.sources.partition import Partition
 from daskdl.errors import DataError, OptionError
 
@@ -87,7 +88,8 @@ def test_an_epoch_in_windows_loads_each_partition_once(rows, batch_size, room, s
     parts = partitions(rows)
     plan = plan_minibatches(rows, batch_size)
     nbytes = [part.examples.nbytes for part in parts]
-    order = shuffle_in_windows(plan, nbytes, room, seed, epoch=0)
+    streams = range(len(rows))
+    order = shuffle_in_windows(plan, nbytes, streams, Room(room, room), seed, epoch=0)
     reader = MinibatchReader(parts, room)
     reader.expect(order)
     read = [reader.read(minibatch) for minibatch in order]

@@ -11,13 +11,13 @@ from daskdl_bridge.readers.table_reader import TablePartition
 
 @pytest.fixture
 def loads(monkeypatch):
-    names, load = [], TablePartition.load
+    names, load_blocks = [], TablePartition.load_blocks
 
     def counted(self):
         names.append(self.name)
-        return load(self)
+        return load_blocks(self)
 
-    monkeypatch.setattr(TablePartition, "load", counted)
+    monkeypatch.setattr(TablePartition, "load_blocks", counted)
     return names
 
 

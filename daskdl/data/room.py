@@ -1,0 +1,73 @@
+"""How much of stored data may be in memory: all of them, or windows of them.
+
+While a window is trained the next one is read, and reading makes copies on the way, so
+that a window is a small share of the memory that may be used.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["LEAST_ROOM", "Room", "room_here", "room_of"]
+
+# Control groups, as containers have them: version 2, version 1.
+_GROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a process may hold of stored data, in bytes.
+
+    Parameters
+    ----------
+    cache_bytes : int
+        As much of the data is kept if it is all of them.
+    window_bytes : int
+        Of more, this is in memory to be shuffled, and as much again is read ahead.
+    """
+
+    cache_bytes: int
+    window_bytes: int
+
+
+# Where nobody says how much memory there is.
+LEAST_ROOM = Room(cache_bytes=128 << 20, window_bytes=64 << 20)
+
+
+def room_of(limits: Iterable[int]) -> Room:
+    """Return the room in processes that may hold these bytes each.
+
+    Parameters
+    ----------
+    limits : iterable of int
+        One a process; 0 is no limit, as Dask's workers have it.
+
+    Returns
+    -------
+    Room
+        The same for all, so that the plan fits every process.
+    """
+    least = min((limit for limit in limits if limit), default=None)
+    if least is None:
+        return LEAST_ROOM
+    return Room(cache_bytes=max(1, least // 4), window_bytes=max(1, least // 16))
+
+
+def room_here() -> Room:
+    """Return the room in this process, if it has the machine by itself."""
+    # Only where data are stored is it worth the time of its import.
+    import psutil
+
+    limits = [psutil.virtual_memory().total, *map(_group_limit, _GROUP_LIMITS)]
+    return room_of(limits)
+
+
+def _group_limit(path: Path) -> int:
+    try:
+        text = path.read_text().strip()
+    except OSError:
+        return 0
+    return int(text) if text.isdecimal() else 0
