@@ -154,10 +154,11 @@ class EventLines:
                 f"{size_in_words(event.bytes_sent)} sent"
             )
         if isinstance(event, events.WorkerLost):
+            why = f" ({event.reason})" if event.reason else ""
             return (
                 f"{self._epoch(event.epoch)}  lost worker {event.worker}: "
                 f"{event.redealt_examples:,} examples dealt again, of which "
-                f"{event.repeated_examples:,} may count twice"
+                f"{event.repeated_examples:,} may count twice{why}"
             )
         if isinstance(event, events.EpochFinished):
             return (

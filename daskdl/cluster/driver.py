@@ -324,9 +324,10 @@ class Driver:
             # Between two phases: everything that was dealt to it is done.
             self._tell_lost_members([LostMember(rank, (), 0)])
         if not self._members.addresses:
+            why = self._members.memory.reason(address)
             raise WorkerLostError(
                 f"Session: at least one worker must be left, got none after {address} "
-                f"went. {SESSION_ADVICE}"
+                f"went{f', {why}' if why else ''}. {SESSION_ADVICE}"
             )
 
     def _fail(self, event: MemberFailed) -> None:
@@ -340,11 +341,13 @@ class Driver:
 
     def _tell_lost_members(self, lost_members: Sequence[LostMember]) -> None:
         for lost in lost_members:
+            address = self._members.address_of(lost.rank)
             self._fit.tell(
                 WorkerLost(
                     time_s=self._noticed[lost.rank],
                     epoch=self._epoch,
-                    worker=self._members.address_of(lost.rank),
+                    worker=address,
+                    reason=self._members.memory.reason(address),
                     redealt_examples=lost.redealt_examples,
                     repeated_examples=lost.repeated_examples,
                 )

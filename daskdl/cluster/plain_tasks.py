@@ -21,6 +21,7 @@ from distributed import Client, Future, KilledWorker
 from daskdl.checks import some
 from daskdl.cluster.bus.probing import installed_version, probe_each
 from daskdl.cluster.calls import LOOK_EVERY_S, OnWaiting, name_waiting
+from daskdl.cluster.full_memory import FullMemory, told_by_nannies
 from daskdl.cluster.paused_workers import PausedWorkers, held_tasks, paused_among
 from daskdl.cluster.placement import allow_workers, cancel, erred_on
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
@@ -43,6 +44,8 @@ MOST_FAILURES = 3
 GONE_WITHIN_S = 2.0
 # How long a worker may take to import daskdl for the first time.
 ANSWER_TIMEOUT_S = 30.0
+
+_ADVICE = "Did the workers run out of memory? Write smaller parts, or give them more"
 
 # Submits the tasks of these numbers, to run on these workers and no others.
 Submit = Callable[[Sequence[int], list[str]], Sequence[Any]]
@@ -70,6 +73,7 @@ class _Where:
     told_paused: set[str] = field(default_factory=set)
     told_gone: set[str] = field(default_factory=set)
     asking: "asyncio.Task[list[str]] | None" = None
+    memory: FullMemory = field(default_factory=FullMemory)
 
 
 def run_tasks(client: Client, who: str, n_tasks: int, submit: Submit) -> list[Any]:
@@ -126,8 +130,7 @@ def _run(
         except KilledWorker as error:
             raise WorkerLostError(
                 f"{who}: a task must not take its worker with it, one did again and "
-                "again and was given up. Did the workers run out of memory? Write "
-                "smaller parts, or give the workers more."
+                f"again and was given up. {told_by_nannies(client) or _ADVICE}."
             ) from error
         except Exception as error:
             moving = _failed_on_newcomers(client, who, futures, where, error)
@@ -216,6 +219,7 @@ async def _gather(
             there = set(await client.nthreads()) - where.left_out
             _tell_gone(who, there, where)
             beats = await client.run_on_scheduler(heartbeats)
+            where.memory.note(beats)
             _leave_out_silent(who, there, where, beats)
             paused = paused_among(there & {*where.allowed}, beats)
             is_at_work = await _take_from_paused(
@@ -272,7 +276,13 @@ def _tell_gone(who: str, there: set[str], where: _Where) -> None:
     """Name workers that went; it is also the only word on a scan before a fit."""
     gone = {*where.allowed} - there - where.left_out
     for address in sorted(gone - where.told_gone):
-        logger.warning("%s: %s is gone. Its tasks run elsewhere.", who, address)
+        why = where.memory.reason(address)
+        logger.warning(
+            "%s: %s is gone%s. Its tasks run elsewhere.",
+            who,
+            address,
+            f", {why}" if why else "",
+        )
     # Who comes back to its address, and goes again, is named again.
     where.told_gone = gone
 

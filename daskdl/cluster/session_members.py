@@ -17,6 +17,7 @@ from daskdl.cluster.bus.probing import installed_version
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, call_each, name_waiting
 from daskdl.cluster.connection import scheduler_must_answer
+from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
@@ -75,6 +76,8 @@ class SessionMembers:
     ----------
     room : Room
         What each member may hold of stored data.
+    memory : FullMemory
+        Of workers that went.
     paused : dict of str to str
         Workers that began no task at the last look, and in words why.
 
@@ -124,6 +127,7 @@ class SessionMembers:
         self._data = data
         # Before the peers of a silent member give up themselves.
         self._silent = SilentWorkers(master.peer_timeout_s / 2)
+        self.memory = FullMemory()
         # In words why: they begin no task, and so do not join.
         self.paused: dict[str, str] = {}
         # Well before the start is given up.
@@ -396,6 +400,7 @@ class SessionMembers:
     def _heartbeats(self) -> dict[str, Heartbeat]:
         beats: dict[str, Heartbeat] = self._client.run_on_scheduler(heartbeats)
         self.paused = paused_among(beats, beats)
+        self.memory.note(beats)
         return beats
 
     def _leave_out_paused(self) -> None:

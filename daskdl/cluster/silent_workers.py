@@ -25,10 +25,14 @@ class Heartbeat(NamedTuple):
         How long it has been silent.
     status : str
         In Dask's words: ``"running"``, ``"paused"``, ...
+    memory_bytes, limit_bytes : int
+        What the process held, and what it may hold; 0 is no limit.
     """
 
     silence_s: float
     status: str
+    memory_bytes: int = 0
+    limit_bytes: int = 0
 
 
 class SilentWorkers:
@@ -69,6 +73,11 @@ def heartbeats(dask_scheduler: Any) -> dict[str, Heartbeat]:
     """Return the last heartbeat of each worker. Runs on the scheduler."""
     now = time.time()
     return {
-        address: Heartbeat(now - state.last_seen, state.status.name)
+        address: Heartbeat(
+            now - state.last_seen,
+            state.status.name,
+            state.metrics.get("memory", 0),
+            state.memory_limit or 0,
+        )
         for address, state in dask_scheduler.workers.items()
     }

@@ -1,6 +1,6 @@
 """ORC files, by Spark or anybody else."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,7 @@ class OrcReader(TableReader):
 
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
-    ) -> Iterator[Any]:
+    ) -> Generator[Any, None, None]:
         """Yield tables of as many stripes as take up the bytes of a block."""
         if part.size <= BLOCK_BYTES:
             yield self.read(part, columns, options)

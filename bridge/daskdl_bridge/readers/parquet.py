@@ -1,6 +1,6 @@
 """Parquet files, by Spark or anybody else."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +58,7 @@ class ParquetReader(TableReader):
 
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
-    ) -> Iterator[Any]:
+    ) -> Generator[Any, None, None]:
         """Yield tables of some row groups, or of a part of one that is large."""
         with _opened(part, columns, options) as file:
             read = frozenset(columns)

@@ -1,8 +1,8 @@
 """Readers of tables, and data sets from the columns of a table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -59,7 +59,7 @@ class TableReader(ABC):
 
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
-    ) -> Iterator[Any]:
+    ) -> Generator[Any, None, None]:
         """Yield tables of what `read` returns, in order, at least one.
 
         A subclass does where its form can be read a part at a time; then each table
@@ -132,6 +132,14 @@ class TablePartition(Partition):
             read as a whole.
         """
         tables = self.reader.read_blocks(self.part, self._stored(), self.options)
+        try:
+            yield from self._blocks(tables)
+        finally:
+            # What was read was read, however a file that goes away is closed.
+            with suppress(OSError):
+                tables.close()
+
+    def _blocks(self, tables: Iterator[Any]) -> Iterator[DataSet | MultiDataSet]:
         done = 0
         while True:
             # Each before it is trained on, and not when all are.

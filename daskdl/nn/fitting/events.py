@@ -43,11 +43,15 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerLost:
-    """A worker went; its unfinished minibatches are dealt again."""
+    """A worker went; its unfinished minibatches are dealt again.
+
+    `reason` is empty where nothing is known.
+    """
 
     time_s: float
     epoch: int
     worker: str
+    reason: str = ""
     redealt_examples: int
     repeated_examples: int  # of these, how many may count twice
 

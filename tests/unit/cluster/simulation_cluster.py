@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from daskdl.cluster import driver, exchange, session
+from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.gradient_sharing import merge_waiting
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
@@ -279,6 +280,7 @@ class SimulatedMembers:
         self._partitions = data.source.partitions
         self._spec = SessionSpec(session="s", master=master)
         self.room = LEAST_ROOM
+        self.memory = FullMemory()
         self._alive: dict[int, Worker] = {}
         self._ready: set[int] = set()
         self._known: dict[int, set[int]] = {}

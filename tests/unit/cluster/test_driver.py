@@ -7,6 +7,7 @@ from distributed import KilledWorker
 
 from daskdl.cluster import driver as driver_module
 from daskdl.cluster.driver import Driver
+from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.orders import EndEpoch, Finish
 from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
@@ -40,6 +41,7 @@ class ScriptedMembers:
         self.silent = False
         self.network = client
         self.room = LEAST_ROOM
+        self.memory = FullMemory()
 
     def __enter__(self):
         return self

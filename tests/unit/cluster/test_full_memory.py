@@ -1,0 +1,52 @@
+"""Whether a worker went because its memory was full."""
+
+import pytest
+
+from daskdl.cluster.full_memory import FullMemory, told_by_nannies
+from daskdl.cluster.silent_workers import Heartbeat
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("held", "limit", "is_told"),
+    [(900, 1024, True), (600, 1024, False), (900, 0, False)],
+)
+def test_what_was_held_is_told_if_it_was_nearly_all(held, limit, is_told):
+    memory = FullMemory()
+    memory.note({"a": Heartbeat(0.1, "running", held * MIB, limit * MIB)})
+    assert ("900 MiB of a limit of 1,024 MiB" in memory.reason("a")) == is_told
+
+
+def test_the_last_word_counts_also_after_the_worker_went():
+    memory = FullMemory()
+    memory.note({"a": Heartbeat(0.1, "running", 900 * MIB, 1024 * MIB)})
+    memory.note({"b": Heartbeat(0.1, "running", 100 * MIB, 1024 * MIB)})
+    assert memory.reason("a")
+    assert not memory.reason("b")
+    assert not memory.reason("nobody")
+
+
+class Logs:
+    """A client whose nannies wrote these lines."""
+
+    def __init__(self, *lines):
+        self._lines = lines
+
+    def get_worker_logs(self, nanny):
+        assert nanny
+        return {"a": [("WARNING", line) for line in self._lines], "b": []}
+
+
+def test_nannies_know_who_was_ended():
+    line = "Worker tcp://a (pid=7) exceeded 95% memory budget. Restarting..."
+    assert "because their memory was full" in told_by_nannies(Logs("Closing", line))
+    assert told_by_nannies(Logs("Closing")) == ""
+
+
+def test_a_cluster_that_is_gone_tells_nothing():
+    class Gone:
+        def get_worker_logs(self, nanny):
+            raise OSError("closed")
+
+    assert told_by_nannies(Gone()) == ""
