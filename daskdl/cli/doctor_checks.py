@@ -2,16 +2,19 @@
 
 import importlib.metadata
 import importlib.util
+import math
 import os
 import platform
 import re
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from packaging.requirements import Requirement
 
+from daskdl.arrays.blas import WIDE_CORES, has_wide_registers
 from daskdl.cli.versions import version_of
 from daskdl.errors import DaskdlError
 
@@ -144,18 +147,40 @@ def _kernel_cache() -> Finding:
 
 
 def _blas() -> Finding:
-    import numpy as np
     from threadpoolctl import threadpool_info
 
     # The library is loaded with NumPy; only then can it be asked.
-    np.ones((2, 2)) @ np.ones((2, 2))
-    found = [
-        f"{info['internal_api']} {info.get('version') or ''}, "
-        f"{info['num_threads']} threads here, 1 in a worker"
-        for info in threadpool_info()
-        if info["user_api"] == "blas"
+    speed = _gflops()
+    found = [info for info in threadpool_info() if info["user_api"] == "blas"]
+    cores = [info["architecture"] for info in found if "architecture" in info]
+    is_slow = has_wide_registers() and not {*cores} <= WIDE_CORES
+    texts = [
+        f"{info['internal_api']} {info.get('version') or ''} for "
+        f"{info.get('architecture', 'some processor')}, {info['num_threads']} threads "
+        f"here, 1 in a worker; {speed:,.0f} Gflop/s"
+        for info in found
     ]
-    return Finding("BLAS", "; ".join(found) or "none that can be asked")
+    return Finding(
+        "BLAS",
+        "; ".join(texts) or "none that can be asked",
+        is_ok=not is_slow,
+        to_do="set OPENBLAS_CORETYPE=SkylakeX before Python starts: this processor has "
+        "AVX-512, and the kernels that were chosen do not use it",
+        is_needed=False,
+    )
+
+
+def _gflops() -> float:
+    """Return the speed of products of single precision, of the fastest of some."""
+    import numpy as np
+
+    a = np.ones((512, 512), np.float32)
+    best = math.inf
+    for _ in range(10):
+        begin = time.perf_counter()
+        np.dot(a, a)
+        best = min(best, time.perf_counter() - begin)
+    return 2e-9 * a.size * len(a) / best
 
 
 def _hdfs() -> Finding:

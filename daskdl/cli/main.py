@@ -6,10 +6,13 @@ command is a module of its own; its heavy imports are inside its function.
 
 import importlib
 import importlib.metadata
+import os
+import sys
 from typing import Any
 
 import click
 
+from daskdl.arrays.blas import kernel_choice
 from daskdl.cli.exit_codes import EXIT_CODES, errors_as_exit_codes
 
 __all__ = ["main"]
@@ -56,9 +59,9 @@ def main(imports: tuple[str, ...]) -> None:
     With --json a command prints exactly one machine-readable line, the last of stdout;
     everything for people then goes to stderr.
     """
+    if "numpy" not in sys.modules:
+        os.environ.update(kernel_choice())
     if imports:
-        import os
-
         from daskdl.cli.imports import import_all, whole_names
 
         import_all(whole_names(imports, os.getcwd()), "--import")

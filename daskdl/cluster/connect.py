@@ -23,6 +23,7 @@ from distributed.comm import connect as open_comm
 from distributed.comm import get_address_host_port
 from distributed.versions import VersionMismatchWarning, get_versions
 
+from daskdl.arrays.blas import kernel_choice
 from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
 from daskdl.cluster.versions import check_versions
@@ -35,15 +36,16 @@ from daskdl.errors import (
 
 __all__ = ["ClusterOptions", "connect"]
 
+_PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
 # A worker that trains holds parameters and batches inside one task: nothing that Dask
 # could spill. `terminate` stays on, so that a leak kills a worker and not the machine.
 _LOCAL_CONFIG = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     # One process a core: more threads in BLAS would only fight for the cores.
-    "distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": 1,
-    "distributed.nanny.pre-spawn-environ.OPENBLAS_NUM_THREADS": 1,
-    "distributed.nanny.pre-spawn-environ.MKL_NUM_THREADS": 1,
+    f"{_PRE_SPAWN}.OMP_NUM_THREADS": 1,
+    f"{_PRE_SPAWN}.OPENBLAS_NUM_THREADS": 1,
+    f"{_PRE_SPAWN}.MKL_NUM_THREADS": 1,
 }
 
 
@@ -148,7 +150,8 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
 @contextlib.contextmanager
 def _local(options: ClusterOptions) -> Iterator[Client]:
     with contextlib.ExitStack() as stack:
-        stack.enter_context(dask.config.set(_LOCAL_CONFIG))
+        kernels = {f"{_PRE_SPAWN}.{name}": to for name, to in kernel_choice().items()}
+        stack.enter_context(dask.config.set({**_LOCAL_CONFIG, **kernels}))
         with _interrupts_held_back():
             cluster = stack.enter_context(
                 LocalCluster(
