@@ -229,8 +229,10 @@ class GuardedReader(io.RawIOBase):
         return int(self._inner.tell())
 
     def readinto(self, buffer: Any) -> int:
+        # The time limit is one for a piece, however much is asked for.
+        n_bytes = min(len(buffer), _READ_BUFFER_BYTES)
         data = call_within(
-            self._timeout_s, "read", self._url, lambda: self._inner.read(len(buffer))
+            self._timeout_s, "read", self._url, lambda: self._inner.read(n_bytes)
         )
         buffer[: len(data)] = data
         return len(data)

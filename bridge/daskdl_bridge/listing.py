@@ -40,7 +40,7 @@ _RDD_PART = re.compile(r"part-(?:[mr]-)?(\d+)(?:\.|$)")
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One data file.
+    """One data file, or the lines of it that begin in some of its bytes.
 
     Parameters
     ----------
@@ -62,6 +62,9 @@ class Part:
         In bytes.
     fingerprint : Fingerprint, optional
         What must still hold when the file is read.
+    span : (int, int), optional
+        Offsets of the first byte and of the one after the last, of those in which the
+        lines begin; all of the file if not given.
     """
 
     url: str
@@ -73,6 +76,14 @@ class Part:
     types: dict[str, Any] = field(default_factory=dict)
     size: int = 0
     fingerprint: Fingerprint | None = None
+    span: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> str:
+        """The URL, with the bytes if they are only some."""
+        if self.span is None:
+            return self.url
+        return f"{self.url} [{self.span[0]}:{self.span[1]}]"
 
     @property
     def name(self) -> str:

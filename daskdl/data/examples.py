@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from daskdl.data.finite import first_not_finite, first_place, refused_number
+from daskdl.data.row_number import RowNumber
 from daskdl.errors import ColumnError, DataError
 
 __all__ = ["checked_features", "checked_mask", "first_bad_row"]
@@ -20,7 +21,7 @@ def checked_features(
     n_features: int | None = None,
     feature_shape: tuple[int, ...] | None = None,
     dtype: DTypeLike = np.float32,
-    first_row: int = 0,
+    first_row: RowNumber = 0,
 ) -> NDArray[Any]:
     """Return features as finite numbers of the width and shape that is asked for.
 
@@ -37,7 +38,7 @@ def checked_features(
         axes of length 1 are put in or left out: others would be mixed up.
     dtype : dtype
         What the features are cast to.
-    first_row : int
+    first_row : int or RowNumber
         Number of the first row in the partition, for messages.
 
     Returns
@@ -84,7 +85,7 @@ def checked_mask(
     name: str,
     column: str,
     dtype: DTypeLike = np.float32,
-    first_row: int = 0,
+    first_row: RowNumber = 0,
 ) -> NDArray[Any]:
     """Return a mask of ones and zeros.
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from daskdl.data.examples import first_bad_row
+from daskdl.data.row_number import RowNumber
 from daskdl.errors import ColumnError, DataError
 
 __all__ = ["check_classes", "class_numbers", "labels_of", "one_hot"]
@@ -18,7 +19,7 @@ def labels_of(
     name: str,
     column: str,
     dtype: DTypeLike = np.float32,
-    first_row: int = 0,
+    first_row: RowNumber = 0,
 ) -> NDArray[Any]:
     """Turn a label column into labels of shape (batch, n_out) or (batch, ...).
 
@@ -33,7 +34,7 @@ def labels_of(
         Of the partition and the column, for messages.
     dtype : dtype
         Of the labels.
-    first_row : int
+    first_row : int or RowNumber
         Number of the first row in the partition, for messages.
 
     Returns
@@ -71,7 +72,12 @@ def labels_of(
 
 
 def class_numbers(
-    values: NDArray[Any], n_classes: int, *, name: str, column: str, first_row: int = 0
+    values: NDArray[Any],
+    n_classes: int,
+    *,
+    name: str,
+    column: str,
+    first_row: RowNumber = 0,
 ) -> NDArray[np.intp]:
     """Return a column of class numbers as integers.
 
@@ -158,7 +164,7 @@ def one_hot(
 
 
 def check_labels_finite(
-    values: NDArray[Any], *, name: str, column: str, first_row: int = 0
+    values: NDArray[Any], *, name: str, column: str, first_row: RowNumber = 0
 ) -> None:
     """Refuse labels that are missing, no numbers, or not finite.
 

@@ -19,6 +19,7 @@ from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import ExampleColumns, check_exist, resolve_columns
 from daskdl_bridge.readers.csv_head import (
     csv_head,
+    header_before,
     hint_for_delimiter,
     is_number,
     naming_text,
@@ -28,8 +29,9 @@ from daskdl_bridge.readers.csv_text import CsvText, RaggedRowError, Row
 from daskdl_bridge.readers.error_location import ErrorLocation, naming_damaged_file
 from daskdl_bridge.readers.file_summary import FileSummary, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.line_ranges import LineReader, partitions_of_lines
 from daskdl_bridge.readers.lines import read_lines
-from daskdl_bridge.readers.table_reader import TablePartition, TableReader, whole_files
+from daskdl_bridge.readers.table_reader import TablePartition
 
 __all__ = ["CsvReader", "open_parts", "summarize_parts"]
 
@@ -45,7 +47,7 @@ _SPANNING = (
 
 
 @dataclass(frozen=True)
-class CsvReader(TableReader):
+class CsvReader(LineReader):
     """Reads columns of CSV files.
 
     Parameters
@@ -60,6 +62,8 @@ class CsvReader(TableReader):
         What is made of the columns, for messages.
     """
 
+    form = "CSV"
+
     names: tuple[str, ...]
     has_header: bool
     text: frozenset[str] = frozenset()
@@ -67,18 +71,32 @@ class CsvReader(TableReader):
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table of floats and text; see `TableReader.read`."""
-        data = read_lines(part, "CSV", options.storage_options)
+        data = read_lines(part, self.form, options.storage_options)
         with naming_text(part, options):
             text = CsvText.of(data, options)
             names = self.names
-            if self.has_header and text.data:
-                header, text = text.header_and_rest()
+            if self.has_header:
+                header = header_before(part, options)
+                if not header:
+                    header, text = text.header_and_rest()
+                if not header:
+                    return self._no_rows(columns)
                 names = tuple(safe_names(header))
                 check_exist(columns, names, part.url)
             if not text.data:
-                kinds = {name: self._kind(name) for name in columns}
-                return pa.table({n: pa.array([], kind) for n, kind in kinds.items()})
+                return self._no_rows(columns)
             return self._table(text, names, columns, part, options)
+
+    def count(self, data: bytes, options: SourceOptions) -> int:
+        """Return the number of rows in some lines, the header among them."""
+        return CsvText.of(data, options).count()
+
+    def rows_before(self, part: Part, options: SourceOptions) -> int:
+        """Count the rows in front of a part of a file, without the header."""
+        return max(0, super().rows_before(part, options) - self.has_header)
+
+    def _no_rows(self, columns: list[str]) -> Any:
+        return pa.table({name: pa.array([], self._kind(name)) for name in columns})
 
     def _table(
         self,
@@ -97,6 +115,7 @@ class CsvReader(TableReader):
                 pass
         index_of = {name: index for index, name in enumerate(names)}
         indices = [index_of[name] for name in columns]
+        first_row = self.first_row(part, options)
         try:
             data = text.rewritten(len(names), indices)
         except RaggedRowError as error:
@@ -104,9 +123,11 @@ class CsvReader(TableReader):
             if not hint and not options.multi_line:
                 hint = _SPANNING
             raise DataError(
-                f"{part.url}: row {error.row} must have {len(names)} cells as the "
-                f"first one has, got {error.cells}.{hint}"
+                f"{part.url}: row {first_row + error.row} must have {len(names)} cells "
+                f"as the first one has, got {error.cells}.{hint}"
             ) from None
+        if not data:
+            return self._no_rows(columns)
         try:
             # In one block: pyarrow refuses a row that is longer than one.
             size = min(max(len(data), _BLOCK_BYTES), 2**31 - 1)
@@ -114,7 +135,7 @@ class CsvReader(TableReader):
         except pa.ArrowInvalid as error:
             places = dict(zip(columns, indices, strict=True))
             self._explain(text.rows(), places, part, options)
-            with naming_damaged_file(part.url, "CSV"):
+            with naming_damaged_file(part.url, self.form):
                 raise error
 
     def _parsed(
@@ -163,6 +184,7 @@ class CsvReader(TableReader):
         part: Part,
         options: SourceOptions,
     ) -> None:
+        first_row = self.first_row(part, options)
         for row, cells in enumerate(rows):
             for name, index in indices.items():
                 cell = cells[index]
@@ -172,12 +194,12 @@ class CsvReader(TableReader):
                         hint = self.columns.hint_for_text(name)
                     raise ColumnError(
                         f"{ErrorLocation(part.url, name)} must hold numbers, got "
-                        f"{cell!r} in row {row}.{hint}"
+                        f"{cell!r} in row {first_row + row}.{hint}"
                     )
 
 
 def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
-    """Make a partition of each CSV file; the head of one file is read.
+    """Make partitions of CSV files; the head of one file is read.
 
     Parameters
     ----------
@@ -201,7 +223,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     types = {n: pa.string() if n in text else pa.float64() for n in columns.all()}
     columns = with_key_type(columns, parts, [types])
     reader = CsvReader(head.names, head.has_header, text, columns)
-    return whole_files(parts, reader, columns, options)
+    return partitions_of_lines(parts, reader, columns, options)
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:

@@ -13,11 +13,13 @@ from daskdl.errors import CorruptFileError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.csv_cells import UnclosedQuoteError
 from daskdl_bridge.readers.csv_text import CsvText, Row
-from daskdl_bridge.readers.lines import read_head
+from daskdl_bridge.readers.line_ranges import blocks_before
+from daskdl_bridge.readers.lines import read_head, read_lines
 
 __all__ = [
     "CsvHead",
     "csv_head",
+    "header_before",
     "hint_for_delimiter",
     "is_number",
     "naming_text",
@@ -105,6 +107,22 @@ def csv_head(parts: Sequence[Part], options: SourceOptions) -> CsvHead:
     return CsvHead(part, tuple(names), has_header, text, options)
 
 
+def header_before(part: Part, options: SourceOptions) -> Row:
+    """Return the first row of the lines of a file before a part; empty without one.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If it is none of the encoding.
+    """
+    for block in blocks_before(part):
+        data = read_lines(block, "CSV", options.storage_options)
+        row, _ = CsvText.of(data, options).header_and_rest()
+        if row:
+            return row
+    return []
+
+
 def hint_for_delimiter(row: Sequence[str | None], options: SourceOptions) -> str:
     """Return advice if the only cell of a row holds another usual delimiter."""
     cell = row[0] if len(row) == 1 else None
@@ -146,7 +164,7 @@ def naming_text(part: Part, options: SourceOptions) -> Iterator[None]:
         ) from error
     except UnicodeError as error:
         raise CorruptFileError(
-            f"{part.url}: must be a whole CSV file in {options.encoding}, it is "
+            f"{part.place}: must be a whole CSV file in {options.encoding}, it is "
             f"damaged or in another encoding: {error}. Give encoding if it is another."
         ) from error
 
@@ -155,7 +173,7 @@ def _first_row(
     parts: Sequence[Part], options: SourceOptions
 ) -> tuple[Part, Row, CsvText]:
     for part in parts:
-        head = read_head(part, "CSV", options.storage_options)
+        head = read_head(part, "CSV", options)
         with naming_text(part, options):
             text = CsvText.of(head, options, is_whole=False)
             row, _ = text.header_and_rest()

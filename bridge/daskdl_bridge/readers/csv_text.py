@@ -24,6 +24,8 @@ Row = list[str | None]
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _LINE_OF_BLANKS = re.compile(rb"(?<![^\r\n])[\0-\x09\x0b\x0c\x0e-\x20]+(?![^\r\n])")
 
+_BLANKS = BLANKS.encode()
+
 # What may stand for a delimiter of several characters; none is a blank.
 _DELIMITERS = b",;|~^`\x7f"
 
@@ -106,10 +108,15 @@ class CsvText:
             yield [None if cell == self.null_value else cell for cell in row]
 
     def header_and_rest(self) -> tuple[Row, "CsvText"]:
-        """Return the first row, and the text behind it."""
+        """Return the first row, empty if there is none, and the text behind it."""
         for row, end in self._ended_rows():
             return row, replace(self, data=self.data[end:])
         return [], self
+
+    def count(self) -> int:
+        """Return the number of rows of text whose lines are rows, or none."""
+        lines = (found[1] for found in _LINE.finditer(self.data))
+        return sum(1 for line in lines if line.strip(_BLANKS))
 
     def parse_options(self, n_columns: int) -> pacsv.ParseOptions | None:
         """Return options with which pyarrow parses as Spark does; None if it cannot.

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from daskdl.data.row_number import RowNumber
 from daskdl.errors import (
     CorruptFileError,
     DaskdlError,
@@ -31,13 +32,13 @@ class ErrorLocation:
         URL of the part file.
     column : str
         Name of the column.
-    first_row : int
+    first_row : int or RowNumber
         Number within the file of the first row at hand. Rows are counted from 0.
     """
 
     part: str
     column: str
-    first_row: int = 0
+    first_row: RowNumber = 0
 
     def __str__(self) -> str:
         return f"{self.part}: column {self.column!r}"

@@ -14,14 +14,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json as pajson
 
+from daskdl.data.row_number import RowNumber
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError, OptionError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import ExampleColumns, check_types, resolve_columns
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.line_ranges import LineReader, partitions_of_lines
 from daskdl_bridge.readers.lines import as_utf8, read_head, read_lines
-from daskdl_bridge.readers.table_reader import TablePartition, TableReader, whole_files
+from daskdl_bridge.readers.table_reader import TablePartition
 from daskdl_bridge.readers.vectors import VECTOR
 
 __all__ = ["JsonReader", "open_parts", "summarize_parts"]
@@ -34,12 +36,15 @@ _DEEPEST = 100
 # Rows that are looked at to learn the columns and their types.
 _SAMPLED_ROWS = 1000
 
+# What stands where a blank line may begin.
+_BEFORE_BLANK_LINES = (b"\r", b"\n\n", b"\n ", b"\n\t")
+
 # Fields that are null are left out, so that one file may not have all columns.
 _FILES_LOOKED_AT = 5
 
 
 @dataclass(frozen=True)
-class JsonReader(TableReader):
+class JsonReader(LineReader):
     """Reads columns of JSON files.
 
     Parameters
@@ -48,31 +53,30 @@ class JsonReader(TableReader):
         Of the columns to be read, as the first part file has them.
     """
 
+    form = "JSON"
+
     types: tuple[tuple[str, Any], ...]
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table with a null where a field is missing."""
-        data = _lines(read_lines(part, "JSON", options.storage_options), part, options)
+        data = read_lines(part, self.form, options.storage_options)
+        data = _lines(data, part, options)
         types = dict(self.types)
         schema = pa.schema([(name, types[name]) for name in columns])
         if not data.strip():
             return schema.empty_table()
-        try:
-            return pajson.read_json(
-                io.BytesIO(data),
-                # One block: a row that spans two of them is refused.
-                pajson.ReadOptions(block_size=max(len(data), 1 << 20)),
-                pajson.ParseOptions(
-                    explicit_schema=schema, unexpected_field_behavior="ignore"
-                ),
-            )
-        except pa.ArrowInvalid:
-            # Not finite numbers are text in JSON; they and damaged lines come here.
-            return _read_slowly(data, schema, part)
+        table = _read_fast(data, schema)
+        if table is None:
+            table = _read_slowly(data, schema, part, self.first_row(part, options))
+        return table
+
+    def count(self, data: bytes, options: SourceOptions) -> int:
+        """Return the number of rows in some lines."""
+        return _n_lines(as_utf8(data, options.encoding))
 
 
 def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
-    """Make a partition of each JSON file; the first lines of files tell the columns.
+    """Make partitions of JSON files; the first lines of files tell the columns.
 
     Parameters
     ----------
@@ -94,7 +98,7 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     types |= {n: pa.float64() for n in columns.numeric() if types.get(n) == pa.int64()}
     columns = with_key_type(columns, parts, [types])
     reader = JsonReader(tuple((n, types[n]) for n in columns.all() if n in types))
-    return whole_files(parts, reader, columns, options)
+    return partitions_of_lines(parts, reader, columns, options)
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
@@ -137,7 +141,7 @@ def _head(part: Part, options: SourceOptions) -> bytes:
     if options.multi_line:
         data = read_lines(part, "JSON", options.storage_options)
         return _lines(data, part, options)
-    data = read_head(part, "JSON", options.storage_options)
+    data = read_head(part, "JSON", options)
     return _lines(data, part, options, is_whole=False)
 
 
@@ -149,7 +153,7 @@ def _lines(
         data = as_utf8(data, options.encoding, is_whole=is_whole)
     except UnicodeDecodeError as error:
         raise CorruptFileError(
-            f"{part.url}: must be a whole JSON file in {options.encoding}, it is "
+            f"{part.place}: must be a whole JSON file in {options.encoding}, it is "
             f"damaged or in another encoding: {error}."
         ) from error
     if not options.multi_line or not data.strip():
@@ -191,23 +195,24 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _records(data: bytes, part: Part) -> Iterator[dict[str, Any]]:
-    for row, line in enumerate(data.splitlines()):
-        if not line.strip():
-            continue
+def _records(
+    data: bytes, part: Part, first_row: RowNumber = 0
+) -> Iterator[dict[str, Any]]:
+    lines = (line for line in data.splitlines() if line.strip())
+    for row, line in enumerate(lines):
         try:
             record = json.loads(line)
             if _opened(line) > _DEEPEST:
                 _check_depth(record)
         except (RecursionError, ValueError) as error:
             raise CorruptFileError(
-                f"{part.url}: each line must be a whole JSON object, row {row} is not: "
-                f"{error}"
+                f"{part.url}: each line must be a whole JSON object, row "
+                f"{first_row + row} is not: {error}"
             ) from error
         if not isinstance(record, dict):
             raise CorruptFileError(
-                f"{part.url}: each line must be a JSON object, row {row} is "
-                f"{line[:40]!r}."
+                f"{part.url}: each line must be a JSON object, row {first_row + row} "
+                f"is {line[:40]!r}."
             )
         yield record
 
@@ -231,8 +236,36 @@ def _check_depth(record: Any) -> None:
     raise ValueError(f"it is nested deeper than {_DEEPEST} levels")
 
 
-def _read_slowly(data: bytes, schema: Any, part: Part) -> Any:
-    records = list(_records(data, part))
+def _read_fast(data: bytes, schema: Any) -> Any:
+    """Return the table, None if not every line is an object as the columns have it.
+
+    Numbers that are not finite are text in JSON; they and damaged lines are left.
+    """
+    try:
+        table = pajson.read_json(
+            io.BytesIO(data),
+            # One block: a row that spans two of them is refused.
+            pajson.ReadOptions(block_size=max(len(data), 1 << 20)),
+            pajson.ParseOptions(
+                explicit_schema=schema, unexpected_field_behavior="ignore"
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    # pyarrow does not mind where lines end.
+    return table if table.num_rows == _n_lines(data) else None
+
+
+def _n_lines(data: bytes) -> int:
+    """Return the number of lines that are not blank."""
+    # Of most files this tells what looking at each line would, in no time.
+    if data[:1].isspace() or any(found in data for found in _BEFORE_BLANK_LINES):
+        return sum(1 for line in data.splitlines() if line.strip())
+    return data.count(b"\n") + (not data.endswith(b"\n"))
+
+
+def _read_slowly(data: bytes, schema: Any, part: Part, first_row: RowNumber) -> Any:
+    records = list(_records(data, part, first_row))
     columns = {}
     for field in schema:
         values = [_plain(record.get(field.name)) for record in records]
@@ -242,7 +275,7 @@ def _read_slowly(data: bytes, schema: Any, part: Part) -> Any:
             row = _first_misfit(values, field.type)
             raise ColumnError(
                 f"{part.url}: column {field.name!r} must hold {field.type} in every "
-                f"row, got {_short(values[row])} in row {row}."
+                f"row, got {_short(values[row])} in row {first_row + row}."
             ) from error
     return pa.table(columns, schema=schema)
 

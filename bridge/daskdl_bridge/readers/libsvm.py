@@ -2,24 +2,34 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from daskdl.data.row_number import RowNumber
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError, CorruptFileError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import resolve_columns
 from daskdl_bridge.readers.file_summary import FileSummary, type_in_words, unknown_rows
 from daskdl_bridge.readers.keys import with_key_type
+from daskdl_bridge.readers.line_ranges import (
+    LineReader,
+    partitions_of_lines,
+    ranges_of,
+)
 from daskdl_bridge.readers.lines import read_head, read_lines
-from daskdl_bridge.readers.table_reader import TablePartition, TableReader, whole_files
+from daskdl_bridge.readers.table_reader import TablePartition
 from daskdl_bridge.readers.vectors import VECTOR, encode_sparse
 
 __all__ = ["LibsvmReader", "open_parts", "summarize_parts"]
 
+
+_Parsed: TypeAlias = tuple[
+    NDArray[np.intp], NDArray[Any], NDArray[np.intp], NDArray[Any]
+]
 
 _TYPES = {"label": pa.float64(), "features": VECTOR}
 # Spark's vectors go no further.
@@ -29,7 +39,7 @@ _LARGEST_FLOAT = 1 << 53
 
 
 @dataclass(frozen=True)
-class LibsvmReader(TableReader):
+class LibsvmReader(LineReader):
     """Reads ``label`` and ``features`` of libsvm files.
 
     Parameters
@@ -38,19 +48,30 @@ class LibsvmReader(TableReader):
         Number of features of every row, over all files.
     """
 
+    form = "libsvm"
+
     width: int
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table; see `TableReader.read`. Features stay sparse."""
-        data = read_lines(part, "libsvm", options.storage_options)
-        lengths, labels, indices, values = _parsed(data, part)
-        _check_indices(lengths, indices, self.width, part)
+        lengths, labels, indices, values = self.parsed(part, options)
+        first_row = self.first_row(part, options)
+        _check_indices(lengths, indices, self.width, part, first_row)
         features = encode_sparse(lengths, indices - 1, values, self.width)
         return pa.table({"label": labels, "features": features}).select(columns)
 
+    def count(self, data: bytes, options: SourceOptions) -> int:
+        """Return the number of rows in some lines."""
+        return len(_rows(data))
+
+    def parsed(self, part: Part, options: SourceOptions) -> _Parsed:
+        """Return pairs a row, labels, and the indices and values of all rows."""
+        data = read_lines(part, self.form, options.storage_options)
+        return _parsed(data, part, self.first_row(part, options))
+
 
 def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TablePartition]:
-    """Make a partition of each libsvm file.
+    """Make partitions of libsvm files.
 
     Parameters
     ----------
@@ -70,30 +91,33 @@ def open_parts(parts: Sequence[Part], options: SourceOptions) -> list[TableParti
     columns = resolve_columns(options, _TYPES, parts[0])
     columns = with_key_type(columns, parts, [_TYPES])
     width = min(options.n_features or _width(parts, options), _LARGEST_INDEX)
-    return whole_files(parts, LibsvmReader(width), columns, options)
+    return partitions_of_lines(parts, LibsvmReader(width), columns, options)
 
 
 def summarize_parts(parts: Sequence[Part], options: SourceOptions) -> FileSummary:
     """Tell the columns of libsvm files, which are always the same."""
-    read_head(parts[0], "libsvm", options.storage_options)
+    read_head(parts[0], "libsvm", options)
     types = {name: type_in_words(kind) for name, kind in _TYPES.items()}
     return FileSummary(types=types, rows=unknown_rows(parts))
 
 
 def _width(parts: Sequence[Part], options: SourceOptions) -> int:
-    width = 0
+    # Of one range after the other: all that is kept of each is its largest index.
+    reader, width = LibsvmReader(0), 0
     for part in parts:
-        data = read_lines(part, "libsvm", options.storage_options)
-        width = max(width, int(_parsed(data, part)[2].max(initial=0)))
+        for piece in ranges_of(part, options):
+            _, _, indices, _ = reader.parsed(piece, options)
+            width = max(width, int(indices.max(initial=0)))
     return width
 
 
-def _parsed(
-    data: bytes, part: Part
-) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.intp], NDArray[Any]]:
-    """Return pairs a row, labels, and the indices and values of all rows."""
+def _rows(data: bytes) -> list[bytes]:
     rows = [line.partition(b"#")[0] for line in data.splitlines()]
-    rows = [row for row in rows if row.strip()]
+    return [row for row in rows if row.strip()]
+
+
+def _parsed(data: bytes, part: Part, first_row: RowNumber) -> _Parsed:
+    rows = _rows(data)
     lengths = np.array([row.count(b":") for row in rows], dtype=np.intp)
     numbers = b" ".join(rows).replace(b":", b" ").split()
     is_label = np.zeros(len(numbers), dtype=bool)
@@ -108,10 +132,12 @@ def _parsed(
             return lengths, flat[is_label], indices, pairs[:, 1]
     except (ValueError, IndexError):
         pass
-    raise _explained(rows, part)
+    raise _explained(rows, part, first_row)
 
 
-def _explained(rows: Sequence[bytes], part: Part) -> CorruptFileError:
+def _explained(
+    rows: Sequence[bytes], part: Part, first_row: RowNumber
+) -> CorruptFileError:
     for number, row in enumerate(rows):
         label, *pairs = row.split()
         try:
@@ -125,13 +151,17 @@ def _explained(rows: Sequence[bytes], part: Part) -> CorruptFileError:
             shown = row[:60].decode(errors="replace")
             return CorruptFileError(
                 f"{part.url}: each line must read 'label index:value ...', row "
-                f"{number} is {shown!r}."
+                f"{first_row + number} is {shown!r}."
             )
     return CorruptFileError(f"{part.url}: must be a libsvm file, it is damaged.")
 
 
 def _check_indices(
-    lengths: NDArray[np.intp], indices: NDArray[np.intp], width: int, part: Part
+    lengths: NDArray[np.intp],
+    indices: NDArray[np.intp],
+    width: int,
+    part: Part,
+    first_row: RowNumber,
 ) -> None:
     is_outside = (indices < 1) | (indices > width)
     if is_outside.any():
@@ -139,5 +169,5 @@ def _check_indices(
         row = int(np.repeat(np.arange(len(lengths)), lengths)[at])
         raise ColumnError(
             f"{part.url}: column 'features' must hold indices from 1 to {width}, got "
-            f"{int(indices[at])} in row {row}."
+            f"{int(indices[at])} in row {first_row + row}."
         )

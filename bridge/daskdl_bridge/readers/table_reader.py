@@ -1,7 +1,7 @@
 """Readers of tables, and data sets from the columns of a table."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,6 +17,7 @@ from daskdl.data.dataset import DataSet
 from daskdl.data.examples import checked_features, checked_mask
 from daskdl.data.labels import labels_of
 from daskdl.data.multi_dataset import MultiDataSet
+from daskdl.data.row_number import RowNumber
 from daskdl.data.sources.partition import Partition
 from daskdl.data.sources.source import SourceOptions
 from daskdl.errors import ColumnError
@@ -39,7 +40,7 @@ from daskdl_bridge.readers.images import (
 from daskdl_bridge.readers.keys import as_stored
 from daskdl_bridge.readers.vectors import decode_vectors, is_vector
 
-__all__ = ["TablePartition", "TableReader", "whole_files"]
+__all__ = ["TablePartition", "TableReader"]
 
 
 class TableReader(ABC):
@@ -70,23 +71,23 @@ class TableReader(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class TablePartition(Partition):
-    """A part file, or some row groups of a large one, as examples.
+    """A part file, or a piece of a large one, as examples.
 
     Parameters
     ----------
     name : str
-        URL of the file, with the row groups if it is only some.
+        URL of the file, with the row groups or bytes if it is only some.
     rows : int or None
         Where the form tells without reading all.
     part : Part
-        The file.
+        The file, or the bytes of it in which the lines begin that count.
     reader : TableReader
         How to read it.
     columns : ExampleColumns
         What becomes features, labels and keys.
     options : SourceOptions
         As the user gave them.
-    first_row : int
+    first_row : int or RowNumber
         Number within the file of the first row.
     class_names : tuple of str, optional
         Of the labels, if they are stored.
@@ -98,7 +99,7 @@ class TablePartition(Partition):
     reader: TableReader
     columns: ExampleColumns
     options: SourceOptions
-    first_row: int = 0
+    first_row: RowNumber = 0
     class_names: tuple[str, ...] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -282,26 +283,6 @@ class TablePartition(Partition):
         if self.options.feature_shape is not None:
             return int(np.prod(self.options.feature_shape))
         return self.options.n_features
-
-
-def whole_files(
-    parts: Sequence[Part],
-    reader: TableReader,
-    columns: ExampleColumns,
-    options: SourceOptions,
-) -> list[TablePartition]:
-    """Make a partition of each file of a form that does not tell its number of rows."""
-    return [
-        TablePartition(
-            name=part.url,
-            rows=0 if part.size == 0 else None,
-            part=part,
-            reader=reader,
-            columns=columns,
-            options=options,
-        )
-        for part in parts
-    ]
 
 
 def _decode(

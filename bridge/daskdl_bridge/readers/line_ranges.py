@@ -1,0 +1,132 @@
+"""Large files of lines as several partitions, each the lines of a range of bytes."""
+
+import itertools
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from daskdl.data.row_number import RowNumber
+from daskdl.data.sources.source import SourceOptions
+from daskdl.errors import DaskdlError
+from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.columns import ExampleColumns
+from daskdl_bridge.readers.lines import CODECS, has_plain_lines, read_lines
+from daskdl_bridge.readers.table_reader import TablePartition, TableReader
+
+__all__ = ["LineReader", "blocks_before", "partitions_of_lines", "ranges_of"]
+
+# A range takes about three times its size while it is loaded: 32 MiB keep that to a
+# tenth of a GiB, and the arrays of it within what a worker holds decoded (128 MiB). It
+# takes some tenths of a second, so that looking for its first line costs nothing.
+_RANGE_BYTES = 32 << 20
+
+# What is held of the lines before a range, while they are gone through.
+_BLOCK_BYTES = 1 << 20
+
+
+class LineReader(TableReader):
+    """Reads files in which each line is a row or none, and so each range of a file."""
+
+    form: ClassVar[str]
+
+    @abstractmethod
+    def count(self, data: bytes, options: SourceOptions) -> int:
+        """Return the number of rows in some lines.
+
+        Raises
+        ------
+        UnicodeDecodeError
+            If they are none of the encoding.
+        """
+
+    def rows_before(self, part: Part, options: SourceOptions) -> int:
+        """Count the rows of a file in front of a part of it, a block at a time."""
+        return sum(
+            self.count(read_lines(block, self.form, options.storage_options), options)
+            for block in blocks_before(part)
+        )
+
+    def first_row(self, part: Part, options: SourceOptions) -> RowNumber:
+        """Return the number in its file of a part's first row, for messages."""
+        is_first = part.span is None or part.span[0] == 0
+        return 0 if is_first else _RowInFile(self, part, options)
+
+
+@dataclass(frozen=True)
+class _RowInFile:
+    """The number of a row in its file; the rows before are counted if it is told.
+
+    Parameters
+    ----------
+    reader : LineReader
+    part : Part
+        The range in which the row is.
+    options : SourceOptions
+    row : int
+        Its number in the range.
+    """
+
+    reader: LineReader
+    part: Part
+    options: SourceOptions
+    row: int = 0
+
+    def __add__(self, rows: int, /) -> "_RowInFile":
+        return replace(self, row=self.row + rows)
+
+    def __str__(self) -> str:
+        try:
+            before = self.reader.rows_before(self.part, self.options)
+        except (DaskdlError, OSError, UnicodeError):
+            # What there is to say matters more than the number.
+            start, stop = self.part.span or (0, self.part.size)
+            return f"{self.row} of bytes {start} to {stop}"
+        return str(before + self.row)
+
+
+def partitions_of_lines(
+    parts: Sequence[Part],
+    reader: LineReader,
+    columns: ExampleColumns,
+    options: SourceOptions,
+) -> list[TablePartition]:
+    """Make a partition of each range of each file, in order."""
+    return [
+        TablePartition(
+            name=piece.place,
+            rows=0 if piece.size == 0 else None,
+            part=piece,
+            reader=reader,
+            columns=columns,
+            options=options,
+            first_row=reader.first_row(piece, options),
+        )
+        for part in parts
+        for piece in ranges_of(part, options)
+    ]
+
+
+def ranges_of(part: Part, options: SourceOptions) -> list[Part]:
+    """Return the ranges of a file, of equal size; the file itself if it has but one.
+
+    Compressed files have one, and so have files whose lines can be told apart only
+    from their beginning: of several lines a row, or of characters of several bytes.
+    """
+    is_plain = not part.name.lower().endswith(CODECS) and not options.multi_line
+    if not is_plain or not has_plain_lines(options.encoding):
+        return [part]
+    n_ranges = -(-part.size // _RANGE_BYTES)
+    if n_ranges < 2:
+        return [part]
+    offsets = [part.size * number // n_ranges for number in range(n_ranges + 1)]
+    return [
+        replace(part, span=(start, stop)) for start, stop in itertools.pairwise(offsets)
+    ]
+
+
+def blocks_before(part: Part) -> Iterator[Part]:
+    """Yield what lies in its file before a part: pieces small enough to hold."""
+    end = 0 if part.span is None else part.span[0]
+    for start in range(0, end, _BLOCK_BYTES):
+        yield replace(part, span=(start, min(start + _BLOCK_BYTES, end)))
