@@ -182,10 +182,13 @@ class CsvText:
         if not is_unquoted:
             return text
         if self.dialect.trims:
-            text = replace(text, data=_trimmed(text.data, self.dialect))
+            if len(self.dialect.delimiter) > 1:
+                return text  # of whose cells Spark does not trim the last
+            return replace(text, data=_trimmed(text.data, self.dialect))
         delimiter = self.dialect.delimiter.encode()
         free = [byte for byte in _DELIMITERS if byte not in text.data]
-        if len(delimiter) > 1 and free and not self.dialect.trims:
+        # Lines of blank delimiters have to stay blank: they are no rows.
+        if len(delimiter) > 1 and free and delimiter.strip(_BLANKS):
             dialect = replace(self.dialect, delimiter=chr(free[0]))
             data = text.data.replace(delimiter, bytes(free[:1]))
             text = replace(text, data=data, dialect=dialect)

@@ -259,7 +259,7 @@ def _read_fast(data: bytes, schema: Any) -> Any:
 def _n_lines(data: bytes) -> int:
     """Return the number of lines that are not blank."""
     # Of most files this tells what looking at each line would, in no time.
-    if data[:1].isspace() or any(found in data for found in _BEFORE_BLANK_LINES):
+    if not data[:1].strip() or any(found in data for found in _BEFORE_BLANK_LINES):
         return sum(1 for line in data.splitlines() if line.strip())
     return data.count(b"\n") + (not data.endswith(b"\n"))
 

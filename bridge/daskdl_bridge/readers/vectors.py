@@ -84,7 +84,7 @@ def decode_vectors(
     matrix: NDArray[Any] = np.zeros((len(column), width), dtype=dtype)
     of_dense = np.repeat(is_dense, lengths)
     values = cast_numbers(values, dtype)
-    matrix[is_dense] = values[of_dense].reshape(-1, width)
+    matrix[is_dense] = values[of_dense].reshape(int(is_dense.sum()), width)
     rows = np.repeat(np.arange(len(column)), lengths)[~of_dense]
     matrix[rows, _indices(column, is_dense, lengths, width, place)] = values[~of_dense]
     return matrix

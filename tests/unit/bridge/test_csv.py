@@ -119,6 +119,23 @@ def test_lines_of_blanks_are_no_rows(tmp_path):
     assert batch.features.tolist() == [[1, 2], [3, 4]]
 
 
+def test_lines_of_long_blank_delimiters_are_no_rows(tmp_path):
+    """Spark reads a line of nothing but blanks as none, whatever they stand for."""
+    path = write_text(tmp_path / "x.csv", "1\t\t2\n\t\t\n3\t\t4\n")
+    options = {"features": ("_c0", "_c1"), "require_labels": False}
+    batch = load_one(path, delimiter="\t\t", **options)
+    assert batch.features.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("other", ["x", '"x"'])
+def test_blanks_behind_the_last_of_cells_with_a_long_delimiter_stay(tmp_path, other):
+    """As in Spark, whether or not another row has quotes."""
+    path = write_text(tmp_path / "x.csv", f"1|| a \n2||{other}\n")
+    options = {"features": "_c0", "key": "_c1", "require_labels": False}
+    batch = load_one(path, delimiter="||", ignore_trailing_white_space=True, **options)
+    assert batch.keys.tolist() == [" a ", "x"]
+
+
 def test_null_in_the_only_column_that_is_read_is_a_row(tmp_path):
     """Also where a cell keeps pyarrow from reading the file as it is."""
     text = 'id,features\na"b,1\n"c"d,\ne,2\n'

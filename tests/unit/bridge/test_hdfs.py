@@ -220,6 +220,19 @@ def test_reader_seeks_and_reads():
     assert file.read(5) == b"23456"
 
 
+def test_a_long_read_is_of_pieces_with_a_time_limit_each():
+    class Inner(io.BytesIO):
+        def read(self, n_bytes):
+            asked.append(n_bytes)
+            return super().read(n_bytes)
+
+    asked = []
+    inner = Inner(bytes(9 << 20))
+    file = io.BufferedReader(hdfs.GuardedReader(inner, "hdfs://ns/x", 1.0), 4 << 20)
+    assert len(file.read(9 << 20)) == 9 << 20
+    assert max(asked) == 4 << 20
+
+
 def test_writer_hands_on_every_byte():
     inner = Inner()
     writer = hdfs.GuardedWriter(inner, "hdfs://ns/x", 1.0)

@@ -47,6 +47,12 @@ def test_columns_are_found_in_later_files_too(tmp_path):
     assert keys == [[None], ["k"]]
 
 
+def test_rows_are_counted_without_blank_lines(tmp_path):
+    path = write_text(tmp_path / "x.json", '{"features": 1}\n\n \n{\n')
+    with pytest.raises(CorruptFileError, match="row 1 is not"):
+        load_one(path, require_labels=False)
+
+
 def test_column_that_is_missing_from_a_file_is_null(tmp_path):
     write_json(tmp_path / "a.json", ROWS)
     write_json(tmp_path / "b.json", [{"label": 1}])

@@ -14,6 +14,11 @@ def test_indices_start_at_1(tmp_path):
     np.testing.assert_array_equal(batch.labels, [[1], [0], [2]])
 
 
+def test_rows_may_have_no_features(tmp_path):
+    path = write_text(tmp_path / "x.libsvm", "1\n0\n")
+    assert load_one(path).features.shape == (2, 0)
+
+
 def test_width_is_that_of_all_files(tmp_path):
     write_text(tmp_path / "a.libsvm", "0 1:1\n")
     write_text(tmp_path / "b.libsvm", "1 5:1\n")
