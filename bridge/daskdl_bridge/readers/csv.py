@@ -71,9 +71,11 @@ class CsvReader(LineReader):
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
         """Return a pyarrow.Table of floats and text; see `TableReader.read`."""
-        data = read_lines(part, self.form, options.storage_options)
         with naming_text(part, options):
-            text = CsvText.of(data, options)
+            # Not kept beside what is made of it: it is as large.
+            text = CsvText.of(
+                read_lines(part, self.form, options.storage_options), options
+            )
             names = self.names
             if self.has_header:
                 header = header_before(part, options)

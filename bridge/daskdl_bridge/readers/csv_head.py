@@ -13,7 +13,7 @@ from daskdl.errors import CorruptFileError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.csv_cells import UnclosedQuoteError
 from daskdl_bridge.readers.csv_text import CsvText, Row
-from daskdl_bridge.readers.line_ranges import blocks_before
+from daskdl_bridge.readers.line_ranges import pieces_before
 from daskdl_bridge.readers.lines import read_head, read_lines
 
 __all__ = [
@@ -115,8 +115,8 @@ def header_before(part: Part, options: SourceOptions) -> Row:
     UnicodeDecodeError
         If it is none of the encoding.
     """
-    for block in blocks_before(part):
-        data = read_lines(block, "CSV", options.storage_options)
+    for piece in pieces_before(part):
+        data = read_lines(piece, "CSV", options.storage_options)
         row, _ = CsvText.of(data, options).header_and_rest()
         if row:
             return row

@@ -14,15 +14,15 @@ from daskdl_bridge.readers.columns import ExampleColumns
 from daskdl_bridge.readers.lines import CODECS, has_plain_lines, read_lines
 from daskdl_bridge.readers.table_reader import TablePartition, TableReader
 
-__all__ = ["LineReader", "blocks_before", "partitions_of_lines", "ranges_of"]
+__all__ = ["LineReader", "partitions_of_lines", "pieces_before", "ranges_of"]
 
-# A range takes about three times its size while it is loaded: 32 MiB keep that to a
-# tenth of a GiB, and the arrays of it within what a worker holds decoded (128 MiB). It
-# takes some tenths of a second, so that looking for its first line costs nothing.
+# A range takes some six times its size while it is loaded, which a worker of 1 GiB has
+# room for, and makes about a block of examples. It takes some tenths of a second, so
+# that looking for its first line costs nothing.
 _RANGE_BYTES = 32 << 20
 
 # What is held of the lines before a range, while they are gone through.
-_BLOCK_BYTES = 1 << 20
+_PIECE_BYTES = 1 << 20
 
 
 class LineReader(TableReader):
@@ -41,10 +41,10 @@ class LineReader(TableReader):
         """
 
     def rows_before(self, part: Part, options: SourceOptions) -> int:
-        """Count the rows of a file in front of a part of it, a block at a time."""
+        """Count the rows of a file in front of a part of it, a piece at a time."""
         return sum(
-            self.count(read_lines(block, self.form, options.storage_options), options)
-            for block in blocks_before(part)
+            self.count(read_lines(piece, self.form, options.storage_options), options)
+            for piece in pieces_before(part)
         )
 
     def first_row(self, part: Part, options: SourceOptions) -> RowNumber:
@@ -125,8 +125,8 @@ def ranges_of(part: Part, options: SourceOptions) -> list[Part]:
     ]
 
 
-def blocks_before(part: Part) -> Iterator[Part]:
+def pieces_before(part: Part) -> Iterator[Part]:
     """Yield what lies in its file before a part: pieces small enough to hold."""
     end = 0 if part.span is None else part.span[0]
-    for start in range(0, end, _BLOCK_BYTES):
-        yield replace(part, span=(start, min(start + _BLOCK_BYTES, end)))
+    for start in range(0, end, _PIECE_BYTES):
+        yield replace(part, span=(start, min(start + _PIECE_BYTES, end)))

@@ -18,7 +18,7 @@ def ranges_of_bytes(n_bytes: int) -> Iterator[None]:
     """Let ranges have at most that many bytes, and all reads beside them fewer."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_ranges, "_RANGE_BYTES", n_bytes)
-        patch.setattr(line_ranges, "_BLOCK_BYTES", max(1, n_bytes // 2))
+        patch.setattr(line_ranges, "_PIECE_BYTES", max(1, n_bytes // 2))
         patch.setattr(lines, "_STEP_BYTES", 3)
         yield
 

@@ -19,6 +19,16 @@ def test_rows_may_have_no_features(tmp_path):
     assert load_one(path).features.shape == (2, 0)
 
 
+def test_rows_are_numbered_across_those_read_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("daskdl_bridge.readers.libsvm._ROWS_AT_ONCE", 2)
+    good = "".join(f"{row} 1:{row} 3:1\n" for row in range(5))
+    batch = load_one(write_text(tmp_path / "x.libsvm", good))
+    assert batch.features.tolist() == [[row, 0, 1] for row in range(5)]
+    path = write_text(tmp_path / "y.libsvm", f"{good}1 x:1\n")
+    with pytest.raises(CorruptFileError, match="row 5 is '1 x:1'"):
+        load_one(path)
+
+
 def test_width_is_that_of_all_files(tmp_path):
     write_text(tmp_path / "a.libsvm", "0 1:1\n")
     write_text(tmp_path / "b.libsvm", "1 5:1\n")

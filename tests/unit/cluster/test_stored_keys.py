@@ -16,6 +16,7 @@ from daskdl.data.sinks import open_sink
 from daskdl.nn.conf.input_type import FeedForward
 from daskdl.nn.conf.network import MultiLayerConfiguration
 from daskdl.nn.multilayer import MultiLayerNetwork
+from tests.unit.bridge.ranged_files import ranges_of_bytes
 from tests.unit.bridge.table_files import open_path, write_json, write_text
 from tests.unit.cluster.inline_client import InlineClient
 
@@ -177,6 +178,18 @@ def test_csv_keys_are_text_in_every_part(network, tmp_path):
     write_text(tmp_path / "in/1.csv", "x,id\n1.0,\n")
     output = predicted(network, tmp_path / "in", tmp_path / "out")
     assert key_types(output) == [pa.string()]
+
+
+def test_ranges_of_a_file_are_predicted_in_the_order_of_its_rows(network, tmp_path):
+    """Those in which no line begins leave no part."""
+    keys = ["a", "b" * 40, "c", "d"]
+    text = "x,id\n" + "".join(f"1.0,{key}\n" for key in keys)
+    data = write_text(tmp_path / "x.csv", text)
+    with ranges_of_bytes(10):
+        output = predicted(network, data, tmp_path / "out")
+    parts = [pq.read_table(part)["id"] for part in sorted(output.glob("*.parquet"))]
+    assert [key for part in parts for key in part.to_pylist()] == keys
+    assert all(parts)
 
 
 def test_keys_that_are_returned_stay_plain(network, tmp_path):
