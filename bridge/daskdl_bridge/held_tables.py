@@ -11,13 +11,13 @@ from daskdl.data.sources.unused_options import refuse_unused
 from daskdl.errors import ColumnError, OptionError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.footers import Footer, settled_columns
-from daskdl_bridge.readers.table_reader import TablePartition, TableReader
+from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
 
 __all__ = ["HeldTableSources"]
 
 
 @dataclass(frozen=True, eq=False)
-class _HeldTable(TableReader):
+class _HeldTable(WholeReader):
     """Gives columns of a table that travels with it.
 
     Parameters
@@ -28,7 +28,7 @@ class _HeldTable(TableReader):
     table: Any
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return the columns; see `TableReader.read`."""
+        """Return the columns; see `WholeReader.read`."""
         return self.table.select(columns)
 
 

@@ -70,7 +70,7 @@ class CsvReader(LineReader):
     columns: ExampleColumns | None = None
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table of floats and text; see `TableReader.read`."""
+        """Return a pyarrow.Table of floats and text; see `WholeReader.read`."""
         with naming_text(part, options):
             # Not kept beside what is made of it: it is as large.
             text = CsvText.of(

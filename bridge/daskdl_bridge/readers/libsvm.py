@@ -55,7 +55,7 @@ class LibsvmReader(LineReader):
     width: int
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table; see `TableReader.read`. Features stay sparse."""
+        """Return a pyarrow.Table; see `WholeReader.read`. Features stay sparse."""
         lengths, labels, indices, values = self.parsed(part, options)
         first_row = self.first_row(part, options)
         _check_indices(lengths, indices, self.width, part, first_row)

@@ -12,7 +12,7 @@ from daskdl.errors import DaskdlError
 from daskdl_bridge.listing import Part
 from daskdl_bridge.readers.columns import ExampleColumns
 from daskdl_bridge.readers.lines import CODECS, has_plain_lines, read_lines
-from daskdl_bridge.readers.table_reader import TablePartition, TableReader
+from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
 
 __all__ = ["LineReader", "partitions_of_lines", "pieces_before", "ranges_of"]
 
@@ -25,7 +25,7 @@ _RANGE_BYTES = 32 << 20
 _PIECE_BYTES = 1 << 20
 
 
-class LineReader(TableReader):
+class LineReader(WholeReader):
     """Reads files in which each line is a row or none, and so each range of a file."""
 
     form: ClassVar[str]

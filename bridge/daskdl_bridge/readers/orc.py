@@ -19,18 +19,18 @@ from daskdl_bridge.readers.footers import (
     settled_columns,
     summarize_footers,
 )
-from daskdl_bridge.readers.table_reader import TablePartition, TableReader
+from daskdl_bridge.readers.table_reader import TablePartition, WholeReader
 from daskdl_bridge.storage import open_input
 
 __all__ = ["OrcReader", "open_parts", "summarize_parts"]
 
 
 @dataclass(frozen=True)
-class OrcReader(TableReader):
+class OrcReader(WholeReader):
     """Reads columns of a whole ORC file."""
 
     def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table; see `TableReader.read`."""
+        """Return a pyarrow.Table; see `WholeReader.read`."""
         with (
             naming_damaged_file(part.url, "ORC"),
             open_input(part.url, options.storage_options) as stream,

@@ -51,11 +51,6 @@ class ParquetReader(TableReader):
 
     row_groups: tuple[int, int] | None = None
 
-    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table; see `TableReader.read`."""
-        with _opened(part, columns, options) as file:
-            return _read(file, self._groups(file), columns)
-
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
     ) -> Generator[Any, None, None]:

@@ -40,15 +40,23 @@ from daskdl_bridge.readers.images import (
 from daskdl_bridge.readers.keys import as_stored
 from daskdl_bridge.readers.vectors import decode_vectors, is_vector
 
-__all__ = ["TablePartition", "TableReader"]
+__all__ = ["TablePartition", "TableReader", "WholeReader"]
 
 
 class TableReader(ABC):
     """Reads columns of one part file; picklable, a subclass for each form."""
 
     @abstractmethod
-    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
-        """Return a pyarrow.Table with the `columns` that are in the file.
+    def read_blocks(
+        self, part: Part, columns: list[str], options: SourceOptions
+    ) -> Generator[Any, None, None]:
+        """Yield the rows in order, as tables of what memory holds, at least one.
+
+        Yields
+        ------
+        pyarrow.Table
+            Or what has its `num_rows`, `schema`, `column_names` and `column(name)`: the
+            `columns` that are in the file.
 
         Raises
         ------
@@ -58,14 +66,18 @@ class TableReader(ABC):
             If a row cannot be read as what the columns hold.
         """
 
+
+class WholeReader(TableReader):
+    """Reads a part file, or a piece of one, in one table."""
+
+    @abstractmethod
+    def read(self, part: Part, columns: list[str], options: SourceOptions) -> Any:
+        """Return a pyarrow.Table; raise as `read_blocks`."""
+
     def read_blocks(
         self, part: Part, columns: list[str], options: SourceOptions
     ) -> Generator[Any, None, None]:
-        """Yield tables of what `read` returns, in order, at least one.
-
-        A subclass does where its form can be read a part at a time; then each table
-        makes about `BLOCK_BYTES` of examples.
-        """
+        """Yield the one table; see `TableReader.read_blocks`."""
         yield self.read(part, columns, options)
 
 

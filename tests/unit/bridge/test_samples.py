@@ -117,9 +117,9 @@ def test_tables_have_the_values_that_spark_was_given(form):
     options = SourceOptions(null_value="null", multi_line="csv" in form)
     rows: list[list[Any]] = []
     for part in list_parts(path_of(form)):
-        table = reader.read(part, list(kinds), options)
-        columns = [table.column(name).to_pylist() for name in kinds]
-        rows += [list(row) for row in zip(*columns, strict=True)]
+        for table in reader.read_blocks(part, list(kinds), options):
+            columns = [table.column(name).to_pylist() for name in kinds]
+            rows += [list(row) for row in zip(*columns, strict=True)]
     for row in rows:
         for at, kind in enumerate(kinds.values()):
             if kind in ("int", "bigint") and row[at] is not None:
