@@ -53,7 +53,7 @@ def evaluations_for(network: Network[Any]) -> list[Evaluable]:
         loss in _PROBABILITY_LOSSES
         and network.output_activations[0] in _PROBABILITY_ACTIVATIONS
     )
-    if not tells_probabilities or n_out > _MOST_CLASSES_DRAWN:
+    if n_out is None or not tells_probabilities or n_out > _MOST_CLASSES_DRAWN:
         return [first]
     if n_out == 1:
         roc = ROC(_ROC_STEPS, axis=axis, dialect=dialect)

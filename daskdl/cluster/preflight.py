@@ -13,11 +13,16 @@ def check_master(who: str, network: Network[Any], master: TrainingMaster) -> Non
     Raises
     ------
     OptionError
-        If gradients are to be shared of a network whose training is more than updates
-        that could be shared.
+        If gradients are to be shared of a network that has none, or whose training is
+        more than updates that could be shared.
     """
     if not isinstance(master, SharedTrainingMaster):
         return
+    if not network.n_params:
+        raise OptionError(
+            f"{who}: the network must have parameters to share gradients, got none. "
+            "Use ParameterAveragingTrainingMaster."
+        )
     if network.searches_lines:
         raise OptionError(
             f"{who}: optimization_algo must be 'stochastic_gradient_descent' to share "

@@ -96,7 +96,7 @@ def check_class_outputs(network: "StepNetwork[Any]") -> None:
     for (node, loss), n_out in zip(each, network.output_layer_n_out, strict=True):
         activation = getattr(node.conf, "activation", None)
         is_softmax = getattr(activation, "type", activation) == "softmax"
-        if n_out > 1 or not (tells_classes(loss) or is_softmax):
+        if n_out is None or n_out > 1 or not (tells_classes(loss) or is_softmax):
             continue
         kind = f"loss {loss!r}" if tells_classes(loss) else "activation 'softmax'"
         raise OptionError(

@@ -216,7 +216,9 @@ def _axes(
     }
 
 
-def check_class_names(who: str, names: Sequence[str], n_out: int) -> tuple[str, ...]:
+def check_class_names(
+    who: str, names: Sequence[str], n_out: int | None
+) -> tuple[str, ...]:
     """Return names of classes, or refuse them.
 
     Parameters
@@ -224,8 +226,8 @@ def check_class_names(who: str, names: Sequence[str], n_out: int) -> tuple[str, 
     who : str
         For messages.
     names : sequence of str
-    n_out : int
-        Of the output; one number tells two classes.
+    n_out : int or None
+        Of the output; one number tells two classes. None where data decide it.
 
     Raises
     ------
@@ -235,7 +237,7 @@ def check_class_names(who: str, names: Sequence[str], n_out: int) -> tuple[str, 
     given = None if isinstance(names, str) else tuple(names)
     if given is None or not all(isinstance(name, str) for name in given):
         raise OptionError(f"{who}: class_names must be texts in a list, got {names!r}.")
-    n_classes = max(n_out, 2)
+    n_classes = len(given) if n_out is None else max(n_out, 2)
     if len(given) != n_classes or len(set(given)) != n_classes:
         raise OptionError(
             f"{who}: class_names must be {n_classes} different names, one a class, got "

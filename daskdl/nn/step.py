@@ -19,7 +19,7 @@ from daskdl.checks import check_type
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.array_specs import label_specs, option_of, output_specs
 from daskdl.nn.batches import Arrays, ArraySpec, Batch, as_arrays
-from daskdl.nn.conf.input_type import InputType, features_of
+from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.network import (
     ComputationGraphConfiguration,
     MultiLayerConfiguration,
@@ -275,9 +275,9 @@ class StepNetwork(ABC, Generic[Conf]):
         return len(self.output_nodes)
 
     @property
-    def output_layer_n_out(self) -> list[int]:
-        """Number of features or channels of each output."""
-        return [features_of(node.output_type) for node in self.output_nodes]
+    def output_layer_n_out(self) -> list[int | None]:
+        """Number of features or channels of each output; None where data decide it."""
+        return [node.output_type.shape[-1] for node in self.output_nodes]
 
     @property
     def output_losses(self) -> list[str]:

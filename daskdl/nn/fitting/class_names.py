@@ -40,10 +40,10 @@ def take_class_names(network: "Network[Any]", source: Source) -> None:
     if network.class_names is not None or not names or loss not in CLASS_LOSSES:
         return
     n_classes = network.output_layer_n_out[0]
-    if len(set(names)) == len(names) == n_classes:
+    if len(set(names)) == len(names) and n_classes in (len(names), None):
         network.class_names = names
         return
     logger.warning(
-        "%s: %d names of classes are stored, of %d that the network has: not taken.",
+        "%s: %d names of classes are stored, of %s that the network has: not taken.",
         *(source.name, len(names), n_classes),
     )

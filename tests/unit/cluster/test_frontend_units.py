@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from daskdl import NormalizerStandardize, OCNNOutput, Output
+from daskdl import LossLayer, NormalizerStandardize, OCNNOutput, Output
 from daskdl.cluster.frontend import (
     DaskComputationGraph,
     DaskMultiLayer,
@@ -163,6 +163,13 @@ def test_half_a_minibatch_is_no_averaging_frequency():
     """The count of minibatches would never equal it, and no round would come."""
     with pytest.raises(OptionError, match="averaging_frequency must be a whole number"):
         ParameterAveragingTrainingMaster(averaging_frequency=2.5)
+
+
+def test_a_network_without_parameters_cannot_share_gradients():
+    conf = MultiLayerConfiguration(input=FeedForward(size=2), layers=[LossLayer()])
+    front = DaskMultiLayer(InlineClient(), conf, SharedTrainingMaster())
+    with pytest.raises(OptionError, match="must have parameters to share gradients"):
+        front.fit(DataSet([[1.0, 0.0]], [[1.0, 0.0]]))
 
 
 def test_what_sets_a_parameter_itself_cannot_share_gradients():
