@@ -12,7 +12,6 @@ from daskdl.arrays.namespace import FloatArray, to_host
 from daskdl.checks import check_type
 from daskdl.data.sources.source import SourceOptions
 from daskdl.dialects import Quirk
-from daskdl.errors import OptionError
 from daskdl.evaluation.evaluable import Evaluable
 from daskdl.nn.batches import Arrays, Batch, Given
 from daskdl.nn.dialect_differences import differences
@@ -430,7 +429,7 @@ class Network(StepNetwork[Conf]):
         options: SourceOptions | None = None,
         **source_options: Any,
     ) -> Any:
-        """Compare predictions with labels.
+        """Compare predictions with labels; of several outputs the first, as in DL4J.
 
         Parameters
         ----------
@@ -450,23 +449,19 @@ class Network(StepNetwork[Conf]):
         Returns
         -------
         the evaluation
-            In the units of the data, also where labels are normalized.
+            In the units of the data, also where labels are normalized. For a further
+            output give one's ``eval`` its labels and what :meth:`output` predicts.
 
         Raises
         ------
         OptionError
-            If the network has several outputs, or `evaluation` is none.
+            If `evaluation` is none.
         ShapeError
             If the labels do not fit.
         DataError
             If there is no minibatch at all, or a number that is not finite.
         """
         who = f"{type(self).__name__}.evaluate"
-        if self.n_outputs != 1:
-            raise OptionError(
-                f"{who}: the network must have one output, got {self.n_outputs}. "
-                "Compare the arrays of output() one by one."
-            )
         # Rows are counted, whatever the data format.
         evaluation = evaluation_for(self, axis=1) if evaluation is None else evaluation
         check_type(who, "evaluation", evaluation, Evaluable)
@@ -474,10 +469,10 @@ class Network(StepNetwork[Conf]):
         for batch in batches:
             with self._converter.using(normalizer):
                 arrays = self._converter.checked(batch, numbers=True)
-                (output,) = self._outputs(arrays)
-            (labels,), (mask,) = self._converter.rows_to_count(arrays)
-            mask = self.mask_to_count() if mask is None else mask
-            count_rows(evaluation, labels, output, mask)
+                outputs = self._outputs(arrays)
+            labels, masks = self._converter.rows_to_count(arrays)
+            mask = self.mask_to_count() if masks[0] is None else masks[0]
+            count_rows(evaluation, labels[0], outputs[0], mask)
         return evaluation
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ from daskdl.cluster.inference import (
     score_source,
 )
 from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.data.normalizers.hybrid import MultiNormalizerHybrid
 from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.errors import DataError
@@ -234,6 +235,17 @@ def test_steps_that_the_features_mask_are_not_counted(rng):
     found = scored.evaluations[0].confusion_matrix
     assert found.sum() == mask.sum()
     np.testing.assert_array_equal(found, network.evaluate(whole).confusion_matrix)
+
+
+def test_the_first_of_several_outputs_is_evaluated_as_in_one_process(rng):
+    network = two_in_two_out()
+    labels = [np.arange(4.0)[:, None], np.eye(3)[[0, 1, 2, 0]]]
+    features = [rng.normal(size=(4, size)) for size in (4, 2)]
+    whole = MultiDataSet(features, labels, labels_masks=[[[1], [1], [0], [0]], None])
+    source = open_source([whole], SourceOptions())
+    empty = [RegressionEvaluation()]
+    scored = score_source(InlineClient(), network, source, empty, TASK)
+    assert scored.evaluations[0].to_json() == network.evaluate(whole).to_json()
 
 
 def test_a_loss_of_minibatches_is_told(rng):

@@ -15,6 +15,7 @@ from daskdl import (
     Output,
 )
 from daskdl.data.dataset import DataSet
+from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.dialects import EXACT
 from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.evaluation.regression import RegressionEvaluation
@@ -27,6 +28,15 @@ from tests.unit.networks.small import mlp, rnn, rows, sequence, two_in_two_out
 @pytest.fixture
 def data(rng):
     return rows(rng)
+
+
+@pytest.fixture
+def two_outputs(rng):
+    """A graph and data for it, of which a mask drops labels of the first output."""
+    features = [rng.normal(size=(6, size)) for size in (4, 2)]
+    labels = [np.arange(6.0)[:, None], np.eye(3)[rng.integers(3, size=6)]]
+    masks = [np.array([[1.0]] * 4 + [[0.0]] * 2), None]
+    return two_in_two_out(), MultiDataSet(features, labels, labels_masks=masks)
 
 
 # Same in, same out
@@ -303,9 +313,11 @@ def test_evaluate_needs_an_evaluation(data):
         mlp().evaluate(data, {})
 
 
-def test_evaluate_needs_a_single_output():
-    with pytest.raises(OptionError, match="must have one output, got 2"):
-        two_in_two_out().evaluate([])
+def test_evaluate_is_of_the_first_of_several_outputs(two_outputs):
+    net, data = two_outputs
+    expected = RegressionEvaluation()
+    expected.eval(data.labels[0], net.output(data.features)[0], data.labels_masks[0])
+    assert net.evaluate(data).to_json() == expected.to_json()
 
 
 def test_a_summary_lists_layers_and_parameters():
