@@ -15,6 +15,7 @@ from daskdl.cli.data_opening import open_job_data
 from daskdl.cli.job_file import load_job
 from daskdl.cli.job_network import job_network
 from daskdl.cli.job_run import checked_cluster
+from daskdl.cli.model_place import network_in
 from daskdl.cli.network_facts import (
     Configuration,
     configuration_facts,
@@ -22,7 +23,7 @@ from daskdl.cli.network_facts import (
     training_facts,
     training_lines,
 )
-from daskdl.cli.run_directory import MODEL, STATISTICS
+from daskdl.cli.run_directory import STATISTICS, is_of_one_run
 from daskdl.cli.saved_model import open_model
 from daskdl.data.files import write_output
 from daskdl.data.filesystems import filesystem
@@ -109,7 +110,7 @@ def _found_at(path: str, how: Mapping[str, Any]) -> Inspection:
         return _configuration(path)
     if path.endswith(_JOB_ENDINGS):
         return _job(path)
-    if kind == "directory" and kind_of(fs, posixpath.join(inside, MODEL)) is not None:
+    if kind == "directory" and (network_in(fs, inside) or is_of_one_run(fs, inside)):
         return _run(path, fs, inside)
     if kind == "file" and is_network(path):
         return _model(path)

@@ -30,7 +30,7 @@ class Job(Conf):
         str | None,
         Field(
             description="A saved network to go on from, in place of `network`: a file "
-            "of daskdl or of DL4J."
+            "of daskdl or of DL4J, or the directory of a run."
         ),
     ] = None
     imports: Annotated[

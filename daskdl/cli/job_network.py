@@ -3,6 +3,7 @@
 from typing import Any
 
 from daskdl.cli.job import Job
+from daskdl.cli.model_place import place_of_model
 from daskdl.errors import OptionError
 from daskdl.formats.load import load
 from daskdl.nn.build import build_network
@@ -18,12 +19,12 @@ def job_network(job: Job) -> Network[Any]:
     Raises
     ------
     SourceNotFoundError, FormatError
-        If `model` is no file, or none of a network.
+        If `model` is neither a file of a network nor a run directory with one.
     OptionError
         If the names are not those of its classes, or the normalizer changes labels
         that tell classes.
     """
-    network = build_network(job.network) if job.model is None else load(job.model)
+    network = _beginning(job)
     if job.data.normalize is not None:
         try:
             network.normalizer = job.data.normalizer()
@@ -35,3 +36,9 @@ def job_network(job: Job) -> Network[Any]:
         except OptionError as error:
             raise OptionError(f"data.class_names: {error}") from error
     return network
+
+
+def _beginning(job: Job) -> Network[Any]:
+    if job.model is None:
+        return build_network(job.network)
+    return load(place_of_model(job.model))

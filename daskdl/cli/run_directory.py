@@ -20,7 +20,7 @@ from daskdl.data.retries import BROKEN, in_words
 from daskdl.data.store import entries_of, kind_of, remove
 from daskdl.errors import DaskdlError, OutputError, OutputExistsError
 
-__all__ = ["RunDirectory"]
+__all__ = ["RunDirectory", "is_of_one_run"]
 
 JOB = "job.yaml"
 MODEL, CHECKPOINT = "model.safetensors", "checkpoint.safetensors"
@@ -31,6 +31,15 @@ _OURS = (JOB, CHECKPOINT, STATISTICS, EVALUATION, REPORT, MODEL)
 
 def _to_nobody(text: str) -> None:
     pass
+
+
+def is_of_one_run(fs: Any, directory: str) -> bool:
+    """Tell whether a directory holds a job as it ran, and nothing that no run leaves.
+
+    Others keep a job of that name beside their data.
+    """
+    names = {posixpath.basename(entry) for entry in entries_of(fs, directory)}
+    return JOB in names and all(name in _OURS or name.startswith(".") for name in names)
 
 
 class RunDirectory:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from daskdl.cli.job_file import load_job
-from daskdl.cli.run_directory import JOB, MODEL
+from daskdl.cli.model_place import place_of_model
+from daskdl.cli.run_directory import JOB
 from daskdl.data.filesystems import filesystem
 from daskdl.data.sources.source import SourceOptions
 from daskdl.data.store import kind_of
-from daskdl.errors import OptionError, SourceNotFoundError
+from daskdl.errors import OptionError
 from daskdl.formats.load import load
 from daskdl.nn.network import Network
 
@@ -71,16 +72,17 @@ class SavedModel:
 def open_model(path: str) -> SavedModel:
     """Load a network from a model file or a run directory.
 
+    Of a run that was interrupted it is the last checkpoint.
+
     Raises
     ------
     SourceNotFoundError
-        If there is nothing, or a directory without a model.
+        If there is nothing, or a directory without a network.
     FormatError
         If the file holds no network.
     """
-    folder, name = _place(path.rstrip("/"))
-    url = posixpath.join(folder, name)
-    job = posixpath.join(folder, JOB)
+    url = place_of_model(path)
+    job = posixpath.join(posixpath.dirname(url), JOB)
     options = SourceOptions()
     if _exists(job):
         options = load_job(job).data.source_options()
@@ -112,24 +114,6 @@ def columns_of(option: str, names: Sequence[str]) -> Any:
         key, _, column = name.partition("=")
         found[key] = (*found.get(key, ()), column)
     return found
-
-
-def _place(path: str) -> tuple[str, str]:
-    """Return folder and file name of the model that `path` means."""
-    fs, inside = filesystem(path)
-    kind = kind_of(fs, inside)
-    if kind is None:
-        raise SourceNotFoundError(
-            f"{path}: must be a model file or a run directory, nothing is there."
-        )
-    if kind == "file":
-        return posixpath.split(path)
-    if kind_of(fs, posixpath.join(inside, MODEL)) is None:
-        raise SourceNotFoundError(
-            f"{path}: must be a model file or a run directory with {MODEL}, got a "
-            "directory without one."
-        )
-    return path, MODEL
 
 
 def _exists(path: str) -> bool:

@@ -187,6 +187,18 @@ def test_a_run_is_told_with_its_files(facts_of, model):
     assert (facts["kind"], facts["files"]) == ("run", ["model.safetensors"])
 
 
+def test_a_checkpoint_of_a_run_is_told(runner, facts_of, model):
+    model.rename(model.parent / "checkpoint.safetensors")
+    assert facts_of(model.parent)["kind"] == "run"
+
+
+def test_a_run_without_a_network_is_no_data(runner, model):
+    model.unlink()
+    (model.parent / "job.yaml").touch()
+    result = runner.invoke(main, ["inspect", str(model.parent)])
+    assert "a run that has not finished an epoch" in result.stderr
+
+
 def test_a_run_that_was_cut_short_is_told(runner, model):
     shown = runner.invoke(main, ["inspect", str(model.parent)]).stdout
     assert "statistics.json is missing: the run was cut short" in shown

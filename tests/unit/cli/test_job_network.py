@@ -1,5 +1,6 @@
 """The network that a job begins with, its normalizer and the names of its classes."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import yaml
 import daskdl as dl
 from daskdl.cli.job_file import load_job
 from daskdl.cli.job_network import job_network
-from daskdl.errors import OptionError
+from daskdl.errors import OptionError, SourceNotFoundError
 
 # Four columns, two classes, a normalizer.
 MODEL = Path(__file__).parents[2] / "data" / "formats" / "trained.safetensors"
@@ -18,13 +19,27 @@ MODEL = Path(__file__).parents[2] / "data" / "formats" / "trained.safetensors"
 def network(tmp_path):
     """A function that returns the network of a job with such data."""
 
-    def make(**data):
+    def make(model=str(MODEL), **data):
         path = tmp_path / "job.yaml"
-        job = {"model": str(MODEL), "data": {"train": "train", **data}}
+        job = {"model": model, "data": {"train": "train", **data}}
         path.write_text(yaml.safe_dump(job))
         return job_network(load_job(str(path)))
 
     return make
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "checkpoint.safetensors"])
+def test_a_job_goes_on_from_a_run(network, tmp_path, name):
+    (tmp_path / "run").mkdir()
+    shutil.copy(MODEL, tmp_path / "run" / name)
+    assert network("run").iteration_count == 3
+
+
+def test_a_job_does_not_go_on_from_a_run_without_a_network(network, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "job.yaml").touch()
+    with pytest.raises(SourceNotFoundError, match="a run that has not finished an epo"):
+        network("run")
 
 
 def test_what_a_model_came_with_stays(network):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from daskdl.cli import job_run
 from daskdl.cli.main import main
@@ -304,6 +305,17 @@ def test_a_kept_checkpoint_is_a_network(run, out, monkeypatch):
     monkeypatch.setattr(FakeFront, "error", KeyboardInterrupt())
     run()
     assert load(f"{out}/checkpoint.safetensors").n_params == 26
+
+
+def test_a_run_says_which_network_it_goes_on_from(run, job_path, out, monkeypatch):
+    monkeypatch.setattr(FakeFront, "error", KeyboardInterrupt())
+    run()
+    monkeypatch.setattr(FakeFront, "error", None)
+    job = yaml.safe_load(Path(job_path).read_text())
+    del job["network"]
+    Path(job_path).write_text(yaml.safe_dump({**job, "model": "out"}))
+    result = run("--output", f"{out}2")
+    assert f"going on from {out}/checkpoint.safetensors" in result.stderr
 
 
 def test_what_ends_a_fit_in_its_first_epoch_leaves_nothing(run, out, monkeypatch):

@@ -46,6 +46,30 @@ def test_the_stored_form_of_the_training_is_not_taken_over(run_folder):
     assert open_model(str(run_folder)).source_options().format is None
 
 
+def test_a_run_that_was_interrupted_stands_for_its_checkpoint(run_folder):
+    (run_folder / "model.safetensors").rename(run_folder / "checkpoint.safetensors")
+    saved = open_model(str(run_folder))
+    assert saved.url == f"{run_folder}/checkpoint.safetensors"
+    assert saved.options.features == "x"
+
+
+def test_a_run_without_a_whole_epoch_is_refused(run_folder):
+    (run_folder / "model.safetensors").unlink()
+    with pytest.raises(SourceNotFoundError, match="a run that has not finished an epo"):
+        open_model(str(run_folder))
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_network_of_a_run_that_is_not_finished_is_named(run_folder, is_there):
+    run_folder.rename(f"{run_folder}.unfinished-0123abcd")
+    if is_there:
+        run_folder.mkdir()
+    with pytest.raises(
+        SourceNotFoundError, match=r"finished: run\.unfinished-0123abcd"
+    ):
+        open_model(str(run_folder))
+
+
 def test_nothing_is_refused(tmp_path):
     with pytest.raises(SourceNotFoundError, match="nothing is there"):
         open_model(str(tmp_path / "none"))
