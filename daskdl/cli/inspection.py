@@ -142,9 +142,10 @@ def write_picture(found: Inspection, path_or_url: str, *, overwrite: bool) -> No
 
 def _job(path: str) -> Inspection:
     job = load_job(path)
-    network = job_network(job)
+    lines = [f"job {path}"]
+    network = job_network(job, lines.append)
     checked_cluster(job, network)
-    lines = [f"job {path}", "", *configuration_lines(network.conf)]
+    lines += ["", *configuration_lines(network.conf)]
     facts: dict[str, Any] = {"kind": "job", **configuration_facts(network.conf)}
     train, test = open_job_data(network, job.data)
     for name, source in (("train", train), ("test", test)):

@@ -4,19 +4,52 @@ Nothing is opened here; :mod:`daskdl.cli.job_file` reads the file, and the comma
 at what its paths hold.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_data import Data
 from daskdl.cli.job_training import Training
 from daskdl.cli.job_values import Texts
-from daskdl.nn.conf.errors import PathError
+from daskdl.nn.conf.errors import PathError, got
+from daskdl.nn.conf.names import DialectName
 from daskdl.nn.conf.network import NetworkConfiguration
+from daskdl.nn.conf.spellings import Taking
 from daskdl.nn.conf.values import Conf
 
-__all__ = ["Job"]
+__all__ = ["Job", "StartingModel"]
+
+
+class StartingModel(Conf):
+    """A saved network to go on from."""
+
+    path: Annotated[
+        str,
+        Field(
+            description="Path or URL of a file of daskdl or of DL4J, or of the "
+            "directory of a run."
+        ),
+    ]
+    dialect: Annotated[
+        DialectName | None,
+        Field(
+            description="In which it computes from now on: exact or dl4j-1.0.0-M2.1; "
+            "if not given, its own."
+        ),
+    ] = None
+
+
+def _as_mapping(value: Any) -> Any:
+    if isinstance(value, str) and value:
+        return {"path": value}
+    if isinstance(value, Mapping | StartingModel):
+        return value
+    raise PathError(f"must be a path or a mapping with `path`, got {got(value)}.")
+
+
+_PATH_OR_MODEL = Taking(_as_mapping, ({"type": "string", "minLength": 1},))
 
 
 class Job(Conf):
@@ -27,10 +60,10 @@ class Job(Conf):
         Field(description="The network to train: `layers`, or a graph of `vertices`."),
     ] = None
     model: Annotated[
-        str | None,
+        Annotated[StartingModel, BeforeValidator(_PATH_OR_MODEL)] | None,
         Field(
-            description="A saved network to go on from, in place of `network`: a file "
-            "of daskdl or of DL4J, or the directory of a run."
+            description="A saved network to go on from, in place of `network`: its "
+            "path, or a mapping with `path` and `dialect`."
         ),
     ] = None
     imports: Annotated[

@@ -86,7 +86,9 @@ def _with_whole_paths(job: Job, path: str, output: str | None) -> Job:
         whole = resolve_path(os.getcwd(), output)
     else:
         whole = resolve_path(folder, job.output or _default_output(path))
-    model = None if job.model is None else resolve_path(folder, job.model)
+    model = job.model
+    if model is not None:
+        model = model.replaced(path=resolve_path(folder, model.path))
     return job.replaced(data=data, model=model, output=whole)
 
 

@@ -11,7 +11,6 @@ from daskdl.cli.job import Job
 from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_file import job_text
 from daskdl.cli.job_network import job_network
-from daskdl.cli.model_place import place_of_model
 from daskdl.cli.progress import View
 from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
@@ -63,9 +62,7 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> RunMetr
     """
     directory = RunDirectory(job.output or "run", overwrite=overwrite, tell=view.note)
     directory.check()
-    network = job_network(job)
-    if job.model is not None:
-        view.note(f"going on from {place_of_model(job.model)}")
+    network = job_network(job, view.note)
     cluster = checked_cluster(job, network)
     train, test = open_job_data(network, job.data)
     try:

@@ -49,11 +49,16 @@ def _set(values: dict[str, Any], key: str, value: Any) -> None:
         if child is None and isinstance(below, str):
             child = place[part] = {}
         elif isinstance(child, str):
-            child = place[part] = {"type": child}
+            child = place[part] = {_name_in(place, values, part): child}
         place = child
     last = _in_place(place, parts[-1])
     _check_holds(place, last, key)
     place[last] = value
+
+
+def _name_in(place: Any, job: dict[str, Any], part: str | int) -> str:
+    """Return the key that a bare text stands for where there may be a mapping."""
+    return "path" if place is job and part == "model" else "type"
 
 
 def _in_place(place: Any, part: str | int) -> str | int:

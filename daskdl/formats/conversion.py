@@ -17,7 +17,14 @@ from daskdl.nn.file_formats import ENDINGS, format_of_ending, settled_format
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
 
-__all__ = ["FORMATS", "convert", "format_of", "lost_parts", "quirks_of_readers"]
+__all__ = [
+    "FORMATS",
+    "check_dialect",
+    "convert",
+    "format_of",
+    "lost_parts",
+    "quirks_of_readers",
+]
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,22 @@ def quirks_of_readers(network: Network[Any], to: str) -> list[str]:
     """
     readers = FORMATS[to].dialect or network.conf.dialect
     return [str(quirk) for quirk in differences(network.conf, readers)]
+
+
+def check_dialect(who: str, name: str, to: str) -> None:
+    """Refuse a dialect that whoever reads a format does not compute in.
+
+    Raises
+    ------
+    OptionError
+        If the readers have another.
+    """
+    readers = FORMATS[to].dialect
+    if readers not in (None, name):
+        raise OptionError(
+            f"{who}: must be {readers} to write {to}, which has no word for another, "
+            f"got {name}. Write a file of daskdl (.safetensors)."
+        )
 
 
 def convert(

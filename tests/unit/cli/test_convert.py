@@ -74,6 +74,8 @@ def test_onnx_says_what_it_lacks(run):
     assert json.loads(run("in.zip", "out.onnx", "--json").stdout) == {
         "output": "out.onnx",
         "to": "onnx",
+        "dialect": "exact",
+        "changed": [],
         "lost": [
             "updater state (58 numbers)",
             "losses and all other options of training",
@@ -81,6 +83,35 @@ def test_onnx_says_what_it_lacks(run):
         ],
         "otherwise": [],
     }
+
+
+def test_a_network_of_dl4j_becomes_exact(run, tmp_path):
+    run("in.zip", "a.zip")
+    result = run("a.zip", "b.safetensors", "--dialect", "exact")
+    assert load(tmp_path / "b.safetensors").conf.dialect == "exact"
+    told = [str(quirk) for quirk in load(tmp_path / "a.zip").with_dialect("exact")[1]]
+    assert told
+    assert result.stdout.splitlines() == [
+        *(f"computed otherwise in exact: {quirk}" for quirk in told),
+        "wrote b.safetensors",
+    ]
+
+
+def test_an_exact_network_gets_the_dialect_of_dl4j(run, tmp_path):
+    result = run("in.zip", "b.safetensors", "--dialect", "dl4j-1.0.0-M2.1", "--json")
+    assert load(tmp_path / "b.safetensors").conf.dialect == "dl4j-1.0.0-M2.1"
+    assert len(json.loads(result.stdout)["changed"]) > 0
+
+
+def test_a_dialect_that_the_file_cannot_hold_is_refused(run, tmp_path):
+    result = run("in.zip", "b.zip", "--dialect", "exact")
+    assert "--dialect: must be dl4j-1.0.0-M2.1 to write dl4j" in result.stderr
+    assert not (tmp_path / "b.zip").exists()
+
+
+def test_an_unknown_dialect_is_refused(run):
+    result = run("in.zip", "b.safetensors", "--dialect", "exct")
+    assert "convert: --dialect: dialect must be one of exact" in result.stderr
 
 
 def test_digits_that_get_lost_are_told():

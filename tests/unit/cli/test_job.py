@@ -173,3 +173,22 @@ def test_a_graph_may_name_its_columns(job_values):
 def test_a_memory_limit_may_be_a_number_of_bytes(job_values):
     job_values["cluster"]["memory_limit"] = 2_000_000_000
     assert Job.model_validate(job_values).cluster.memory_limit == "2000000000"
+
+
+@pytest.mark.parametrize("model", ["old.zip", {"path": "old.zip"}])
+def test_a_model_is_a_path_or_a_mapping_with_it(job_values, model):
+    del job_values["network"]
+    job = Job.model_validate({**job_values, "model": model})
+    assert (job.model.path, job.model.dialect) == ("old.zip", None)
+
+
+def test_an_unknown_dialect_of_a_model_is_refused(job_values):
+    del job_values["network"]
+    job_values["model"] = {"path": "old.zip", "dialect": "exct"}
+    assert "model.dialect: must be one of 'exact'" in refusal(job_values)
+
+
+@pytest.mark.parametrize("model", ["", 3, ["old.zip"]])
+def test_what_is_no_path_of_a_model_is_refused(job_values, model):
+    job_values["model"] = model
+    assert "model: must be a path or a mapping with `path`" in refusal(job_values)

@@ -23,7 +23,7 @@ def test_paths_start_at_the_folder_of_the_job(job_file):
 def test_the_model_starts_at_the_folder_of_the_job(job_file, job_values):
     del job_values["network"]
     job_file.write_text(yaml.safe_dump({**job_values, "model": "old/lenet.zip"}))
-    assert load_job(str(job_file)).model == f"{job_file.parent}/old/lenet.zip"
+    assert load_job(str(job_file)).model.path == f"{job_file.parent}/old/lenet.zip"
 
 
 def test_urls_stay_as_they_are(job_file):

@@ -10,6 +10,7 @@ import daskdl as dl
 from daskdl.cli.job_file import load_job
 from daskdl.cli.job_network import job_network
 from daskdl.errors import OptionError, SourceNotFoundError
+from tests.dialects import DL4J
 
 # Four columns, two classes, a normalizer.
 MODEL = Path(__file__).parents[2] / "data" / "formats" / "trained.safetensors"
@@ -19,11 +20,11 @@ MODEL = Path(__file__).parents[2] / "data" / "formats" / "trained.safetensors"
 def network(tmp_path):
     """A function that returns the network of a job with such data."""
 
-    def make(model=str(MODEL), **data):
+    def make(model=str(MODEL), tell=print, **data):
         path = tmp_path / "job.yaml"
         job = {"model": model, "data": {"train": "train", **data}}
         path.write_text(yaml.safe_dump(job))
-        return job_network(load_job(str(path)))
+        return job_network(load_job(str(path)), tell)
 
     return make
 
@@ -68,3 +69,19 @@ def test_wrong_names_are_refused_by_their_key(network):
 def test_a_normalizer_that_changes_classes_is_refused_by_its_key(network):
     with pytest.raises(OptionError, match=r"data\.normalize: .* must leave labels of"):
         network(normalize={"type": "standardize", "fit_label": True})
+
+
+@pytest.mark.parametrize("dialect", ["exact", DL4J])
+def test_a_job_asks_for_a_dialect(network, dialect):
+    model = {"path": str(MODEL), "dialect": dialect}
+    assert network(model).conf.dialect == dialect
+
+
+def test_a_job_says_what_is_computed_otherwise(network):
+    told = []
+    network({"path": str(MODEL), "dialect": DL4J}, told.append)
+    _, quirks = dl.load(str(MODEL)).with_dialect(DL4J)
+    assert told == [
+        f"going on from {MODEL}",
+        *(f"computed otherwise in {DL4J}: {quirk}" for quirk in quirks),
+    ]

@@ -46,6 +46,13 @@ def test_a_key_below_a_bare_name_keeps_the_name_as_type():
     }
 
 
+def test_a_key_below_a_bare_model_keeps_its_path():
+    assert changed({"model": "old.zip"}, "model.dialect=exact")["model"] == {
+        "path": "old.zip",
+        "dialect": "exact",
+    }
+
+
 def test_the_last_of_two_overrides_holds():
     assert changed({}, "output=a", "output=b") == {"output": "b"}
 
