@@ -124,6 +124,9 @@ class Driver:
     def fit(self, epochs: int, *, shuffle: bool) -> FitReport:
         """Train for `epochs` passes over the data, unless a listener ends it.
 
+        An epoch that has begun is trained to its end: to stop members in its midst, at
+        different minibatches, would take another agreement.
+
         Raises
         ------
         WorkerLostError

@@ -103,7 +103,12 @@ class Fit:
         return evaluate(data, **how)
 
     def stop(self) -> None:
-        """End the fit: after this minibatch, on a cluster after this epoch."""
+        """End the fit: after this minibatch, on a cluster after this epoch.
+
+        An epoch that ends in its midst is none: it does not count in the network's
+        `epoch_count`, which schedules follow, nor in the report's epochs, and no
+        listener hears of its end.
+        """
         self._is_stopped = True
 
     def report_values(self, **values: float) -> None:

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 Pass = Callable[[int], Iterable[Batch]]
 """Begins a pass over the minibatches, of the epoch of the network with this number."""
 
+Count = Callable[[], int | None]
+"""Returns how many examples a pass has; None where only the end of the data tells."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -60,6 +63,8 @@ class Task:
         Named in errors.
     begin : callable
         Begins a pass over the minibatches.
+    examples : callable
+        Returns the number of examples of a pass, None if nobody knows.
     fit : Fit
         What listeners are told.
     normalizer : Normalizer or None
@@ -70,6 +75,7 @@ class Task:
 
     who: str
     begin: Pass
+    examples: Count
     fit: Fit
     normalizer: Normalizer | None
     loads: Callable[[], int]
@@ -105,19 +111,20 @@ def prepared(
     loads: Callable[[], int] = int
     is_cut_anew = batch_size is not None and is_several(data)
     if options is None and not is_stored(data) and not is_cut_anew:
-        begin = _passes_over_given(
+        begin, examples = _passes_over_given(
             who, network, data, epochs, batch_size, used, shuffle=shuffle
         )
     else:
         if batch_size is not None and isinstance(data, str) and numba_is_used():
             # They are read through first, and the disk leaves time to compile.
             start_compiling(network, batch_size)
-        begin, loads = _passes_over_source(
+        begin, examples, loads = _passes_over_source(
             network, data, options, batch_size, used, shuffle=shuffle
         )
     if used is not None:
         network.normalizer = used
-    return Task(who, begin, Fit(hearing, epochs, lambda: network), used, loads)
+    fit = Fit(hearing, epochs, lambda: network)
+    return Task(who, begin, examples, fit, used, loads)
 
 
 def train(network: "Network[Any]", task: Task) -> None:
@@ -148,10 +155,13 @@ def train(network: "Network[Any]", task: Task) -> None:
                 if fit.is_stopped():
                     break
         fit.report.loads = task.loads()
-        network.epoch_count += 1
+        # Only whole epochs count, as on a cluster, where a stop waits for the end.
+        is_whole = not fit.is_stopped() or examples == task.examples()
+        network.epoch_count += is_whole
         check_finite(task.who, network)
         fit.report.examples += examples
-        fit.end_epoch(examples, total / examples, 0)
+        if is_whole:
+            fit.end_epoch(examples, total / examples, 0)
         if fit.is_stopped():
             break
     fit.report.examples_per_s = fit.report.examples / max(fit.time_s, 1e-9)
@@ -177,7 +187,7 @@ def _passes_over_given(
     normalizer: Any,
     *,
     shuffle: bool,
-) -> Pass:
+) -> tuple[Pass, Count]:
     """Begin passes over arrays, DataSets, or iterators of them."""
     check_batch_size(who, data, batch_size)
     check_classes_kept(who, normalizer, network.labels)
@@ -198,10 +208,15 @@ def _passes_over_given(
         # Uncut, as a cluster adds them up: sums of other parts are rounded otherwise.
         whole = minibatches(who, data, None) if is_in_memory(data) else batches()
         normalizer.fit(form(who, batch) for batch in whole)
+
+    def examples() -> int | None:
+        # What still comes is not asked for: it may take for ever.
+        return sum(map(len, batches())) if is_in_memory(data) else None
+
     if shuffle:
         held = list(batches())
-        return lambda epoch: shuffled(held, network.conf.seed, epoch)
-    return lambda epoch: batches()
+        return lambda epoch: shuffled(held, network.conf.seed, epoch), examples
+    return lambda epoch: batches(), examples
 
 
 def _check_batch(
@@ -227,7 +242,7 @@ def _passes_over_source(
     normalizer: Any,
     *,
     shuffle: bool,
-) -> tuple[Pass, Callable[[], int]]:
+) -> tuple[Pass, Count, Callable[[], int]]:
     """Begin passes over data that are stored, or come in chunks; count the loads."""
     partitions: dict[int, Partition] = {}
     room = room_here()
@@ -263,4 +278,4 @@ def _passes_over_source(
             return batches
         return prefetch(batches, ahead_bytes=room.window_bytes)
 
-    return begin, lambda: reader.loads
+    return begin, lambda: prepared.examples, lambda: reader.loads

@@ -5,6 +5,7 @@ import logging
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import daskdl as dl
@@ -85,8 +86,65 @@ def test_the_score_of_an_epoch_is_weighted_by_examples(network, data):
 def test_a_listener_ends_the_fit_behind_a_minibatch(network, data):
     noting = Noting()
     network.fit(data, epochs=3, batch_size=10, listeners=[Stopping(4), noting])
-    assert (network.iteration_count, network.epoch_count) == (4, 2)
-    assert [entry[0] for entry in noting.told[-2:]] == ["on_epoch_end", "on_fit_end"]
+    assert network.iteration_count == 4
+    assert [entry[0] for entry in noting.told[-2:]] == ["iteration_done", "on_fit_end"]
+
+
+def parts_of(data):
+    return [data.slice(0, 10), data.slice(10, 20), data.slice(20, 25)]
+
+
+def test_an_epoch_that_was_stopped_midway_is_none(network, data):
+    network.fit(data, epochs=3, batch_size=10, listeners=Stopping(4))
+    assert network.epoch_count == 1
+    assert [epoch.epoch for epoch in network.last_fit.epochs] == [1]
+    assert network.last_fit.examples == 35
+
+
+@pytest.mark.parametrize(
+    "form", [list, tuple, np.asarray], ids=["list", "tuple", "pair"]
+)
+def test_an_epoch_that_was_stopped_at_its_end_is_whole(network, data, form):
+    given = (data.features, data.labels) if form is np.asarray else parts_of(data)
+    network.fit(given, epochs=3, batch_size=10, listeners=Stopping(6))
+    assert (network.iteration_count, network.epoch_count) == (6, 2)
+    assert [epoch.epoch for epoch in network.last_fit.epochs] == [1, 2]
+
+
+def test_what_still_comes_is_not_asked_for_at_a_stop(network, data):
+    """It may take for ever, as of a queue that somebody fills."""
+
+    def endless():
+        yield data
+        raise AssertionError("asked")
+
+    network.fit(endless(), listeners=Stopping(1))
+    assert (network.iteration_count, network.epoch_count) == (1, 0)
+
+
+def test_a_stopped_epoch_of_columns_is_none_unless_it_was_whole(network, data):
+    table = pd.DataFrame(data.features, columns=[f"f{n}" for n in range(5)])
+    table["label"] = data.labels
+    how = {"features": list(table.columns[:5]), "label": "label", "batch_size": 10}
+    network.fit(table, **how, epochs=3, listeners=Stopping(2))
+    assert network.epoch_count == 0
+    network.fit(table, **how, epochs=3, listeners=Stopping(3))
+    assert network.epoch_count == 1
+
+
+def test_schedules_by_epoch_go_on_with_the_epoch_that_was_stopped(network, data):
+    conf = network.conf.replaced(
+        updater=dl.Sgd(
+            learning_rate=dl.StepSchedule(
+                initial_value=0.5, decay_rate=0.0, step=1, schedule_type="epoch"
+            )
+        )
+    )
+    net = dl.MultiLayerNetwork(conf)
+    net.fit(data, batch_size=10, listeners=Stopping(1))
+    before = net.params.copy()
+    net.fit(data, batch_size=10)
+    assert not np.array_equal(net.params, before)
 
 
 def test_values_are_reported_of_their_epoch(network, data):
