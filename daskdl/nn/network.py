@@ -195,7 +195,9 @@ class Network(StepNetwork[Conf]):
             If there is no such layer, it cannot be pretrained, or `data` can be read
             once only and `epochs` is more than 1.
         DataError
-            If there is no minibatch at all, or a number that is not finite.
+            If there is no minibatch at all, a number that is not finite, or one that
+            the loss or distribution of the layer cannot restore. Data in memory are
+            looked through before anything is trained.
         DivergedError
             When a score is no number.
         """

@@ -1,5 +1,6 @@
 """Training of single layers on features alone, one after the other."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
@@ -12,8 +13,9 @@ from daskdl.nn.data_converter import DataConverter
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.normalizing import NormalizerChoice
-from daskdl.nn.passes import passes_over
+from daskdl.nn.passes import is_in_memory, passes_over
 from daskdl.nn.program import Program
+from daskdl.nn.reconstruction_rules import reconstruction_rules
 from daskdl.nn.update_plan import UpdatePlan
 from daskdl.nn.vectors import layer_spans
 
@@ -89,6 +91,8 @@ class Pretraining:
             self._by_key[node.key] = _OfLayer(self._network, node)
         of_layer = self._by_key[node.key]
         batches = passes_over(who, data, batch_size, self._look_at)
+        if of_layer.rules and is_in_memory(data):
+            self._check_all(node, found, of_layer, batches(), normalizer)
         for _ in range(epochs):
             for batch in batches():
                 with self._converter.using(normalizer), numbers_may_overflow():
@@ -101,19 +105,37 @@ class Pretraining:
         arrays = self._converter.unlabelled(given.features, numbers=False)
         self._converter.checks.check_numbers(who, arrays, None)
 
+    def _check_all(
+        self,
+        node: Node,
+        layer: Layer,
+        of_layer: "_OfLayer",
+        batches: Iterable[Batch],
+        normalizer: NormalizerChoice,
+    ) -> None:
+        """Refuse what the layer cannot restore, before it learns of any."""
+        with self._converter.using(normalizer), numbers_may_overflow():
+            for number, batch in enumerate(batches):
+                self._let_arrive(batch)
+                of_layer.check(f"{layer.who}: minibatch {number}", layer, len(batch))
+
+    def _let_arrive(self, batch: Batch) -> int:
+        """Let the layers in front do their part; return the number of examples."""
+        arrays = self._converter.unlabelled(
+            as_arrays(self._who, batch).features, numbers=False
+        )
+        if not arrays.num_examples:
+            raise DataError(f"{self._who}: a minibatch must hold an example, got none.")
+        features = self._converter.features(arrays)
+        self._program.forward(*features, training=False, rng=None)
+        return arrays.num_examples
+
     def _train_minibatch(
         self, node: Node, layer: Layer, of_layer: "_OfLayer", batch: Batch
     ) -> None:
         network, who = self._network, self._who
-        arrays = self._converter.unlabelled(
-            as_arrays(who, batch).features, numbers=False
-        )
-        n_examples = arrays.num_examples
-        if not n_examples:
-            raise DataError(f"{who}: a minibatch must hold an example, got none.")
-        self._program.forward(
-            *self._converter.features(arrays), training=False, rng=None
-        )
+        n_examples = self._let_arrive(batch)
+        of_layer.check(layer.who, layer, n_examples)
         now = of_layer.iteration, of_layer.epoch
         numbers = stream(network.conf.seed, "pretraining", node.key, now[0])
         rng = IterationStream(numbers, *now)
@@ -159,9 +181,21 @@ class _OfLayer:
         self._slots = [
             network.layout[f"{node.key}_{item.name}"] for item in node.parameters
         ]
+        self.rules = reconstruction_rules(node.conf)
         self.iteration = 0
         self.epoch = 0
         self.plan.initialize_state(self._state)
+
+    def check(self, who: str, layer: Layer, batch_size: int) -> None:
+        """Refuse what reached the layer in the last forward pass if it cannot be."""
+        if not self.rules:
+            return
+        # Neither dropped nor noisy.
+        x = layer.enter(
+            layer.arrived, training=False, mask=None, rng=None, batch_size=batch_size
+        )
+        for rule in self.rules:
+            rule.check(who, x)
 
     def step(self, network: "StepNetwork[Any]") -> None:
         """Subtract the update that the network's gradients make of this layer."""

@@ -35,7 +35,7 @@ class LabelRule:
         Whether labels stand for classes or probabilities, of which no other number
         tells the same: they must not be normalized.
     loss : str
-        Its name.
+        Its name; empty if messages name it otherwise.
     """
 
     must: str
@@ -67,9 +67,10 @@ class LabelRule:
         if place is None:
             return
         advice = f" {self.advice}" if self.advice else ""
+        whose = f" of the loss {self.loss!r}" if self.loss else ""
         raise DataError(
-            f"{what} of the loss {self.loss!r} must {self.must}, got "
-            f"{labels[place].item()!r} in row {place[0]}.{advice}"
+            f"{what}{whose} must {self.must}, got {labels[place].item()!r} in row "
+            f"{place[0]}.{advice}"
         )
 
 

@@ -441,7 +441,7 @@ def test_pretraining_names_what_is_not_finite(rng):
             dl.MultiLayerConfiguration(
                 updater=dl.Sgd(learning_rate=rate),
                 input=dl.FeedForward(size=4),
-                layers=[dl.AutoEncoder(n_out=3), dl.Output(n_out=2, loss="mcxent")],
+                layers=[dl.AutoEncoder(n_out=3, loss="mse"), dl.Output(n_out=2)],
             )
         )
 

@@ -62,7 +62,7 @@ def test_single_steps_are_rows():
 
 
 def test_pretrain_takes_rows():
-    nets = [rows_network(daskdl.AutoEncoder(n_out=3)) for _ in range(2)]
+    nets = [rows_network(daskdl.AutoEncoder(n_out=3, loss="mse")) for _ in range(2)]
     nets[0].pretrain(ROWS.tolist(), batch_size=2)
     nets[1].pretrain(ROWS, batch_size=2)
     assert np.array_equal(nets[0].params, nets[1].params)

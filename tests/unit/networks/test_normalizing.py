@@ -28,7 +28,9 @@ def rows(rng):
 
 def autoencoder(rng):
     network = sequence(
-        dl.FeedForward(size=4), dl.AutoEncoder(n_out=3), dl.Output(n_out=3)
+        dl.FeedForward(size=4),
+        dl.AutoEncoder(n_out=3, loss="mse"),
+        dl.Output(n_out=3),
     )
     return network, rows(rng)[1]
 

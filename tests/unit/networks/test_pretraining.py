@@ -35,6 +35,15 @@ def auto_encoder(n_out, **options):
     return dl.AutoEncoder(n_out=n_out, corruption_level=0, **options)
 
 
+def variational(distribution):
+    return dl.VariationalAutoencoder(
+        n_out=2,
+        encoder_layer_sizes=[3],
+        decoder_layer_sizes=[3],
+        reconstruction_distribution=distribution,
+    )
+
+
 @pytest.fixture
 def data(rng):
     return dl.DataSet(rng.uniform(0.1, 0.9, (6, 4)), None)
@@ -306,3 +315,83 @@ def test_no_data_are_refused():
 def test_no_epochs_are_refused(data):
     with pytest.raises(OptionError, match="epochs"):
         two().pretrain_layer(0, data, epochs=0)
+
+
+BERNOULLI = {"type": "bernoulli"}
+RESTORED = {
+    "cross entropy": (auto_encoder(3, loss="xent"), "the loss 'xent' must be from 0"),
+    "usual loss": (auto_encoder(3), "the loss 'xent' must be from 0 to 1"),
+    "bernoulli": (variational(BERNOULLI), "distribution 'bernoulli' must be from 0"),
+    "exponential": (variational({"type": "exponential"}), "must not be negative"),
+    "wrapped loss": (
+        variational({"type": "loss_wrapper", "loss": "poisson"}),
+        "the loss 'poisson' must not be negative",
+    ),
+    "part": (
+        variational(
+            {
+                "type": "composite",
+                "sizes": [3, 1],
+                "distributions": [{"type": "gaussian"}, BERNOULLI],
+            }
+        ),
+        "distribution 'bernoulli' must be from 0",
+    ),
+}
+
+
+@pytest.fixture
+def outside(rng):
+    """Data of which row 5 holds a number that is none to restore, in column 3."""
+    features = rng.uniform(0.1, 0.9, (6, 4))
+    features[5, 3] = -0.5
+    return features
+
+
+@pytest.mark.parametrize("case", RESTORED)
+def test_what_cannot_be_restored_is_refused_before_anything_is_trained(outside, case):
+    layer, message = RESTORED[case]
+    net = network(layer)
+    before = net.params.copy()
+    with pytest.raises(DataError, match=f"minibatch 2: .*{message}.* -0.5 in row 1"):
+        net.pretrain(outside, batch_size=2)
+    np.testing.assert_array_equal(net.params, before)
+
+
+def test_what_an_iterator_brings_is_refused_when_it_comes(outside):
+    net = network(auto_encoder(3))
+    with pytest.raises(DataError, match=r"must be from 0 to 1, got -0\.5 in row 5"):
+        net.pretrain(iter([dl.DataSet(outside, None)]))
+
+
+def test_what_reaches_a_layer_is_held_against_its_range(outside):
+    """Behind a tanh; the features themselves may be anything."""
+    net = network(dl.Dense(n_out=3, activation="tanh"), auto_encoder(2))
+    with pytest.raises(DataError, match=r"layer1.* must be from 0 to 1"):
+        net.pretrain(outside, batch_size=6)
+
+
+def test_what_a_normalizer_makes_of_features_is_held_against_the_range(outside):
+    net = network(auto_encoder(3))
+    net.normalizer = dl.NormalizerMinMaxScaler()
+    net.normalizer.fit([dl.DataSet(outside, None)])
+    net.pretrain(outside, batch_size=6)
+    assert 0 < net.score < 10
+
+
+def test_dropout_of_the_input_does_not_count(data):
+    """It makes what is left larger."""
+    layer = auto_encoder(3, keep_probability=0.5)
+    assert np.isfinite(network(layer).pretrain(data).score)
+
+
+def test_any_features_will_do_where_the_loss_takes_them(outside):
+    layers = [auto_encoder(3, loss="mse"), variational({"type": "gaussian"})]
+    for layer in layers:
+        assert np.isfinite(network(layer).pretrain(outside, batch_size=6).score)
+
+
+def test_any_features_will_do_where_dl4j_trains_whatever_the_loss_is(outside):
+    net = network(auto_encoder(3), dialect=DL4J)
+    net.pretrain(outside, batch_size=6)
+    assert net.params.size
