@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 
 from daskdl.nn.batches import ArraySpec
+from daskdl.nn.conf.axes import feature_axis
 from daskdl.nn.conf.topology import Node
+from daskdl.nn.layers.yolo2_output import Yolo2Output
 from daskdl.nn.loss_evaluations import n_classes_of
-from daskdl.nn.losses.label_rules import label_rule
+from daskdl.nn.losses.box_labels import box_rule
+from daskdl.nn.losses.label_rules import LabelRule, label_rule
 
 
 def output_specs(who: str, nodes: Sequence[Node]) -> list[ArraySpec]:
@@ -20,10 +23,16 @@ def label_specs(who: str, nodes: Sequence[Node]) -> list[ArraySpec]:
             name_of(who, node),
             node.labels_type,
             classes=n_classes_of(loss, node.output_type),
-            rule=label_rule(loss, node.output_type.shape[-1]),
+            rule=_rule(node, loss),
         )
         for node, loss in zip(nodes, option_of(nodes, "loss"), strict=True)
     ]
+
+
+def _rule(node: Node, loss: str) -> LabelRule | None:
+    if isinstance(node.conf, Yolo2Output):
+        return box_rule(feature_axis(node.labels_type))
+    return label_rule(loss, node.output_type.shape[-1])
 
 
 def option_of(nodes: Sequence[Node], option: str) -> list[str]:

@@ -144,7 +144,8 @@ class DataChecks:
             if spec.rule is None:
                 continue
             expanded, n_classes = _expanded_labels(spec, array)
-            if n_classes is None:
+            # What does not fit is refused where shapes are looked at.
+            if n_classes is None and fits(spec.type.border_shape, expanded):
                 counts = kept_by_mask(spec.type, expanded, mask)
                 spec.rule.check(f"{who}: {what}", expanded, counts)
 

@@ -7,12 +7,11 @@ from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.yolo import boxes_backward, overlap_backward, overlap_forward
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.activations.table import activation_function
+from daskdl.nn.losses.box_labels import N_CORNERS
 from daskdl.nn.losses.loss import LossFunction
 
 #: What is predicted of a box before its classes: x, y, width, height, confidence.
 N_GEOMETRY = 5
-#: What a label says of a box before its classes: two corners.
-N_CORNERS = 4
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from daskdl.nn.conf.losses import AnyLoss
 from daskdl.nn.conf.options import DropoutOptions
 from daskdl.nn.conf.values import NonNegative, Positive
 from daskdl.nn.layers.input_kinds import images_in
-from daskdl.nn.layers.yolo2_loss import N_CORNERS, N_GEOMETRY, BoxLoss
+from daskdl.nn.layers.yolo2_loss import N_GEOMETRY, BoxLoss
+from daskdl.nn.losses.box_labels import N_CORNERS
 from daskdl.nn.losses.table import loss_function
 from daskdl.nn.run import LayerPass, Run
 
@@ -39,7 +40,8 @@ class Yolo2Output(DropoutOptions, LayerConf):
     The input has ``boxes * (5 + classes)`` channels, box by box: x and y in the cell,
     width, height, confidence, classes. The labels have ``4 + classes``: the corners x1,
     y1, x2, y2 of the object in grid cells, and its class, one-hot; all 0 where there is
-    none. Masks are not needed, and refused.
+    none. Objects with a center outside of the grid are refused, and so are masks, which
+    are not needed.
 
     References
     ----------

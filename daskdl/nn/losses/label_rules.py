@@ -69,9 +69,12 @@ class LabelRule:
         advice = f" {self.advice}" if self.advice else ""
         whose = f" of the loss {self.loss!r}" if self.loss else ""
         raise DataError(
-            f"{what}{whose} must {self.must}, got {labels[place].item()!r} in row "
-            f"{place[0]}.{advice}"
+            f"{what}{whose} must {self.must}, got {self.told(labels, place)}.{advice}"
         )
+
+    def told(self, labels: Any, place: tuple[int, ...]) -> str:
+        """Return a refused number as text, and where it stands."""
+        return f"{labels[place].item()!r} in row {place[0]}"
 
 
 def label_rule(loss: str, n_out: int | None) -> LabelRule | None:

@@ -1,11 +1,14 @@
 """The boxes of YOLO and their loss."""
 
+import re
+
 import numpy as np
 import pytest
 
 import daskdl as dl
 from daskdl.arrays.workspace import Workspace
-from daskdl.errors import OptionError, ShapeError
+from daskdl.data.sources.source import open_source
+from daskdl.errors import DataError, OptionError, ShapeError
 from daskdl.nn.conf.input_type import Convolutional, Recurrent
 from daskdl.nn.layers.layer import Layer
 from tests.dialects import in_dl4j
@@ -193,25 +196,88 @@ def test_grids_may_have_another_size_each_time(rng):
     assert shapes == [(1, 2, 3, 16), (1, 5, 3, 16)]
 
 
-def test_a_network_learns_where_objects_are(rng):
-    network = dl.MultiLayerNetwork(
+def finder(**options):
+    """Return a network that finds objects in images of 3 x 4 cells."""
+    conv = dl.Convolution2D(
+        n_out=16, kernel_size=3, convolution_mode="same", activation="identity"
+    )
+    return dl.MultiLayerNetwork(
         dl.MultiLayerConfiguration(
-            input=Convolutional(height=3, width=4, channels=2),
-            layers=[
-                dl.Convolution2D(
-                    n_out=16,
-                    kernel_size=3,
-                    convolution_mode="same",
-                    activation="identity",
-                ),
-                dl.Yolo2Output(bounding_boxes=PRIORS),
-            ],
+            input=Convolutional(height=3, width=4, channels=2, **options),
+            layers=[conv, dl.Yolo2Output(bounding_boxes=PRIORS)],
             updater={"type": "adam", "learning_rate": 0.02},
         )
     )
+
+
+def test_a_network_learns_where_objects_are(rng):
+    network = finder()
     images = rng.standard_normal((2, 2, 3, 4))
     batch = dl.DataSet(images, LABELS.transpose(0, 3, 1, 2))
     before = network.compute_score(batch)
     for _ in range(50):
         network.fit_minibatch(batch)
     assert network.compute_score(batch) < before / 4
+
+
+# Corners of an object of row 1, in the cell of the third column and second row.
+WRONG = {
+    "x2 before x1": (2.9, 1.1, 2.1, 1.9),
+    "y2 above y1": (2.1, 1.9, 2.9, 1.1),
+    "left of the grid": (-2.5, 1.1, -0.9, 1.9),
+    "below the grid": (2.1, 3.1, 2.9, 4.9),
+    "in pixels": (67.2, 35.2, 92.8, 60.8),
+}
+
+
+def of_corners(corners, *, is_first):
+    labels = np.zeros((2, 3, 4, 7))
+    labels[1, 1, 2, :4] = corners
+    labels[1, 1, 2, 5] = 1
+    return labels.transpose(0, 3, 1, 2) if is_first else labels
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("case", WRONG)
+def test_corners_that_are_no_box_are_refused_before_training(case, is_first):
+    network = finder(data_format="NCHW" if is_first else "NHWC")
+    shape = (2, 2, 3, 4) if is_first else (2, 3, 4, 2)
+    data = dl.DataSet(np.zeros(shape), of_corners(WRONG[case], is_first=is_first))
+    told = re.escape(", ".join(f"{one:g}" for one in WRONG[case]))
+    with pytest.raises(
+        DataError, match=rf"corners x1 .* got \({told}\) in row 1, cell"
+    ):
+        network.fit(data, batch_size=1)
+    assert network.iteration_count == 0
+
+
+def test_the_cell_of_a_wrong_box_is_told():
+    labels = of_corners(WRONG["x2 before x1"], is_first=True)
+    with pytest.raises(DataError, match="in row 1, cell x=2, y=1"):
+        finder().fit(dl.DataSet(np.zeros((2, 2, 3, 4)), labels))
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 3), (2, 3, 3, 4)])
+def test_boxes_are_not_looked_for_in_labels_of_another_shape(shape):
+    data = open_source(dl.DataSet(np.zeros((2, 2, 3, 4)), np.ones(shape)))
+    with pytest.raises(ShapeError, match=r"must have shape \(batch, 7, 3, 4\)"):
+        finder().fit(data, batch_size=1)
+
+
+def test_corners_without_an_object_may_be_anything():
+    labels = np.full((2, 7, 3, 4), -1.0)
+    labels[:, 4:] = 0
+    finder().fit(dl.DataSet(np.zeros((2, 2, 3, 4)), labels))
+
+
+@pytest.mark.parametrize(
+    "corners",
+    [
+        pytest.param((2.1, 1.1, 3.5, 1.9), id="larger than its cell"),
+        pytest.param((-1.1, -1.2, 6.1, 4.2), id="beyond the image"),
+        pytest.param((3, 1.1, 5 + 1e-6, 1.9), id="center at an edge, rounded"),
+    ],
+)
+def test_boxes_with_a_center_in_the_grid_are_fine(corners):
+    labels = of_corners(corners, is_first=True)
+    finder().fit(dl.DataSet(np.zeros((2, 2, 3, 4)), labels))
