@@ -11,6 +11,7 @@ from daskdl.data.sources.source import SourceOptions, open_source
 from daskdl.data.sources.unused_options import UnusedOptionError, without_options
 from daskdl.nn.fitting.class_names import check_class_names
 from daskdl.nn.fitting.preparation import options_for
+from daskdl.nn.loss_evaluations import evaluation_for
 from daskdl.nn.network import Network
 
 __all__ = ["open_for", "open_job_data"]
@@ -54,8 +55,8 @@ def open_job_data(network: Network[Any], data: Data) -> tuple[Source, Source | N
     Raises
     ------
     DataError, OptionError
-        As `open_for`, and if an option means nothing for both, or both number the
-        classes otherwise.
+        As `open_for`, and if an option means nothing for both, both number the classes
+        otherwise, or there is no evaluation for what the network gives.
     """
     options = data.source_options()
     train, unused = _opened(network, data.train, options)
@@ -63,6 +64,8 @@ def open_job_data(network: Network[Any], data: Data) -> tuple[Source, Source | N
         if unused is not None:
             raise unused
         return train, None
+    # Now, and not when the network is trained.
+    evaluation_for(network)
     test, of_test = _opened(network, data.test, options)
     agreed_names((one.name, one.class_names) for one in (train, test))
     by_test = set() if of_test is None else set(of_test.options)

@@ -61,12 +61,13 @@ def command(
         unfinished=unfinished,
         **given,
     )
+    empty = evaluation_for(saved.network)
     source = open_for(saved.network, data, options, given=given)
     with connect(cluster_from(scheduler, workers), needs_all=False) as client:
         n_workers = len(client.nthreads())
         front = front_end(client, saved.network)
         work_s = time.monotonic()
-        scored = front.score_and_evaluate(source, [evaluation_for(saved.network)])
+        scored = front.score_and_evaluate(source, [empty])
         work_s = time.monotonic() - work_s
     console = Console(stderr=as_json)
     (evaluation,) = scored.evaluations

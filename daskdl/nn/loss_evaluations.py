@@ -35,6 +35,17 @@ REGRESSION_LOSSES = frozenset(
 INDEPENDENT_LOSSES = frozenset({"xent", "multilabel"})
 # Their labels are classes: rows of 0 and 1, or numbers of classes that become those.
 CLASS_LOSSES = frozenset({"mcxent", "negativeloglikelihood"})
+# Output layers and losses whose outputs are neither classes nor values: what they are,
+# and what can be done with them.
+_NOT_EVALUATED = {
+    "ocnn_output": "are scores of how normal an example is, and its labels are not "
+    "looked at. Give ROC() and labels of 1 for what is normal and 0 for anomalies, or "
+    "compare output() with the parameter 'r', below which anomalies are",
+    "yolo2_output": "are boxes in the cells of a grid. Compare those of output() with "
+    "the objects; compute_score() returns the loss",
+    "mixture_density": "are parameters of distributions. compute_score() returns minus "
+    "the logarithm of the probability of labels",
+}
 # One takes nothing but the numbers.
 _LOSSES_OF_CLASSES = CLASS_LOSSES | {"sparse_mcxent"}
 
@@ -61,7 +72,13 @@ def evaluation_for(
         For several outputs that do not exclude each other.
     Evaluation
         For classes, and for losses that tell nothing.
+
+    Raises
+    ------
+    OptionError
+        If the outputs are neither classes nor values; it says what to do.
     """
+    _check_is_evaluated(network)
     if axis is None:
         kind = network.outputs[0].type
         axis = feature_axis(kind) % (1 + len(kind.border_shape))
@@ -71,6 +88,16 @@ def evaluation_for(
         return EvaluationBinary(labels=network.class_names, axis=axis)
     dialect = network.conf.dialect
     return Evaluation(labels=network.class_names, axis=axis, dialect=dialect)
+
+
+def _check_is_evaluated(network: "StepNetwork[Any]") -> None:
+    conf, loss = network.output_nodes[0].conf, network.output_losses[0]
+    told = _NOT_EVALUATED.get(conf.type) or _NOT_EVALUATED.get(loss)
+    if told is not None:
+        raise OptionError(
+            f"{type(network).__name__}.evaluate: evaluation must be given, got None: "
+            f"the outputs of {type(conf).__name__} {told}."
+        )
 
 
 def n_classes_of(loss: str, output_type: InputType) -> int | None:

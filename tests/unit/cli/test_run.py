@@ -199,6 +199,13 @@ def test_the_job_as_it_ran_runs_again(run, runner, out, tmp_path):
         (["network.layers[0].n_out=0"], "network.layers[0].n_out: must be greater"),
         (["training.epochs"], "must be key=value, got 'training.epochs'"),
         (["cluster.memory_limit=lots"], "memory_limit must be a size"),
+        (
+            [
+                "network.layers=[{type: ocnn_output, hidden_size: 3}]",
+                "training.master=averaging",
+            ],
+            "the outputs of OCNNOutput are scores",
+        ),
     ],
 )
 def test_bad_input_is_refused_before_a_worker_starts(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import daskdl as dl
+from daskdl.errors import OptionError
 from daskdl.nn.conf.names import LossLiteral
 from daskdl.nn.loss_evaluations import (
     INDEPENDENT_LOSSES,
@@ -95,3 +96,41 @@ def test_names_of_independent_outputs_are_printed(rng):
     net = network("xent", activation="sigmoid")
     net.class_names = ["red", "green", "blue"]
     assert "green" in net.evaluate(data(rng)).stats()
+
+
+NEITHER = {
+    "scores": (dl.FeedForward(size=4), [dl.OCNNOutput(hidden_size=3)], "give ROC()"),
+    "boxes": (
+        dl.Convolutional(height=2, width=2, channels=6),
+        [dl.Yolo2Output(bounding_boxes=[(1, 1)])],
+        "are boxes in the cells of a grid",
+    ),
+    "distributions": (
+        dl.FeedForward(size=4),
+        [
+            dl.Output(
+                n_out=6,
+                loss={"type": "mixture_density", "mixtures": 2, "label_width": 1},
+            )
+        ],
+        "are parameters of distributions",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NEITHER)
+def test_what_is_neither_class_nor_value_has_no_evaluation_of_its_own(case):
+    """The message says what to do instead."""
+    input_type, layers, message = NEITHER[case]
+    net = sequence(input_type, *layers)
+    with pytest.raises(OptionError, match="evaluation must be given, got None") as told:
+        net.evaluate((np.zeros(2), np.zeros(2)))
+    assert message.lower() in str(told.value).lower()
+
+
+def test_one_class_networks_are_evaluated_with_a_curve(rng):
+    net = sequence(dl.FeedForward(size=4), dl.OCNNOutput(hidden_size=3))
+    features = rng.random((10, 4))
+    is_normal = net.output(features)[:, 0] > np.median(net.output(features))
+    found = net.evaluate((features, is_normal.astype(float)), dl.ROC())
+    assert found.auc() == pytest.approx(1)
