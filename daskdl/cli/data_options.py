@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-__all__ = ["cluster_from", "data_options", "storage_options"]
+__all__ = ["DataCommand", "cluster_from", "data_options", "storage_options"]
 
 _HOW_STORED = (
     click.option(
@@ -30,8 +30,8 @@ _OPTIONS = (
         "--features",
         multiple=True,
         metavar="COLUMN",
-        help="Column with the features; several stand side by side. INPUT=COLUMN for a "
-        "graph. If not given: as in the training, else 'features'.",
+        help="Column with the features; given several times they stand side by side. "
+        "INPUT=COLUMN for a graph. If not given: as in the training, else 'features'.",
     ),
     *_HOW_STORED,
     click.option(
@@ -53,6 +53,26 @@ _OPTIONS = (
         "many must be there at least.",
     ),
 )
+
+
+class DataCommand(click.Command):
+    """A command that reads columns: an option for each, and none takes several."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; say how to name several columns where arguments are too many."""
+        names = {"--features", "--label"}.intersection(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # Others, such as of an option that is missing, are of kinds of their own.
+            if type(error) is click.UsageError and names:
+                name = min(names)
+                raise click.UsageError(
+                    f"{error.message}. {name} takes one column: give it again for each "
+                    "further one.",
+                    ctx,
+                ) from error
+            raise
 
 
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,13 +5,13 @@ import time
 
 import click
 
-from daskdl.cli.data_options import cluster_from, data_options
+from daskdl.cli.data_options import DataCommand, cluster_from, data_options
 from daskdl.cli.exit_codes import debug_option, json_option
 
 __all__ = ["command"]
 
 
-@click.command("predict")
+@click.command("predict", cls=DataCommand)
 @click.argument("model")
 @click.argument("data")
 @click.option(

@@ -55,6 +55,7 @@ from daskdl.nn.fitting.events import FitReport, Preparing
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, options_for, prepare
 from daskdl.nn.fitting.progress import hearing_of
+from daskdl.nn.given_in_one import takes_data_in_one
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.loss_evaluations import evaluation_for
 from daskdl.nn.multilayer import MultiLayerNetwork
@@ -67,6 +68,7 @@ DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
 N = TypeVar("N", MultiLayerNetwork, ComputationGraph)
 
 
+@takes_data_in_one
 class ClusterNetwork(Generic[N]):
     """The base of both front ends: trains, evaluates and predicts on a cluster.
 
@@ -206,7 +208,7 @@ class ClusterNetwork(Generic[N]):
             prepared = prepare(
                 self.network,
                 data,
-                given_options(options, source_options),
+                given_options(f"{who}.fit", options, source_options),
                 batch_size=batch_size,
                 normalizer=used,
                 scan=scan_on(self._client),
@@ -272,9 +274,10 @@ class ClusterNetwork(Generic[N]):
             As :meth:`daskdl.nn.network.Network.evaluate` chooses it, in the units of
             the data; of several outputs the first.
         """
-        (evaluation,) = self.do_evaluation(
-            data, [evaluation_for(self.network)], batch_size=batch_size, **how
-        )
+        empty = [evaluation_for(self.network)]
+        (evaluation,) = self._scored(
+            "evaluate", data, empty, batch_size=batch_size, **how
+        ).evaluations
         return evaluation
 
     def do_evaluation(
@@ -299,15 +302,15 @@ class ClusterNetwork(Generic[N]):
         list
             New evaluations in the same order.
         """
-        return self.score_and_evaluate(
-            data, evaluations, batch_size=batch_size, **how
+        return self._scored(
+            "do_evaluation", data, evaluations, batch_size=batch_size, **how
         ).evaluations
 
     def score(
         self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
     ) -> float:
         """Return the mean loss of an example, without regularization."""
-        scored = self.score_and_evaluate(data, [], batch_size=batch_size, **how)
+        scored = self._scored("score", data, [], batch_size=batch_size, **how)
         return scored.loss_sum / scored.examples
 
     def score_and_evaluate(
@@ -316,14 +319,29 @@ class ClusterNetwork(Generic[N]):
         evaluations: Sequence[Evaluable],
         *,
         batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE,
+        **how: Any,
+    ) -> Scored:
+        """Return loss and evaluations of one pass over the data."""
+        return self._scored(
+            "score_and_evaluate", data, evaluations, batch_size=batch_size, **how
+        )
+
+    def _scored(
+        self,
+        called: str,
+        data: Any,
+        evaluations: Sequence[Evaluable],
+        *,
+        batch_size: int,
         normalizer: NormalizerChoice = "own",
         options: SourceOptions | None = None,
         **source_options: Any,
     ) -> Scored:
-        """Return loss and evaluations of one pass over the data."""
+        """Score and evaluate; messages name the method that was called."""
         check_count(type(self).__name__, "batch_size", batch_size)
         fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
-        source = self._open(data, given_options(options, source_options))
+        who = f"{type(self).__name__}.{called}"
+        source = self._open(data, given_options(who, options, source_options))
         task = InferenceTask(batch_size, normalizer=normalizer)
         with self._scheduler_must_answer(AGAIN):
             scored = score_source(self._client, self.network, source, evaluations, task)
@@ -375,8 +393,11 @@ class ClusterNetwork(Generic[N]):
         check_count(type(self).__name__, "batch_size", batch_size)
         fitted_normalizer(type(self).__name__, self.normalizer, normalizer)
         given = dataset_of_pairs(data) if are_pairs(data) else data
-        wanted = replace(given_options(options, source_options), require_labels=False)
-        wanted = replace(wanted, key=key if key is not None else wanted.key)
+        who = f"{type(self).__name__}.feed_forward_with_key"
+        wanted = given_options(who, options, source_options)
+        wanted = replace(
+            wanted, require_labels=False, key=key if key is not None else wanted.key
+        )
         source = self._open(given, wanted)
         if output is not None:
             check_key("feed_forward_with_key", "key", wanted.key)

@@ -21,6 +21,7 @@ from daskdl.nn.fitting.data_kinds import batches_of
 from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local import prepared, train
+from daskdl.nn.given_in_one import refuse_pair, takes_data_in_one
 from daskdl.nn.loss_evaluations import count_rows, evaluation_for
 from daskdl.nn.masks import masked
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
@@ -35,6 +36,7 @@ N = TypeVar("N", bound="Network[Any]")
 V = TypeVar("V", bound=Evaluable)
 
 
+@takes_data_in_one
 class Network(StepNetwork[Conf]):
     """A network in one process: train, predict, evaluate, save.
 
@@ -464,6 +466,7 @@ class Network(StepNetwork[Conf]):
             If there is no minibatch at all, or a number that is not finite.
         """
         who = f"{type(self).__name__}.evaluate"
+        refuse_pair(who, evaluation)
         # Rows are counted, whatever the data format.
         evaluation = evaluation_for(self, axis=1) if evaluation is None else evaluation
         check_type(who, "evaluation", evaluation, Evaluable)

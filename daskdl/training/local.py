@@ -5,12 +5,14 @@ from typing import Any, TypeVar
 
 from daskdl.data.sources.source import SourceOptions
 from daskdl.nn.fitting.listener import Listener
+from daskdl.nn.given_in_one import data_in_one
 from daskdl.nn.network import Network
 from daskdl.nn.normalizing import NormalizerChoice
 
 N = TypeVar("N", bound=Network[Any])
 
 
+@data_in_one
 def fit(
     network: N,
     data: Any,

@@ -138,7 +138,10 @@ def check_exist(names: Iterable[str], available: Sequence[str], who: str) -> Non
 
 def _hint(name: str, known: Set[str]) -> str:
     if "," in name and {part.strip() for part in name.split(",")} <= known:
-        return " Several columns are given as a list."
+        return (
+            " Several columns are given as a list, on the command line with an option "
+            "for each."
+        )
     return did_you_mean(name, known)
 
 

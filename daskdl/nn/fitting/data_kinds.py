@@ -65,7 +65,7 @@ def batches_of(
     """
     if options is None and not source_options and not is_stored(data):
         return minibatches(who, data, batch_size)
-    asked = options_for(network, given_options(options, source_options), data)
+    asked = options_for(network, given_options(who, options, source_options), data)
     source = open_source(data, asked)
     check_class_names(network, source)
     loaded = (one for part in source.partitions for one in part.load_blocks())

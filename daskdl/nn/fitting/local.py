@@ -106,7 +106,7 @@ def prepared(
     hearing = hearing_of(who, listeners)
     used = chosen_normalizer(who, network.normalizer, normalizer)
     if options is not None or source_options:
-        options = given_options(options, source_options)
+        options = given_options(who, options, source_options)
     # A list is cut anew as a whole, as on a cluster.
     loads: Callable[[], int] = int
     is_cut_anew = batch_size is not None and is_several(data)

@@ -40,7 +40,8 @@ from daskdl.nn.normalizing import check_classes_kept, settle_axis
 if TYPE_CHECKING:
     from daskdl.nn.network import Network
 
-_OF_FIT = ("epochs", "batch_size", "shuffle", "normalizer", "listeners", "options")
+_OF_ALL = ("batch_size", "normalizer", "options")
+_OF_FIT = ("epochs", "shuffle", "listeners")
 # What others call it.
 _ELSEWHERE = {
     "callbacks": " Use listeners.",
@@ -245,9 +246,9 @@ def prepare(
 
 
 def given_options(
-    options: SourceOptions | None, changes: Mapping[str, Any]
+    who: str, options: SourceOptions | None, changes: Mapping[str, Any]
 ) -> SourceOptions:
-    """Return options with those that were given by name.
+    """Return options with those that were given by name to the method `who`.
 
     Raises
     ------
@@ -256,16 +257,24 @@ def given_options(
     """
     if options is None:
         options = SourceOptions()
-    check_type("fit", "options", options, SourceOptions)
+    check_type(who, "options", options, SourceOptions)
     known = {field.name for field in fields(SourceOptions)}
     for name in changes:
         if name not in known:
-            near = did_you_mean(name, {*known, *_OF_FIT})
+            called = who.rpartition(".")[2]
             raise OptionError(
-                "fit: options must be those of fit or SourceOptions, got "
-                f"{name!r}.{near or _ELSEWHERE.get(name, '')}"
+                f"{who}: options must be those of {called} or SourceOptions, got "
+                f"{name!r}.{_meant(name, called, known)}"
             )
     return replace(options, **changes)
+
+
+def _meant(name: str, called: str, known: set[str]) -> str:
+    """Return a hint at the option that is meant by a name that is none."""
+    own = {*known, *_OF_ALL}
+    if called != "fit":
+        return did_you_mean(name, own)
+    return did_you_mean(name, {*own, *_OF_FIT}) or _ELSEWHERE.get(name, "")
 
 
 def options_for(

@@ -46,6 +46,14 @@ PREDICT = ["predict", "model.safetensors", "test"]
         (["predict", "no", "test", "--key", "id", "--output", "o"], "nothing is there"),
         (["evaluate", "model.safetensors", "no"], "the path must exist"),
         (
+            ["evaluate", "model.safetensors", "test", "--features", "x", "y"],
+            "--features takes one column: give it again for each further one",
+        ),
+        (
+            ["evaluate", "model.safetensors", "test", "--features", "x,y"],
+            "on the command line with an option for each",
+        ),
+        (
             ["evaluate", "model.safetensors", "test", "--label", "z"],
             "column 'z' must exist",
         ),

@@ -20,6 +20,7 @@ def network(*outputs, activation="softmax"):
     """A network with outputs of so many numbers and such losses."""
     return SimpleNamespace(
         output_activations=[activation] * len(outputs),
+        output_nodes=[SimpleNamespace(conf=Output(n_out=2)) for _ in outputs],
         output_losses=[loss for loss, _ in outputs],
         output_layer_n_out=[n_out for _, n_out in outputs],
         outputs=[ArraySpec("", FeedForward(size=n_out)) for _, n_out in outputs],
@@ -35,6 +36,7 @@ def network(*outputs, activation="softmax"):
         ("xent", 1, ["Evaluation", "ROC", "EvaluationCalibration"]),
         ("xent", 4, ["EvaluationBinary", "ROCBinary", "EvaluationCalibration"]),
         ("mcxent", 1000, ["Evaluation"]),
+        ("mcxent", None, ["Evaluation"]),
         ("hinge", 3, ["Evaluation"]),
         ("mse", 3, ["RegressionEvaluation"]),
         ("msle", 1, ["RegressionEvaluation"]),

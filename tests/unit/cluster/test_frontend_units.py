@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from daskdl import LossLayer, NormalizerStandardize, OCNNOutput, Output
+from daskdl import Evaluation, LossLayer, NormalizerStandardize, OCNNOutput, Output
 from daskdl.cluster.frontend import (
     DaskComputationGraph,
     DaskMultiLayer,
@@ -25,6 +25,7 @@ from daskdl.nn.conf.network import (
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.multilayer import MultiLayerNetwork
 from tests.unit.cluster.inline_client import InlineClient
+from tests.unit.networks.small import mlp
 
 SEQUENCE = MultiLayerConfiguration(
     layers=[Output(n_out=3, loss="mcxent")], input=FeedForward(size=5)
@@ -213,3 +214,37 @@ def test_a_network_that_was_read_with_one_predicts_still(data):
     np.testing.assert_array_equal(front.network.output(examples.features), expected)
     with pytest.raises(OptionError, match=r"normalizer must leave labels of the loss"):
         front.fit(data, batch_size=2)
+
+
+@pytest.mark.parametrize(
+    ("method", "others"),
+    [
+        ("fit", ()),
+        ("evaluate", ()),
+        ("score", ()),
+        ("do_evaluation", ([Evaluation()],)),
+        ("score_and_evaluate", ([],)),
+        ("feed_forward_with_key", ()),
+    ],
+)
+def test_an_unknown_option_is_refused_by_the_method_that_was_called(method, others):
+    front = DaskMultiLayer(InlineClient(), mlp())
+    data = (np.zeros((3, 4)), np.eye(3))
+    with pytest.raises(
+        OptionError, match=rf"DaskMultiLayer\.{method}: .* of {method} o"
+    ):
+        getattr(front, method)(data, *others, average=True)
+
+
+@pytest.mark.parametrize("method", ["fit", "evaluate", "score", "feedForwardWithKey"])
+def test_front_ends_take_features_and_labels_as_a_pair(method):
+    front = DaskMultiLayer(InlineClient(), mlp())
+    with pytest.raises(OptionError, match=r"must come as one argument, a pair"):
+        getattr(front, method)(np.zeros((2, 4)), np.eye(2))
+
+
+def test_options_without_a_name_are_refused_as_such():
+    """As in DL4J, where the size of the minibatches comes second."""
+    front = DaskMultiLayer(InlineClient(), mlp())
+    with pytest.raises(OptionError, match="with data and evaluations, and options by"):
+        front.do_evaluation((np.zeros((2, 4)), np.eye(2)), 32, Evaluation())

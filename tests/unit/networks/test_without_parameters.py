@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import daskdl as dl
-from daskdl.cli.results import evaluations_for
 from daskdl.data.dataset import DataSet
 from daskdl.evaluation.evaluation import Evaluation
 from daskdl.evaluation.evaluation_binary import EvaluationBinary
@@ -48,13 +47,6 @@ def test_it_trains_as_in_dl4j(read_from_dl4j, data, loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_its_loss_says_how_it_is_evaluated(read_from_dl4j, data, loss):
     assert type(read_from_dl4j(loss).evaluate(data)) is KINDS[loss]
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_run_has_one_evaluation_where_nobody_knows_the_size(read_from_dl4j, loss):
-    assert [type(each) for each in evaluations_for(read_from_dl4j(loss))] == [
-        KINDS[loss]
-    ]
 
 
 def test_a_size_that_data_decide_is_none(read_from_dl4j):

@@ -1,0 +1,91 @@
+"""Data that came as several arguments: a message instead of Python's count of them."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from numbers import Number
+from typing import Any, TypeVar
+
+from daskdl.errors import OptionError
+
+__all__ = ["data_in_one", "refuse_pair", "takes_data_in_one"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K", bound=type)
+
+_METHODS = (
+    "fit",
+    "fit_minibatch",
+    "pretrain",
+    "pretrain_layer",
+    "compute_gradients",
+    "compute_score",
+    "score",
+    "score_examples",
+    "score_and_output",
+    "score_and_evaluate",
+    "evaluate",
+    "do_evaluation",
+    "feed_forward_with_key",
+)
+
+
+def takes_data_in_one(cls: K) -> K:
+    """Let the methods of `cls` that take data say how, where arguments are too many."""
+    for name in _METHODS:
+        method = getattr(cls, name, None)
+        if inspect.isfunction(method):
+            setattr(cls, name, data_in_one(method))
+    return cls
+
+
+def data_in_one(function: F) -> F:
+    """Let a function that takes data after `self` say how; see above.
+
+    Of features and labels one after the other, as of options that have no names, Python
+    says only that there are too many.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    taken = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+
+    @wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        if len(args) > len(taken):
+            who = f"{type(args[0]).__name__}.{function.__name__}"
+            for surplus in args[2:]:
+                refuse_pair(who, surplus)
+            raise OptionError(
+                f"{who}: must be called with {' and '.join(taken[1:])}, and options by "
+                f"name, got {len(args) - 1} arguments without one."
+            )
+        return function(*args, **options)
+
+    return checked  # type: ignore[return-value]
+
+
+def refuse_pair(who: str, second: Any) -> None:
+    """Refuse labels that came as an argument of their own.
+
+    Parameters
+    ----------
+    who : str
+        Class and method.
+    second : object
+        What came behind the features, whatever it is.
+
+    Raises
+    ------
+    OptionError
+        If it is an array, or a list of numbers or arrays.
+    """
+    if _is_array(second):
+        raise OptionError(
+            f"{who}: features and labels must come as one argument, a pair, got "
+            f"several. Give {who.rpartition('.')[2]}((features, labels))."
+        )
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, list | tuple) and value:
+        return isinstance(value[0], Number) or _is_array(value[0])
+    return hasattr(value, "__array__")
