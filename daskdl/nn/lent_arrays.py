@@ -1,4 +1,4 @@
-"""Arrays that users' layers and vertices are lent, and checks of what they return.
+"""Arrays that users' classes are lent, and checks of what layers and vertices return.
 
 Others read the same arrays, so that they are lent to be read only; what comes back goes
 on to compiled code, which is for arrays that may be written to.
@@ -15,6 +15,8 @@ from daskdl.nn.conf.axes import fits
 from daskdl.nn.conf.input_type import InputType
 
 T = TypeVar("T")
+
+_IN_A_RUN = "a new array, or to run.like(name, x)"
 
 
 def read_only(array: FloatArray) -> FloatArray:
@@ -44,6 +46,35 @@ def writable(made: Any, lent: FloatArray, original: FloatArray) -> FloatArray:
     return found
 
 
+def reading(
+    who: str, rule: str, call: Callable[[], T], *, instead: str = "a new array"
+) -> T:
+    """Return what somebody else's function returns, which only reads what it is lent.
+
+    Parameters
+    ----------
+    who, rule : str
+        Named in errors: whose function it is, and to what it must not write.
+    call : callable
+        The function with its arguments.
+    instead : str
+        What it may write to.
+
+    Raises
+    ------
+    OptionError
+        If it writes to what it was lent.
+    """
+    try:
+        return call()
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise OptionError(
+            f"{who}: {rule}, which others read too, got {error}. Write to {instead}."
+        ) from error
+
+
 def forward_of(
     who: str, forward: Callable[[], Any], *, inputs: str, gradient: str
 ) -> tuple[Any, Callable[[FloatArray], Any]]:
@@ -70,7 +101,8 @@ def forward_of(
         f"{gradient}, got something else."
     )
     try:
-        output, back = _reading(who, f"forward must not write to {inputs}", forward)
+        rule = f"forward must not write to {inputs}"
+        output, back = reading(who, rule, forward, instead=_IN_A_RUN)
     except (TypeError, ValueError) as error:
         if "unpack" not in str(error):
             raise
@@ -88,7 +120,7 @@ def backward_of(who: str, backward: Callable[[], T]) -> T:
     OptionError
         If it writes to the gradient that it was lent.
     """
-    return _reading(who, "backward must not write to grad", backward)
+    return reading(who, "backward must not write to grad", backward, instead=_IN_A_RUN)
 
 
 def check_made(
@@ -120,16 +152,3 @@ def check_made(
         )
     if dtype != like.dtype:
         raise ShapeError(f"{who}: {wanted} of dtype {like.dtype}, got {dtype}.")
-
-
-def _reading(who: str, rule: str, call: Callable[[], T]) -> T:
-    """Return what is called; explain an error that comes from writing."""
-    try:
-        return call()
-    except ValueError as error:
-        if "read-only" not in str(error):
-            raise
-        raise OptionError(
-            f"{who}: {rule}, which others read too, got {error}. Write to a new array, "
-            "or to run.like(name, x)."
-        ) from error

@@ -117,11 +117,14 @@ class ActivationDefinition(Conf):
     type: str = ""
 
     def forward(self, x: FloatArray) -> FloatArray:
-        """Return the function of `x`, an array like it that is not `x` itself."""
+        """Return the function of `x`, which is not to be changed: an array like it."""
         raise TypeError(f"{type(self).__name__}: must have a method forward(x).")
 
     def derivative(self, x: FloatArray) -> FloatArray:
-        """Return the derivative of :meth:`forward` at `x`, an array like it."""
+        """Return the derivative of :meth:`forward` at `x`, which is not to be changed.
+
+        What is returned is an array like it.
+        """
         raise TypeError(f"{type(self).__name__}: must have a method derivative(x).")
 
 

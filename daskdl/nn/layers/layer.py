@@ -24,6 +24,7 @@ from daskdl.nn.layers.initial_params import draw_params
 from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.noisy_params import NoisyParams
 from daskdl.nn.layers.same_diff import counts_twice, doubled
+from daskdl.nn.lent_arrays import read_only, reading
 from daskdl.nn.preprocessors.table import build_preprocessor
 from daskdl.nn.run import Backward, LossPass, Run
 
@@ -324,7 +325,12 @@ class Layer:
         x = self.enter(
             self.arrived, training=True, mask=None, rng=rng, batch_size=batch_size
         )
-        score = self.conf.pretrain(self.run, x, rng)
+        lent = read_only(x) if isinstance(self.conf, LayerDefinition) else x
+        score = reading(
+            self.who,
+            "pretrain must not write to x",
+            lambda: self.conf.pretrain(self.run, lent, rng),
+        )
         if not isinstance(score, float | int | np.number):
             raise ShapeError(
                 f"{self.who}: pretrain must return the score, got {score!r}."

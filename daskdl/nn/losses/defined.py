@@ -7,6 +7,7 @@ from daskdl.dialects import Quirks
 from daskdl.errors import OptionError, ShapeError
 from daskdl.nn.activations.function import ActivationFunction
 from daskdl.nn.conf.losses import LossDefinition
+from daskdl.nn.lent_arrays import read_only, reading, writable
 from daskdl.nn.losses.loss import LossFunction, drop
 
 
@@ -34,7 +35,7 @@ class DefinedLoss(LossFunction):
         activation: ActivationFunction,
         factor: FloatArray | None,
     ) -> FloatArray:
-        scores = self._definition.score(labels, output)
+        scores = self._asked("score", labels, output)
         shape = getattr(scores, "shape", type(scores).__name__)
         rows = (len(output),)
         if shape not in (rows, output.shape):
@@ -64,7 +65,7 @@ class DefinedLoss(LossFunction):
         factor: FloatArray | None,
         out: FloatArray,
     ) -> None:
-        grad_output: Any = self._definition.gradient(labels, output)
+        grad_output = self._asked("gradient", labels, output)
         shape = getattr(grad_output, "shape", type(grad_output).__name__)
         if shape != output.shape:
             raise ShapeError(
@@ -75,3 +76,15 @@ class DefinedLoss(LossFunction):
             grad_output = grad_output.copy()
             drop(grad_output, factor)
         activation.backward(grad_output, preout, output, out=out)
+
+    def _asked(self, method: str, labels: FloatArray, output: FloatArray) -> Any:
+        """Return what a method of the definition makes of labels and output."""
+        made = getattr(self._definition, method)
+        lent = read_only(labels), read_only(output)
+        who = type(self._definition).__name__
+        rule = f"{method} must not write to labels or output"
+        found = reading(who, rule, lambda: made(*lent))
+        for view, array in zip(lent, (labels, output), strict=True):
+            if isinstance(found, type(view)):
+                found = writable(found, view, array)
+        return found

@@ -501,3 +501,109 @@ def test_what_it_hands_on_goes_through_compiled_layers(forget_kinds, rng, part):
     net = network(dense, Passing(), dense, Passing())
     net.fit(batch(rng), epochs=2)
     assert np.isfinite(net.score)
+
+
+@dl.activation("scribbling_activation_by_test")
+class ScribblingActivation(dl.ActivationDefinition):
+    """Writes to what it is lent.
+
+    Parameters
+    ----------
+    method : str
+        Which method does.
+    """
+
+    method: str = "forward"
+
+    def forward(self, x):
+        if self.method == "forward":
+            x *= 2
+        return np.sin(x)
+
+    def derivative(self, x):
+        if self.method == "derivative":
+            np.negative(x, out=x)
+        return np.cos(x)
+
+
+@pytest.mark.parametrize("kind", [dl.Dense, dl.LSTM])
+@pytest.mark.parametrize("method", ["forward", "derivative"])
+def test_an_activation_that_writes_to_its_input_is_refused(rng, method, kind):
+    is_series = kind is dl.LSTM
+    conf = dl.MultiLayerConfiguration(
+        input=dl.Recurrent(4) if is_series else dl.FeedForward(4),
+        layers=[
+            kind(3, activation=ScribblingActivation(method=method)),
+            dl.RnnOutput(2) if is_series else dl.Output(2),
+        ],
+    )
+    series = (5,) if is_series else ()
+    data = dl.DataSet(rng.normal(size=(3, 4, *series)), np.ones((3, 2, *series)))
+    with pytest.raises(OptionError, match=f"Activation: {method} must not write to x"):
+        dl.MultiLayerNetwork(conf).fit(data)
+
+
+@dl.activation("same_by_test")
+class Same(dl.ActivationDefinition):
+    """Returns what it is lent."""
+
+    def forward(self, x):
+        return x
+
+    def derivative(self, x):
+        return x
+
+
+def test_an_activation_may_return_what_it_is_lent(rng):
+    conf = dl.MultiLayerConfiguration(
+        input=dl.FeedForward(4),
+        layers=[dl.Dense(3, activation=Same()), dl.Output(2)],
+    )
+    net = dl.MultiLayerNetwork(conf).fit(
+        dl.DataSet(rng.normal(size=(3, 4)), np.eye(2)[[0, 1, 0]])
+    )
+    assert np.isfinite(net.params).all()
+
+
+@dl.layer("scribbling_pretraining_by_test")
+class ScribblingPretraining(dl.LayerDefinition):
+    """Writes to the features that it is pretrained on."""
+
+    def forward(self, run, x):
+        return x, lambda grad: grad
+
+    def pretrain(self, run, x, rng):
+        x *= 2
+        return 0.0
+
+
+def test_a_layer_that_writes_to_what_it_is_pretrained_on_is_refused(rng):
+    conf = dl.MultiLayerConfiguration(
+        input=dl.FeedForward(4), layers=[ScribblingPretraining(), dl.Output(2)]
+    )
+    with pytest.raises(OptionError, match="pretrain must not write to x, which others"):
+        dl.MultiLayerNetwork(conf).pretrain(rng.normal(size=(3, 4)))
+
+
+@dl.updater("overwriting_by_test")
+class Overwriting(dl.UpdaterDefinition):
+    """Writes to gradient and state, as it may."""
+
+    state = ("m",)
+
+    def update(self, gradient, state, step):
+        state["m"] += gradient
+        gradient *= step.learning_rate
+        return gradient
+
+
+def test_an_updater_may_write_to_its_gradient_and_state(rng):
+    conf = dl.MultiLayerConfiguration(
+        input=dl.FeedForward(4), layers=[dl.Output(2)], updater=Overwriting(0.1)
+    )
+    net = dl.MultiLayerNetwork(conf)
+    data = dl.DataSet(rng.normal(size=(3, 4)), np.eye(2)[[0, 1, 0]])
+    net.compute_gradients(data)
+    expected = net.params - np.float32(0.1) * net.gradients
+    np.testing.assert_array_equal(net.fit(data).params, expected)
+    assert net.updater_state.any()

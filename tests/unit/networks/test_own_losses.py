@@ -221,3 +221,64 @@ def test_what_comes_out_of_a_vertex_is_checked(forget_kinds, rng, made, message)
 
     with pytest.raises((ShapeError, OptionError), match=message):
         graph("odd_vertex_by_test").fit(pairs(rng))
+
+
+@dl.loss("scribbling_loss_by_test")
+class ScribblingLoss(LogCosh):
+    """Writes to an array that it is lent.
+
+    Parameters
+    ----------
+    method : str
+        Which method does.
+    array : int
+        To which array.
+    """
+
+    method: str = "score"
+    array: int = 0
+
+    def _scribble(self, method, *arrays):
+        if self.method == method:
+            arrays[self.array][...] = 0
+
+    def score(self, labels, output):
+        self._scribble("score", labels, output)
+        return super().score(labels, output)
+
+    def gradient(self, labels, output):
+        self._scribble("gradient", labels, output)
+        return super().gradient(labels, output)
+
+
+@pytest.mark.parametrize("array", [0, 1], ids=["labels", "output"])
+@pytest.mark.parametrize("method", ["score", "gradient"])
+def test_a_loss_that_writes_to_what_others_read_is_refused(rng, method, array):
+    net, data = network(ScribblingLoss(method=method, array=array)), batch(rng)
+    labels = data.labels.copy()
+    with pytest.raises(OptionError, match=f"{method} must not write to labels or out"):
+        net.compute_gradients(data)
+    np.testing.assert_array_equal(data.labels, labels)
+
+
+@dl.loss("returning_by_test")
+class Returning(dl.LossDefinition):
+    """Returns an array that it is lent: the loss is half the squared output."""
+
+    def score(self, labels, output):
+        return 0.5 * output**2
+
+    def gradient(self, labels, output):
+        return output
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("activation", ["identity", "tanh", "sigmoid", "softmax"])
+def test_a_gradient_may_be_what_was_lent(rng, activation, dtype):
+    """It goes on to compiled code, which is for arrays that may be written to."""
+    net = network(Returning(), activation=activation)
+    net = dl.MultiLayerNetwork(net.conf.replaced(dtype=dtype))
+    net.fit(batch(rng))
+    assert np.isfinite(net.params).all()
+    if dtype == "float64":
+        check_gradients_of(net, batch(rng))
