@@ -55,7 +55,7 @@ from daskdl.nn.fitting.events import FitReport, Preparing
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import given_options, options_for, prepare
 from daskdl.nn.fitting.progress import hearing_of
-from daskdl.nn.given_in_one import takes_data_in_one
+from daskdl.nn.given_in_one import data_in_one
 from daskdl.nn.graph import ComputationGraph
 from daskdl.nn.loss_evaluations import evaluation_for
 from daskdl.nn.multilayer import MultiLayerNetwork
@@ -68,7 +68,6 @@ DEFAULT_EVALUATION_BATCH_SIZE = 64  # DL4J's DEFAULT_EVAL_SCORE_BATCH_SIZE
 N = TypeVar("N", MultiLayerNetwork, ComputationGraph)
 
 
-@takes_data_in_one
 class ClusterNetwork(Generic[N]):
     """The base of both front ends: trains, evaluates and predicts on a cluster.
 
@@ -139,6 +138,7 @@ class ClusterNetwork(Generic[N]):
     def normalizer(self, normalizer: Normalizer | None) -> None:
         self.network.normalizer = normalizer
 
+    @data_in_one
     def fit(
         self,
         data: Any,
@@ -256,6 +256,7 @@ class ClusterNetwork(Generic[N]):
         """
         return self.fit(listed_paths(type(self).__name__, paths), **fit_options)
 
+    @data_in_one
     def evaluate(
         self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
     ) -> Any:
@@ -280,6 +281,7 @@ class ClusterNetwork(Generic[N]):
         ).evaluations
         return evaluation
 
+    @data_in_one
     def do_evaluation(
         self,
         data: Any,
@@ -306,6 +308,7 @@ class ClusterNetwork(Generic[N]):
             "do_evaluation", data, evaluations, batch_size=batch_size, **how
         ).evaluations
 
+    @data_in_one
     def score(
         self, data: Any, *, batch_size: int = DEFAULT_EVALUATION_BATCH_SIZE, **how: Any
     ) -> float:
@@ -349,6 +352,7 @@ class ClusterNetwork(Generic[N]):
             raise DataError(f"{source.name}: must hold an example, got none.")
         return scored
 
+    @data_in_one
     def feed_forward_with_key(
         self,
         data: Any,

@@ -8,39 +8,13 @@ from typing import Any, TypeVar
 
 from daskdl.errors import OptionError
 
-__all__ = ["data_in_one", "refuse_pair", "takes_data_in_one"]
+__all__ = ["data_in_one", "refuse_pair"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-K = TypeVar("K", bound=type)
-
-_METHODS = (
-    "fit",
-    "fit_minibatch",
-    "pretrain",
-    "pretrain_layer",
-    "compute_gradients",
-    "compute_score",
-    "score",
-    "score_examples",
-    "score_and_output",
-    "score_and_evaluate",
-    "evaluate",
-    "do_evaluation",
-    "feed_forward_with_key",
-)
-
-
-def takes_data_in_one(cls: K) -> K:
-    """Let the methods of `cls` that take data say how, where arguments are too many."""
-    for name in _METHODS:
-        method = getattr(cls, name, None)
-        if inspect.isfunction(method):
-            setattr(cls, name, data_in_one(method))
-    return cls
 
 
 def data_in_one(function: F) -> F:
-    """Let a function that takes data after `self` say how; see above.
+    """Let a function that takes data behind its network say how; a decorator.
 
     Of features and labels one after the other, as of options that have no names, Python
     says only that there are too many.

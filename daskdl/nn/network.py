@@ -21,7 +21,7 @@ from daskdl.nn.fitting.data_kinds import batches_of
 from daskdl.nn.fitting.events import FitReport
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.local import prepared, train
-from daskdl.nn.given_in_one import refuse_pair, takes_data_in_one
+from daskdl.nn.given_in_one import data_in_one, refuse_pair
 from daskdl.nn.loss_evaluations import count_rows, evaluation_for
 from daskdl.nn.masks import masked
 from daskdl.nn.normalizing import NormalizerChoice, chosen_normalizer
@@ -36,7 +36,6 @@ N = TypeVar("N", bound="Network[Any]")
 V = TypeVar("V", bound=Evaluable)
 
 
-@takes_data_in_one
 class Network(StepNetwork[Conf]):
     """A network in one process: train, predict, evaluate, save.
 
@@ -53,6 +52,7 @@ class Network(StepNetwork[Conf]):
     last_fit: FitReport | None = None
     """What the last :meth:`fit` did, epoch by epoch."""
 
+    @data_in_one
     def fit(
         self: N,
         data: Any,
@@ -128,6 +128,7 @@ class Network(StepNetwork[Conf]):
         train(self, task)
         return self
 
+    @data_in_one
     def pretrain(
         self: N,
         data: Given,
@@ -333,6 +334,7 @@ class Network(StepNetwork[Conf]):
         found = predicted(self, listed)
         return found if self.n_outputs > 1 else found[0]
 
+    @data_in_one
     def score_examples(
         self,
         batch: Batch,
@@ -387,6 +389,7 @@ class Network(StepNetwork[Conf]):
             scores += to_host(layer.loss.score_examples(target, mask))
         return scores, self._converter.to_data_format(results)
 
+    @data_in_one
     def compute_score(
         self, batch: Batch, *, normalizer: NormalizerChoice = "own"
     ) -> float:
@@ -423,6 +426,7 @@ class Network(StepNetwork[Conf]):
         **source_options: Any,
     ) -> V: ...
 
+    @data_in_one
     def evaluate(
         self,
         data: Any,

@@ -29,7 +29,6 @@ from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.data_converter import DataConverter
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.fitting.exchange import Exchange
-from daskdl.nn.last_score import LastScore
 from daskdl.nn.line_search_plan import LineSearchPlan
 from daskdl.nn.memory_footprint import check_footprint, n_params_of
 from daskdl.nn.normalizing import (
@@ -76,6 +75,8 @@ class StepNetwork(ABC, Generic[Conf]):
         Lends all arrays.
     iteration_count, epoch_count : int
         Minibatches and passes over the data that were trained.
+    score : float
+        Of the last minibatch, before its update; NaN before the first.
 
     Raises
     ------
@@ -87,9 +88,6 @@ class StepNetwork(ABC, Generic[Conf]):
     Not for several threads at once. The same configuration, data and NumPy give the
     same parameters, bit for bit.
     """
-
-    score = LastScore()
-    """Of the last minibatch, before its update; NaN before the first."""
 
     def __init__(
         self, conf: Conf, params: Any = None, *, updater_state: Any = None

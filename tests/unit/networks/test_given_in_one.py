@@ -1,16 +1,14 @@
 """Calls that come naturally, and are none: what is said of them."""
 
-import pickle
-
 import numpy as np
 import pytest
 
 import daskdl as dl
 from daskdl.errors import OptionError
-from tests.unit.networks.small import mlp, rows
+from tests.unit.networks.small import mlp
 
 X, Y = np.zeros((4, 4)), np.eye(3)[[0, 1, 2, 0]]
-METHODS = ("fit", "fit_minibatch", "evaluate", "compute_score", "score_examples")
+METHODS = ("fit", "evaluate", "compute_score", "score_examples")
 
 
 @pytest.mark.parametrize("labels", [Y, Y.tolist(), [0, 1, 2, 0]], ids=str)
@@ -38,17 +36,3 @@ def test_an_unknown_option_is_refused_by_the_method_that_was_called(method):
         OptionError, match=rf"MultiLayerNetwork\.{method}: .* of {method}"
     ):
         getattr(mlp(), method)((X, Y), average=True)
-
-
-def test_the_score_is_a_number_and_no_method(rng):
-    net = mlp().fit(rows(rng))
-    with pytest.raises(OptionError, match=r"must not be called. compute_score\(data\)"):
-        net.score(rows(rng))
-    assert isinstance(net.score, float)
-
-
-def test_the_score_travels_as_a_plain_number():
-    net = mlp()
-    net.score = 0.5
-    assert type(pickle.loads(pickle.dumps(net.score))) is float
-    assert pickle.loads(pickle.dumps(net)).score == 0.5
