@@ -128,7 +128,6 @@ class Network(StepNetwork[Conf]):
         train(self, task)
         return self
 
-    @data_in_one
     def pretrain(
         self: N,
         data: Given,
@@ -334,7 +333,6 @@ class Network(StepNetwork[Conf]):
         found = predicted(self, listed)
         return found if self.n_outputs > 1 else found[0]
 
-    @data_in_one
     def score_examples(
         self,
         batch: Batch,
@@ -389,7 +387,6 @@ class Network(StepNetwork[Conf]):
             scores += to_host(layer.loss.score_examples(target, mask))
         return scores, self._converter.to_data_format(results)
 
-    @data_in_one
     def compute_score(
         self, batch: Batch, *, normalizer: NormalizerChoice = "own"
     ) -> float:
@@ -457,8 +454,7 @@ class Network(StepNetwork[Conf]):
         Returns
         -------
         the evaluation
-            In the units of the data, also where labels are normalized. For a further
-            output give one's ``eval`` its labels and what :meth:`output` predicts.
+            In the units of the data. Its ``eval`` takes other outputs.
 
         Raises
         ------

@@ -8,7 +8,7 @@ from daskdl.errors import OptionError
 from tests.unit.networks.small import mlp
 
 X, Y = np.zeros((4, 4)), np.eye(3)[[0, 1, 2, 0]]
-METHODS = ("fit", "evaluate", "compute_score", "score_examples")
+METHODS = ("fit", "evaluate")
 
 
 @pytest.mark.parametrize("labels", [Y, Y.tolist(), [0, 1, 2, 0]], ids=str)
