@@ -1,6 +1,6 @@
 """The layers and vertices of a network at work: one pass there, one back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -69,6 +69,7 @@ class Program:
         ]
         join_parts(self.parts, outputs)
         self._learning = learning_nodes(nodes)
+        self._read_last = _read_last(nodes, {*inputs, *outputs})
         for node, part in self.parts:
             if isinstance(part, Layer):
                 part.run.needs_grad_x = not self._learning.isdisjoint(node.inputs)
@@ -173,23 +174,29 @@ class Program:
             If training needs random numbers and `rng` is None, or a layer cannot work
             on data of this length or size.
         """
+        self._forget_last_pass()
         flows: dict[str, _Flow] = {
             name: (array, mask, len(array))
             for name, array, mask in zip(self._inputs, features, masks, strict=True)
         }
-        for node, part in self.parts:
-            if not isinstance(part, Layer):
+        for (node, part), last in zip(self.parts, self._read_last, strict=True):
+            if isinstance(part, Layer):
+                flow = flows[node.inputs[0]]
+                flows[node.name] = _through_layer(part, flow, training, rng)
+            else:
                 flows[node.name] = _through_vertex(part, node.inputs, flows)
-                continue
-            x, mask, size = flows[node.inputs[0]]
-            x = part.enter(x, training=training, mask=mask, rng=rng, batch_size=size)
-            run = part.run
-            try:
-                value, part.way_back = part.compute(run, x)
-            except PathError as error:
-                raise part.refusal(error) from None
-            flows[node.name] = value, part.conf.feed_forward_mask(run, run.mask), size
+            if not training:
+                part.forget_way_back()
+            for name in last:
+                # What the way back reads is held by itself.
+                del flows[name]
         return [flows[name][0] for name in self._outputs]
+
+    def _forget_last_pass(self) -> None:
+        """Let go of what only a backward pass would have read, or did read."""
+        for _, part in self.parts:
+            part.forget_pass()
+        self._workspace.make_room()
 
     def loss(
         self,
@@ -230,23 +237,44 @@ class Program:
         arrived: dict[str, FloatArray] = {}
         for node, part in reversed(self.parts):
             grads: Sequence[FloatArray | None]
+            grad_out = arrived.pop(node.name, None)
             if isinstance(part, Layer) and node.name in targets:
-                grad = part.backward_loss(*targets[node.name])
-                if node.name in arrived:
-                    grad = self._with_readers(part, grad, arrived[node.name])
-                grads = [grad]
+                grads = self._from_loss(part, targets[node.name], grad_out)
             elif node.name not in self._learning:
                 continue
-            elif node.name not in arrived:
+            elif grad_out is None:
                 _clear_gradients(part)
                 continue
-            elif isinstance(part, Layer):
-                grads = [part.backward(arrived[node.name])]
             else:
-                grads = part.backward(arrived[node.name])
-            for name, grad in zip(node.inputs, grads, strict=True):
-                if grad is not None and name in self._learning:
-                    self._accumulate(arrived, name, grad)
+                grads = _back_through(part, grad_out)
+            del grad_out
+            part.forget_way_back()
+            self._send(arrived, node.inputs, grads)
+            del grads
+        self._workspace.make_room()
+
+    def _send(
+        self,
+        arrived: dict[str, FloatArray],
+        names: Sequence[str],
+        grads: Sequence[FloatArray | None],
+    ) -> None:
+        """Add gradients to those that arrived at what was read."""
+        for name, grad in zip(names, grads, strict=True):
+            if grad is not None and name in self._learning:
+                self._accumulate(arrived, name, grad)
+
+    def _from_loss(
+        self,
+        part: Layer,
+        target: tuple[FloatArray, Mask],
+        grad_out: FloatArray | None,
+    ) -> list[FloatArray | None]:
+        """Return the gradient of a loss, and of what reads the output beside it."""
+        grad = part.backward_loss(*target)
+        if grad_out is not None:
+            grad = self._with_readers(part, grad, grad_out)
+        return [grad]
 
     def _with_readers(
         self, part: Layer, grad: FloatArray | None, grad_out: FloatArray
@@ -296,7 +324,7 @@ class Program:
         if name not in arrived:
             arrived[name] = grad
             return
-        total = self._workspace.take(("sum", name), grad.shape, grad.dtype)
+        total = self._workspace.lend(("sum", name), grad.shape, grad.dtype)
         array_namespace(grad).add(arrived[name], grad, out=total)
         arrived[name] = total
 
@@ -305,6 +333,37 @@ def _part(node: Node, workspace: Workspace) -> Part:
     if isinstance(node.conf, LayerConf):
         return Layer(node.conf, node.input_types[0], node.name, workspace)
     return Vertex(node.conf, node.input_types, node.name, workspace)
+
+
+def _read_last(nodes: Sequence[Node], kept: Collection[str]) -> list[tuple[str, ...]]:
+    """Return, node by node, what nobody reads from then on, but for what is kept."""
+    seen, last = set(kept), []
+    for node in reversed(nodes):
+        names = {node.name, *node.inputs} - seen
+        seen |= names
+        last.append(tuple(names))
+    return last[::-1]
+
+
+def _through_layer(
+    layer: Layer, flow: _Flow, training: bool, rng: np.random.Generator | None
+) -> _Flow:
+    """Return the output, and its mask, of a layer."""
+    x, mask, size = flow
+    x = layer.enter(x, training=training, mask=mask, rng=rng, batch_size=size)
+    run = layer.run
+    try:
+        value, layer.way_back = layer.compute(run, x)
+    except PathError as error:
+        raise layer.refusal(error) from None
+    return value, layer.conf.feed_forward_mask(run, run.mask), size
+
+
+def _back_through(part: Part, grad_out: FloatArray) -> Sequence[FloatArray | None]:
+    """Return the gradients in what a layer or vertex has read."""
+    if isinstance(part, Layer):
+        return [part.backward(grad_out)]
+    return part.backward(grad_out)
 
 
 def _through_vertex(
@@ -323,6 +382,7 @@ def _through_vertex(
         batch_size=sizes[0],
     )
     mask = vertex.feed_forward_mask(masks, network_mask=network_mask)
+    vertex.let_go_of_inputs()
     return value, mask, vertex.batch_size(sizes)
 
 

@@ -198,9 +198,40 @@ class PartRun:
         -------
         ndarray of `shape`
         """
-        key = (self.name, self.part, what) if self.part else (self.name, what)
-        array: FloatArray = self.workspace.take(key, shape, dtype)
+        array: FloatArray = self.workspace.take(self._key(what), shape, dtype)
         return array
+
+    def lent(self, what: str, shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
+        """Return an array of this pass alone, with anything in it.
+
+        Once nobody holds it, nor a view of it, its memory goes to others: for outputs
+        and gradients. Hold what the way back reads, and nothing else.
+
+        Parameters
+        ----------
+        what, shape, dtype
+            As of :meth:`buffer`. A name is for one array a pass.
+
+        Returns
+        -------
+        ndarray of `shape`
+        """
+        array: FloatArray = self.workspace.lend(self._key(what), shape, dtype)
+        return array
+
+    def lent_like(self, what: str, array: FloatArray) -> FloatArray:
+        """Return what is :meth:`lent` with the shape and dtype of `array`.
+
+        Parameters
+        ----------
+        what : str
+        array : ndarray of any shape
+
+        Returns
+        -------
+        ndarray of the same shape
+        """
+        return self.lent(what, array.shape, array.dtype)
 
     def like(self, what: str, array: FloatArray) -> FloatArray:
         """Return a :meth:`buffer` with the shape and dtype of `array`.
@@ -215,6 +246,9 @@ class PartRun:
         ndarray of the same shape
         """
         return self.buffer(what, array.shape, array.dtype)
+
+    def _key(self, what: str) -> tuple[str, ...]:
+        return (self.name, self.part, what) if self.part else (self.name, what)
 
 
 @dataclass

@@ -38,13 +38,11 @@ class Activation(LayerConf):
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Return an array like `x`, of shape (batch, ...)."""
-        function, output = self._function, run.like("output", x)
+        function, output = self._function, run.lent_like("output", x)
         activate(run, function, x, output)
-
-        def backward(grad_out: FloatArray) -> FloatArray:
-            return activate_backward(run, function, grad_out, x, output)
-
-        return output, backward
+        # Most read the output alone: then nobody holds the input.
+        preout = x if function.reads_preout else output
+        return output, way_through(run, function, preout, output)
 
     @property
     def _function(self) -> ActivationFunction:
@@ -73,29 +71,36 @@ def activate(
     function.forward(seen(preout), out=seen(output), rng=run.rng)
 
 
-def activate_backward(
-    run: Run,
-    function: ActivationFunction,
-    grad_out: FloatArray,
-    preout: FloatArray,
-    output: FloatArray,
-) -> FloatArray:
-    """Return the gradient in the `preout` of :func:`activate`: a buffer, or `grad_out`.
+def way_through(
+    run: Run, function: ActivationFunction, preout: FloatArray, output: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Return the way back through :func:`activate`, which holds what it reads.
 
     Parameters
     ----------
     run, function, preout, output
         As of :func:`activate`.
-    grad_out : ndarray of shape (batch, ..., channels)
-        Gradient of the loss in the output. Not changed.
+
+    Returns
+    -------
+    function of the gradient in the output, (batch, ..., channels)
+        Returns that in `preout`: an array of its own, or what it was given.
     """
     if function.name == "identity":
-        return grad_out
+        return _as_it_is
     seen = _seen_by(function, run)
-    grad_preout = run.like("grad_preout", grad_out)
-    arrays = (grad_out, preout, output)
-    function.backward(*map(seen, arrays), out=seen(grad_preout))
-    return grad_preout
+
+    def backward(grad_out: FloatArray) -> FloatArray:
+        grad_preout = run.lent_like("grad_preout", grad_out)
+        arrays = (grad_out, preout, output)
+        function.backward(*map(seen, arrays), out=seen(grad_preout))
+        return grad_preout
+
+    return backward
+
+
+def _as_it_is(grad_out: FloatArray) -> FloatArray:
+    return grad_out
 
 
 def _seen_by(

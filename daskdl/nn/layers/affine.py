@@ -34,14 +34,14 @@ def affine(
         nobody reads it.
     """
     rows, weight = as_rows(run, x), run.params["W"]
-    preout = run.buffer("preout", (len(rows), weight.shape[1]), x.dtype)
+    preout = run.lent("preout", (len(rows), weight.shape[1]), x.dtype)
     dense_forward(rows, weight, run.params.get("b") if bias else None, out=preout)
 
     def backward(grad_preout: FloatArray) -> FloatArray | None:
         wanted = run.gradients if run.needs_gradients else {}
         grad_rows = None
         if run.needs_grad_x:
-            grad_rows = run.buffer("grad_rows", rows.shape, rows.dtype)
+            grad_rows = run.lent("grad_rows", rows.shape, rows.dtype)
         dense_backward(
             grad_preout,
             rows,
@@ -64,7 +64,7 @@ def as_rows(run: Run, x: FloatArray) -> FloatArray:
     shape = row_shape(x)
     if not run.input_type.is_channels_first:
         return x.reshape(shape)
-    return flatten(x, run.buffer("rows", shape, x.dtype), channels_first=True)
+    return flatten(x, run.lent("rows", shape, x.dtype), channels_first=True)
 
 
 def from_rows(
@@ -87,5 +87,5 @@ def from_rows(
     is_series = isinstance(run.input_type, Recurrent)
     if is_series or not run.input_type.is_channels_first:
         return rows.reshape(shape)
-    images = run.buffer(what, shape, rows.dtype)
+    images = run.lent(what, shape, rows.dtype)
     return unflatten(rows, images, channels_first=True)

@@ -97,7 +97,7 @@ class BatchNormalization(TrainingOptions, LayerConf):
         return self._of_minibatch(run, x) if run.training else self._of_running(run, x)
 
     def _of_minibatch(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
-        output, n = run.like("output", x), (x.shape[-1],)
+        output, n = run.lent_like("output", x), (x.shape[-1],)
         mean = run.buffer("mean", n, x.dtype)
         variance = run.buffer("variance", n, x.dtype)
         batch_norm_forward(
@@ -111,7 +111,7 @@ class BatchNormalization(TrainingOptions, LayerConf):
         )
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
-            grad_x = run.like("grad_x", grad_out)
+            grad_x = run.lent_like("grad_x", grad_out)
             batch_norm_backward(
                 _rows(grad_out),
                 _rows(x),
@@ -131,7 +131,7 @@ class BatchNormalization(TrainingOptions, LayerConf):
         return output, backward
 
     def _of_running(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
-        output, (gamma, beta) = run.like("output", x), self._scale_and_shift(run)
+        output, (gamma, beta) = run.lent_like("output", x), self._scale_and_shift(run)
         running = {"mean": run.params["mean"], "variance": self._running_variance(run)}
         batch_norm_inference(
             _rows(x),
@@ -144,9 +144,9 @@ class BatchNormalization(TrainingOptions, LayerConf):
         )
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
-            grad_x = run.like("grad_x", grad_out)
+            grad_x = run.lent_like("grad_x", grad_out)
             if run.fused.rectifies:
-                masked = run.like("grad_rectified", grad_out)
+                masked = run.lent_like("grad_rectified", grad_out)
                 grad_out = relu_backward(grad_out, output, out=masked)
             batch_norm_inference_backward(
                 _rows(grad_out),

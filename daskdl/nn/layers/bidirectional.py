@@ -93,7 +93,7 @@ class Bidirectional(WrapperConf, LayerConf):
             grad_other = back_turned(grad_turned)
             if grad_x is None or grad_other is None:
                 return None
-            total = run.like("grad_x", grad_x)
+            total = run.lent_like("grad_x", grad_x)
             array_namespace(grad_x).add(grad_x, grad_other[:, ::-1], out=total)
             return total
 
@@ -106,11 +106,11 @@ class Bidirectional(WrapperConf, LayerConf):
         xp = array_namespace(onwards)
         if self.mode == "concat":
             n = onwards.shape[-1]
-            output = run.buffer("output", (*onwards.shape[:-1], 2 * n), onwards.dtype)
+            output = run.lent("output", (*onwards.shape[:-1], 2 * n), onwards.dtype)
             output[..., :n] = onwards
             output[..., n:] = backwards
             return output
-        output = run.like("output", onwards)
+        output = run.lent_like("output", onwards)
         if self.mode == "mul":
             xp.multiply(onwards, backwards, out=output)
             return output
@@ -148,7 +148,7 @@ class Bidirectional(WrapperConf, LayerConf):
 
 def contiguous(run: Run, what: str, array: FloatArray) -> FloatArray:
     """Return a copy that layers can take as rows, of the shape of `array`."""
-    copy = run.like(what, array)
+    copy = run.lent_like(what, array)
     copy[...] = array
     return copy
 

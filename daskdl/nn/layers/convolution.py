@@ -35,7 +35,7 @@ from daskdl.nn.conf.values import (
     IndexSingle,
     IndexTriple,
 )
-from daskdl.nn.layers.activation import activate, activate_backward
+from daskdl.nn.layers.activation import activate, way_through
 from daskdl.nn.layers.input_kinds import Sized, sized_in
 from daskdl.nn.layers.masked_series import MaskedSeries
 from daskdl.nn.layers.scaling import Scaling
@@ -149,22 +149,23 @@ class ConvolvingConf(WeightGroup):
             x, window = series.enter(x, mask, window)
         function = RELU if run.fused.rectifies else self.function
         shape = (x.shape[0], *self.sizes_under(window), self.n_out)
-        preout = output = run.buffer("preout", shape, x.dtype)
+        preout = output = run.lent("preout", shape, x.dtype)
         if function.reads_preout:
-            output = run.buffer("output", shape, x.dtype)
+            output = run.lent("output", shape, x.dtype)
         rectifying = self.rectifying_kernels if function is RELU else None
         back = self._convolve(rectifying or self.kernels, run, x, window, preout)
         if rectifying is None:
             activate(run, function, preout, output)
         if series is not None:
             output *= kept
+        activated_back = way_through(run, function, preout, output)
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
             if series is not None:
-                masked = run.like("masked", grad_out)
+                masked = run.lent_like("masked", grad_out)
                 array_namespace(grad_out).multiply(grad_out, kept, out=masked)
                 grad_out = masked
-            grad_x = back(activate_backward(run, function, grad_out, preout, output))
+            grad_x = back(activated_back(grad_out))
             return grad_x if series is None or grad_x is None else series.leave(grad_x)
 
         return output, backward
@@ -262,8 +263,8 @@ class Convolution2D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
         pool = run.fused.pool_on(window.out)
         windows = PooledWindows(window, pool, self.function is RELU)
         shape = (x.shape[0], *pool.out, self.n_out)
-        output = run.buffer("output", shape, x.dtype)
-        winner = run.buffer("winner", shape, x.dtype)
+        output = run.lent("output", shape, x.dtype)
+        winner = run.lent("winner", shape, x.dtype)
         bias, workspace = run.params.get("b"), run.workspace
         pooled_convolution_forward(
             x, weight, bias, windows, workspace, out=output, winner=winner
@@ -289,7 +290,7 @@ class Convolution2D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
         shift = scaling.shift
         if "b" in run.params:
             shift = shift + run.params["b"] * scaling.scale
-        out = run.buffer("preout", (x.shape[0], *window.out, self.n_out), x.dtype)
+        out = run.lent("preout", (x.shape[0], *window.out, self.n_out), x.dtype)
         return convolution_forward(
             *(x, weight, shift, window, run.workspace),
             rectifies=scaling.rectifies,
@@ -349,7 +350,7 @@ class Convolution1D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
             return output, backward
         check_step_mask(mask, x, run.who)
         # The gradient does not know of the mask, so it keeps the output.
-        masked = run.like("masked", output)
+        masked = run.lent_like("masked output", output)
         of_windows = window_mask(mask, self, run)[:, :, None]
         array_namespace(output).multiply(output, of_windows, out=masked)
         return masked, backward
@@ -377,8 +378,8 @@ class Convolution3D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
 
 
 def grad_buffer(run: Run, x: FloatArray) -> FloatArray | None:
-    """Return a buffer like `x`, of any shape, for its gradient, if anybody reads it."""
-    return run.like("grad_x", x) if run.needs_grad_x else None
+    """Return an array like `x`, of any shape, for its gradient, if anybody reads it."""
+    return run.lent_like("grad_x", x) if run.needs_grad_x else None
 
 
 def _refuse(grad_out: FloatArray) -> NoReturn:

@@ -44,9 +44,10 @@ class CroppingConf(Conf):
 
     def forward(self, run: Run, x: FloatArray) -> Passed:
         """Cut off the borders of `x`, of shape (batch, ..., channels)."""
+        entered = x.shape
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", entered, grad_out.dtype)
             return crop_backward(grad_out, self.sides, grad_x=grad_x)
 
         return crop_forward(

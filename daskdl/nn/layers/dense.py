@@ -84,7 +84,7 @@ class Dense(WeightOptions, TrainingOptions, LayerConf):
 
 def _normalized(run: Run, preout: FloatArray, affine_backward: Backward) -> Backward:
     """Turn ``x @ W``, in place, into ``norm(x @ W) * g + b``; return the way back."""
-    gain, normalized = run.params["g"], run.like("normalized", preout)
+    gain, normalized = run.params["g"], run.lent_like("normalized", preout)
     deviation = run.buffer("deviation", (len(preout), 1), preout.dtype)
     layer_norm_forward(
         preout, gain, deviation=deviation, normalized=normalized, out=preout
@@ -95,7 +95,7 @@ def _normalized(run: Run, preout: FloatArray, affine_backward: Backward) -> Back
     def backward(grad_out: FloatArray) -> FloatArray | None:
         if "b" in run.gradients:
             array_namespace(grad_out).sum(grad_out, axis=0, out=run.gradients["b"])
-        grad_product = run.like("grad_product", grad_out)
+        grad_product = run.lent_like("grad_product", grad_out)
         layer_norm_backward(
             grad_out,
             normalized,

@@ -149,14 +149,14 @@ class SeparableConvolution2D(ConvolvingConf, WeightOptions, TrainingOptions, Lay
         cells = (window_axis(size, 1, 1, 0, 1, "truncate") for size in window.out)
         each = Window(*cells)
         shape = (*out.shape[:-1], pointwise.shape[-2])
-        between = run.buffer("between", shape, out.dtype)
+        between = run.lent("between", shape, out.dtype)
         depthwise_forward(x, weight, None, window, workspace, out=between)
         bias = run.params.get("b")
         convolution_forward(between, pointwise, bias, each, workspace, out=out)
 
         def back(grad_out: FloatArray) -> FloatArray | None:
             grad_pointwise = run.like("grad_pointwise", pointwise)
-            grad_between = run.like("grad_between", between)
+            grad_between = run.lent_like("grad_between", between)
             grad_weight = run.like("grad_weight", weight)
             grad_x = grad_buffer(run, x)
             convolution_backward(

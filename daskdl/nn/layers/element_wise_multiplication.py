@@ -67,7 +67,7 @@ class ElementWiseMultiplication(WeightOptions, TrainingOptions, LayerConf):
         xp = array_namespace(x)
         weight = run.params["W"]
         rows = x.reshape(-1, x.shape[-1])
-        preout = run.like("preout", rows)
+        preout = run.lent_like("preout", rows)
         xp.multiply(rows, weight, out=preout)
         preout += run.params["b"]
         output, activated_backward = activated_rows(run, preout, self.activation)
@@ -75,7 +75,7 @@ class ElementWiseMultiplication(WeightOptions, TrainingOptions, LayerConf):
         def backward(grad_out: FloatArray) -> FloatArray | None:
             grad_preout = activated_backward(grad_out)
             xp.sum(grad_preout, axis=0, out=run.gradients["b"])
-            grad_x = run.like("grad_x", rows)
+            grad_x = run.lent_like("grad_x", rows)
             xp.multiply(grad_preout, rows, out=grad_x)
             xp.sum(grad_x, axis=0, out=run.gradients["W"])
             if not run.needs_grad_x:

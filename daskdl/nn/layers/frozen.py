@@ -52,7 +52,7 @@ class Frozen(WrapperConf, LayerConf):
             clear(run.gradients)
             if not run.needs_grad_x:
                 return None
-            grad_x = run.like("grad_x", x)
+            grad_x = run.lent_like("grad_x", x)
             grad_x.fill(0)
             return grad_x
 

@@ -95,7 +95,7 @@ class GlobalPooling(DropoutOptions, LayerConf):
             rows, back = _pool_sum(run, x, mask, kind, self.pnorm)
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", x.shape, grad_out.dtype)
             back(grad_out.reshape(rows.shape), _cells(grad_x))
             return grad_x
 

@@ -55,8 +55,11 @@ class Layer:
         The forward method of the configuration.
     way_back : function of (gradient in the output)
         What the last forward pass returned beside its output.
-    arrived, arrived_mask : ndarray of shape (batch, ...), (batch, time), or None
-        What the last forward pass got, in front of the preprocessor.
+    arrived : ndarray of shape (batch, ...)
+        What the last forward pass got, in front of the preprocessor, if the layer can
+        be pretrained.
+    arrived_mask : ndarray of shape (batch, time), or None
+        The mask that came with it.
     mask : ndarray of shape (batch, time), (batch, 1), or None
         Goes on with the output of the last :meth:`forward`.
 
@@ -105,7 +108,8 @@ class Layer:
         )
         is_own = isinstance(conf, LayerDefinition)
         self.compute = checked_forward(conf) if is_own else conf.forward
-        self.way_back: Backward = _refuse_backward(self.who)
+        self._no_way_back = _refuse_backward(self.who)
+        self.way_back: Backward = self._no_way_back
         self._draws = conf.draws_random_numbers
         self._counts_twice = counts_twice(conf)
         dropout, noise = conf.input_dropout, conf.applied_noise
@@ -193,7 +197,11 @@ class Layer:
             If `x` does not fit.
         """
         run = self.run
-        self.arrived, self.arrived_mask = x, mask
+        # It holds what the last pass has left behind.
+        self.way_back = self._no_way_back
+        self.arrived_mask = mask
+        if self.conf.is_pretrainable:
+            self.arrived = x
         if self._preprocessor is not None:
             mask = self._preprocessor.feed_forward_mask(mask, batch_size=batch_size)
             x = self._preprocessor.forward(x, batch_size=batch_size)
@@ -272,6 +280,18 @@ class Layer:
         if self._counts_twice:
             grad_out = doubled(self.run, grad_out)
         return self._leave(self.way_back(grad_out))
+
+    def forget_pass(self) -> None:
+        """Hold no longer what the last forward pass left for loss and backward pass."""
+        self.forget_way_back()
+        self.run.loss = None
+        for layer in self.walk():
+            layer.run.mask = layer.mask = layer.arrived_mask = None
+
+    def forget_way_back(self) -> None:
+        """Hold no longer what the last forward pass left for the backward pass."""
+        for layer in self.walk():
+            layer.way_back = layer._no_way_back
 
     @property
     def loss(self) -> LossPass:

@@ -53,7 +53,7 @@ class LocalResponseNormalization(DropoutOptions, LayerConf):
             self.beta,
             run.workspace,
             unit=unit,
-            out=run.buffer("output", x.shape, x.dtype),
+            out=run.lent("output", x.shape, x.dtype),
         )
 
         def backward(grad_out: FloatArray) -> FloatArray:
@@ -66,7 +66,7 @@ class LocalResponseNormalization(DropoutOptions, LayerConf):
                 self.alpha,
                 self.beta,
                 run.workspace,
-                grad_x=run.buffer("grad_x", grad_out.shape, grad_out.dtype),
+                grad_x=run.lent("grad_x", grad_out.shape, grad_out.dtype),
                 by_middle_unit="lrn_gradient_by_middle_unit" in self.quirks,
             )
 

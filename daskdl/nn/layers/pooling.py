@@ -77,14 +77,14 @@ class PoolingConf(Conf):
     ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
         """Return the pooled windows of `x`, and the function for their gradient."""
         shape, workspace = (x.shape[0], *window.out, x.shape[-1]), run.workspace
-        output = run.buffer("output", shape, x.dtype)
+        output = run.lent("output", shape, x.dtype)
         seen: dict[str, Any] = {"window": window, "workspace": workspace}
         back: Callable[..., FloatArray] = sum_pool_backward
         # Layers that know a kind of pooling have the options that it reads.
         options: Any = self
         if kind == "max":
             index_dtype = "uint8" if window.n_cells <= 256 else "uint32"
-            winner: Any = run.buffer("winner", shape, index_dtype)
+            winner: Any = run.lent("winner", shape, index_dtype)
             seen["winner"] = winner
             max_pool_forward(x, window, workspace, out=output, winner=winner)
             back = max_pool_backward
@@ -101,8 +101,10 @@ class PoolingConf(Conf):
         else:
             sum_pool_forward(x, window, out=output)
 
+        entered = x.shape
+
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", entered, grad_out.dtype)
             return back(grad_out, grad_x=grad_x, **seen)
 
         return output, backward
@@ -224,7 +226,7 @@ class Subsampling1D(SubsamplingConf, PoolingConf, DropoutOptions, LayerConf):
         xp.copyto(output, 0, where=kept == 0)
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            masked = run.like("masked", grad_out)
+            masked = run.lent_like("masked", grad_out)
             xp.multiply(grad_out, kept, out=masked)
             if counts is not None:
                 masked /= counts

@@ -99,9 +99,9 @@ class PReLU(TrainingOptions, LayerConf):
                 slopes,
                 run.workspace,
                 grad_slope=run.gradients["W"],
-                grad_x=run.buffer("grad_x", grad_out.shape, grad_out.dtype),
+                grad_x=run.lent("grad_x", grad_out.shape, grad_out.dtype),
             )
             return grad_x if run.needs_grad_x else None
 
-        out = run.buffer("output", x.shape, x.dtype)
+        out = run.lent("output", x.shape, x.dtype)
         return prelu_forward(x, slopes, run.workspace, out=out), backward

@@ -292,7 +292,7 @@ def lstm_pass(
     before: LstmState | None = run.state if run.carries_state else None
     if before is not None:
         check_state(run.who, len(x), len(before.hidden))
-    output = run.buffer("output", (*x.shape[:2], conf.n_out), x.dtype)
+    output = run.lent("output", (*x.shape[:2], conf.n_out), x.dtype)
     lstm = Lstm(conf, run, masks_gradient=masks_gradient)
     lstm.forward(x, out=output, mask=mask, state=before)
     if run.carries_state:
@@ -304,7 +304,7 @@ def lstm_pass(
             lstm.forward(x, out=None, mask=mask)
         grad_x = None
         if run.needs_grad_x:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", x.shape, grad_out.dtype)
         return lstm.backward(grad_out, grad_x=grad_x, mask=mask)
 
     return output, backward

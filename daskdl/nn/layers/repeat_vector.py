@@ -39,11 +39,11 @@ class RepeatVector(DropoutOptions, LayerConf):
         """Repeat rows `x` of shape (batch, features)."""
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", x.shape, grad_out.dtype)
             array_namespace(grad_out).sum(grad_out, axis=1, out=grad_x)
             return grad_x
 
-        output = run.buffer("output", (len(x), self.n, x.shape[1]), x.dtype)
+        output = run.lent("output", (len(x), self.n, x.shape[1]), x.dtype)
         output[...] = x[:, None, :]
         return output, backward
 

@@ -32,7 +32,7 @@ def resized_type(
 def resized_buffer(run: Run, what: str, x: FloatArray, resized: Resized) -> FloatArray:
     """Return a buffer for what `x`, (batch, ..., channels), becomes."""
     axes = (resized(axis, size) for axis, size in enumerate(x.shape[1:-1]))
-    return run.buffer(what, (x.shape[0], *axes, x.shape[-1]), x.dtype)
+    return run.lent(what, (x.shape[0], *axes, x.shape[-1]), x.dtype)
 
 
 def sides_of(cells: tuple[int, ...]) -> tuple[Side, ...]:

@@ -24,7 +24,7 @@ def apply_activation(
     what : str
         Names the buffer where one is needed.
     """
-    out = run.like(what, preout) if function.reads_preout else preout
+    out = run.lent_like(what, preout) if function.reads_preout else preout
     return function.forward(preout, out=out, rng=run.rng)
 
 
@@ -58,7 +58,7 @@ def activated_rows(
         grad = grad_out.reshape(rows.shape)
         if function is IDENTITY and column is None:
             return grad
-        grad_preout = run.like("grad_preout", rows)
+        grad_preout = run.lent_like("grad_preout", rows)
         if column is not None:
             grad = array_namespace(grad).multiply(grad, column, out=grad_preout)
         return function.backward(grad, preout, rows, out=grad_preout)

@@ -101,7 +101,7 @@ class SimpleRnn(RecurrentConf, WeightOptions, TrainingOptions, LayerConf):
         before: FloatArray | None = run.state if run.carries_state else None
         if before is not None:
             check_state(run.who, len(x), len(before))
-        output = run.buffer("output", (*x.shape[:2], self.n_out), x.dtype)
+        output = run.lent("output", (*x.shape[:2], self.n_out), x.dtype)
         write(output, before)
         if run.carries_state:
             run.state = kept.last(trace.hidden, before)
@@ -114,7 +114,7 @@ class SimpleRnn(RecurrentConf, WeightOptions, TrainingOptions, LayerConf):
                 write(None, state)
             grad_x = None
             if run.needs_grad_x:
-                grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+                grad_x = run.lent("grad_x", x.shape, grad_out.dtype)
             gathered = kept.room("grad_x", grad_x)
             grads = kept.gathered("grad_out", grad_out)
 

@@ -70,11 +70,11 @@ class SpaceToBatch(DropoutOptions, LayerConf):
         window = Window(*(self.along(axis, size) for axis, size in sizes))
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", x.shape, grad_out.dtype)
             return space_to_batch_backward(grad_out, window, grad_x=grad_x)
 
         shape = (x.shape[0] * window.n_cells, *window.out, x.shape[3])
-        out = run.buffer("output", shape, x.dtype)
+        out = run.lent("output", shape, x.dtype)
         return space_to_batch_forward(x, window, out=out), backward
 
     def feed_forward_mask(self, run: Run, mask: FloatArray | None) -> FloatArray | None:

@@ -61,14 +61,14 @@ class SpaceToDepth(DropoutOptions, LayerConf):
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Turn blocks of `x`, (batch, height, width, channels), into channels."""
-        window = Window(*(self._axis(size) for size in x.shape[1:3]))
+        window, entered = Window(*(self._axis(size) for size in x.shape[1:3])), x.shape
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", entered, grad_out.dtype)
             return space_to_depth_backward(grad_out, window, grad_x=grad_x)
 
         shape = (x.shape[0], *window.out, x.shape[3] * window.n_cells)
-        out = run.buffer("output", shape, x.dtype)
+        out = run.lent("output", shape, x.dtype)
         return space_to_depth_forward(x, window, out=out), backward
 
     def _axis(self, size: int) -> WindowAxis:

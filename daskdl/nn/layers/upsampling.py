@@ -28,9 +28,10 @@ class UpsamplingConf(Conf):
 
     def forward(self, run: Run, x: FloatArray) -> Passed:
         """Repeat the cells of `x`, of shape (batch, ..., channels)."""
+        entered = x.shape
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", entered, grad_out.dtype)
             return upsample_backward(grad_out, self.size, run.workspace, grad_x=grad_x)
 
         out = resized_buffer(run, "output", x, self.resized)

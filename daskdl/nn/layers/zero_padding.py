@@ -36,9 +36,10 @@ class PaddingConf(Conf):
 
     def forward(self, run: Run, x: FloatArray) -> Passed:
         """Put zeros around `x`, of shape (batch, ..., channels)."""
+        entered = x.shape
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", entered, grad_out.dtype)
             return pad_backward(grad_out, self.sides, grad_x=grad_x)
 
         out = resized_buffer(run, "output", x, self.resized)
@@ -71,7 +72,7 @@ class ZeroPadding1D(PaddingConf, DropoutOptions, LayerConf):
         output, _ = super().forward(run, kept)
 
         def backward(grad_out: FloatArray) -> FloatArray:
-            grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+            grad_x = run.lent("grad_x", x.shape, grad_out.dtype)
             pad_backward(grad_out, self.sides, grad_x=grad_x)
             grad_x *= mask[:, :, None]
             return grad_x

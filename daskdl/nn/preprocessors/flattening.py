@@ -113,10 +113,10 @@ def flattened(
         return x.reshape(row_shape(x)), lambda grad_out: grad_out.reshape(shape)
 
     def backward(grad_out: FloatArray) -> FloatArray:
-        grad_x = run.buffer("grad_x", shape, grad_out.dtype)
+        grad_x = run.lent("grad_x", shape, grad_out.dtype)
         return unflatten(grad_out, grad_x, channels_first=True)
 
-    output = run.buffer(to, row_shape(x), x.dtype)
+    output = run.lent(to, row_shape(x), x.dtype)
     return flatten(x, output, channels_first=True), backward
 
 
@@ -135,8 +135,8 @@ def unflattened(
     shape = rows.shape
 
     def backward(grad_out: FloatArray) -> FloatArray:
-        grad_rows = run.buffer(back, shape, grad_out.dtype)
+        grad_rows = run.lent(back, shape, grad_out.dtype)
         return flatten(grad_out, grad_rows, channels_first=channels_first)
 
-    output = run.buffer("output", (len(rows), *sizes), rows.dtype)
+    output = run.lent("output", (len(rows), *sizes), rows.dtype)
     return unflatten(rows, output, channels_first=channels_first), backward

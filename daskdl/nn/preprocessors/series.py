@@ -171,9 +171,9 @@ def _as_rows(run: Run, series: FloatArray, to: str = "output") -> Reshaped:
     shape = batch, steps, n = series.shape
 
     def backward(grad_out: FloatArray) -> FloatArray:
-        return _rows_to_steps(grad_out, run.buffer("grad_x", shape, grad_out.dtype))
+        return _rows_to_steps(grad_out, run.lent("grad_x", shape, grad_out.dtype))
 
-    rows = run.buffer(to, (steps * batch, n), series.dtype)
+    rows = run.lent(to, (steps * batch, n), series.dtype)
     return _steps_to_rows(series, rows), backward
 
 
@@ -181,10 +181,10 @@ def _as_steps(run: Run, rows: FloatArray, back: str = "grad_x") -> Reshaped:
     shape = rows.shape
 
     def backward(grad_out: FloatArray) -> FloatArray:
-        return _steps_to_rows(grad_out, run.buffer(back, shape, grad_out.dtype))
+        return _steps_to_rows(grad_out, run.lent(back, shape, grad_out.dtype))
 
     steps = (run.batch_size, _steps_in(run, rows), shape[1])
-    return _rows_to_steps(rows, run.buffer("output", steps, rows.dtype)), backward
+    return _rows_to_steps(rows, run.lent("output", steps, rows.dtype)), backward
 
 
 def _steps_to_rows(series: FloatArray, out: FloatArray) -> FloatArray:

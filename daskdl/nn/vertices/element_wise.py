@@ -1,6 +1,7 @@
 """The vertex that combines inputs number by number."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
@@ -12,8 +13,8 @@ from daskdl.nn.conf.input_type import InputType
 from daskdl.nn.conf.values import AnySpelling
 from daskdl.nn.conf.vertex import VertexConf
 from daskdl.nn.masks import either_mask
-from daskdl.nn.run import Arrays, Masks, VertexPass, VertexRun
-from daskdl.nn.vertices.inputs import copied, shape_error, unpadded
+from daskdl.nn.run import Arrays, Masks, VertexBackward, VertexPass, VertexRun
+from daskdl.nn.vertices.inputs import shape_error, unpadded
 
 ElementWiseOp = Literal["add", "subtract", "product", "average", "max"]
 
@@ -60,16 +61,17 @@ class ElementWiseVertex(VertexConf):
     def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Combine arrays of one shape (batch, ...), or 1 where others are longer."""
         arrays, unpad = unpadded(run, inputs, if_masks_differ=True)
-        output = run.buffer("output", _common_shape(run, arrays), arrays[0].dtype)
+        output = run.lent("output", _common_shape(run, arrays), arrays[0].dtype)
         if run.rectifies:
             add_relu(*arrays, out=output)
         else:
             self._combine(arrays, output)
+        shapes = [array.shape for array in arrays]
+        back = self._way_back(run, arrays, output)
 
         def backward(grad_out: FloatArray) -> list[FloatArray]:
-            grads = self._backward(run, arrays, output, grad_out)
-            pairs = enumerate(zip(grads, arrays, strict=True))
-            return unpad([_summed(run, i, grad, x.shape) for i, (grad, x) in pairs])
+            pairs = enumerate(zip(back(grad_out), shapes, strict=True))
+            return unpad([_summed(run, i, grad, shape) for i, (grad, shape) in pairs])
 
         return output, backward
 
@@ -95,24 +97,42 @@ class ElementWiseVertex(VertexConf):
         if self.op == "average":
             output /= len(arrays)
 
-    def _backward(
-        self, run: VertexRun, arrays: Arrays, output: FloatArray, grad_out: FloatArray
-    ) -> list[FloatArray]:
-        """Return gradients in the shape of the output, one for each input."""
+    def _way_back(
+        self, run: VertexRun, arrays: Arrays, output: FloatArray
+    ) -> VertexBackward:
+        """Return what takes the gradient to one for each input, in its own shape.
+
+        It holds what it reads and nothing else: of a sum neither inputs nor output.
+        """
+        n = len(arrays)
         if self.op == "product":
-            return _product_backward(run, arrays, grad_out)
+            return partial(_product_backward, run, arrays)
         if self.op == "max":
-            return _max_backward(run, arrays, output, grad_out)
-        if self.op == "add" and not run.rectifies:
-            return [grad_out] * len(arrays)
-        xp, grad = array_namespace(grad_out), _like(run, "grad", grad_out)
-        if self.op == "add":
-            grad = relu_backward(grad_out, output, out=grad)
-        elif self.op == "average":
-            xp.multiply(grad_out, 1 / len(arrays), out=grad)
-        else:
-            return [grad_out, xp.negative(grad_out, out=grad)]
-        return [grad] * len(arrays)
+            return partial(_max_backward, run, arrays, output)
+        if self.op == "subtract":
+            return partial(_difference_backward, run)
+        if self.op == "average":
+            return partial(_average_backward, run, n)
+        if run.rectifies:
+            return partial(_rectified_backward, run, n, output)
+        return lambda grad_out: [grad_out] * n
+
+
+def _rectified_backward(
+    run: VertexRun, n: int, output: FloatArray, grad_out: FloatArray
+) -> list[FloatArray]:
+    return [relu_backward(grad_out, output, out=_like(run, "grad", grad_out))] * n
+
+
+def _average_backward(run: VertexRun, n: int, grad_out: FloatArray) -> list[FloatArray]:
+    grad = _like(run, "grad", grad_out)
+    array_namespace(grad_out).multiply(grad_out, 1 / n, out=grad)
+    return [grad] * n
+
+
+def _difference_backward(run: VertexRun, grad_out: FloatArray) -> list[FloatArray]:
+    grad = _like(run, "grad", grad_out)
+    return [grad_out, array_namespace(grad_out).negative(grad_out, out=grad)]
 
 
 def _product_backward(
@@ -120,7 +140,8 @@ def _product_backward(
 ) -> list[FloatArray]:
     grads = []
     for index in range(len(arrays)):
-        grad = copied(run, f"grad {index}", grad_out)
+        grad = _like(run, f"grad {index}", grad_out)
+        grad[...] = grad_out
         for other, array in enumerate(arrays):
             if other != index:
                 grad *= array
@@ -164,10 +185,10 @@ def _summed(
         return grad
     axes = enumerate(zip(shape, grad.shape, strict=True))
     repeated = tuple(axis for axis, (size, longest) in axes if size != longest)
-    total = run.buffer(f"sum {index}", shape, grad.dtype)
+    total = run.lent(f"sum {index}", shape, grad.dtype)
     array_namespace(grad).sum(grad, axis=repeated, keepdims=True, out=total)
     return total
 
 
 def _like(run: VertexRun, what: str, array: FloatArray) -> FloatArray:
-    return run.buffer(what, array.shape, array.dtype)
+    return run.lent(what, array.shape, array.dtype)

@@ -40,7 +40,7 @@ def unpadded(
         found = []
         for index, (array, factor) in enumerate(zip(arrays, kept, strict=True)):
             if factor is not None:
-                out = run.buffer(f"{what} {index}", array.shape, array.dtype)
+                out = run.lent(f"{what} {index}", array.shape, array.dtype)
                 array = array_namespace(array).multiply(array, factor, out=out)
             found.append(array)
         return found
@@ -56,8 +56,8 @@ def _factor_of_steps(x: FloatArray, mask: FloatArray | None) -> FloatArray | Non
 
 
 def copied(run: VertexRun, what: str, array: FloatArray) -> FloatArray:
-    """Return a copy of an array of any shape, in the buffer of a name."""
-    copy = run.buffer(what, array.shape, array.dtype)
+    """Return a copy of an array of any shape, lent under a name."""
+    copy = run.lent(what, array.shape, array.dtype)
     copy[...] = array
     return copy
 

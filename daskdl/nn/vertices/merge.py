@@ -54,7 +54,7 @@ class MergeVertex(VertexConf):
         lengths = [array.shape[axis] for array in arrays]
         shape = list(arrays[0].shape)
         shape[axis] = sum(lengths)
-        output = run.buffer("output", tuple(shape), arrays[0].dtype)
+        output = run.lent("output", tuple(shape), arrays[0].dtype)
         array_namespace(output).concatenate(arrays, axis=axis, out=output)
 
         def backward(grad_out: FloatArray) -> list[FloatArray]:

@@ -24,7 +24,7 @@ class ScaleVertex(VertexConf):
         """Multiply an input of any shape."""
 
         def scaled(what: str, array: FloatArray) -> FloatArray:
-            out = run.buffer(what, array.shape, array.dtype)
+            out = run.lent(what, array.shape, array.dtype)
             array_namespace(array).multiply(array, self.scale_factor, out=out)
             return out
 
@@ -47,6 +47,6 @@ class ShiftVertex(VertexConf):
     def forward(self, run: VertexRun, inputs: Arrays) -> VertexPass:
         """Add to an input of any shape."""
         (x,) = inputs
-        output = run.buffer("output", x.shape, x.dtype)
+        output = run.lent("output", x.shape, x.dtype)
         array_namespace(x).add(x, self.shift_factor, out=output)
         return output, lambda grad_out: [grad_out]

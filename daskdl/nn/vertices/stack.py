@@ -56,7 +56,7 @@ class StackVertex(VertexConf):
         n_rows = sum(shape[0] for shape in shapes)
         # Examples have one shape, but for the steps of series.
         example = max(shape[1:] for shape in shapes)
-        output = run.buffer("output", (n_rows, *example), inputs[0].dtype)
+        output = run.lent("output", (n_rows, *example), inputs[0].dtype)
         output.fill(0)
         for part, array in zip(_parts(output, shapes), inputs, strict=True):
             part[...] = array
@@ -207,7 +207,7 @@ def _part_of(run: VertexRun, inputs: Arrays, place: Any) -> VertexPass:
     (x,) = inputs
 
     def backward(grad_out: FloatArray) -> list[FloatArray]:
-        grad_x = run.buffer("grad_x", x.shape, grad_out.dtype)
+        grad_x = run.lent("grad_x", x.shape, grad_out.dtype)
         grad_x.fill(0)
         grad_x[place] = grad_out
         return [grad_x]

@@ -70,8 +70,8 @@ class Vertex:
             output_type=self.output_type,
         )
         self._counts_twice = counts_twice(conf)
-        is_own = isinstance(conf, VertexDefinition)
-        self._compute = checked_forward(conf) if is_own else conf.forward
+        self._is_own = isinstance(conf, VertexDefinition)
+        self._compute = checked_forward(conf) if self._is_own else conf.forward
         self._backward: VertexBackward | None = None
 
     def bind(
@@ -134,6 +134,18 @@ class Vertex:
         if self._counts_twice:
             grad_out = doubled(self.run, grad_out)
         return self._backward(grad_out)
+
+    def let_go_of_inputs(self) -> None:
+        """Hold no longer what the last forward pass got, unless the way back may."""
+        if not self._is_own:
+            self.run.inputs = ()
+
+    def forget_pass(self) -> None:
+        """Hold no longer what the last forward pass left for the backward pass."""
+        self.run.inputs = ()
+        self._backward = None
+
+    forget_way_back = forget_pass
 
     def feed_forward_mask(
         self,
