@@ -53,3 +53,42 @@ def test_clear_forgets_the_buffers_but_not_what_was_handed_out():
     workspace.clear()
     assert workspace.nbytes == 0
     assert array.tolist() == [7, 7, 7, 7]
+
+
+LARGE = (1 << 10, 1 << 8)
+
+
+def test_large_arrays_are_lent_for_as_long_as_they_are_held():
+    workspace = Workspace()
+    first, second = (workspace.lend("x", LARGE, np.float32) for _ in range(2))
+    assert not np.shares_memory(first, second)
+
+
+def test_what_is_lent_and_held_no_more_serves_other_keys():
+    workspace = Workspace()
+    for key in "xyz":
+        workspace.lend(key, LARGE, np.float32)
+    assert workspace.nbytes == 1 << 20
+
+
+def test_small_arrays_that_are_lent_are_buffers():
+    workspace = Workspace()
+    first = workspace.lend("x", (4,), np.float64)
+    assert workspace.take("x", (4,), np.float64) is first
+
+
+def test_a_device_lends_by_its_own_library():
+    class Library:
+        empty = staticmethod(lambda shape, dtype: ("its own", shape, dtype))
+
+    lent = Workspace(Library).lend("x", LARGE, np.float32)
+    assert lent == ("its own", LARGE, np.float32)
+
+
+def test_clear_forgets_what_was_lent_but_not_what_is_held():
+    workspace = Workspace()
+    array = workspace.lend("x", LARGE, np.float32)
+    array[...] = 7
+    workspace.clear()
+    assert workspace.nbytes == 0
+    assert array.min() == 7
