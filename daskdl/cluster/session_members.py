@@ -108,13 +108,12 @@ class SessionMembers:
         limits = self._selection.memory_limits()
         self.room = room_of(limits)
         fits = data.fits(self.room, len(limits))
-        window = self.room.window_bytes
         self._spec = SessionSpec(
             session=uuid.uuid4().hex,
             master=master,
             normalizer=data.normalizer,
-            cache_bytes=self.room.cache_bytes if fits else window,
-            ahead_bytes=0 if fits else window,
+            cache_bytes=self.room.cache_bytes if fits else self.room.window_bytes,
+            ahead_bytes=0 if fits else data.ahead_bytes(self.room),
         )
         self._members: dict[int, _Member] = {}
         self._installed: frozenset[str] = frozenset()

@@ -276,6 +276,6 @@ def _passes_over_source(
         if fits:
             # At hand; a thread would cost more than it brings.
             return batches
-        return prefetch(batches, ahead_bytes=room.window_bytes)
+        return prefetch(batches, ahead_bytes=prepared.ahead_bytes(room))
 
     return begin, lambda: prepared.examples, lambda: reader.loads

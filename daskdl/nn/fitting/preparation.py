@@ -88,6 +88,13 @@ class PreparedData:
         held = sum(self.nbytes) // max(1, n_workers)
         return self.source.in_memory or held <= room.cache_bytes
 
+    def ahead_bytes(self, room: Room) -> int:
+        """Return how much is read ahead of data that do not fit: a window, or a block.
+
+        As long as one is trained the next can be read.
+        """
+        return max(room.window_bytes, *self.nbytes)
+
     def epoch(
         self,
         epoch: int,
