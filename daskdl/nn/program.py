@@ -181,8 +181,17 @@ class Program:
         }
         for (node, part), last in zip(self.parts, self._read_last, strict=True):
             if isinstance(part, Layer):
-                flow = flows[node.inputs[0]]
-                flows[node.name] = _through_layer(part, flow, training, rng)
+                x, mask, size = flows[node.inputs[0]]
+                run = part.run
+                x = part.enter(
+                    x, training=training, mask=mask, rng=rng, batch_size=size
+                )
+                try:
+                    value, part.way_back = part.compute(run, x)
+                except PathError as error:
+                    raise part.refusal(error) from None
+                mask = part.conf.feed_forward_mask(run, run.mask)
+                flows[node.name] = value, mask, size
             else:
                 flows[node.name] = _through_vertex(part, node.inputs, flows)
             if not training:
@@ -343,20 +352,6 @@ def _read_last(nodes: Sequence[Node], kept: Collection[str]) -> list[tuple[str, 
         seen |= names
         last.append(tuple(names))
     return last[::-1]
-
-
-def _through_layer(
-    layer: Layer, flow: _Flow, training: bool, rng: np.random.Generator | None
-) -> _Flow:
-    """Return the output, and its mask, of a layer."""
-    x, mask, size = flow
-    x = layer.enter(x, training=training, mask=mask, rng=rng, batch_size=size)
-    run = layer.run
-    try:
-        value, layer.way_back = layer.compute(run, x)
-    except PathError as error:
-        raise layer.refusal(error) from None
-    return value, layer.conf.feed_forward_mask(run, run.mask), size
 
 
 def _back_through(part: Part, grad_out: FloatArray) -> Sequence[FloatArray | None]:
