@@ -123,7 +123,9 @@ def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
 def _train(
     front: Any, train: Source, job: Job, directory: RunDirectory, view: View
 ) -> None:
-    view.note(f"reading {train.name}: {len(train.partitions)} partitions")
+    n_parts = len(train.partitions)
+    parts = "1 partition" if n_parts == 1 else f"{n_parts} partitions"
+    view.note(f"reading {train.name}: {parts}")
     front.fit(
         train,
         epochs=job.training.epochs,
