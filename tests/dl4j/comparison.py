@@ -63,6 +63,10 @@ class _DifferenceError(Exception):
     """Something that differs, by which stage."""
 
 
+class _NotFiniteError(Exception):
+    """What DL4J computes is not finite, by which stage."""
+
+
 def compare(dl4j, described, seed):
     """Return how a described network fares in DL4J and here."""
     try:
@@ -84,13 +88,11 @@ def compare(dl4j, described, seed):
         return Result(FAILING, "fit", str(error))
     except ShapeError as error:
         return Result(FAILING, "output", f"not one row an example: {error}")
-    # DL4J's scores can be numbers although its parameters are none.
-    if not all(
-        np.isfinite(array).all() for array in [*theirs, scores, *_read(trained)]
-    ):
-        return Result(UNSTABLE, "fit", "what DL4J computes is not finite")
     try:
+        _check_finite("fit", [*theirs, scores, *_read(trained)])
         _check(dl4j, described, model, batches, (seen, theirs), scores, trained)
+    except _NotFiniteError as error:
+        return Result(UNSTABLE, str(error), "what DL4J computes is not finite")
     except _DifferenceError as error:
         where, difference = error.args
         if where.startswith("further"):
@@ -127,6 +129,12 @@ def as_text(described):
     return json.dumps(described)
 
 
+def _check_finite(stage, arrays):
+    # DL4J's scores can be numbers although its parameters are none.
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise _NotFiniteError(stage)
+
+
 def _check(dl4j, described, model, batches, computed, scores, trained):
     """Compare, stage by stage, and the way back: what is saved here goes on there."""
     network = _stage("load", lambda: model_zip.load(model))
@@ -145,6 +153,7 @@ def _check(dl4j, described, model, batches, computed, scores, trained):
         further, goes_on = _stage(
             "back in DL4J", lambda: dl4j.fit(path, batches, dtype="float64")
         )
+        _check_finite("further", [further, *_read(goes_on)])
         ours = _stage(
             "further", lambda: [network.fit_minibatch(batch) for batch in batches]
         )

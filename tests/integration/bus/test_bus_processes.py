@@ -62,7 +62,8 @@ def test_connections_broken_on_purpose_lose_nothing(client):
     n = 600
     futures = submit_to_each(client, all_to_all, "broken", N_WORKERS, n, 5000)
     n_broken = 0
-    while not all(future.done() for future in futures.values()):
+    # Not for ever: where little gets through between two breaks, nothing would end.
+    while n_broken < 30 and not all(future.done() for future in futures.values()):
         n_broken += sum(client.run(break_connections_for, 0.3, 0.03).values())
     results = client.gather(list(futures.values()))
     assert n_broken > 10
