@@ -63,10 +63,6 @@ class _DifferenceError(Exception):
     """Something that differs, by which stage."""
 
 
-class _NotFiniteError(Exception):
-    """What DL4J computes is not finite, by which stage."""
-
-
 def compare(dl4j, described, seed):
     """Return how a described network fares in DL4J and here."""
     try:
@@ -88,11 +84,10 @@ def compare(dl4j, described, seed):
         return Result(FAILING, "fit", str(error))
     except ShapeError as error:
         return Result(FAILING, "output", f"not one row an example: {error}")
+    if not _are_finite([*theirs, scores, *_read(trained)]):
+        return Result(UNSTABLE, "fit", "what DL4J computes is not finite")
     try:
-        _check_finite("fit", [*theirs, scores, *_read(trained)])
         _check(dl4j, described, model, batches, (seen, theirs), scores, trained)
-    except _NotFiniteError as error:
-        return Result(UNSTABLE, str(error), "what DL4J computes is not finite")
     except _DifferenceError as error:
         where, difference = error.args
         if where.startswith("further"):
@@ -100,6 +95,8 @@ def compare(dl4j, described, seed):
             scores, trained = dl4j.fit(
                 model, batches, dtype="float64", pretrain=pretrain
             )
+            if not _are_finite([scores, *_read(trained)]):
+                return Result(UNSTABLE, where, "what DL4J computes is not finite")
         if _is_unstable(dl4j, model, batches, pretrain, scores, trained, difference):
             return Result(UNSTABLE, error.args[0], "rounding decides")
         return Result(UNEQUAL, error.args[0], str(error.__cause__))
@@ -129,10 +126,9 @@ def as_text(described):
     return json.dumps(described)
 
 
-def _check_finite(stage, arrays):
+def _are_finite(arrays):
     # DL4J's scores can be numbers although its parameters are none.
-    if not all(np.isfinite(array).all() for array in arrays):
-        raise _NotFiniteError(stage)
+    return all(np.isfinite(array).all() for array in arrays)
 
 
 def _check(dl4j, described, model, batches, computed, scores, trained):
@@ -153,7 +149,6 @@ def _check(dl4j, described, model, batches, computed, scores, trained):
         further, goes_on = _stage(
             "back in DL4J", lambda: dl4j.fit(path, batches, dtype="float64")
         )
-        _check_finite("further", [further, *_read(goes_on)])
         ours = _stage(
             "further", lambda: [network.fit_minibatch(batch) for batch in batches]
         )
