@@ -11,7 +11,7 @@ from daskdl.cli.job import Job
 from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_file import job_text
 from daskdl.cli.job_network import job_network
-from daskdl.cli.progress import View
+from daskdl.cli.progress import View, count
 from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
     CHECKPOINT,
@@ -123,8 +123,7 @@ def _front_end(client: Client, network: Network[Any], job: Job) -> Any:
 def _train(
     front: Any, train: Source, job: Job, directory: RunDirectory, view: View
 ) -> None:
-    n_parts = len(train.partitions)
-    parts = "1 partition" if n_parts == 1 else f"{n_parts} partitions"
+    parts = count(len(train.partitions), "partition")
     view.note(f"reading {train.name}: {parts}")
     front.fit(
         train,

@@ -143,14 +143,14 @@ class EventLines:
             self._started = event
             return (
                 f"training {event.examples:,} examples in {event.minibatches:,} "
-                f"minibatches, {_count(event.epochs, 'epoch')}, on "
-                f"{_count(len(event.workers), 'worker')}"
+                f"minibatches, {count(event.epochs, 'epoch')}, on "
+                f"{count(len(event.workers), 'worker')}"
             )
         if isinstance(event, events.Progress):
             return (
                 f"{self._epoch(event.epoch)}  {event.examples:,} examples  "
                 f"{event.examples_per_s:,.0f}/s  score {in_words(event.score)}  "
-                f"{_count(event.workers, 'worker')}  "
+                f"{count(event.workers, 'worker')}  "
                 f"{size_in_words(event.bytes_sent)} sent"
             )
         if isinstance(event, events.WorkerLost):
@@ -171,5 +171,5 @@ class EventLines:
         return f"epoch {epoch}/{self._started.epochs}" if self._started else ""
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
