@@ -65,6 +65,13 @@ class Training(Conf):
             "threshold (nearest), or all of it, as DL4J does (down)."
         ),
     ] = None
+    iterations_together: Annotated[
+        Count | None,
+        Field(
+            description="shared: of how many short iterations, at most, a message "
+            "tells once a network has trained for a while."
+        ),
+    ] = None
     averaging_frequency: Annotated[
         Count | None,
         Field(description="averaging: minibatches a worker between two averagings."),

@@ -67,6 +67,8 @@ async def call_each(
     arguments: Mapping[str, tuple[Any, ...]],
     timeout_s: float,
     on_waiting: OnWaiting | None = None,
+    *,
+    is_large: bool = False,
 ) -> Answers:
     """Run a function on the event loop of each worker. On the client's event loop.
 
@@ -81,6 +83,9 @@ async def call_each(
         How long a worker may take.
     on_waiting : callable, optional
         Told once, after a few seconds, who has not answered yet.
+    is_large : bool
+        Whether arguments may be megabytes: they are stored on the workers before the
+        function, which must take ``dask_worker`` and be no coroutine, is called there.
 
     Notes
     -----
@@ -90,8 +95,9 @@ async def call_each(
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
     named_s = loop.time() + NAMED_AFTER_S
+    ask = _call_with_stored if is_large else _call
     calls = {
-        address: asyncio.ensure_future(_call(client, function, given, address))
+        address: asyncio.ensure_future(ask(client, function, given, address))
         for address, given in arguments.items()
     }
     waiting = set(calls)
@@ -120,6 +126,26 @@ async def _call(
     answers = await client.run(function, *given, workers=[address], on_error="return")
     # Without an answer: the scheduler did not know the worker any more.
     return answers.get(address, ConnectionError(f"{address} is gone"))
+
+
+async def _call_with_stored(
+    client: Client, function: Callable[..., Any], given: tuple[Any, ...], address: str
+) -> Any:
+    # What is called travels as one string, which is copied several times on three event
+    # loops: 40 MB in 0.3 s. Arrays that are stored are not: 0.05 s.
+    try:
+        stored = await client.scatter(
+            [given], workers=[address], hash=False, direct=False, timeout=0
+        )
+    except Exception as error:  # noqa: BLE001
+        # It is gone, paused, or cannot unpickle them: a plain call finds out which.
+        logger.info("%s did not store an argument: %r", address, error)
+        return await _call(client, function, given, address)
+    return await _call(client, _with_stored, (function, stored[0].key), address)
+
+
+def _with_stored(function: Callable[..., Any], key: str, dask_worker: Any) -> Any:
+    return function(*dask_worker.data[key], dask_worker=dask_worker)
 
 
 def _sorted(ends: Mapping[str, Any], silent: frozenset[str]) -> Answers:

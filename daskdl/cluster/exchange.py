@@ -31,6 +31,7 @@ POLL_S = 0.05
 KEEP_UP_GRADIENTS = 4
 # However long a minibatch takes, a stop must be heard.
 KEEP_UP_S = 1.0
+_WEIGHT_OF_LAST = 0.1
 
 
 class ClusterExchange(ABC):
@@ -60,11 +61,10 @@ class ClusterExchange(ABC):
         """Minibatches of each peer in this phase whose updates we have."""
 
     @abstractmethod
-    def apply(self, network: Network[Any], update: FloatArray) -> None:
-        """Take the own update in, and share it if the master says so.
+    def updated(self, network: Network[Any]) -> None:
+        """Share, if the master says so, after an update of the parameters.
 
-        It is of shape (n_params,), what is subtracted from the parameters; may be
-        changed.
+        It is in ``network.gradients``, (n_params,), and was subtracted.
         """
 
     @abstractmethod
@@ -173,6 +173,7 @@ class GradientSharingExchange(ClusterExchange):
             master, self._params.host, running_slots, threshold
         )
         self._settled_s = math.inf
+        self._step_s = math.inf
 
     @property
     def positions(self) -> dict[int, int]:
@@ -186,28 +187,35 @@ class GradientSharingExchange(ClusterExchange):
         with self._params.lent():
             super().begin(network, phase, members, to_train)
 
-    def apply(self, network: Network[Any], update: FloatArray) -> None:
-        """Share an update (n_params,), and apply those that peers sent meanwhile."""
+    def updated(self, network: Network[Any]) -> None:
+        """Share the updates if it is time, and apply those that peers sent."""
         took_s = time.monotonic() - self._settled_s
+        self._step_s = _smoothed(self._step_s, took_s)
+        # Of several updates of one minibatch, which truncated backpropagation through
+        # time makes, the first one counts it.
+        position = self._trained + 1
         with self._params.lent():
             self._drain()
-            host = to_host(update)
-            self._agree(host)
-            message = self._peer.share(
-                host,
-                iteration=network.iteration_count,
-                epoch=network.epoch_count,
-                # Of several updates of one minibatch, which truncated backpropagation
-                # through time makes, the first one counts it.
-                position=self._trained + 1,
-            )
-            if message is not None:
-                self._publish(message.to_wire())
-            self._let_peers_keep_up(took_s)
-            # The next gradient is to see all that has come until then.
-            self._drain()
-            self._peer.settle()
+            if self._peer.count_update(
+                iteration=network.iteration_count, step_s=self._step_s
+            ):
+                self._agree(to_host(network.gradients))
+                self._share(network, position)
+                self._let_peers_keep_up(took_s)
+                # The next gradient is to see all that has come until then.
+                self._drain()
         self._settled_s = time.monotonic()
+
+    def _share(self, network: Network[Any], position: int) -> None:
+        # Peers may have gone while a threshold was agreed on.
+        if self._peer.is_alone:
+            return
+        message = self._peer.share(
+            to_host(network.gradients),
+            iteration=network.iteration_count,
+            position=position,
+        )
+        self._publish(message.to_wire())
 
     def _let_peers_keep_up(self, took_s: float) -> None:
         """Wait for peers that are a little behind, as long as some gradients take.
@@ -238,10 +246,13 @@ class GradientSharingExchange(ClusterExchange):
     def end(self, network: Network[Any]) -> None:
         """Take in every message of the phase."""
         with self._params.lent():
+            if self._peer.has_rest(self._trained):
+                self._share(network, self._trained)
             if not self._peer.is_alone:
                 self._publish(self._peer.end(self._trained).to_wire())
             self._wait("end", lambda: self._peer.waiting_for)
             self._peer.conclude(self._trained)
+        network.hold_constraints()
 
     def finish(
         self, network: Network[Any], phase: int, members: frozenset[int]
@@ -254,8 +265,9 @@ class GradientSharingExchange(ClusterExchange):
                 last = self._peer.finish(state.host, network.iteration_count)
                 self._publish(last.to_wire())
             self._wait("finish", lambda: self._peer.waiting_for)
-            self._peer.settle()
+            self._peer.return_to_base()
             self._peer.average_states_into(self._rank, state.host)
+        network.hold_constraints()
         network.iteration_count = self._peer.last_iteration_count(
             network.iteration_count
         )
@@ -273,6 +285,13 @@ class GradientSharingExchange(ClusterExchange):
 
     def _left(self, rank: int) -> None:
         self._peer.left(rank)
+
+
+def _smoothed(known_s: float, took_s: float) -> float:
+    """Return the time of a step, in which one that was held up counts for little."""
+    if not math.isfinite(known_s):
+        return took_s
+    return known_s + _WEIGHT_OF_LAST * (took_s - known_s)
 
 
 class ParameterAveragingExchange(ClusterExchange):
@@ -303,9 +322,8 @@ class ParameterAveragingExchange(ClusterExchange):
         """Minibatches of each peer that are in the last average."""
         return dict(self._positions)
 
-    def apply(self, network: Network[Any], update: FloatArray) -> None:
-        """Subtract the update; see :meth:`ClusterExchange.apply`."""
-        network.apply_update(update)
+    def updated(self, network: Network[Any]) -> None:
+        """Do nothing: parameters are averaged, not updates shared."""
 
     def iteration_done(self, network: Network[Any], examples: int) -> None:
         """Count, and average when the round is full."""

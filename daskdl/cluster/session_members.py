@@ -20,7 +20,7 @@ from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
-from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop
+from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop, TrainPhase
 from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
@@ -381,8 +381,17 @@ class SessionMembers:
     def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> Answers:
         session = self._spec.session
         given = {address: (session, order) for address, order in orders.items()}
+        brings_data = self._data.source.in_memory and any(
+            isinstance(order, TrainPhase) and order.partitions
+            for order in orders.values()
+        )
         answers: Answers = self._client.sync(
-            call_each, self._client, deliver, given, timeout_s
+            call_each,
+            self._client,
+            deliver,
+            given,
+            timeout_s,
+            is_large=brings_data,
         )
         return answers
 

@@ -1,7 +1,7 @@
 """From an update to a message and back: DL4J's gradient-sharing encoder.
 
 :class:`EncodingHandler` keeps what was trained but not sent, the residual;
-:func:`decode_add` and :func:`merge` are what a receiver needs.
+:func:`decode_add`, :func:`decode_subtract` and :func:`merge` are what a receiver needs.
 """
 
 import math
@@ -169,18 +169,19 @@ class EncodingHandler:
             When the update has another shape or dtype.
         """
         self._check(update)
-        self._follow(update)
-        chosen, self._state = self._algorithm.next_threshold(self._state, self._last)
-        if math.isnan(chosen):
-            return None
-        # The header is a float32: a threshold that decays for thousands of iterations
-        # must not become 0, which every element reaches.
-        least = self._quantum * float(_FLOAT32.tiny)
-        tau = min(max(chosen, least), float(_FLOAT32.max))
-        message = self._take_message(update, tau)
+        self.follow(update)
+        message = self._take_message(update)
         if message is not None:
+            tau = self.threshold
             self._post_processor.process(self._residual, iteration=iteration, tau=tau)
         return message
+
+    def encode_residual(self) -> NDArray[np.int32] | None:
+        """Take a message, as :meth:`encode` does, out of the residual as it stands.
+
+        What is left of it is not processed.
+        """
+        return self._take_message(None)
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that a restarted worker needs to go on with the same messages."""
@@ -214,11 +215,11 @@ class EncodingHandler:
                 threshold=state["last_threshold"], sparsity=state["last_sparsity"]
             )
 
-    def _follow(self, update: FloatArray) -> None:
+    def follow(self, update: FloatArray) -> None:
         """Read the first threshold off an update, and rise where updates outgrow it.
 
         An element gives one quantum a message: where many give more each time, the
-        residual grows faster than it can be sent.
+        residual grows faster than it can be sent. `update` is of shape (size,).
         """
         last, state = self._last, self._state
         known = state.threshold if last is None else last.threshold
@@ -231,14 +232,21 @@ class EncodingHandler:
         else:
             self._last = replace(last, threshold=_risen(known, asked))
 
-    def _take_message(self, update: FloatArray, tau: float) -> NDArray[np.int32] | None:
+    def _take_message(self, update: FloatArray | None) -> NDArray[np.int32] | None:
+        chosen, self._state = self._algorithm.next_threshold(self._state, self._last)
+        if math.isnan(chosen):
+            return None
+        # The header is a float32: a threshold that decays for thousands of iterations
+        # must not become 0, which every element reaches.
+        least = self._quantum * float(_FLOAT32.tiny)
+        tau = min(max(chosen, least), float(_FLOAT32.max))
         message = self._take_reached(update, tau, tau / self._quantum)
         if message is not None and self._quantum != 1:
             double(message, self._residual)
         return message
 
     def _take_reached(
-        self, update: FloatArray, tau: float, reached: float
+        self, update: FloatArray | None, tau: float, reached: float
     ) -> NDArray[np.int32] | None:
         size = self._residual.size
         words = size // 16
@@ -295,14 +303,12 @@ def decode_add(message: NDArray[Any], target: FloatArray) -> None:
     StaleMessageError
         When it is damaged or was made for another length.
     """
-    message = unpacked(message, target.size)
-    if message.dtype.kind == "f":
-        check_dense(message, target.size)
-        target += message.astype(target.dtype, copy=False)
-    elif check_message(message, target.size).is_bitmap:
-        bitmap_decode_add(message, target)
-    else:
-        threshold_decode_add(message, target)
+    _decode(message, target, 1)
+
+
+def decode_subtract(message: NDArray[Any], target: FloatArray) -> None:
+    """Decode a message, and subtract it from a vector; see :func:`decode_add`."""
+    _decode(message, target, -1)
 
 
 def merge(messages: Iterable[NDArray[Any]], size: int) -> NDArray[np.float32]:
@@ -332,3 +338,15 @@ def merge(messages: Iterable[NDArray[Any]], size: int) -> NDArray[np.float32]:
     for message in messages:
         decode_add(message, update)
     return update
+
+
+def _decode(message: NDArray[Any], target: FloatArray, sign: int) -> None:
+    message = unpacked(message, target.size)
+    if message.dtype.kind == "f":
+        check_dense(message, target.size)
+        update = message.astype(target.dtype, copy=False)
+        target += update if sign > 0 else -update
+    elif check_message(message, target.size).is_bitmap:
+        bitmap_decode_add(message, target, sign=sign)
+    else:
+        threshold_decode_add(message, target, sign=sign)

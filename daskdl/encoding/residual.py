@@ -10,6 +10,10 @@ from daskdl.checks import check_at_least
 class ResidualPostProcessor(ABC):
     """Changes the residual after encoding."""
 
+    def is_due(self, iteration: int) -> bool:
+        """Whether :meth:`process` would do anything in this iteration."""
+        return True
+
     @abstractmethod
     def process(self, residual: FloatArray, *, iteration: int, tau: float) -> None:
         """Change the residual in place.
@@ -48,9 +52,13 @@ class ResidualClippingPostProcessor(ResidualPostProcessor):
         check_at_least(who, "threshold_multiple", self.threshold_multiple, 1.0)
         check_at_least(who, "frequency", self.frequency, 1)
 
+    def is_due(self, iteration: int) -> bool:
+        """Whether the iteration is a multiple of the frequency."""
+        return iteration > 0 and iteration % self.frequency == 0
+
     def process(self, residual: FloatArray, *, iteration: int, tau: float) -> None:
         """Clip if it is time; see :meth:`ResidualPostProcessor.process`."""
-        if iteration <= 0 or iteration % self.frequency:
+        if not self.is_due(iteration):
             return
         bound = residual.dtype.type(self.threshold_multiple * tau)
         array_namespace(residual).clip(residual, -bound, bound, out=residual)
@@ -59,6 +67,10 @@ class ResidualClippingPostProcessor(ResidualPostProcessor):
 @dataclass(frozen=True, kw_only=True)
 class NoOpResidualPostProcessor(ResidualPostProcessor):
     """Leave the residual as it is."""
+
+    def is_due(self, iteration: int) -> bool:
+        """Whether anything is to be done: never."""
+        return False
 
     def process(self, residual: FloatArray, *, iteration: int, tau: float) -> None:
         """Do nothing; see :meth:`ResidualPostProcessor.process`."""

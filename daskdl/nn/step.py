@@ -430,6 +430,10 @@ class StepNetwork(ABC, Generic[Conf]):
     def finish_iteration(self) -> None:
         """Count the iteration, and hold the parameters to their constraints."""
         self.iteration_count += 1
+        self.hold_constraints()
+
+    def hold_constraints(self) -> None:
+        """Make the parameters satisfy their constraints."""
         self.plan.constrain(self.params)
 
     def segments(self, batch: Batch) -> Generator[Batch, None, None]:
@@ -465,8 +469,8 @@ class StepNetwork(ABC, Generic[Conf]):
         rng_stream : int
             Number of the worker: each draws its own dropout.
         exchange : Exchange, optional
-            Takes the updates into the parameters, where others train too. Of searches
-            along lines, which make none, it hears when they have ended.
+            Hears of each update, where others train too. Of searches along lines, which
+            make none, it hears when they have ended.
 
         Returns
         -------
@@ -492,20 +496,18 @@ class StepNetwork(ABC, Generic[Conf]):
                 n_examples = self._sum_gradients(segment, rng_stream)
                 score = self.score
                 self._check_score(score, segment)
-                if exchange is None:
-                    # Average, update and subtract in one pass over the parameters.
-                    self.plan.step(
-                        self.gradients,
-                        self.params,
-                        self.updater_state,
-                        n_examples=n_examples,
-                        iteration=self.iteration_count,
-                        epoch=self.epoch_count,
-                        workspace=self.workspace,
-                    )
-                else:
-                    self.plan.average(self.gradients, n_examples)
-                    exchange.apply(self, self.compute_update())
+                # Average, update and subtract in one pass over the parameters.
+                self.plan.step(
+                    self.gradients,
+                    self.params,
+                    self.updater_state,
+                    n_examples=n_examples,
+                    iteration=self.iteration_count,
+                    epoch=self.epoch_count,
+                    workspace=self.workspace,
+                )
+                if exchange is not None:
+                    exchange.updated(self)
                 self.finish_iteration()
             if exchange is not None:
                 exchange.iteration_done(self, batch.num_examples)

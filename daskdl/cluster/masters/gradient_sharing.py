@@ -2,9 +2,16 @@
 
 Pure: a message comes in, effects go out; sending and waiting are the session's.
 
-One iteration is DL4J's: the update goes into the residual, the encoder takes a message
-out of it, and the parameters lose the decoded message together with everything that
-the peers sent. So all replicas subtract the same sum and differ by rounding only.
+A worker subtracts its own updates whole, as if it were alone. All workers know the
+same base: the parameters without what was not shared yet. Their difference is the
+residual, out of which the encoder takes a message now and then; that is subtracted from
+everyone's base, and from the peers' parameters::
+
+    parameters = base - residual      own update: from the parameters
+                                      own message: from the base
+                                      a peer's message: from both
+
+So bases differ by rounding only. See design 0031, and 0002 for what DL4J does.
 """
 
 import math
@@ -13,15 +20,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daskdl.arrays.flat import Slot
 from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
 from daskdl.encoding.algorithms import ThresholdState
-from daskdl.encoding.handler import EncodingHandler
-from daskdl.encoding.message_sum import MessageSum, fold
-from daskdl.encoding.wire import pack
+from daskdl.encoding.folding import fold
+from daskdl.encoding.handler import EncodingHandler, decode_subtract
+from daskdl.encoding.wire import pack, unpacked
 from daskdl.errors import DivergedError, StaleMessageError
 
 # A phase of fewer iterations ends with the whole residual: its messages could not carry
@@ -29,6 +37,27 @@ from daskdl.errors import DivergedError, StaleMessageError
 WHOLE_BELOW = 16
 # Minibatches. Who is further behind is slow, and holds nobody up.
 MOST_LATE = 8
+# Telling the peers costs a few percent of so long a stretch of training.
+TOGETHER_S = 0.04
+# After so many iterations one more may be told at once: who has learned for long moves
+# little in each.
+ITERATIONS_FOR_ONE_MORE = 64
+
+
+def iterations_together(most: int, iteration: int, step_s: float) -> int:
+    """Return how many iterations are told at once.
+
+    Parameters
+    ----------
+    most : int
+        No more than these, at least 1.
+    iteration : int
+        The network's counter.
+    step_s : float
+        Seconds from one iteration to the next.
+    """
+    as_short = math.ceil(TOGETHER_S / max(step_s, TOGETHER_S / most))
+    return max(1, min(most, as_short, iteration // ITERATIONS_FOR_ONE_MORE))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +127,7 @@ class GradientSharingPeer:
     master : SharedTrainingMaster
         The options.
     params : ndarray of shape (n,), float32 or float64
-        The flat parameters; written through.
+        The flat parameters; written through. Between two phases they are the base.
     running_slots : sequence of Slot
         Where running statistics lie in them; see :class:`RunningStatistics`.
     threshold : float
@@ -123,7 +152,11 @@ class GradientSharingPeer:
             dtype=params.dtype,
         )
         self._handler.start_from(ThresholdState(threshold=threshold))
-        self._incoming = MessageSum(params)
+        self._base: FloatArray = params[:0]
+        self._is_sharing = False  # and base and parameters differ by the residual
+        self._untold = 0  # updates since we last shared
+        self._together = 1
+        self._processed = 0  # the iteration whose residual was last processed
         self._proposed: dict[int, float] = {}  # what first updates of peers ask for
         self._has_agreed = False
         self._phase = -1
@@ -138,6 +171,8 @@ class GradientSharingPeer:
     @property
     def residual(self) -> FloatArray:
         """The part of updates that is not yet shared, of shape (n,)."""
+        if self._is_sharing:
+            self._measure_residual()
         return self._handler.residual
 
     @property
@@ -158,13 +193,16 @@ class GradientSharingPeer:
     def is_waited_for(self, position: int) -> bool:
         """Whether a peer is behind, but not so far that it must be slow.
 
+        Where several iterations are told at once, as many are no delay.
+
         Parameters
         ----------
         position : int
             Minibatches that we have trained in this phase.
         """
+        as_many = self._together - 1
         behind = (position - self.positions[rank] for rank in self._waiting_for)
-        return any(0 < late <= MOST_LATE for late in behind)
+        return any(as_many < late <= as_many + MOST_LATE for late in behind)
 
     def begin(self, phase: int, peers: frozenset[int]) -> None:
         """Start a phase with these peers."""
@@ -172,9 +210,12 @@ class GradientSharingPeer:
         self._peers = set(peers)
         self._waiting_for = set(peers)
         self.positions = dict.fromkeys(peers, 0)
+        self._untold = 0
         self._statistics.begin()
-        if self.is_alone:
-            self._keep_residual()
+        self._is_sharing = bool(peers)
+        self._base = self._params.copy() if peers else self._params[:0]
+        self._params -= self._handler.residual
+        self._handler.residual.fill(0)
 
     def propose(self, update: FloatArray) -> SharedUpdate | None:
         """Return the message that proposes a first threshold, if one is due.
@@ -210,41 +251,64 @@ class GradientSharingPeer:
         told = [*self._proposed.values(), own.threshold or math.nan]
         self._handler.start_from(self._mean(told))
 
+    def count_update(self, *, iteration: int, step_s: float) -> bool:
+        """Count an update of the parameters; return whether it is time to share.
+
+        Parameters
+        ----------
+        iteration : int
+            The network's counter.
+        step_s : float
+            Seconds from one iteration to the next; short ones are told together.
+        """
+        self._untold += 1
+        most = self._master.iterations_together
+        self._together = iterations_together(most, iteration, step_s)
+        return not self.is_alone and self._untold >= self._together
+
+    def has_rest(self, position: int) -> bool:
+        """Whether a phase ends, after `position` minibatches, with some to share.
+
+        Short phases do not, as :meth:`end` shares all.
+        """
+        return not self.is_alone and self._untold > 0 and position >= WHOLE_BELOW
+
     def share(
-        self, update: FloatArray, *, iteration: int, epoch: int, position: int
-    ) -> SharedUpdate | None:
-        """Take the worker's own update in; return the message for its peers, if any.
+        self, update: FloatArray, *, iteration: int, position: int
+    ) -> SharedUpdate:
+        """Take a message out of the residual, and return it for the peers.
 
         Parameters
         ----------
         update : ndarray of shape (n,)
-            What the updater made of the gradient; its running statistics are taken
-            out of it, the rest is not changed.
-        iteration, epoch : int
-            The network's counters; the threshold and the clipping depend on them.
+            The last one that was subtracted; the threshold follows it. Not changed.
+        iteration : int
+            The network's counter; the clipping depends on it.
         position : int
             Minibatches trained in this phase, this one included.
 
         Raises
         ------
         DivergedError
-            When a number in the update is not finite: no message could carry it.
+            When a number in the residual is not finite: no message could carry it.
         """
-        _check_finite(update, iteration)
-        if self.is_alone:
-            self._params -= update
-            return None
-        self._statistics.take(update)
-        message = self._handler.encode(update, iteration, epoch)
-        if message is None:
-            return None
-        self._incoming.add(message)
+        self._untold = 0
+        self._measure_residual()
+        _check_finite(self._handler.residual)
+        self._handler.follow(update)
+        message = self._handler.encode_residual()
+        if message is not None:
+            decode_subtract(message, self._base)
+            self._process_residual(iteration)
         return SharedUpdate(
-            phase=self._phase, position=position, ends=False, data=pack(message)
+            phase=self._phase,
+            position=position,
+            ends=False,
+            data=None if message is None else pack(message),
         )
 
     def receive(self, rank: int, message: SharedUpdate) -> None:
-        """Take a peer's message in; it reaches the parameters with :meth:`settle`.
+        """Take a peer's message in, which the parameters lose.
 
         Raises
         ------
@@ -253,7 +317,7 @@ class GradientSharingPeer:
             in then.
         """
         if message.data is not None:
-            self._incoming.add(np.asarray(message.data))
+            self._subtract(np.asarray(message.data))
         if message.updater_state is not None:
             self._updater_states[rank] = np.asarray(message.updater_state)
             if message.threshold is not None:
@@ -274,21 +338,18 @@ class GradientSharingPeer:
                 f"or an older one, got phase {message.phase} from worker {rank}."
             )
 
-    def settle(self) -> None:
-        """Subtract from the parameters all that was taken in."""
-        self._incoming.subtract_from(self._params)
-
     def left(self, rank: int) -> None:
         """Go on without a peer; the last one to go leaves the residual to us.
 
-        Not when the session ends: peers that returned have left as well, with a network
-        that must be ours.
+        It is in our parameters. Not when the session ends: peers that returned have
+        left as well, with a network that must be ours.
         """
         self._waiting_for.discard(rank)
         was_alone = self.is_alone
         self._peers.discard(rank)
         if self.is_alone and not was_alone and not self._is_last_phase:
-            self._keep_residual()
+            self._is_sharing = False
+            self._handler.residual.fill(0)
 
     def end(self, position: int) -> SharedUpdate:
         """Return the last message of a phase.
@@ -333,9 +394,19 @@ class GradientSharingPeer:
         return self._master.threshold_algorithm.reduce(states)
 
     def conclude(self, position: int) -> None:
-        """End the phase, now that every peer has ended it."""
-        self.settle()
+        """End the phase, now that every peer has ended it.
+
+        `position` is how many minibatches were trained in it.
+        """
+        self.return_to_base()
         self._statistics.average(position)
+
+    def return_to_base(self) -> None:
+        """Make the parameters what all members know, and keep the residual aside."""
+        if self._is_sharing:
+            self._measure_residual()
+            self._params[...] = self._base
+            self._is_sharing = False
 
     def average_states_into(self, rank: int, updater_state: FloatArray) -> None:
         """Overwrite our updater state with the mean of all that came and our own.
@@ -358,26 +429,47 @@ class GradientSharingPeer:
             vectors = [states[key] for key in sorted(states)]
             updater_state[...] = sum(vectors[1:], start=vectors[0]) / len(vectors)
 
-    def _keep_residual(self) -> None:
-        self._params -= self.residual
-        self.residual.fill(0)
+    def _subtract(self, message: NDArray[Any]) -> None:
+        decoded = unpacked(message, self._params.size)
+        decode_subtract(decoded, self._params)
+        if self._is_sharing:
+            decode_subtract(decoded, self._base)
+
+    def _measure_residual(self) -> None:
+        # Statistics go their own way.
+        self._statistics.copy_to(self._base)
+        np.subtract(self._base, self._params, out=self._handler.residual)
+
+    def _process_residual(self, iteration: int) -> None:
+        """Do what is due since the last message; the parameters follow the residual."""
+        processor = self._master.residual_post_processor
+        since = range(max(self._processed + 1, iteration - MOST_LATE), iteration + 1)
+        due = [number for number in since if processor.is_due(number)]
+        self._processed = iteration
+        if due:
+            residual, tau = self._handler.residual, self._handler.threshold
+            processor.process(residual, iteration=due[-1], tau=tau)
+            np.subtract(self._base, residual, out=self._params)
 
     def _whole_residual(self) -> FloatArray:
-        whole: FloatArray = self.residual.copy()
-        self._incoming.add(whole)
-        self.residual.fill(0)
+        self._measure_residual()
+        whole: FloatArray = self._handler.residual.copy()
+        _check_finite(whole)
+        # As the peers do it: their bits are to be ours.
+        self._base -= whole
+        self._params[...] = self._base
         return whole
 
 
-def _check_finite(update: FloatArray, iteration: int) -> None:
+def _check_finite(residual: FloatArray) -> None:
     # One pass that allocates nothing; it may overflow where no number is infinite.
     with np.errstate(over="ignore", invalid="ignore"):
-        square = np.dot(update, update)
-    if math.isfinite(square) or np.isfinite(update).all():
+        square = np.dot(residual, residual)
+    if math.isfinite(square) or np.isfinite(residual).all():
         return
-    wrong = int(np.flatnonzero(~np.isfinite(update))[0])
+    wrong = int(np.flatnonzero(~np.isfinite(residual))[0])
     raise DivergedError(
-        f"GradientSharingPeer: updates must be finite, got {update[wrong]} for "
-        f"parameter {wrong} in iteration {iteration}. Lower the learning rate, clip "
-        "gradients, or normalize the features."
+        f"GradientSharingPeer: updates must be finite, got {residual[wrong]} for "
+        f"parameter {wrong}. Lower the learning rate, clip gradients, or normalize the "
+        "features."
     )

@@ -69,9 +69,9 @@ class TrainingMaster:
 class SharedTrainingMaster(TrainingMaster):
     """Share threshold-encoded updates between all workers, without a barrier.
 
-    Each worker turns its update into a message of signed indices or two-bit codes and
-    keeps the rest as its residual; all workers add up all messages. A worker that has
-    no peer applies its updates whole, since there is nobody to compress them for.
+    Each worker subtracts its own updates whole, turns what it has not told the others
+    into messages of signed indices or two-bit codes, and subtracts the messages of the
+    others. What it has not told yet is its residual.
 
     Parameters
     ----------
@@ -81,14 +81,19 @@ class SharedTrainingMaster(TrainingMaster):
         What happens to the residual after encoding.
     rounding : {'nearest', 'down'}
         What is sent of an element: a whole threshold once it has reached half of one,
-        or, as DL4J does, once it has reached all of it. Rounded down, the network lags
+        or, as DL4J does, once it has reached all of it. Rounded down, the others lag
         behind what was learned, and learning overshoots.
+    iterations_together : int
+        Of how many iterations a message tells, at most, if they are short and are not
+        among the first 127 of the network. 1 tells each by itself.
 
     References
     ----------
     Strom, "Scalable distributed DNN training using commodity GPU cloud computing",
-    2015; DL4J's SharedTrainingMaster. Where we differ: no quantum is lost when the
-    encoding changes, and residuals last as long as the fit, not only for an epoch.
+    2015; Basu et al., "Qsparse-local-SGD", 2019, for local steps between messages;
+    DL4J's SharedTrainingMaster. Where we differ from it: own updates are not encoded,
+    no quantum is lost when the encoding changes, and residuals last as long as the fit,
+    not only for an epoch.
     """
 
     threshold_algorithm: ThresholdAlgorithm = field(
@@ -98,10 +103,13 @@ class SharedTrainingMaster(TrainingMaster):
         default_factory=ResidualClippingPostProcessor
     )
     rounding: str = "nearest"
+    iterations_together: int = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_one_of(type(self).__name__, "rounding", self.rounding, ROUNDINGS)
+        who = type(self).__name__
+        check_one_of(who, "rounding", self.rounding, ROUNDINGS)
+        check_count(who, "iterations_together", self.iterations_together)
 
 
 @dataclass(frozen=True, kw_only=True)

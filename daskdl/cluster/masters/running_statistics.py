@@ -37,11 +37,10 @@ class RunningStatistics:
         """Start a phase: drop the statistics of the last one."""
         self._received.clear()
 
-    def take(self, update: FloatArray) -> None:
-        """Subtract the statistics' part of an update, (n,), and set it to 0 there."""
+    def copy_to(self, base: FloatArray) -> None:
+        """Write the statistics where they lie in another vector of shape (n,)."""
         for span in self._spans:
-            self._params[span] -= update[span]
-            update[span] = 0
+            base[span] = self._params[span]
 
     def values(self) -> Statistics | None:
         """Return a copy of all statistics, one behind the other, (n_statistics,).

@@ -1,4 +1,4 @@
-"""Messages of gradient sharing, threshold and bitmap: encode, decode-add and settle.
+"""Messages of gradient sharing, threshold and bitmap: encode and decode-add.
 
 A message is a 1-d int32 array of DL4J's layout: four header ints (count, vector length,
 the bits of a float32 threshold, the kind), then signed positions counted from 1, or
@@ -9,7 +9,6 @@ with that float32 value, so encoder and decoder agree for float64 vectors as wel
 functions here trust their input; ``daskdl.encoding`` checks what comes from others.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -119,7 +118,9 @@ def threshold_encode(
     return message, count
 
 
-def threshold_decode_add(message: NDArray[np.int32], target: FloatArray) -> None:
+def threshold_decode_add(
+    message: NDArray[np.int32], target: FloatArray, *, sign: int = 1
+) -> None:
     """Add the quanta of a message of :func:`threshold_encode` to a vector.
 
     Parameters
@@ -128,8 +129,10 @@ def threshold_decode_add(message: NDArray[np.int32], target: FloatArray) -> None
         Positions must lie within `target`. One that comes twice counts twice.
     target : ndarray of shape (n,), float32 or float64, contiguous
         Changed.
+    sign : int
+        Of what is added: -1 subtracts the quanta.
     """
-    step = target.dtype.type(header_tau(message))
+    step = target.dtype.type(sign * header_tau(message))
     if _is_compiled_for(target):
         _cpu().add_quanta(message[HEADER_INTS:], step, target)
         return
@@ -179,7 +182,9 @@ def bitmap_encode(
     return message, int(plus.sum() + signed.sum())
 
 
-def bitmap_decode_add(message: NDArray[np.int32], target: FloatArray) -> None:
+def bitmap_decode_add(
+    message: NDArray[np.int32], target: FloatArray, *, sign: int = 1
+) -> None:
     """Add what a message of :func:`bitmap_encode` carries to a vector.
 
     Parameters
@@ -188,8 +193,10 @@ def bitmap_decode_add(message: NDArray[np.int32], target: FloatArray) -> None:
         Not changed.
     target : ndarray of shape (n,), float32 or float64, contiguous
         Changed.
+    sign : int
+        Of what is added: -1 subtracts it.
     """
-    step = target.dtype.type(header_tau(message))
+    step = target.dtype.type(sign * header_tau(message))
     half = step / step.dtype.type(2)
     words = message[HEADER_INTS:]
     if _is_compiled_for(target):
@@ -203,44 +210,6 @@ def bitmap_decode_add(message: NDArray[np.int32], target: FloatArray) -> None:
     steps = _steps(magnitude, signed, step, half)
     # Where there is no code: adding -0 changes no bit, adding 0 turns -0 into 0.
     target += namespace.where(magnitude | signed, steps, -(step - step))
-
-
-def subtract_and_clear(
-    total: FloatArray, target: FloatArray, messages: Sequence[NDArray[np.int32]] | None
-) -> None:
-    """Subtract a sum of messages from a vector, and set the sum to 0.
-
-    Parameters
-    ----------
-    total : ndarray of shape (n,), float32 or float64, contiguous
-        Messages were added to it. 0 afterwards.
-    target : ndarray of shape (n,), same dtype, contiguous
-        Changed.
-    messages : sequence of int32 message, or None
-        The threshold messages that `total` is the sum of; only where they have entries
-        are the vectors looked at. None looks everywhere, and then anything may have
-        been added.
-
-    Notes
-    -----
-    The same bits with and without `messages`: a number that is nowhere in them is 0,
-    and subtracting 0 changes nothing.
-    """
-    if _is_compiled_for(total, target):
-        cpu = _cpu()
-        if messages is None:
-            cpu.subtract_and_clear(total, target)
-        for message in messages or ():
-            cpu.subtract_entries_and_clear(message[HEADER_INTS:], total, target)
-        return
-    if messages is None:
-        target -= total
-        total.fill(0)
-    for message in messages or ():
-        positions = array_namespace(target).abs(message[HEADER_INTS:]) - 1
-        # A position that comes twice is moved once, as its total is one number.
-        target[positions] -= total[positions]
-        total[positions] = 0
 
 
 def double(message: NDArray[np.int32], residual: FloatArray) -> None:

@@ -102,23 +102,6 @@ def add_quanta(entries, tau, target):
 
 
 @jit
-def subtract_entries_and_clear(entries, total, target):
-    """Move what stands in the total at the entries' positions into the target."""
-    for k in range(entries.size):
-        i = abs(np.int64(entries[k])) - 1
-        target[i] -= total[i]
-        total[i] = 0
-
-
-@jit
-def subtract_and_clear(total, target):
-    """Move the total into the target."""
-    for i in range(total.size):
-        target[i] -= total[i]
-        total[i] = 0
-
-
-@jit
 def bitmap_encode(residual, changes, tau, half, words):
     """Add the changes, write two-bit codes, take what they carry off; count codes."""
     count = 0

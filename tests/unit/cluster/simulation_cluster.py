@@ -67,7 +67,9 @@ class TallyNetwork:
         return TallyNetwork(self._examples, epochs, self.params.dtype, self._put)
 
     def fit_minibatch(self, batch: DataSet, *, rng_stream: int, exchange: Any) -> float:
-        exchange.apply(self, self._put(self.update_of(batch)))
+        self.gradients = self._put(self.update_of(batch))
+        self.params -= self.gradients
+        exchange.updated(self)
         self.iteration_count += 1
         exchange.iteration_done(self, batch.num_examples)
         return 1.0
@@ -78,8 +80,8 @@ class TallyNetwork:
         update[self.epoch_count * self._examples + numbers] = -1
         return update
 
-    def apply_update(self, update: Any) -> None:
-        self.params -= update
+    def hold_constraints(self) -> None:
+        """There are none."""
 
 
 def copied(network: Any) -> Any:
@@ -143,8 +145,14 @@ class Worker:
     is_dead: bool = False
     orders: int = 0
     went_in: int = -1  # which phase
-    unsent: list[Any] = field(default_factory=list)  # residuals, by reference
+    peer: Any = None  # of gradient sharing
+    taken_in: list[Any] = field(default_factory=list)  # residuals at ends of phases
     ending: list[Any] = field(default_factory=list)  # what the last phase ended with
+
+    @property
+    def unsent(self) -> list[Any]:
+        """What was trained and not sent: the residual, and what it was before."""
+        return [] if self.peer is None else [self.peer.residual, *self.taken_in]
 
 
 class EndingPeer:
@@ -200,7 +208,7 @@ class SimulatedCluster:
             vectors = (worker.network.params.copy(), worker.network.iteration_count)
             self.snapshots.setdefault(values["phase"], {})[rank] = vectors
             # The last one there takes its residual in, and may die then.
-            worker.unsent += [vector.copy() for vector in worker.unsent[:1]]
+            worker.taken_in += [vector.copy() for vector in worker.unsent[:1]]
         if worker.is_there:
             # What a worker sent before it died arrives before the news of its death.
             self.queue.append(MemberReport(rank, what, values))
@@ -249,7 +257,7 @@ class SimulatedCluster:
                 spec, worker.rank, network, peers, worker.mailbox, topic
             )
             if sharing:
-                worker.unsent = [peers._peer.residual]
+                worker.peer = peers._peer
                 peers._peer = EndingPeer(peers._peer, worker.ending)
             member.report("ready")
             self.world.pause()

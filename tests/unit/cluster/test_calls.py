@@ -4,6 +4,7 @@ import asyncio
 
 import numpy as np
 import pytest
+from distributed.core import Status
 from distributed.utils_test import gen_cluster
 
 from daskdl.cluster import calls, shared_state
@@ -60,6 +61,51 @@ async def test_a_worker_that_is_gone_already_is_no_error(client, scheduler, a):
     gone = "tcp://127.0.0.1:1"
     answers = await call_each(client, add, {a.address: (0,), gone: (0,)}, TIMEOUT_S)
     assert (answers.values, answers.failed) == ({a.address: 1}, {})
+
+
+def total(array, number, dask_worker):
+    return dask_worker.address, array.sum() + number
+
+
+class Unreadable:
+    """What no worker can unpickle."""
+
+    def __reduce__(self):
+        return float, ("no number",)
+
+
+@gen_cluster(client=True, nthreads=[("", 1)] * 2)
+async def test_large_arguments_reach_the_worker_that_they_are_for(
+    client, scheduler, a, b
+):
+    given = {a.address: (np.ones(1000), 1), b.address: (np.ones(1000), 2)}
+    answers = await call_each(client, total, given, TIMEOUT_S, is_large=True)
+    expected = {a.address: (a.address, 1001.0), b.address: (b.address, 1002.0)}
+    assert answers.values == expected
+    while a.data or b.data or scheduler.tasks:
+        await asyncio.sleep(0.01)
+
+
+@gen_cluster(client=True, nthreads=[("", 1)] * 2)
+async def test_a_worker_that_stores_nothing_gets_large_arguments_all_the_same(
+    client, scheduler, a, b
+):
+    """One that is paused; and one that is gone is no error."""
+    b.status = Status.paused
+    while scheduler.workers[b.address].status != Status.paused:
+        await asyncio.sleep(0.01)
+    given = {address: (np.ones(10), 0) for address in (b.address, "tcp://127.0.0.1:1")}
+    answers = await call_each(client, total, given, TIMEOUT_S, is_large=True)
+    assert (answers.values, answers.failed) == ({b.address: (b.address, 10.0)}, {})
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_large_arguments_that_cannot_be_unpickled_are_an_error_of_the_worker(
+    client, scheduler, a
+):
+    given = {a.address: (Unreadable(), 0)}
+    answers = await call_each(client, total, given, TIMEOUT_S, is_large=True)
+    assert "could not convert string to float" in str(answers.failed[a.address])
 
 
 STATE = NetworkState(

@@ -97,7 +97,7 @@ def test_a_worker_whose_update_is_not_finite_ends_the_fit_and_is_named(monkeypat
     )
     assert isinstance(outcome.error, DivergedError)
     assert re.match(
-        r"Session worker \d at simulated: .* iteration 3\. Lower the "
+        r"Session worker \d at simulated: .* for parameter \d+\. Lower the "
         "learning rate",
         str(outcome.error),
     )

@@ -53,9 +53,14 @@ class Network:
         self.updater_state = np.zeros(0, np.float32)
         self.iteration_count = 0
         self.epoch_count = 0
+        self.most = np.inf
 
-    def apply_update(self, update):
-        self.params -= update
+    def subtract(self, update):
+        self.gradients = np.array(update, np.float32)
+        self.params -= self.gradients
+
+    def hold_constraints(self):
+        self.params.clip(-self.most, self.most, out=self.params)
 
 
 def brought(rank, value, *, round=0, remaining=0, examples=8, position=1):
@@ -79,8 +84,13 @@ def averaging(topic, network, mailbox=None, **options):
     )
 
 
+def update(exchange, network, value):
+    network.subtract(np.full(4, value, np.float32))
+    exchange.updated(network)
+
+
 def train(exchange, network, value):
-    exchange.apply(network, np.full(4, -value, np.float32))
+    update(exchange, network, -value)
     exchange.iteration_done(network, 8)
 
 
@@ -280,7 +290,7 @@ def test_a_sole_member_shares_nothing():
     topic = ScriptedTopic(peers=())
     exchange = sharing(topic, network)
     exchange.begin(network, 0, frozenset({0}), 1)
-    exchange.apply(network, np.ones(4, np.float32))
+    update(exchange, network, 1.0)
     exchange.end(network)
     assert topic.published == []
 
@@ -293,7 +303,7 @@ def test_several_updates_of_one_minibatch_count_as_one():
     exchange.begin(network, 0, frozenset({0, 1}), 2)
     for _ in range(2):
         for _ in range(3):
-            exchange.apply(network, np.ones(4, np.float32))
+            update(exchange, network, 1.0)
         exchange.iteration_done(network, 8)
     exchange.end(network)
     # The first message is what the first update asks for.
@@ -310,7 +320,7 @@ def first_update(exchange, network, *, asks):
     """Share an update that asks for a threshold, and return the threshold."""
     size = asks / exchange._peer._handler.threshold_for(np.ones(4, np.float32))
     exchange.begin(network, 0, frozenset({0, 1}), 1)
-    exchange.apply(network, np.full(4, size, np.float32))
+    update(exchange, network, size)
     return exchange.threshold
 
 
@@ -333,7 +343,7 @@ def test_who_went_has_nothing_to_train_or_shares_already_is_not_asked(news):
     network = Network()
     exchange = sharing(ScriptedTopic(news), network, peer_timeout_s=0.5)
     exchange.begin(network, 0, frozenset({0, 1}), 1)
-    exchange.apply(network, np.ones(4, np.float32))
+    update(exchange, network, 1.0)
 
 
 def test_a_threshold_of_an_earlier_fit_is_gone_on_with():
@@ -370,7 +380,7 @@ def test_the_finish_leaves_the_network_as_it_was_scored():
     topic = ScriptedTopic()
     exchange = GradientSharingExchange(0, topic, Mailbox(), master, network.params)
     exchange.begin(network, 0, frozenset({0, 1}), 1)
-    exchange.apply(network, np.full(4, 100.0, np.float32))
+    update(exchange, network, 100.0)
     topic.events.append(last_message(phase=0))
     exchange.end(network)
     scored = network.params.copy()
@@ -382,13 +392,12 @@ def test_the_finish_leaves_the_network_as_it_was_scored():
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 def test_an_update_that_is_not_finite_is_refused_before_it_is_shared(wrong):
     network = Network()
-    network.iteration_count = 17
     topic = ScriptedTopic(asked(1.0))
     exchange = sharing(topic, network)
     exchange.begin(network, 0, frozenset({0, 1}), 1)
-    update = np.array([1.0, wrong, 1.0, 1.0], np.float32)
-    with pytest.raises(DivergedError, match=r"for parameter 1 in iteration 17\. Lower"):
-        exchange.apply(network, update)
+    network.subtract([1.0, wrong, 1.0, 1.0])
+    with pytest.raises(DivergedError, match=r"for parameter 1\. Lower"):
+        exchange.updated(network)
     assert not any(wire["data"] is not None for wire in topic.published)
 
 
@@ -396,5 +405,17 @@ def test_an_update_whose_square_overflows_is_shared():
     network = Network()
     exchange = sharing(ScriptedTopic(asked(1e30)), network)
     exchange.begin(network, 0, frozenset({0, 1}), 1)
-    exchange.apply(network, np.full(4, 1e30, np.float32))
+    update(exchange, network, 1e30)
     assert np.isfinite(network.params).all()
+
+
+def test_what_all_know_is_held_to_the_constraints_too():
+    """Each replica holds its own parameters to them; the sum of all may pass them."""
+    network = Network()
+    network.most = 3.0
+    topic = ScriptedTopic()
+    exchange = sharing(topic, network)
+    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    topic.events.append(last_message(phase=0, data=np.full(4, 5.0, np.float32)))
+    exchange.end(network)
+    np.testing.assert_array_equal(network.params, -3.0)

@@ -1,5 +1,7 @@
 """Gradient sharing between peers that live in one process: pure rules."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,11 +9,15 @@ from daskdl.cluster.masters.gradient_sharing import (
     MOST_LATE,
     GradientSharingPeer,
     SharedUpdate,
+    iterations_together,
     merge_waiting,
 )
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
-from daskdl.encoding.residual import NoOpResidualPostProcessor
+from daskdl.encoding.residual import (
+    NoOpResidualPostProcessor,
+    ResidualClippingPostProcessor,
+)
 from daskdl.encoding.wire import pack, unpack
 from daskdl.errors import DamagedMessageError, StaleMessageError
 
@@ -34,24 +40,69 @@ def make_peers(master, count):
     return peers, vectors
 
 
-def step(peers, updates, position):
+def train(peer, vector, update, position=1):
+    """Subtract an update, as a network does, and share it."""
+    vector -= update
+    return peer.share(update, iteration=position, position=position)
+
+
+def step(peers, vectors, updates, position):
     messages = {
-        rank: peer.share(update, iteration=position, epoch=0, position=position)
-        for rank, (peer, update) in enumerate(zip(peers, updates, strict=True))
+        rank: train(*replica, position)
+        for rank, replica in enumerate(zip(peers, vectors, updates, strict=True))
     }
     for rank, message in messages.items():
         for other, peer in enumerate(peers):
             if other != rank and message is not None:
                 peer.receive(rank, message)
-    for peer in peers:
-        peer.settle()
 
 
 def test_replicas_agree_after_every_message_was_taken_in(master, rng):
     peers, vectors = make_peers(master, 3)
     for position in range(1, 20):
-        step(peers, rng.normal(0, 0.02, (3, N)).astype(np.float32), position)
+        updates = rng.normal(0, 0.02, (3, N)).astype(np.float32)
+        step(peers, vectors, updates, position)
+    for peer in peers:
+        peer.conclude(19)
     np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
+
+
+def test_an_own_update_moves_the_own_parameters_whole_and_at_once(master):
+    """Quantized, and held back by the threshold, only the peers see it."""
+    (one, other), vectors = make_peers(master, 2)
+    update = np.full(N, 0.013, np.float32)
+    other.receive(0, train(one, vectors[0], update))
+    np.testing.assert_array_equal(vectors[0], -update)
+    np.testing.assert_allclose(vectors[1], -0.01, rtol=1e-6)
+    np.testing.assert_allclose(one.residual, 0.003, rtol=1e-4)
+
+
+def test_what_is_clipped_off_the_residual_is_taken_back(master):
+    clipping = replace(
+        master,
+        residual_post_processor=ResidualClippingPostProcessor(
+            threshold_multiple=2.0, frequency=2
+        ),
+    )
+    (peer, _), vectors = make_peers(clipping, 2)
+    train(peer, vectors[0], np.full(N, 0.1, np.float32), 1)
+    np.testing.assert_allclose(vectors[0], -0.1, rtol=1e-6)
+    train(peer, vectors[0], np.zeros(N, np.float32), 2)
+    # Two quanta were sent, two are the most that is kept.
+    np.testing.assert_allclose(vectors[0], -0.04, rtol=1e-6)
+
+
+def test_clipping_that_fell_due_between_two_messages_is_done(master):
+    clipping = replace(
+        master,
+        residual_post_processor=ResidualClippingPostProcessor(
+            threshold_multiple=2.0, frequency=5
+        ),
+    )
+    (peer, _), vectors = make_peers(clipping, 2)
+    train(peer, vectors[0], np.full(N, 0.1, np.float32), 4)
+    train(peer, vectors[0], np.zeros(N, np.float32), 6)
+    np.testing.assert_allclose(peer.residual, 0.02, rtol=1e-6)
 
 
 def test_nothing_is_lost_residuals_hold_what_was_not_sent(master, rng):
@@ -60,7 +111,9 @@ def test_nothing_is_lost_residuals_hold_what_was_not_sent(master, rng):
     for position in range(1, 20):
         updates = rng.normal(0, 0.02, (2, N)).astype(np.float32)
         total += updates.sum(axis=0)
-        step(peers, updates, position)
+        step(peers, vectors, updates, position)
+    for peer in peers:
+        peer.conclude(19)
     held = -vectors[0] + peers[0].residual + peers[1].residual
     np.testing.assert_allclose(held, total, atol=1e-5)
 
@@ -73,7 +126,7 @@ def test_a_short_phase_leaves_nothing_in_the_residuals(master, rng, iterations):
     for position in range(1, iterations + 1):
         updates = rng.normal(0, 0.001, (2, N)).astype(np.float32)
         total += updates.sum(axis=0)
-        step(peers, updates, position)
+        step(peers, vectors, updates, position)
     for rank, peer in enumerate(peers):
         peers[1 - rank].receive(rank, peer.end(iterations))
     for peer in peers:
@@ -93,8 +146,8 @@ def test_only_peers_that_are_a_little_behind_are_waited_for(master):
 
 
 def test_a_long_phase_keeps_its_residual(master):
-    peers, _ = make_peers(master, 2)
-    peers[0].share(np.full(N, 0.001, np.float32), iteration=1, epoch=0, position=1)
+    peers, vectors = make_peers(master, 2)
+    train(peers[0], vectors[0], np.full(N, 0.001, np.float32))
     assert peers[0].end(16).data is None
 
 
@@ -120,8 +173,8 @@ def test_updater_states_are_averaged_at_the_end(master):
 
 def test_at_the_end_the_residual_stays_where_it_is(master):
     """It was no part of the network whose score was told."""
-    peers, _ = make_peers(master, 2)
-    peers[1].share(np.full(N, 0.034, np.float32), iteration=1, epoch=0, position=1)
+    peers, vectors = make_peers(master, 2)
+    train(peers[1], vectors[1], np.full(N, 0.034, np.float32))
     before = peers[1].residual.copy()
     assert peers[1].finish(np.zeros(0), 5).data is None
     np.testing.assert_array_equal(peers[1].residual, before)
@@ -152,18 +205,54 @@ def test_alone_the_updater_state_stays(master):
     np.testing.assert_array_equal(own, [1.0, 3.0])
 
 
-def test_alone_the_update_is_subtracted_whole(master, rng):
-    (peer,), (params,) = make_peers(master, 1)
-    update = rng.standard_normal(N).astype(np.float32)
-    peer.share(update, iteration=0, epoch=0, position=1)
-    np.testing.assert_array_equal(params, -update)
+def test_alone_it_is_never_time_to_share(master):
+    (peer,), _ = make_peers(master, 1)
+    assert not peer.count_update(iteration=0, step_s=1.0)
+
+
+@pytest.mark.parametrize(
+    ("iteration", "step_s", "together"),
+    [
+        (0, 0.001, 1),
+        (127, 0.001, 1),
+        (128, 0.001, 2),
+        (9999, 0.001, 4),
+        (9999, 0.012, 4),
+        (9999, 0.02, 2),
+        (9999, 0.04, 1),
+        (9999, 60.0, 1),
+    ],
+)
+def test_short_iterations_are_told_together_once_much_was_learned(
+    iteration, step_s, together
+):
+    assert iterations_together(4, iteration, step_s) == together
+
+
+def test_nobody_is_late_with_what_will_be_told_together(master):
+    (peer, _), _ = make_peers(replace(master, iterations_together=4), 2)
+    shares = [peer.count_update(iteration=900, step_s=0.001) for _ in range(4)]
+    assert shares == [False, False, False, True]
+    assert not peer.is_waited_for(3)
+    assert peer.is_waited_for(4)
+    assert peer.is_waited_for(3 + MOST_LATE)
+    assert not peer.is_waited_for(4 + MOST_LATE)
+
+
+def test_a_phase_shares_its_rest_unless_it_is_short(master):
+    (peer, _), vectors = make_peers(replace(master, iterations_together=4), 2)
+    peer.count_update(iteration=900, step_s=0.001)
+    assert peer.has_rest(16)
+    assert not peer.has_rest(15)
+    train(peer, vectors[0], np.ones(N, np.float32))
+    assert not peer.has_rest(16)
 
 
 def test_the_last_survivor_keeps_its_residual(master):
     peers, vectors = make_peers(master, 2)
-    peers[0].share(np.full(N, 0.004, np.float32), iteration=0, epoch=0, position=1)
-    peers[0].settle()
+    train(peers[0], vectors[0], np.full(N, 0.004, np.float32))
     peers[0].left(1)
+    peers[0].conclude(1)
     np.testing.assert_allclose(vectors[0], -0.004, rtol=1e-5)
 
 
@@ -202,50 +291,48 @@ def test_merged_messages_have_the_sum_of_their_parts(master, rng):
     waiting = []
     for position in range(1, 6):
         update = rng.normal(0, 0.05, N).astype(np.float32)
-        message = peers[1].share(update, iteration=position, epoch=0, position=position)
+        message = train(peers[1], vectors[1], update, position)
         waiting.append(message.to_wire())
-    peers[1].settle()
     peers[0].receive(1, SharedUpdate(**merge_waiting(N)(waiting)))
-    peers[0].settle()
+    peers[1].conclude(5)
     np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
 
 
-def sparse_messages(peer, count):
+def sparse_messages(peer, vector, count):
     """Return what a peer sends after its first message, which is a bitmap."""
     updates = np.zeros((count + 1, N), np.float32)
     updates[1:, 7::50] = 0.01
     messages = [
-        peer.share(update, iteration=position, epoch=0, position=position)
-        for position, update in enumerate(updates)
+        train(peer, vector, update, position) for position, update in enumerate(updates)
     ]
     return messages[1:]
 
 
 def test_updates_travel_packed(master):
-    peers, _ = make_peers(master, 2)
-    (message,) = sparse_messages(peers[1], 1)
+    peers, vectors = make_peers(master, 2)
+    (message,) = sparse_messages(peers[1], vectors[1], 1)
     assert message.data.dtype == np.uint8
     assert message.data.nbytes == pack(unpack(message.data)).nbytes
 
 
 def test_merged_messages_of_one_threshold_are_a_message_again(master):
     peers, vectors = make_peers(master, 2)
-    waiting = [message.to_wire() for message in sparse_messages(peers[1], 3)]
-    peers[1].settle()
+    waiting = [
+        message.to_wire() for message in sparse_messages(peers[1], vectors[1], 3)
+    ]
     merged = merge_waiting(N)(waiting)
     assert merged["data"].nbytes < sum(item["data"].nbytes for item in waiting)
     peers[0].receive(1, SharedUpdate(**merged))
-    peers[0].settle()
+    peers[1].conclude(3)
     np.testing.assert_array_equal(vectors[0], vectors[1])
 
 
 def test_a_message_that_was_damaged_on_its_way_changes_nothing(master):
     peers, vectors = make_peers(master, 2)
-    (message,) = sparse_messages(peers[1], 1)
+    (message,) = sparse_messages(peers[1], vectors[1], 1)
     message.data[-1] ^= 1
     with pytest.raises(DamagedMessageError, match="must hold checksum"):
         peers[0].receive(1, message)
-    peers[0].settle()
     assert not vectors[0].any()
     assert peers[0].positions == {1: 0}
 

@@ -32,18 +32,22 @@ def pair():
     return made, vectors
 
 
+def move(peer, vector, target, step):
+    update = moving_to(vector, target)
+    vector -= update
+    return peer.share(update, iteration=step, position=step)
+
+
 def train(pair, targets, steps):
     peers, vectors = pair
     for step in range(1, steps + 1):
         messages = [
-            peer.share(moving_to(v, target), iteration=step, epoch=0, position=step)
-            for peer, v, target in zip(peers, vectors, targets, strict=True)
+            move(peer, vector, target, step)
+            for peer, vector, target in zip(peers, vectors, targets, strict=True)
         ]
         for rank, message in enumerate(messages):
             if message is not None:
                 peers[1 - rank].receive(rank, message)
-        for peer in peers:
-            peer.settle()
 
 
 def end(pair, positions):
@@ -105,9 +109,7 @@ def test_nothing_of_the_statistics_enters_the_residual(pair):
 
 def test_a_merged_message_keeps_the_statistics_of_the_last(pair):
     peer = pair[0][0]
-    update = peer.share(
-        moving_to(pair[1][0], 2.0), iteration=1, epoch=0, position=1
-    ).to_wire()
+    update = move(peer, pair[1][0], 2.0, 1).to_wire()
     folded = merge_waiting(N)([update, peer.end(1).to_wire()])
     np.testing.assert_allclose(folded["statistics"], 1.1, rtol=1e-6)
 

@@ -110,10 +110,10 @@ class FakeClient:
 
         return answer()
 
-    def sync(self, function, *args):
+    def sync(self, function, *args, **options):
         self._in_loop = True
         try:
-            return asyncio.run(function(*args))
+            return asyncio.run(function(*args, **options))
         finally:
             self._in_loop = False
 
@@ -421,7 +421,7 @@ def test_nobody_waits_for_a_worker_that_went_meanwhile(members, client):
 
 
 def test_a_scheduler_that_is_gone_is_named(members, client, monkeypatch):
-    def broken(function, *args):
+    def broken(function, *args, **options):
         client.status = "connecting"
         raise CommClosedError("gone")
 
@@ -436,7 +436,7 @@ def test_a_scheduler_that_is_gone_is_named(members, client, monkeypatch):
 def test_a_client_that_is_closed_does_not_hide_why_the_fit_ended(
     members, client, monkeypatch, error
 ):
-    def broken(*args):
+    def broken(*args, **options):
         raise error
 
     monkeypatch.setattr(client, "sync", broken)

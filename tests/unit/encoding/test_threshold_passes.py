@@ -7,8 +7,8 @@ from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.handler import EncodingHandler
 from daskdl.kernels.threshold import (
     Scratch,
+    bitmap_decode_add,
     bitmap_encode,
-    subtract_and_clear,
     threshold_decode_add,
     threshold_encode,
 )
@@ -103,16 +103,12 @@ def test_a_vector_with_gaps_is_encoded_as_one_without(rng):
     np.testing.assert_array_equal(wide[:, 0], narrow)
 
 
-@pytest.mark.parametrize("is_sparse", [True, False])
-def test_a_sum_of_messages_is_subtracted_once_and_cleared(backend, rng, is_sparse):
-    """Whether all of the vectors is looked at, or only where the messages point."""
-    total, target = np.zeros(500), rng.standard_normal(500)
-    messages = []
-    for _ in range(3):
-        message, _ = threshold_encode(rng.standard_normal(500), 1.1)
-        threshold_decode_add(message, total)
-        messages.append(message)
-    expected = target - total
-    subtract_and_clear(total, target, messages if is_sparse else None)
-    np.testing.assert_array_equal(target, expected)
-    assert not total.any()
+@pytest.mark.parametrize("encode", [threshold_encode, bitmap_encode])
+def test_what_is_subtracted_is_what_would_be_added(backend, rng, encode):
+    message, _ = encode(rng.standard_normal(500), 1.1)
+    decode = bitmap_decode_add if encode is bitmap_encode else threshold_decode_add
+    added, subtracted = np.zeros(500), np.zeros(500)
+    decode(message, added)
+    decode(message, subtracted, sign=-1)
+    assert added.any()
+    np.testing.assert_array_equal(subtracted, -added)
