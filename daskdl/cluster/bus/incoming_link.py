@@ -7,6 +7,7 @@ import asyncio
 import logging
 from typing import Any
 
+from daskdl.cluster.bus.acknowledging import Acknowledging
 from daskdl.cluster.bus.frames import NumberedParcel, unpack
 from daskdl.cluster.bus.inbox import Entry, Inbox, Received
 from daskdl.cluster.bus.messages import Left
@@ -42,17 +43,21 @@ class IncomingLink:
         self.close()
         self._comm = comm
         in_process = comm.peer_address.startswith("inproc://")
+        acknowledging = Acknowledging(comm, lambda: self._last)
         try:
             await comm.write({"ok": True, "last": self._last})
+            acknowledging.start()
             while True:
                 await self._wait_for_space()
-                self._deliver(unpack(await comm.read(), copy=in_process))
-                await comm.write({"ack": self._last})
+                batch = unpack(await comm.read(), copy=in_process)
+                self._deliver(batch)
+                acknowledging.owe(batch)
         except Exception as error:  # noqa: BLE001
             # Whatever it was, the publisher connects again and repeats what is missing.
             logger.info("Link from member %s broke: %r", self._source, error)
         finally:
             comm.abort()
+            acknowledging.stop()
             if self._comm is comm:
                 self._comm = None
                 if self._is_retired:

@@ -22,6 +22,10 @@ WINDOW_MESSAGES = 64
 WINDOW_BYTES = 4 * 2**20
 LEAST_WINDOW_MESSAGES = 2
 BATCH_BYTES = 2**20
+# Of the window: what is acknowledged at once. Less is within a while.
+ACK_MESSAGES = WINDOW_MESSAGES // 4
+ACK_BYTES = WINDOW_BYTES // 4
+ACK_WITHIN_S = 0.2
 
 CONNECT_TIMEOUT_S = 5.0  # Dask's own default of 30 s would hide a dead peer for as long
 CONTROL_TIMEOUT_S = 10.0
