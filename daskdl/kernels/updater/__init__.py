@@ -67,7 +67,9 @@ def update(
     Notes
     -----
     Every operation is rounded by itself. So the numbers are the same whether or not the
-    division and the subtraction are done along the way, and by whichever kernel.
+    division and the subtraction are done along the way, and by whichever kernel; but
+    for states that have decayed below the normal numbers, which compiled ones take for
+    0.
     """
     arrays = (gradient, *state) if params is None else (gradient, *state, params)
     if rule.function is not None:

@@ -24,6 +24,8 @@ from daskdl.kernels.jit import jit
 # Five vectors of float64 are 40 KiB, a first-level cache; a chunk's overhead is lost
 # in hundreds of vector operations.
 _CHUNK = 1024
+LEAST_SINGLE = float(np.finfo(np.float32).tiny)
+LEAST_DOUBLE = float(np.finfo(np.float64).tiny)
 
 
 @jit
@@ -52,13 +54,14 @@ def sgd(gradient, rate, divisor, params):
 def nesterovs(gradient, velocity, rate, mu, divisor, params):
     """See :mod:`.rules`."""
     both = mu + gradient.dtype.type(1)
+    least = _least_normal(gradient)
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         v = velocity[start : start + _CHUNK]
         for i in range(g.size):
             slowed = v[i] * mu
             moved = slowed - g[i] / divisor * rate
-            v[i] = moved
+            v[i] = _normal(moved, least)
             g[i] = slowed - moved * both
         if params is not None:
             _subtract(params[start : start + _CHUNK], g)
@@ -76,6 +79,7 @@ def amsgrad(
     """See :mod:`.rules`; without `most` this is Adam."""
     one = gradient.dtype.type(1)
     new1, new2 = one - beta1, one - beta2
+    least = _least_normal(gradient)
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         m = means[start : start + _CHUNK]
@@ -86,8 +90,8 @@ def amsgrad(
             slope = g[i] / divisor
             mean = m[i] * beta1 + slope * new1
             square = v[i] * beta2 + slope * slope * new2
-            m[i] = mean
-            v[i] = square
+            m[i] = _normal(mean, least)
+            v[i] = _normal(square, least)
             if most is not None:
                 square = _maximum(largest[i], square)
                 largest[i] = square
@@ -103,6 +107,7 @@ def nadam(
     """See :mod:`.rules`."""
     one = gradient.dtype.type(1)
     new1, new2 = one - beta1, one - beta2
+    least = _least_normal(gradient)
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         m = means[start : start + _CHUNK]
@@ -112,8 +117,8 @@ def nadam(
             fresh = slope * new1
             mean = m[i] * beta1 + fresh
             square = v[i] * beta2 + slope * slope * new2
-            m[i] = mean
-            v[i] = square
+            m[i] = _normal(mean, least)
+            v[i] = _normal(square, least)
             ahead = (mean * beta1 + fresh) / correction * rate
             g[i] = ahead / (np.sqrt(square) + epsilon)
         if params is not None:
@@ -124,6 +129,7 @@ def nadam(
 def adamax(gradient, means, norms, beta1, beta2, rate, floor, divisor, params):
     """See :mod:`.rules`."""
     new1 = gradient.dtype.type(1) - beta1
+    least = _least_normal(gradient)
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         m = means[start : start + _CHUNK]
@@ -132,7 +138,7 @@ def adamax(gradient, means, norms, beta1, beta2, rate, floor, divisor, params):
             slope = g[i] / divisor
             mean = m[i] * beta1 + slope * new1
             norm = _maximum(s[i] * beta2, abs(slope)) + floor
-            m[i] = mean
+            m[i] = _normal(mean, least)
             s[i] = norm
             g[i] = mean * rate / norm
         if params is not None:
@@ -144,6 +150,7 @@ def adabelief(gradient, means, squares, beta1, beta2, rate, epsilon, divisor, pa
     """See :mod:`.rules`."""
     one = gradient.dtype.type(1)
     new1, new2 = one - beta1, one - beta2
+    least = _least_normal(gradient)
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         m = means[start : start + _CHUNK]
@@ -153,7 +160,7 @@ def adabelief(gradient, means, squares, beta1, beta2, rate, epsilon, divisor, pa
             mean = m[i] * beta1 + slope * new1
             surprise = slope - mean
             square = s[i] * beta2 + surprise * surprise * new2 + epsilon
-            m[i] = mean
+            m[i] = _normal(mean, least)
             s[i] = square
             g[i] = mean * rate / (np.sqrt(square) + epsilon)
         if params is not None:
@@ -179,13 +186,14 @@ def adagrad(gradient, squares, rate, epsilon, divisor, params):
 def rmsprop(gradient, squares, decay, rate, epsilon, divisor, params):
     """See :mod:`.rules`."""
     new = gradient.dtype.type(1) - decay
+    least = _least_normal(gradient)
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         s = squares[start : start + _CHUNK]
         for i in range(g.size):
             slope = g[i] / divisor
             square = s[i] * decay + slope * slope * new
-            s[i] = square
+            s[i] = _normal(square, least)
             g[i] = slope * rate / (np.sqrt(square) + epsilon)
         if params is not None:
             _subtract(params[start : start + _CHUNK], g)
@@ -195,6 +203,7 @@ def rmsprop(gradient, squares, decay, rate, epsilon, divisor, params):
 def adadelta(gradient, squares, updates, rho, epsilon, divisor, params):
     """See :mod:`.rules`."""
     new = gradient.dtype.type(1) - rho
+    least = _least_normal(gradient)
     for start in range(0, gradient.size, _CHUNK):
         g = gradient[start : start + _CHUNK]
         s = squares[start : start + _CHUNK]
@@ -204,11 +213,28 @@ def adadelta(gradient, squares, updates, rho, epsilon, divisor, params):
             square = s[i] * rho + slope * slope * new
             before = d[i]
             step = slope / np.sqrt(square + epsilon) * np.sqrt(before + epsilon)
-            s[i] = square
-            d[i] = before * rho + step * step * new
+            s[i] = _normal(square, least)
+            d[i] = _normal(before * rho + step * step * new, least)
             g[i] = step
         if params is not None:
             _subtract(params[start : start + _CHUNK], g)
+
+
+@jit
+def _least_normal(vector):
+    """Return the least number of a vector's type that has all its digits."""
+    least = LEAST_SINGLE if vector.itemsize == 4 else LEAST_DOUBLE
+    return vector.dtype.type(least)
+
+
+@jit
+def _normal(number, least):
+    """Return the number, or 0 where it has fewer digits than its type.
+
+    What decays in each iteration, of a weight whose gradient is 0, as that of a pixel
+    which is always black, ends below `least`, where processors take many times as long.
+    """
+    return least - least if (abs(number) < least) & (number != 0) else number
 
 
 @jit

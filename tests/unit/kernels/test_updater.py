@@ -5,7 +5,7 @@ import pytest
 
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.updater import PIECE, Rule, update
-from daskdl.nn.conf.updaters import UPDATERS, AdaBelief, Adam
+from daskdl.nn.conf.updaters import UPDATERS, AdaBelief, AdaGrad, Adam
 from daskdl.nn.updaters.table import rule_of, state_parts
 from daskdl.nn.updaters.update_context import UpdateContext
 from tests.memory import peak_bytes
@@ -61,6 +61,29 @@ def test_division_and_subtraction_along_the_way_change_no_bit(
     params -= gradient
     for one, other in zip(joint, (gradient, state, params), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@dtypes
+@pytest.mark.parametrize(
+    "updater",
+    [kind() for kind in UPDATERS if kind is not AdaGrad],
+    ids=[kind.__name__ for kind in UPDATERS if kind is not AdaGrad],
+)
+def test_what_decays_ends_in_zeros(rng, workspace, updater, dtype):
+    """Numbers below the normal ones would slow every later iteration down.
+
+    Sums of squares, as of AdaGrad, do not decay.
+    """
+    gradient, state, _ = vectors(rng, updater, 500, dtype)
+    least = np.finfo(dtype).tiny
+    state *= 64 * least
+    state[:, :3] = 0.0, -0.0, np.nan
+    for _ in range(200):
+        gradient[:] = 0
+        update(rule(updater, dtype), gradient, state, workspace)
+        size = np.abs(state)
+        assert not ((size > 0) & (size < least)).any()
+    assert np.isnan(state[:, 2]).all()
 
 
 @pytest.mark.parametrize("updater", [Adam(), AdaBelief()])
