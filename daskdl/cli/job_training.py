@@ -68,8 +68,8 @@ class Training(Conf):
     iterations_together: Annotated[
         Count | None,
         Field(
-            description="shared: of how many short iterations, at most, a message "
-            "tells once a network has trained for a while."
+            description="shared: of how many iterations, at most, a message tells "
+            "once a network has trained for a while: faster, may learn less."
         ),
     ] = None
     averaging_frequency: Annotated[

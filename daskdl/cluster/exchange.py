@@ -31,7 +31,6 @@ POLL_S = 0.05
 KEEP_UP_GRADIENTS = 4
 # However long a minibatch takes, a stop must be heard.
 KEEP_UP_S = 1.0
-_WEIGHT_OF_LAST = 0.1
 
 
 class ClusterExchange(ABC):
@@ -173,7 +172,6 @@ class GradientSharingExchange(ClusterExchange):
             master, self._params.host, running_slots, threshold
         )
         self._settled_s = math.inf
-        self._step_s = math.inf
 
     @property
     def positions(self) -> dict[int, int]:
@@ -190,15 +188,12 @@ class GradientSharingExchange(ClusterExchange):
     def updated(self, network: Network[Any]) -> None:
         """Share the updates if it is time, and apply those that peers sent."""
         took_s = time.monotonic() - self._settled_s
-        self._step_s = _smoothed(self._step_s, took_s)
         # Of several updates of one minibatch, which truncated backpropagation through
         # time makes, the first one counts it.
         position = self._trained + 1
         with self._params.lent():
             self._drain()
-            if self._peer.count_update(
-                iteration=network.iteration_count, step_s=self._step_s
-            ):
+            if self._peer.count_update(network.iteration_count):
                 self._agree(to_host(network.gradients))
                 self._share(network, position)
                 self._let_peers_keep_up(took_s)
@@ -285,13 +280,6 @@ class GradientSharingExchange(ClusterExchange):
 
     def _left(self, rank: int) -> None:
         self._peer.left(rank)
-
-
-def _smoothed(known_s: float, took_s: float) -> float:
-    """Return the time of a step, in which one that was held up counts for little."""
-    if not math.isfinite(known_s):
-        return took_s
-    return known_s + _WEIGHT_OF_LAST * (took_s - known_s)
 
 
 class ParameterAveragingExchange(ClusterExchange):

@@ -37,14 +37,12 @@ from daskdl.errors import DivergedError, StaleMessageError
 WHOLE_BELOW = 16
 # Minibatches. Who is further behind is slow, and holds nobody up.
 MOST_LATE = 8
-# Telling the peers costs a few percent of so long a stretch of training.
-TOGETHER_S = 0.04
 # After so many iterations one more may be told at once: who has learned for long moves
 # little in each.
 ITERATIONS_FOR_ONE_MORE = 64
 
 
-def iterations_together(most: int, iteration: int, step_s: float) -> int:
+def iterations_together(most: int, iteration: int) -> int:
     """Return how many iterations are told at once.
 
     Parameters
@@ -53,11 +51,8 @@ def iterations_together(most: int, iteration: int, step_s: float) -> int:
         No more than these, at least 1.
     iteration : int
         The network's counter.
-    step_s : float
-        Seconds from one iteration to the next.
     """
-    as_short = math.ceil(TOGETHER_S / max(step_s, TOGETHER_S / most))
-    return max(1, min(most, as_short, iteration // ITERATIONS_FOR_ONE_MORE))
+    return max(1, min(most, iteration // ITERATIONS_FOR_ONE_MORE))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,19 +246,14 @@ class GradientSharingPeer:
         told = [*self._proposed.values(), own.threshold or math.nan]
         self._handler.start_from(self._mean(told))
 
-    def count_update(self, *, iteration: int, step_s: float) -> bool:
+    def count_update(self, iteration: int) -> bool:
         """Count an update of the parameters; return whether it is time to share.
 
-        Parameters
-        ----------
-        iteration : int
-            The network's counter.
-        step_s : float
-            Seconds from one iteration to the next; short ones are told together.
+        `iteration` is the network's counter.
         """
         self._untold += 1
         most = self._master.iterations_together
-        self._together = iterations_together(most, iteration, step_s)
+        self._together = iterations_together(most, iteration)
         return not self.is_alone and self._untold >= self._together
 
     def has_rest(self, position: int) -> bool:

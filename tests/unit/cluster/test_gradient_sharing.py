@@ -207,31 +207,19 @@ def test_alone_the_updater_state_stays(master):
 
 def test_alone_it_is_never_time_to_share(master):
     (peer,), _ = make_peers(master, 1)
-    assert not peer.count_update(iteration=0, step_s=1.0)
+    assert not peer.count_update(0)
 
 
 @pytest.mark.parametrize(
-    ("iteration", "step_s", "together"),
-    [
-        (0, 0.001, 1),
-        (127, 0.001, 1),
-        (128, 0.001, 2),
-        (9999, 0.001, 4),
-        (9999, 0.012, 4),
-        (9999, 0.02, 2),
-        (9999, 0.04, 1),
-        (9999, 60.0, 1),
-    ],
+    ("iteration", "together"), [(0, 1), (127, 1), (128, 2), (255, 3), (9999, 4)]
 )
-def test_short_iterations_are_told_together_once_much_was_learned(
-    iteration, step_s, together
-):
-    assert iterations_together(4, iteration, step_s) == together
+def test_iterations_are_told_together_once_much_was_learned(iteration, together):
+    assert iterations_together(4, iteration) == together
 
 
 def test_nobody_is_late_with_what_will_be_told_together(master):
     (peer, _), _ = make_peers(replace(master, iterations_together=4), 2)
-    shares = [peer.count_update(iteration=900, step_s=0.001) for _ in range(4)]
+    shares = [peer.count_update(900) for _ in range(4)]
     assert shares == [False, False, False, True]
     assert not peer.is_waited_for(3)
     assert peer.is_waited_for(4)
@@ -241,7 +229,7 @@ def test_nobody_is_late_with_what_will_be_told_together(master):
 
 def test_a_phase_shares_its_rest_unless_it_is_short(master):
     (peer, _), vectors = make_peers(replace(master, iterations_together=4), 2)
-    peer.count_update(iteration=900, step_s=0.001)
+    peer.count_update(900)
     assert peer.has_rest(16)
     assert not peer.has_rest(15)
     train(peer, vectors[0], np.ones(N, np.float32))
