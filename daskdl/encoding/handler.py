@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.checks import check_one_of, check_positive
 from daskdl.encoding.algorithms import (
     AdaptiveThresholdAlgorithm,
@@ -176,12 +176,19 @@ class EncodingHandler:
             self._post_processor.process(self._residual, iteration=iteration, tau=tau)
         return message
 
-    def encode_residual(self) -> NDArray[np.int32] | None:
-        """Take a message, as :meth:`encode` does, out of the residual as it stands.
+    def encode_difference(
+        self, base: FloatArray, params: FloatArray
+    ) -> NDArray[np.int32] | None:
+        """Make the residual ``base - params``, and take a message out of it.
 
-        What is left of it is not processed.
+        As :meth:`encode` does, but what is left of the residual is not processed.
+
+        Parameters
+        ----------
+        base, params : ndarray of shape (size,), dtype of the handler, contiguous
+            Not changed.
         """
-        return self._take_message(None)
+        return self._take_message(difference=(base, params))
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that a restarted worker needs to go on with the same messages."""
@@ -232,7 +239,11 @@ class EncodingHandler:
         else:
             self._last = replace(last, threshold=_risen(known, asked))
 
-    def _take_message(self, update: FloatArray | None) -> NDArray[np.int32] | None:
+    def _take_message(
+        self,
+        update: FloatArray | None = None,
+        difference: tuple[FloatArray, FloatArray] | None = None,
+    ) -> NDArray[np.int32] | None:
         chosen, self._state = self._algorithm.next_threshold(self._state, self._last)
         if math.isnan(chosen):
             return None
@@ -240,18 +251,25 @@ class EncodingHandler:
         # must not become 0, which every element reaches.
         least = self._quantum * float(_FLOAT32.tiny)
         tau = min(max(chosen, least), float(_FLOAT32.max))
-        message = self._take_reached(update, tau, tau / self._quantum)
+        message = self._take_reached(update, difference, tau, tau / self._quantum)
         if message is not None and self._quantum != 1:
             double(message, self._residual)
         return message
 
     def _take_reached(
-        self, update: FloatArray | None, tau: float, reached: float
+        self,
+        update: FloatArray | None,
+        difference: tuple[FloatArray, FloatArray] | None,
+        tau: float,
+        reached: float,
     ) -> NDArray[np.int32] | None:
         size = self._residual.size
         words = size // 16
         dense = LastEncoding(threshold=tau, sparsity=None)
         if self._is_bitmap_mode:
+            if difference is not None:
+                subtract = array_namespace(self._residual).subtract
+                subtract(*difference, out=self._residual)
             bitmap, count = bitmap_encode(self._residual, reached, update=update)
             self._is_bitmap_mode = words < 2 or count >= (words + 5) // 2
             self._last = dense
@@ -260,6 +278,7 @@ class EncodingHandler:
             self._residual,
             reached,
             update=update,
+            difference=difference,
             boundary=self._boundary,
             truncate=False,
             scratch=self._scratch,

@@ -28,21 +28,28 @@ _LONG = ir.IntType(64)
 
 
 @intrinsic
-def add_and_find(_, values, changes, start, changes_start, tau):
-    """Add 64 changes to 64 values; return which values reach tau, as 64 bits."""
-    signature = types.uint64(values, changes, types.intp, types.intp, values.dtype)
+def add_and_find(_, values, before, changes, start, changes_start, sign, tau):
+    """Write 64 values, sums of what was before and changes times a sign of 1 or -1.
+
+    Returns which of them reach tau, as 64 bits.
+    """
+    signature = types.uint64(
+        values, before, changes, types.intp, types.intp, values.dtype, values.dtype
+    )
 
     def generate(context, builder, signature, arguments):
-        values, changes, start, changes_start, tau = arguments
-        above = _spread(builder, tau)
+        values, before, changes, start, changes_start, sign, tau = arguments
+        above, sign = _spread(builder, tau), _spread(builder, sign)
         below = builder.fneg(above)
         reaches = []
         for k in range(0, BLOCK, LANES):
             here = _vector(context, builder, signature.args[0], values, start, k)
+            first = _vector(context, builder, signature.args[1], before, start, k)
             there = _vector(
-                context, builder, signature.args[1], changes, changes_start, k
+                context, builder, signature.args[2], changes, changes_start, k
             )
-            sums = builder.fadd(_load(builder, here), _load(builder, there))
+            change = builder.fmul(sign, _load(builder, there))
+            sums = builder.fadd(_load(builder, first), change)
             _store(builder, sums, here)
             reaches.append(
                 builder.or_(

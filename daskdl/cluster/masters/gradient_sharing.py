@@ -283,10 +283,11 @@ class GradientSharingPeer:
             When a number in the residual is not finite: no message could carry it.
         """
         self._untold = 0
-        self._measure_residual()
-        _check_finite(self._handler.residual)
+        # Statistics go their own way.
+        self._statistics.copy_to(self._base)
         self._handler.follow(update)
-        message = self._handler.encode_residual()
+        message = self._handler.encode_difference(self._base, self._params)
+        _check_finite(self._handler.residual)
         if message is not None:
             decode_subtract(message, self._base)
             self._process_residual(iteration)

@@ -64,6 +64,7 @@ def threshold_encode(
     tau: float,
     *,
     update: FloatArray | None = None,
+    difference: tuple[FloatArray, FloatArray] | None = None,
     boundary: int | None = None,
     truncate: bool = True,
     scratch: Scratch | None = None,
@@ -79,6 +80,8 @@ def threshold_encode(
         The threshold, rounded to float32.
     update : ndarray of shape (n,), same dtype, contiguous, or None
         Not changed. None adds nothing.
+    difference : pair of ndarray of shape (n,), same dtype, contiguous, or None
+        The residual is their difference, whatever it was; in place of `update`.
     boundary : int or None
         Most entries in a message. None is n.
     truncate : bool
@@ -104,11 +107,16 @@ def threshold_encode(
         scratch = Scratch.for_messages_from(residual, boundary)
     entries = scratch.entries[:most]
     step = _step(residual, tau)
-    if _is_compiled_for(residual, update):
+    if _is_compiled_for(residual, update, *(difference or ())):
         cpu = _cpu()
-        changes, held = cpu.changes(residual, update), scratch.held
-        count = int(cpu.take_quanta(residual, changes, step, entries, held, truncate))
+        changes, sign = cpu.changes(residual, update), residual.dtype.type(1)
+        before, changes = (residual, changes) if difference is None else difference
+        sign = sign if difference is None else -sign
+        room = (entries, scratch.held, truncate)
+        count = int(cpu.take_quanta(residual, before, changes, sign, step, *room))
     else:
+        if difference is not None:
+            array_namespace(residual).subtract(*difference, out=residual)
         count = _take_quanta(residual, update, step, entries, truncate)
     kept = min(count, most)
     if kept < 2 or (count > most and not truncate):

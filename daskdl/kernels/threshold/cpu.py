@@ -44,8 +44,11 @@ def changes(residual: FloatArray, update: FloatArray | None) -> FloatArray:
 
 
 @jit
-def take_quanta(residual, changes, tau, entries, held, truncate):
-    """Add the changes, write the first signed positions that reach tau; count all.
+def take_quanta(residual, before, changes, sign, tau, entries, held, truncate):
+    """Add the changes to what was before, write the first signed positions; count all.
+
+    Positions are those that reach tau. The residual takes the sums; it may be what was
+    before.
 
     A quantum is taken off where a position was written, unless there are fewer than two
     or, without truncation, more than `entries` holds: then what was `held` is put back.
@@ -54,7 +57,9 @@ def take_quanta(residual, changes, tau, entries, held, truncate):
     advance = 0 if changes.size < residual.size else 1
     for block in range(residual.size // BLOCK):
         start = BLOCK * block
-        found = add_and_find(residual, changes, start, start * advance, tau)
+        found = add_and_find(
+            residual, before, changes, start, start * advance, sign, tau
+        )
         values = residual[start : start + BLOCK]
         while found != 0:
             k = trailing_zeros(found)
@@ -65,7 +70,7 @@ def take_quanta(residual, changes, tau, entries, held, truncate):
                 values[k] = _without_quantum(values[k], tau)
             count += 1
     for i in range(residual.size - residual.size % BLOCK, residual.size):
-        value = residual[i] + changes[i * advance]
+        value = before[i] + sign * changes[i * advance]
         residual[i] = value
         if abs(value) >= tau:
             if count < entries.size:

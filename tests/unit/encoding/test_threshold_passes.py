@@ -6,6 +6,8 @@ import pytest
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.handler import EncodingHandler
 from daskdl.kernels.threshold import (
+    BITMAP,
+    THRESHOLD,
     Scratch,
     bitmap_decode_add,
     bitmap_encode,
@@ -112,3 +114,37 @@ def test_what_is_subtracted_is_what_would_be_added(backend, rng, encode):
     decode(message, subtracted, sign=-1)
     assert added.any()
     np.testing.assert_array_equal(subtracted, -added)
+
+
+@pytest.mark.parametrize("size", [1, 63, 64, 1000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_residual_may_be_a_difference_that_is_taken_on_the_way(
+    backend, rng, size, dtype
+):
+    base, params = rng.standard_normal((2, size)).astype(dtype)
+    params[:1] = np.nan
+    expected = base - params
+    message, count = threshold_encode(expected, 0.9)
+    found = np.full(size, 7.0, dtype)
+    difference = (base.copy(), params.copy())
+    ours, ours_count = threshold_encode(found, 0.9, difference=difference)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(ours, message)
+    assert count == ours_count
+    np.testing.assert_array_equal(difference, (base, params))
+
+
+def test_a_difference_is_encoded_as_an_update_of_nothing(backend, rng):
+    """As bitmaps at first, then as positions."""
+    algorithm = FixedThresholdAlgorithm(threshold=2.0)
+    one, other = (EncodingHandler(N, algorithm=algorithm) for _ in range(2))
+    kinds = []
+    for before in rng.standard_normal((3, N)).astype(np.float32):
+        params = before * np.float32(0.5)
+        other.residual.fill(0)
+        expected = other.encode(before - params, 0, 0)
+        message = one.encode_difference(before, params)
+        np.testing.assert_array_equal(message, expected)
+        np.testing.assert_array_equal(one.residual, other.residual)
+        kinds.append(int(message[3]))
+    assert kinds == [BITMAP, THRESHOLD, THRESHOLD]
