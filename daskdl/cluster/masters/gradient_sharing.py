@@ -434,7 +434,8 @@ class GradientSharingPeer:
     def _process_residual(self, iteration: int) -> None:
         """Do what is due since the last message; the parameters follow the residual."""
         processor = self._master.residual_post_processor
-        since = range(max(self._processed + 1, iteration - MOST_LATE), iteration + 1)
+        last = iteration - self._master.iterations_together
+        since = range(max(self._processed, last) + 1, iteration + 1)
         due = [number for number in since if processor.is_due(number)]
         self._processed = iteration
         if due:

@@ -64,6 +64,8 @@ async def test_a_worker_that_is_gone_already_is_no_error(client, scheduler, a):
 
 
 def total(array, number, dask_worker):
+    assert array.flags.aligned
+    assert array.flags.writeable
     return dask_worker.address, array.sum() + number
 
 

@@ -98,6 +98,7 @@ def test_clipping_that_fell_due_between_two_messages_is_done(master):
         residual_post_processor=ResidualClippingPostProcessor(
             threshold_multiple=2.0, frequency=5
         ),
+        iterations_together=2,
     )
     (peer, _), vectors = make_peers(clipping, 2)
     train(peer, vectors[0], np.full(N, 0.1, np.float32), 4)
