@@ -78,8 +78,8 @@ def test_an_exchange_sees_every_iteration(network, examples):
     seen = []
 
     class Listening:
-        def apply(self, network, update):
-            network.apply_update(update)
+        def updated(self, network):
+            seen.append(network.gradients.any())
 
         def iteration_done(self, network, examples):
             seen.append((network.iteration_count, examples))
@@ -88,7 +88,7 @@ def test_an_exchange_sees_every_iteration(network, examples):
     data.labels = np.eye(3, dtype=np.float32)[data.labels]
     for batch in data.batches(10):
         network.fit_minibatch(batch, exchange=Listening())
-    assert seen == [(1, 10), (2, 10), (3, 5)]
+    assert seen == [True, (1, 10), True, (2, 10), True, (3, 5)]
 
 
 def _loss(network, data):

@@ -143,20 +143,19 @@ def test_series_of_another_length_are_still_refused(data):
         net.fit_minibatch(cut(data, 0, 5))
 
 
-def test_an_exchange_gets_an_update_for_each_stretch_and_ends_once(data):
+def test_an_exchange_hears_of_an_update_for_each_stretch_and_ends_once(data):
     class Counting:
-        applied = done = 0
+        updates = done = 0
 
-        def apply(self, network, update):
-            self.applied += 1
-            network.apply_update(update)
+        def updated(self, network):
+            self.updates += 1
 
         def iteration_done(self, network, examples):
             self.done += 1
 
     exchange, net, alone = Counting(), network(), network()
     score = net.fit_minibatch(data, exchange=exchange)
-    assert (exchange.applied, exchange.done) == (3, 1)
+    assert (exchange.updates, exchange.done) == (3, 1)
     assert score == alone.fit_minibatch(data)
     np.testing.assert_array_equal(net.params, alone.params)
 
