@@ -104,9 +104,9 @@ def checked_cluster(job: Job, network: Network[Any]) -> ClusterOptions:
 def _where(cluster: ClusterOptions) -> str:
     if cluster.scheduler is not None:
         return f"connecting to {cluster.scheduler}"
-    number = "workers" if cluster.workers is None else f"{cluster.workers} worker"
-    several = "s" if cluster.workers is not None and cluster.workers > 1 else ""
-    return f"starting {number}{several} on this machine"
+    number = cluster.workers
+    workers = "workers" if number is None else count(number, "worker")
+    return f"starting {workers} on this machine"
 
 
 def cluster_options(cluster: Cluster) -> ClusterOptions:

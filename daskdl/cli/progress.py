@@ -172,4 +172,5 @@ class EventLines:
 
 
 def count(number: int, noun: str) -> str:
+    """Return a number and its noun, in the plural but for 1."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -194,22 +194,20 @@ class GradientSharingExchange(ClusterExchange):
         with self._params.lent():
             self._drain()
             if self._peer.count_update(network.iteration_count):
-                self._agree(to_host(network.gradients))
-                self._share(network, position)
+                update = to_host(network.gradients)
+                self._agree(update)
+                self._share(network, update, position)
                 self._let_peers_keep_up(took_s)
                 # The next gradient is to see all that has come until then.
                 self._drain()
         self._settled_s = time.monotonic()
 
-    def _share(self, network: Network[Any], position: int) -> None:
+    def _share(self, network: Network[Any], update: FloatArray, position: int) -> None:
         # Peers may have gone while a threshold was agreed on.
         if self._peer.is_alone:
             return
-        message = self._peer.share(
-            to_host(network.gradients),
-            iteration=network.iteration_count,
-            position=position,
-        )
+        iteration = network.iteration_count
+        message = self._peer.share(update, iteration=iteration, position=position)
         self._publish(message.to_wire())
 
     def _let_peers_keep_up(self, took_s: float) -> None:
@@ -242,7 +240,7 @@ class GradientSharingExchange(ClusterExchange):
         """Take in every message of the phase."""
         with self._params.lent():
             if self._peer.has_rest(self._trained):
-                self._share(network, self._trained)
+                self._share(network, to_host(network.gradients), self._trained)
             if not self._peer.is_alone:
                 self._publish(self._peer.end(self._trained).to_wire())
             self._wait("end", lambda: self._peer.waiting_for)

@@ -147,8 +147,7 @@ class GradientSharingPeer:
             dtype=params.dtype,
         )
         self._handler.start_from(ThresholdState(threshold=threshold))
-        self._base: FloatArray = params[:0]
-        self._is_sharing = False  # and base and parameters differ by the residual
+        self._base: FloatArray = params[:0]  # of all parameters while there are peers
         self._untold = 0  # updates since we last shared
         self._together = 1
         self._processed = 0  # the iteration whose residual was last processed
@@ -207,7 +206,6 @@ class GradientSharingPeer:
         self.positions = dict.fromkeys(peers, 0)
         self._untold = 0
         self._statistics.begin()
-        self._is_sharing = bool(peers)
         self._base = self._params.copy() if peers else self._params[:0]
         self._params -= self._handler.residual
         self._handler.residual.fill(0)
@@ -339,7 +337,7 @@ class GradientSharingPeer:
         was_alone = self.is_alone
         self._peers.discard(rank)
         if self.is_alone and not was_alone and not self._is_last_phase:
-            self._is_sharing = False
+            self._base = self._params[:0]
             self._handler.residual.fill(0)
 
     def end(self, position: int) -> SharedUpdate:
@@ -397,7 +395,7 @@ class GradientSharingPeer:
         if self._is_sharing:
             self._measure_residual()
             self._params[...] = self._base
-            self._is_sharing = False
+            self._base = self._params[:0]
 
     def average_states_into(self, rank: int, updater_state: FloatArray) -> None:
         """Overwrite our updater state with the mean of all that came and our own.
@@ -419,6 +417,10 @@ class GradientSharingPeer:
         if len(states) > 1:
             vectors = [states[key] for key in sorted(states)]
             updater_state[...] = sum(vectors[1:], start=vectors[0]) / len(vectors)
+
+    @property
+    def _is_sharing(self) -> bool:
+        return self._base.size > 0
 
     def _subtract(self, message: NDArray[Any]) -> None:
         decoded = unpacked(message, self._params.size)

@@ -109,11 +109,10 @@ def threshold_encode(
     step = _step(residual, tau)
     if _is_compiled_for(residual, update, *(difference or ())):
         cpu = _cpu()
-        changes, sign = cpu.changes(residual, update), residual.dtype.type(1)
-        before, changes = (residual, changes) if difference is None else difference
-        sign = sign if difference is None else -sign
+        sign = residual.dtype.type(1 if difference is None else -1)
+        terms = difference or (residual, cpu.changes(residual, update))
         room = (entries, scratch.held, truncate)
-        count = int(cpu.take_quanta(residual, before, changes, sign, step, *room))
+        count = int(cpu.take_quanta(residual, *terms, sign, step, *room))
     else:
         if difference is not None:
             array_namespace(residual).subtract(*difference, out=residual)
@@ -237,8 +236,7 @@ def double(message: NDArray[np.int32], residual: FloatArray) -> None:
     """
     half = header_tau(message)
     add = bitmap_decode_add if int(message[3]) == BITMAP else threshold_decode_add
-    message[2] = int((-half).view(np.int32))
-    add(message, residual)
+    add(message, residual, sign=-1)
     message[2] = int((half + half).view(np.int32))
 
 

@@ -24,8 +24,8 @@ from daskdl.kernels.jit import jit
 # Five vectors of float64 are 40 KiB, a first-level cache; a chunk's overhead is lost
 # in hundreds of vector operations.
 _CHUNK = 1024
-LEAST_SINGLE = float(np.finfo(np.float32).tiny)
-LEAST_DOUBLE = float(np.finfo(np.float64).tiny)
+_LEAST_SINGLE = float(np.finfo(np.float32).tiny)
+_LEAST_DOUBLE = float(np.finfo(np.float64).tiny)
 
 
 @jit
@@ -223,7 +223,7 @@ def adadelta(gradient, squares, updates, rho, epsilon, divisor, params):
 @jit
 def _least_normal(vector):
     """Return the least number of a vector's type that has all its digits."""
-    least = LEAST_SINGLE if vector.itemsize == 4 else LEAST_DOUBLE
+    least = _LEAST_SINGLE if vector.itemsize == 4 else _LEAST_DOUBLE
     return vector.dtype.type(least)
 
 
