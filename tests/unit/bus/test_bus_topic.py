@@ -4,8 +4,17 @@ import asyncio
 
 import numpy as np
 import pytest
+from distributed.utils_test import async_poll_for, gen_cluster
 
-from daskdl.cluster.bus import Joined, Left, Member, Message, get_bus
+from daskdl.cluster.bus import (
+    Joined,
+    Left,
+    Member,
+    Message,
+    get_bus,
+    install,
+    this_worker,
+)
 from daskdl.errors import BusClosedError, ClusterError, OptionError, StepTimeoutError
 from tests.unit.bus.clusters import (
     break_connections,
@@ -336,6 +345,28 @@ async def test_task_finds_the_bus_of_its_worker(client, scheduler, *buses):
             return topic.name
 
     assert await client.submit(name, pure=False) == "t"
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_task_on_a_worker_that_has_just_come_waits_for_its_bus(
+    client, scheduler, worker
+):
+    task = client.submit(lambda: type(get_bus()).__name__, pure=False)
+    await async_poll_for(lambda: worker.state.executing, timeout=5)
+    await install(client)
+    assert await task == "BusWorkerPlugin"
+
+
+@gen_cluster(client=True, nthreads=[("", 1)])
+async def test_task_on_a_worker_without_the_bus_says_what_to_call(
+    client, scheduler, worker
+):
+    before, this_worker.NEWCOMER_TIMEOUT_S = this_worker.NEWCOMER_TIMEOUT_S, 0.1
+    try:
+        with pytest.raises(ClusterError, match=r"must be installed.*install\(client"):
+            await client.submit(get_bus, pure=False)
+    finally:
+        this_worker.NEWCOMER_TIMEOUT_S = before
 
 
 def test_outside_a_task_there_is_no_bus():
