@@ -25,7 +25,7 @@ def pack(batch: Sequence[NumberedParcel]) -> dict[str, Any]:
     small: list[Any] = []
     large: list[Any] = []
     for number, parcel in batch:
-        parts = _parts(parcel)
+        parts = parts_of(parcel)
         for part in parts:
             if part.nbytes < LARGE_BYTES:
                 small.append(part)
@@ -52,18 +52,20 @@ def unpack(frame: dict[str, Any], *, copy: bool) -> list[NumberedParcel]:
     batch: list[NumberedParcel] = []
     for number, first, last, sizes in frame["index"]:
         parts = [next(large) if n >= LARGE_BYTES else small.take(n) for n in sizes]
-        batch.append((number, Parcel(first, last, _payload(parts))))
+        batch.append((number, Parcel(first, last, payload_of(parts))))
     return batch
 
 
-def _parts(parcel: Parcel) -> list[Buffer]:
+def parts_of(parcel: Parcel) -> list[Buffer]:
+    """Return the pickle and the buffers of a parcel; none of the last word."""
     if parcel.payload is None:
         return []
     head = np.frombuffer(parcel.payload.head, dtype=np.uint8)
     return [head, *parcel.payload.buffers]
 
 
-def _payload(parts: list[Buffer]) -> Payload | None:
+def payload_of(parts: list[Buffer]) -> Payload | None:
+    """Return the payload that :func:`parts_of` took apart."""
     if not parts:
         return None
     return Payload(parts[0].tobytes(), tuple(parts[1:]))

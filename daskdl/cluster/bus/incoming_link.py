@@ -1,6 +1,6 @@
 """A connection from one member of a topic: read, deliver, acknowledge.
 
-Everything here runs on the worker's event loop.
+Everything here runs on the worker's event loop, but for :meth:`IncomingLink.read_ring`.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from daskdl.cluster.bus.frames import NumberedParcel, unpack
 from daskdl.cluster.bus.inbox import Entry, Inbox, Received
 from daskdl.cluster.bus.messages import Left
 from daskdl.cluster.bus.protocol import GRACE_S
+from daskdl.cluster.bus.shared_ring import SharedRing, open_ring
 
 logger = logging.getLogger(__name__)
 
@@ -36,20 +37,63 @@ class IncomingLink:
         self._space = space
         self._last = 0
         self._comm: Any = None
+        self._ring: SharedRing | None = None
         self._is_retired = False
 
-    async def serve(self, comm: Any) -> None:
-        """Own a connection until it breaks. The newest one replaces the one before."""
+    @property
+    def has_ring(self) -> bool:
+        """Whether messages come through shared memory."""
+        return self._ring is not None
+
+    def read_ring(self, *, also_when_full: bool = False) -> None:
+        """Deliver what is in shared memory, as far as it is next. From any thread.
+
+        Parameters
+        ----------
+        also_when_full : bool
+            Whether a full inbox takes it all the same.
+        """
+        with self._inbox.changed:
+            ring = self._ring
+            if ring is None or (number := ring.next_number()) is None:
+                return
+            batch: list[NumberedParcel] = []
+            due = self._last + 1
+            # A later one waits for a large one, which comes over the connection.
+            while number is not None and number <= due:
+                if self._inbox.is_full and not also_when_full:
+                    break
+                batch.append(ring.take())
+                due = max(due, number + 1)
+                number = ring.next_number()
+            if batch:
+                self._deliver(batch)
+            ring.delivered = self._last
+
+    async def serve(self, comm: Any, ring_path: str | None) -> None:
+        """Own a connection until it breaks. The newest one replaces the one before.
+
+        Parameters
+        ----------
+        comm : Comm
+        ring_path : str or None
+            Where the publisher has made shared memory.
+        """
         self.close()
+        self._drop_ring()
         self._comm = comm
+        self._ring = open_ring(ring_path)
         in_process = comm.peer_address.startswith("inproc://")
         acknowledging = Acknowledging(comm, lambda: self._last)
         try:
-            await comm.write({"ok": True, "last": self._last})
+            has_ring = self._ring is not None
+            await comm.write({"ok": True, "last": self._last, "ring": has_ring})
             acknowledging.start()
             while True:
                 await self._wait_for_space()
                 batch = unpack(await comm.read(), copy=in_process)
+                # What was published before is in the ring.
+                self.read_ring(also_when_full=True)
                 self._deliver(batch)
                 acknowledging.owe(batch)
         except Exception as error:  # noqa: BLE001
@@ -60,6 +104,7 @@ class IncomingLink:
             acknowledging.stop()
             if self._comm is comm:
                 self._comm = None
+                self._drop_ring()
                 if self._is_retired:
                     self._say_left(clean=False)
 
@@ -80,23 +125,31 @@ class IncomingLink:
         if self._comm is not None:
             self._comm.abort()
 
+    def _drop_ring(self) -> None:
+        """Read what is in shared memory, and let go of it."""
+        self.read_ring(also_when_full=True)
+        with self._inbox.changed:
+            self._ring = None
+
     async def _wait_for_space(self) -> None:
         while self._inbox.is_full:
             self._space.clear()
             await self._space.wait()
 
     def _deliver(self, batch: list[NumberedParcel]) -> None:
-        # Without an await, so that two connections of one source cannot interleave.
-        received: list[Entry] = []
-        for number, parcel in batch:
-            if number <= self._last:
-                continue  # repeated after a break
-            self._last = number
-            if parcel.payload is not None:
-                received.append(Received(self._source, parcel))
-        self._inbox.put(received)
-        if any(parcel.payload is None for _, parcel in batch):
-            self._say_left(clean=True)
+        # Without an await, and with the lock, which a thread that reads the ring holds:
+        # so that two ways of one source cannot interleave.
+        with self._inbox.changed:
+            received: list[Entry] = []
+            for number, parcel in batch:
+                if number <= self._last:
+                    continue  # repeated after a break
+                self._last = number
+                if parcel.payload is not None:
+                    received.append(Received(self._source, parcel))
+            self._inbox.put(received)
+            if any(parcel.payload is None for _, parcel in batch):
+                self._say_left(clean=True)
 
     def _say_left(self, *, clean: bool) -> None:
         # In one step for the task's thread, which asks whether all have ended and all

@@ -7,6 +7,7 @@ it; both hold the topic's lock.
 
 import threading
 from collections import deque
+from collections.abc import Callable
 
 from daskdl.cluster.bus.frames import NumberedParcel
 from daskdl.cluster.bus.payload import Parcel
@@ -40,7 +41,7 @@ class Outbox:
         max_messages: int,
         max_bytes: int,
     ) -> None:
-        self._changed = changed
+        self.changed = changed
         self._stats = stats
         self._max_messages = max_messages
         self._max_bytes = max_bytes
@@ -70,7 +71,7 @@ class Outbox:
 
     def put(self, parcel: Parcel) -> None:
         """Append a message, whether there is room or not."""
-        with self._changed:
+        with self.changed:
             self._waiting.append(parcel)
             self._waiting_bytes += parcel.nbytes
             peak = max(self._stats.peak_queued_bytes, self.queued_bytes)
@@ -78,14 +79,14 @@ class Outbox:
 
     def drop_for(self, nbytes: int) -> None:
         """Give up the oldest waiting messages until one of this size has room."""
-        with self._changed:
+        with self.changed:
             while not self.has_room(nbytes):
                 self._waiting_bytes -= self._waiting.popleft().nbytes
                 self._stats.dropped += 1
 
     def take_waiting(self) -> list[Parcel]:
         """Remove and return all waiting messages."""
-        with self._changed:
+        with self.changed:
             parcels = list(self._waiting)
             self._waiting.clear()
             self._waiting_bytes = 0
@@ -93,30 +94,53 @@ class Outbox:
 
     def put_back(self, parcels: list[Parcel]) -> None:
         """Undo :meth:`take_waiting`."""
-        with self._changed:
+        with self.changed:
             self._waiting.extendleft(reversed(parcels))
             self._waiting_bytes += sum(parcel.nbytes for parcel in parcels)
 
     def next_batch(self) -> list[NumberedParcel]:
         """Return the messages to write now: first those to repeat, then new ones."""
-        with self._changed:
+        with self.changed:
             if self._again:
                 return self._repeat()
             batch = self._advance()
             if batch:
-                self._changed.notify_all()
+                self.changed.notify_all()
             return batch
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether a message waits for a connection, or to be repeated."""
+        return bool(self._again or self._waiting)
+
+    def next_one(self, takes: Callable[[Parcel], bool]) -> NumberedParcel | None:
+        """Return the message to hand over now, if it may be on its way and is taken.
+
+        Parameters
+        ----------
+        takes : callable
+            Whether the one that would be next is taken.
+        """
+        with self.changed:
+            if self._again:
+                return self._again.popleft() if takes(self._again[0][1]) else None
+            if not self._waiting or not self._window_open():
+                return None
+            if not takes(self._waiting[0]):
+                return None
+            self.changed.notify_all()
+            return self._send_next()
 
     def acknowledge(self, number: int) -> None:
         """Forget the messages up to `number`."""
-        with self._changed:
+        with self.changed:
             while self._in_flight and self._in_flight[0][0] <= number:
                 self._in_flight_bytes -= self._in_flight.popleft()[1].nbytes
-            self._changed.notify_all()
+            self.changed.notify_all()
 
     def resume_after(self, number: int) -> None:
         """Start a new connection whose receiver has the messages up to `number`."""
-        with self._changed:
+        with self.changed:
             self.acknowledge(number)
             self._again = deque(self._in_flight)
 
@@ -132,16 +156,19 @@ class Outbox:
         batch: list[NumberedParcel] = []
         size = 0
         while self._waiting and size < BATCH_BYTES and self._window_open():
-            parcel = self._waiting.popleft()
-            self._last_number += 1
-            batch.append((self._last_number, parcel))
-            size += parcel.nbytes
-            self._waiting_bytes -= parcel.nbytes
-            self._in_flight_bytes += parcel.nbytes
-            self._in_flight.append(batch[-1])
-        self._stats.messages_sent += sum(p.payload is not None for _, p in batch)
-        self._stats.bytes_sent += size
+            batch.append(self._send_next())
+            size += batch[-1][1].nbytes
         return batch
+
+    def _send_next(self) -> NumberedParcel:
+        parcel = self._waiting.popleft()
+        self._last_number += 1
+        self._waiting_bytes -= parcel.nbytes
+        self._in_flight_bytes += parcel.nbytes
+        self._in_flight.append((self._last_number, parcel))
+        self._stats.messages_sent += parcel.payload is not None
+        self._stats.bytes_sent += parcel.nbytes
+        return self._in_flight[-1]
 
     def _window_open(self) -> bool:
         if len(self._in_flight) < LEAST_WINDOW_MESSAGES:

@@ -2,7 +2,11 @@
 
 Each topic has connections of its own, so that a full inbox of one topic never holds up
 another. A connection is opened when there is something to send and opened again when it
-breaks. Everything here runs on the worker's event loop.
+breaks. Everything here runs on the worker's event loop, but for :meth:`flush`.
+
+To a member on the same machine messages go through shared memory, from the thread that
+publishes them. The connection then tells when the other end is gone, and carries what
+is too large. The receiver puts the two into order by the numbers of the messages.
 """
 
 import asyncio
@@ -13,15 +17,17 @@ from typing import Any
 from distributed.comm import connect
 from distributed.comm.core import CommClosedError
 
-from daskdl.cluster.bus.frames import pack
+from daskdl.cluster.bus.frames import NumberedParcel, pack
 from daskdl.cluster.bus.outbox import Outbox
 from daskdl.cluster.bus.protocol import (
     CONNECT_TIMEOUT_S,
     FIRST_RETRY_S,
+    FULL_RING_S,
     LAST_RETRY_S,
     LINK_OP,
     NOT_HERE,
 )
+from daskdl.cluster.bus.shared_ring import SharedRing, create_ring, unlink_ring
 from daskdl.cluster.bus.stats import TopicStats
 
 logger = logging.getLogger(__name__)
@@ -70,6 +76,7 @@ class OutgoingLink:
         self._on_gone = on_gone
         self._awake = asyncio.Event()
         self._acknowledged = 0
+        self._ring: SharedRing | None = None
         self._is_stopped = False
         self._task: asyncio.Task[None] | None = None
 
@@ -89,6 +96,28 @@ class OutgoingLink:
     def wake(self) -> None:
         """Look into the outbox again."""
         self._awake.set()
+
+    @property
+    def has_ring(self) -> bool:
+        """Whether messages go through shared memory."""
+        return self._ring is not None
+
+    def flush(self) -> bool:
+        """Write what waits into shared memory. From any thread.
+
+        Returns
+        -------
+        is_done : bool
+            False if something is left that the event loop is to look at.
+        """
+        with self._outbox.changed:
+            ring = self._ring
+            if ring is None:
+                return not self._outbox.has_pending
+            self._note_acknowledged(ring.delivered)
+            while (entry := self._outbox.next_one(ring.has_room)) is not None:
+                ring.write(*entry)
+            return not self._outbox.has_pending
 
     async def _run(self) -> None:
         retry_s = FIRST_RETRY_S
@@ -114,15 +143,26 @@ class OutgoingLink:
         comm = await connect(
             self._address, timeout=CONNECT_TIMEOUT_S, **self._connection_args
         )
+        ring, path = self._new_ring(comm)
         try:
-            await comm.write({"op": LINK_OP, **self._hello})
+            await comm.write({"op": LINK_OP, **self._hello, "ring": path})
             answer = await asyncio.wait_for(comm.read(), CONNECT_TIMEOUT_S)
             await self._check(answer)
         except BaseException:
             comm.abort()
             raise
-        self._outbox.resume_after(answer["last"])
+        finally:
+            if path is not None:
+                unlink_ring(path)
+        with self._outbox.changed:
+            self._outbox.resume_after(answer["last"])
+            self._ring = ring if answer["ring"] else None
         return comm
+
+    def _new_ring(self, comm: Comm) -> tuple[SharedRing | None, str | None]:
+        # Within one process arrays are handed over as they are.
+        is_in_process = comm.peer_address.startswith("inproc://")
+        return (None if is_in_process else create_ring()) or (None, None)
 
     async def _check(self, answer: Any) -> None:
         # None is Dask's answer to an operation that it does not know.
@@ -137,21 +177,42 @@ class OutgoingLink:
         acks.add_done_callback(lambda _: self._awake.set())
         try:
             while not acks.done() and not self._is_stopped:
-                batch = self._outbox.next_batch()
+                batch = self._next_batch()
                 if batch:
                     await comm.write(pack(batch))
                     continue
                 self._awake.clear()
+                if self._ring is not None and self._outbox.has_pending:
+                    # Nobody tells when a ring was read.
+                    loop = asyncio.get_running_loop()
+                    loop.call_later(FULL_RING_S, self._awake.set)
                 await self._awake.wait()
             if acks.done():
                 acks.result()
         finally:
+            with self._outbox.changed:
+                self._ring = None
             comm.abort()
             acks.cancel()
             await asyncio.gather(acks, return_exceptions=True)
 
+    def _next_batch(self) -> list[NumberedParcel]:
+        """Return what the connection is to carry now."""
+        ring = self._ring
+        if ring is None:
+            return self._outbox.next_batch()
+        if self.flush():
+            return []
+        large = self._outbox.next_one(lambda parcel: not ring.ever_fits(parcel))
+        return [] if large is None else [large]
+
     async def _read_acks(self, comm: Comm) -> None:
         while True:
-            self._acknowledged = (await comm.read())["ack"]
-            self._outbox.acknowledge(self._acknowledged)
+            self._note_acknowledged((await comm.read())["ack"])
             self._awake.set()
+
+    def _note_acknowledged(self, number: int) -> None:
+        with self._outbox.changed:
+            if number > self._acknowledged:
+                self._acknowledged = number
+                self._outbox.acknowledge(number)

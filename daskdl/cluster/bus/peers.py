@@ -13,7 +13,7 @@ from daskdl.cluster.bus.messages import Joined, Member
 from daskdl.cluster.bus.outbox import Outbox
 from daskdl.cluster.bus.outgoing_link import OutgoingLink
 from daskdl.cluster.bus.payload import Parcel
-from daskdl.cluster.bus.protocol import GRACE_S, NOT_A_MEMBER
+from daskdl.cluster.bus.protocol import GRACE_S, LOOK_AT_RINGS_S, NOT_A_MEMBER
 from daskdl.cluster.bus.registry import Entry, View
 from daskdl.cluster.bus.state import TopicState
 
@@ -64,6 +64,7 @@ class Peers:
         self._last_word: Parcel | None = None
         self._is_stopped = False
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._looking: asyncio.Task[None] | None = None
 
     # Read by the publishing thread, which holds the lock.
 
@@ -78,8 +79,32 @@ class Peers:
 
     def all_ended(self) -> bool:
         """Return whether the Left of every member is in the inbox or taken."""
-        links = [peer.incoming for peer in self._peers.values()]
-        return all(link.has_ended for link in [*links, *self._parting])
+        return all(link.has_ended for link in self._links())
+
+    @property
+    def has_rings(self) -> bool:
+        """Whether messages go through shared memory, which tells nobody."""
+        return any(link.has_ring for link in self._links()) or any(
+            peer.outgoing is not None and peer.outgoing.has_ring
+            for peer in self._peers.values()
+        )
+
+    def read_rings(self) -> None:
+        """Deliver what came through shared memory."""
+        for link in self._links():
+            link.read_ring()
+
+    def flush(self) -> bool:
+        """Write into shared memory what waits for members on this machine.
+
+        Returns
+        -------
+        is_done : bool
+            False if the event loop is to look after something.
+        """
+        # Each of them, whatever came of those before.
+        is_done = [_is_flushed(peer) for peer in self._peers.values()]
+        return all(is_done)
 
     def end(self, last_word: Parcel) -> None:
         """Queue the last word for everyone, newcomers included."""
@@ -114,8 +139,8 @@ class Peers:
                 self._track(peer.outgoing.start())
             peer.outgoing.wake()
 
-    async def serve(self, comm: Any, source: str) -> None:
-        """Own a connection that a member opened."""
+    async def serve(self, comm: Any, source: str, ring_path: str | None) -> None:
+        """Own a connection that a member opened, and its shared memory if there is."""
         if source not in self._peers:
             # The scheduler tells members of each other one by one: it was told first.
             await self.refresh()
@@ -124,7 +149,8 @@ class Peers:
             await comm.write({"ok": False, "reason": NOT_A_MEMBER})
             return
         self._track(asyncio.current_task())
-        await peer.incoming.serve(comm)
+        self._begin_to_look()
+        await peer.incoming.serve(comm, ring_path)
 
     async def refresh(self) -> None:
         """Ask the scheduler for the members, in case its news did not arrive."""
@@ -146,6 +172,8 @@ class Peers:
             peer.incoming.close()
             if peer.outgoing is not None:
                 peer.outgoing.stop()
+        if self._looking is not None:
+            self._looking.cancel()
         self._state.inbox.discard()
         self.space.set()
         pending = self._tasks - {asyncio.current_task()}
@@ -167,7 +195,25 @@ class Peers:
         self._parting.append(peer.incoming)
         peer.incoming.retire()
 
+    def _links(self) -> list[IncomingLink]:
+        return [*(peer.incoming for peer in self._peers.values()), *self._parting]
+
+    def _begin_to_look(self) -> None:
+        """Look after shared memory from now on, where no thread does."""
+        if self._looking is None and not self._is_stopped:
+            self._looking = asyncio.create_task(self._look_at_rings())
+            self._track(self._looking)
+
+    async def _look_at_rings(self) -> None:
+        while not self._is_stopped:
+            await asyncio.sleep(LOOK_AT_RINGS_S)
+            with self._state.changed:
+                self.read_rings()
+                self.flush()
+
     def _new_link(self, id_: str, member: Member, outbox: Outbox) -> OutgoingLink:
+        self._begin_to_look()
+
         async def forget() -> None:
             await self._control.leave(self._state.name, id_)
 
@@ -185,3 +231,9 @@ class Peers:
         if task is not None:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+
+def _is_flushed(peer: Peer) -> bool:
+    if peer.outbox is None or (peer.outgoing is None and not peer.outbox.backlog):
+        return True
+    return peer.outgoing is not None and peer.outgoing.flush()

@@ -73,7 +73,9 @@ class Publisher:
             if self._state.role.sends and not self._has_ended:
                 self._has_ended = True
                 self._peers.end(Parcel(self._number + 1, self._number + 1, None))
-        self._wake()
+            is_done = self._peers.flush()
+        if not is_done:
+            self._wake()
 
     def _hand_out(self, payload: Payload) -> int:
         state = self._state
@@ -91,7 +93,9 @@ class Publisher:
                     outbox.drop_for(payload.nbytes)
                 outbox.put(merged.get(id_, parcel))
             number = self._number
-        self._wake()
+            is_done = self._peers.flush()
+        if not is_done:
+            self._wake()
         return number
 
     def _wait_for_room(
@@ -124,6 +128,7 @@ class Publisher:
 
     def _may_go(self, nbytes: int) -> bool:
         with self._state.changed:
+            self._peers.flush()
             boxes = self._peers.outboxes().values()
             return self._state.is_closed or all(box.has_room(nbytes) for box in boxes)
 

@@ -22,6 +22,9 @@ from daskdl.errors import ClusterError, DataError
 logger = logging.getLogger(__name__)
 
 CLOSE_TIMEOUT_S = 10.0
+# Shared memory wakes nobody: whoever waits looks, soon at first, then less often.
+FIRST_LOOK_S = 0.0001
+LAST_LOOK_S = 0.005
 
 T = TypeVar("T")
 
@@ -116,19 +119,15 @@ class Topic:
         """
         state = self._state
         with state.changed:
-            state.changed.wait_for(lambda: state.is_closed or state.inbox, timeout_s)
-            state.check_open()
-            was_full = state.inbox.is_full
-            entry = state.inbox.take()
-            has_space = was_full and not state.inbox.is_full
-        if has_space:
-            self._loop.call_soon(self._peers.space.set)
-        return None if entry is None else self._event(entry)
+            self._wait_for(lambda: state.is_closed or bool(state.inbox), timeout_s)
+        return self._next()
 
     def drain(self) -> list[Event]:
         """Take all received messages, without waiting."""
+        with self._state.changed:
+            self._peers.read_rings()
         events: list[Event] = []
-        while (event := self.get(0)) is not None:
+        while (event := self._next()) is not None:
             events.append(event)
         return events
 
@@ -198,6 +197,17 @@ class Topic:
     def __repr__(self) -> str:
         return f"<Topic {self.name!r}, member {self.me}>"
 
+    def _next(self) -> Event | None:
+        state = self._state
+        with state.changed:
+            state.check_open()
+            was_full = state.inbox.is_full
+            entry = state.inbox.take()
+            has_space = was_full and not state.inbox.is_full
+        if has_space:
+            self._loop.call_soon(self._peers.space.set)
+        return None if entry is None else self._event(entry)
+
     def _event(self, entry: Entry) -> Event:
         if not isinstance(entry, Received):
             return entry
@@ -245,10 +255,26 @@ class Topic:
             return not any(box.backlog for box in self._peers.outboxes().values())
 
         with state.changed:
-            state.changed.wait_for(
+            self._wait_for(
                 lambda: state.is_closed or nothing_left(), deadline - time.monotonic()
             )
             return nothing_left() and not state.is_closed
+
+    def _wait_for(self, is_true: Callable[[], bool], timeout_s: float) -> None:
+        """Wait, with the lock, until something is true; look at shared memory, too."""
+        deadline = time.monotonic() + timeout_s
+        pause_s = FIRST_LOOK_S
+        while True:
+            self._peers.read_rings()
+            self._peers.flush()
+            left_s = deadline - time.monotonic()
+            if is_true() or left_s <= 0:
+                return
+            if not self._peers.has_rings:
+                self._state.changed.wait(left_s)
+                continue
+            self._state.changed.wait(min(left_s, pause_s))
+            pause_s = min(2 * pause_s, LAST_LOOK_S)
 
     def _run(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return self._loop.run(function, timeout_s=CLOSE_TIMEOUT_S)

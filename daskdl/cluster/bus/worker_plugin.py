@@ -204,12 +204,14 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         opened = OpenTopic(state.name, state.role, topic, peers, membership)
         return opened
 
-    async def _serve_link(self, comm: Any, source: str, target: str) -> Any:
+    async def _serve_link(
+        self, comm: Any, source: str, target: str, ring: str | None = None
+    ) -> Any:
         opened = self._open.get(target)
         if opened is None:
             await comm.write({"ok": False, "reason": NOT_HERE})
         else:
-            await opened.peers.serve(comm, source)
+            await opened.peers.serve(comm, source, ring)
         return Status.dont_reply
 
     async def _take_view(self, view: dict[str, Any]) -> dict[str, Any]:
