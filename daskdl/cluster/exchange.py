@@ -29,6 +29,10 @@ from daskdl.nn.network import Network
 POLL_S = 0.05
 # Of our own gradients: on fewer cores than workers, one round takes that many.
 KEEP_UP_GRADIENTS = 4
+# Likewise, for who is but one minibatch behind. Nobody takes exactly as long as others:
+# to wait for each would cost as much as they differ, to wait for none would let them
+# drift apart until they are one behind for good. This brings them together again.
+KEEP_IN_STEP_GRADIENTS = 0.04
 # However long a minibatch takes, a stop must be heard.
 KEEP_UP_S = 1.0
 
@@ -211,14 +215,16 @@ class GradientSharingExchange(ClusterExchange):
         self._publish(message.to_wire())
 
     def _let_peers_keep_up(self, took_s: float) -> None:
-        """Wait for peers that are a little behind, as long as some gradients take.
+        """Wait for peers that are behind, but not far: longer for who is more so.
 
         Replicas that see each other late learn worse; see design 0012.
         """
-        patience_s = min(KEEP_UP_GRADIENTS * took_s, KEEP_UP_S)
-        deadline = time.monotonic() + patience_s
-        while self._peer.is_waited_for(self._trained + 1):
-            event = self._topic.get(max(deadline - time.monotonic(), 0))
+        began_s, position = time.monotonic(), self._trained + 1
+        while self._peer.is_waited_for(position):
+            is_far = self._peer.is_waited_for(position - 1)
+            gradients = KEEP_UP_GRADIENTS if is_far else KEEP_IN_STEP_GRADIENTS
+            patience_s = min(gradients * took_s, KEEP_UP_S)
+            event = self._topic.get(max(began_s + patience_s - time.monotonic(), 0))
             if event is None:
                 return
             self._handle(event)

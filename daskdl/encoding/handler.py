@@ -20,6 +20,7 @@ from daskdl.encoding.algorithms import (
     ThresholdAlgorithm,
     ThresholdState,
 )
+from daskdl.encoding.finite import check_finite
 from daskdl.encoding.magnitude import magnitude
 from daskdl.encoding.message import check_dense, check_message
 from daskdl.encoding.residual import (
@@ -33,6 +34,7 @@ from daskdl.kernels.threshold import (
     Scratch,
     bitmap_decode_add,
     bitmap_encode,
+    difference_encode,
     double,
     threshold_decode_add,
     threshold_encode,
@@ -179,16 +181,53 @@ class EncodingHandler:
     def encode_difference(
         self, base: FloatArray, params: FloatArray
     ) -> NDArray[np.int32] | None:
-        """Make the residual ``base - params``, and take a message out of it.
+        """Take a message out of what parameters lack of a base, and off the base.
 
-        As :meth:`encode` does, but what is left of the residual is not processed.
+        As :meth:`encode` does, with ``base - params`` for the residual, which stands
+        nowhere: the handler's own is only written to where the message is a bitmap.
+        What is left is not processed.
 
         Parameters
         ----------
-        base, params : ndarray of shape (size,), dtype of the handler, contiguous
+        base : ndarray of shape (size,), dtype of the handler, contiguous
+            What all members know. Loses what the message carries, by the subtraction
+            with which they decode it.
+        params : ndarray of shape (size,), dtype of the handler, contiguous
             Not changed.
+
+        Returns
+        -------
+        message : ndarray of shape (length,), int32, or None
+            As of :meth:`encode`.
+
+        Raises
+        ------
+        DivergedError
+            When what would be sent is not finite.
         """
-        return self._take_message(difference=(base, params))
+        tau = self._next_threshold()
+        if math.isnan(tau):
+            return None
+        if self._is_bitmap_mode:
+            self._measure(base, params)
+            message = self._first_bitmap(tau, None)
+            decode_subtract(message, base)
+            return message
+        found, count = difference_encode(
+            base,
+            params,
+            tau / self._quantum,
+            quantum=self._quantum,
+            boundary=self._boundary,
+            scratch=self._scratch,
+        )
+        if count < 0 or (found is None and count >= 2):
+            self._measure(base, params)
+            message = self._next_bitmap(tau)
+            decode_subtract(message, base)
+            return message
+        self._note_sparse(tau, found)
+        return found
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that a restarted worker needs to go on with the same messages."""
@@ -239,57 +278,66 @@ class EncodingHandler:
         else:
             self._last = replace(last, threshold=_risen(known, asked))
 
-    def _take_message(
-        self,
-        update: FloatArray | None = None,
-        difference: tuple[FloatArray, FloatArray] | None = None,
-    ) -> NDArray[np.int32] | None:
+    def _take_message(self, update: FloatArray) -> NDArray[np.int32] | None:
+        tau = self._next_threshold()
+        if math.isnan(tau):
+            return None
+        if self._is_bitmap_mode:
+            message: NDArray[np.int32] | None = self._first_bitmap(tau, update)
+        else:
+            message, count = threshold_encode(
+                self._residual,
+                tau / self._quantum,
+                update=update,
+                boundary=self._boundary,
+                truncate=False,
+                scratch=self._scratch,
+            )
+            if message is None and count >= 2:
+                return self._next_bitmap(tau)
+            self._note_sparse(tau, message)
+            if message is not None and self._quantum != 1:
+                double(message, self._residual)
+        return message
+
+    def _next_threshold(self) -> float:
+        """Return the threshold of the next message, NaN if there is to be none."""
         chosen, self._state = self._algorithm.next_threshold(self._state, self._last)
         if math.isnan(chosen):
-            return None
+            return chosen
         # The header is a float32: a threshold that decays for thousands of iterations
         # must not become 0, which every element reaches.
         least = self._quantum * float(_FLOAT32.tiny)
-        tau = min(max(chosen, least), float(_FLOAT32.max))
-        message = self._take_reached(update, difference, tau, tau / self._quantum)
-        if message is not None and self._quantum != 1:
+        return min(max(chosen, least), float(_FLOAT32.max))
+
+    def _first_bitmap(self, tau: float, update: FloatArray | None) -> NDArray[np.int32]:
+        """Return a bitmap, which tells whether the next message is one, too."""
+        words = self._residual.size // 16
+        reached = tau / self._quantum
+        message, count = bitmap_encode(self._residual, reached, update=update)
+        self._is_bitmap_mode = words < 2 or count >= (words + 5) // 2
+        self._last = LastEncoding(threshold=tau, sparsity=None)
+        if self._quantum != 1:
             double(message, self._residual)
         return message
 
-    def _take_reached(
-        self,
-        update: FloatArray | None,
-        difference: tuple[FloatArray, FloatArray] | None,
-        tau: float,
-        reached: float,
-    ) -> NDArray[np.int32] | None:
-        size = self._residual.size
-        words = size // 16
-        dense = LastEncoding(threshold=tau, sparsity=None)
-        if self._is_bitmap_mode:
-            if difference is not None:
-                subtract = array_namespace(self._residual).subtract
-                subtract(*difference, out=self._residual)
-            bitmap, count = bitmap_encode(self._residual, reached, update=update)
-            self._is_bitmap_mode = words < 2 or count >= (words + 5) // 2
-            self._last = dense
-            return bitmap
-        message, count = threshold_encode(
-            self._residual,
-            reached,
-            update=update,
-            difference=difference,
-            boundary=self._boundary,
-            truncate=False,
-            scratch=self._scratch,
-        )
-        if message is None and count >= 2:
-            self._is_bitmap_mode = True
-            self._last = dense
-            return bitmap_encode(self._residual, reached)[0]
-        length = 0 if message is None else message.size
-        self._last = LastEncoding(threshold=tau, sparsity=length / size)
+    def _next_bitmap(self, tau: float) -> NDArray[np.int32]:
+        """Return the bitmap in place of positions that would be as long."""
+        self._is_bitmap_mode = True
+        self._last = LastEncoding(threshold=tau, sparsity=None)
+        message, _ = bitmap_encode(self._residual, tau / self._quantum)
+        if self._quantum != 1:
+            double(message, self._residual)
         return message
+
+    def _note_sparse(self, tau: float, message: NDArray[np.int32] | None) -> None:
+        length = 0 if message is None else message.size
+        sparsity = length / self._residual.size
+        self._last = LastEncoding(threshold=tau, sparsity=sparsity)
+
+    def _measure(self, base: FloatArray, params: FloatArray) -> None:
+        array_namespace(base).subtract(base, params, out=self._residual)
+        check_finite(self._residual)
 
     def _check(self, vector: FloatArray) -> None:
         expected = self._residual

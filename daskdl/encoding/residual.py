@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.checks import check_at_least
+from daskdl.kernels.threshold import clip_difference
 
 
 class ResidualPostProcessor(ABC):
@@ -27,6 +28,33 @@ class ResidualPostProcessor(ABC):
         tau : float
             The threshold that was just used.
         """
+
+    def process_difference(
+        self,
+        params: FloatArray,
+        base: FloatArray,
+        *,
+        iteration: int,
+        tau: float,
+        scratch: FloatArray,
+    ) -> None:
+        """Change what parameters lack of a base, as :meth:`process` does a residual.
+
+        Parameters
+        ----------
+        params : ndarray of shape (n,), contiguous
+            Follow the residual.
+        base : ndarray of shape (n,), same dtype, contiguous
+            Not changed.
+        iteration, tau
+            As of :meth:`process`.
+        scratch : ndarray of shape (n,), same dtype
+            Overwritten.
+        """
+        subtract = array_namespace(params).subtract
+        subtract(base, params, out=scratch)
+        self.process(scratch, iteration=iteration, tau=tau)
+        subtract(base, scratch, out=params)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +90,19 @@ class ResidualClippingPostProcessor(ResidualPostProcessor):
             return
         bound = residual.dtype.type(self.threshold_multiple * tau)
         array_namespace(residual).clip(residual, -bound, bound, out=residual)
+
+    def process_difference(
+        self,
+        params: FloatArray,
+        base: FloatArray,
+        *,
+        iteration: int,
+        tau: float,
+        scratch: FloatArray,
+    ) -> None:
+        """Clip in one pass, which writes only what was beyond the bound."""
+        if self.is_due(iteration):
+            clip_difference(params, base, self.threshold_multiple * tau)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,28 +28,21 @@ _LONG = ir.IntType(64)
 
 
 @intrinsic
-def add_and_find(_, values, before, changes, start, changes_start, sign, tau):
-    """Write 64 values, sums of what was before and changes times a sign of 1 or -1.
-
-    Returns which of them reach tau, as 64 bits.
-    """
-    signature = types.uint64(
-        values, before, changes, types.intp, types.intp, values.dtype, values.dtype
-    )
+def add_and_find(_, values, changes, start, changes_start, tau):
+    """Add 64 changes to 64 values; return which values reach tau, as 64 bits."""
+    signature = types.uint64(values, changes, types.intp, types.intp, values.dtype)
 
     def generate(context, builder, signature, arguments):
-        values, before, changes, start, changes_start, sign, tau = arguments
-        above, sign = _spread(builder, tau), _spread(builder, sign)
+        values, changes, start, changes_start, tau = arguments
+        above = _spread(builder, tau)
         below = builder.fneg(above)
         reaches = []
         for k in range(0, BLOCK, LANES):
             here = _vector(context, builder, signature.args[0], values, start, k)
-            first = _vector(context, builder, signature.args[1], before, start, k)
             there = _vector(
-                context, builder, signature.args[2], changes, changes_start, k
+                context, builder, signature.args[1], changes, changes_start, k
             )
-            change = builder.fmul(sign, _load(builder, there))
-            sums = builder.fadd(_load(builder, first), change)
+            sums = builder.fadd(_load(builder, here), _load(builder, there))
             _store(builder, sums, here)
             reaches.append(
                 builder.or_(
@@ -57,14 +50,35 @@ def add_and_find(_, values, before, changes, start, changes_start, sign, tau):
                     builder.fcmp_ordered("<=", sums, below),
                 )
             )
-        # Where masks are vectors, to see that there is none is cheaper than the bits.
-        any_reaches = functools.reduce(builder.or_, reaches)
-        found = cgutils.alloca_once_value(builder, _LONG(0))
-        with builder.if_then(_any(builder, any_reaches), likely=False):
-            bits = [builder.zext(builder.bitcast(r, _HALF), _LONG) for r in reaches]
-            shifted = [builder.shl(b, _LONG(LANES * k)) for k, b in enumerate(bits)]
-            builder.store(functools.reduce(builder.or_, shifted), found)
-        return builder.load(found)
+        return _as_bits(builder, reaches)
+
+    return signature, generate
+
+
+@intrinsic
+def find_apart(_, values, others, start, tau):
+    """Return which of 64 values lie tau or more from others, as 64 bits.
+
+    Those are among them whose difference is NaN.
+    """
+    signature = types.uint64(values, others, types.intp, values.dtype)
+
+    def generate(context, builder, signature, arguments):
+        values, others, start, tau = arguments
+        above = _spread(builder, tau)
+        below = builder.fneg(above)
+        reaches = []
+        for k in range(0, BLOCK, LANES):
+            here = _vector(context, builder, signature.args[0], values, start, k)
+            there = _vector(context, builder, signature.args[1], others, start, k)
+            apart = builder.fsub(_load(builder, here), _load(builder, there))
+            reaches.append(
+                builder.or_(
+                    builder.fcmp_unordered(">=", apart, above),
+                    builder.fcmp_unordered("<=", apart, below),
+                )
+            )
+        return _as_bits(builder, reaches)
 
     return signature, generate
 
@@ -148,6 +162,18 @@ def count_bits(_, bits):
         return builder.ctpop(arguments[0])
 
     return signature, generate
+
+
+def _as_bits(builder, masks):
+    """Return four masks of 16 lanes as 64 bits."""
+    # Where masks are vectors, to see that there is none is cheaper than the bits.
+    found = cgutils.alloca_once_value(builder, _LONG(0))
+    any_is_set = _any(builder, functools.reduce(builder.or_, masks))
+    with builder.if_then(any_is_set, likely=False):
+        bits = [builder.zext(builder.bitcast(each, _HALF), _LONG) for each in masks]
+        shifted = [builder.shl(b, _LONG(LANES * k)) for k, b in enumerate(bits)]
+        builder.store(functools.reduce(builder.or_, shifted), found)
+    return builder.load(found)
 
 
 def _any(builder, mask):

@@ -27,8 +27,9 @@ from daskdl.cluster.bus.protocol import (
     LINK_OP,
     NOT_HERE,
 )
-from daskdl.cluster.bus.shared_ring import SharedRing, create_ring, unlink_ring
+from daskdl.cluster.bus.shared_ring import SharedRing, create_ring
 from daskdl.cluster.bus.stats import TopicStats
+from daskdl.cluster.host_memory import unlink_memory
 
 logger = logging.getLogger(__name__)
 
@@ -153,7 +154,7 @@ class OutgoingLink:
             raise
         finally:
             if path is not None:
-                unlink_ring(path)
+                unlink_memory(path)
         with self._outbox.changed:
             self._outbox.resume_after(answer["last"])
             self._ring = ring if answer["ring"] else None

@@ -5,24 +5,16 @@ ring has one writer and one reader, and what is written stays readable when the 
 process is gone.
 """
 
-import logging
 import mmap
-import os
 import platform
-import re
 import struct
-import sys
-import uuid
 
 import numpy as np
 
 from daskdl.cluster.bus.frames import NumberedParcel, parts_of, payload_of
 from daskdl.cluster.bus.payload import Buffer, Parcel
+from daskdl.cluster.host_memory import create_memory, open_memory
 
-logger = logging.getLogger(__name__)
-
-_FOLDER = "/dev/shm"
-_NAME = re.compile(r"daskdl-[0-9a-f]{32}")
 # What is written before its length is told must be seen before it, too: processors of
 # this kind keep that order, others would need barriers that Python has not.
 _MACHINES = ("x86_64", "AMD64")
@@ -135,57 +127,18 @@ def create_ring() -> tuple[SharedRing, str] | None:
 
     The writer unlinks the path as soon as the reader has answered.
     """
-    if not can_share_memory():
-        return None
-    path = f"{_FOLDER}/daskdl-{uuid.uuid4().hex}"
-    try:
-        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-    except OSError as error:
-        logger.info("No shared memory: %r", error)
-        return None
-    try:
-        # Taken now: a page that there is no memory for later would end the process.
-        os.posix_fallocate(file, 0, RING_BYTES)
-        return SharedRing(mmap.mmap(file, RING_BYTES)), path
-    except OSError as error:
-        logger.info("No shared memory: %r", error)
-        unlink_ring(path)
-        return None
-    finally:
-        os.close(file)
+    created = create_memory(RING_BYTES) if _keeps_order() else None
+    return None if created is None else (SharedRing(created[0]), created[1])
 
 
 def open_ring(path: str | None) -> SharedRing | None:
     """Return the ring at a path; None if it is not there, as on another machine."""
-    if path is None or not can_share_memory():
-        return None
-    if os.path.dirname(path) != _FOLDER or not _NAME.fullmatch(os.path.basename(path)):
-        return None
-    try:
-        file = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        return SharedRing(mmap.mmap(file, RING_BYTES))
-    except (OSError, ValueError) as error:
-        logger.info("No shared memory at %s: %r", path, error)
-        return None
-    finally:
-        os.close(file)
+    memory = None if path is None else open_memory(path)
+    return None if memory is None else SharedRing(memory)
 
 
-def unlink_ring(path: str) -> None:
-    """Remove the path of a ring; the ring stays as long as it is mapped."""
-    try:
-        os.unlink(path)
-    except OSError as error:
-        logger.info("Shared memory at %s stays: %r", path, error)
-
-
-def can_share_memory() -> bool:
-    """Return whether processes of this machine can exchange messages in memory."""
-    is_ordered = platform.machine() in _MACHINES
-    return sys.platform == "linux" and is_ordered and os.path.isdir(_FOLDER)
+def _keeps_order() -> bool:
+    return platform.machine() in _MACHINES
 
 
 def _bytes_of(parcel: Parcel) -> int:

@@ -27,10 +27,11 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
 from daskdl.encoding.algorithms import ThresholdState
+from daskdl.encoding.finite import check_finite
 from daskdl.encoding.folding import fold
 from daskdl.encoding.handler import EncodingHandler, decode_subtract
 from daskdl.encoding.wire import pack, unpacked
-from daskdl.errors import DivergedError, StaleMessageError
+from daskdl.errors import StaleMessageError
 
 # A phase of fewer iterations ends with the whole residual: its messages could not carry
 # what was learned, and together were shorter than it.
@@ -40,6 +41,10 @@ MOST_LATE = 8
 # After so many iterations one more may be told at once: who has learned for long moves
 # little in each.
 ITERATIONS_FOR_ONE_MORE = 64
+# Updates that the threshold follows: each of the network's first iterations, then some.
+# A look at one takes as long as a third of its encoding.
+FOLLOW_EACH_UNTIL = 64
+FOLLOW_EVERY = 4
 
 
 def iterations_together(most: int, iteration: int) -> int:
@@ -269,7 +274,8 @@ class GradientSharingPeer:
         Parameters
         ----------
         update : ndarray of shape (n,)
-            The last one that was subtracted; the threshold follows it. Not changed.
+            The last one that was subtracted; the threshold follows some of them. Not
+            changed.
         iteration : int
             The network's counter; the clipping depends on it.
         position : int
@@ -283,11 +289,11 @@ class GradientSharingPeer:
         self._untold = 0
         # Statistics go their own way.
         self._statistics.copy_to(self._base)
-        self._handler.follow(update)
+        is_early = iteration < FOLLOW_EACH_UNTIL
+        if is_early or not iteration % FOLLOW_EVERY:
+            self._handler.follow(update)
         message = self._handler.encode_difference(self._base, self._params)
-        _check_finite(self._handler.residual)
         if message is not None:
-            decode_subtract(message, self._base)
             self._process_residual(iteration)
         return SharedUpdate(
             phase=self._phase,
@@ -441,29 +447,19 @@ class GradientSharingPeer:
         due = [number for number in since if processor.is_due(number)]
         self._processed = iteration
         if due:
-            residual, tau = self._handler.residual, self._handler.threshold
-            processor.process(residual, iteration=due[-1], tau=tau)
-            np.subtract(self._base, residual, out=self._params)
+            processor.process_difference(
+                self._params,
+                self._base,
+                iteration=due[-1],
+                tau=self._handler.threshold,
+                scratch=self._handler.residual,
+            )
 
     def _whole_residual(self) -> FloatArray:
         self._measure_residual()
         whole: FloatArray = self._handler.residual.copy()
-        _check_finite(whole)
+        check_finite(whole)
         # As the peers do it: their bits are to be ours.
         self._base -= whole
         self._params[...] = self._base
         return whole
-
-
-def _check_finite(residual: FloatArray) -> None:
-    # One pass that allocates nothing; it may overflow where no number is infinite.
-    with np.errstate(over="ignore", invalid="ignore"):
-        square = np.dot(residual, residual)
-    if math.isfinite(square) or np.isfinite(residual).all():
-        return
-    wrong = int(np.flatnonzero(~np.isfinite(residual))[0])
-    raise DivergedError(
-        f"GradientSharingPeer: updates must be finite, got {residual[wrong]} for "
-        f"parameter {wrong}. Lower the learning rate, clip gradients, or normalize the "
-        "features."
-    )

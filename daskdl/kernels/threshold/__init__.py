@@ -64,7 +64,6 @@ def threshold_encode(
     tau: float,
     *,
     update: FloatArray | None = None,
-    difference: tuple[FloatArray, FloatArray] | None = None,
     boundary: int | None = None,
     truncate: bool = True,
     scratch: Scratch | None = None,
@@ -80,8 +79,6 @@ def threshold_encode(
         The threshold, rounded to float32.
     update : ndarray of shape (n,), same dtype, contiguous, or None
         Not changed. None adds nothing.
-    difference : pair of ndarray of shape (n,), same dtype, contiguous, or None
-        The residual is their difference, whatever it was; in place of `update`.
     boundary : int or None
         Most entries in a message. None is n.
     truncate : bool
@@ -107,15 +104,11 @@ def threshold_encode(
         scratch = Scratch.for_messages_from(residual, boundary)
     entries = scratch.entries[:most]
     step = _step(residual, tau)
-    if _is_compiled_for(residual, update, *(difference or ())):
+    if _is_compiled_for(residual, update):
         cpu = _cpu()
-        sign = residual.dtype.type(1 if difference is None else -1)
-        terms = difference or (residual, cpu.changes(residual, update))
-        room = (entries, scratch.held, truncate)
-        count = int(cpu.take_quanta(residual, *terms, sign, step, *room))
+        changes, held = cpu.changes(residual, update), scratch.held
+        count = int(cpu.take_quanta(residual, changes, step, entries, held, truncate))
     else:
-        if difference is not None:
-            array_namespace(residual).subtract(*difference, out=residual)
         count = _take_quanta(residual, update, step, entries, truncate)
     kept = min(count, most)
     if kept < 2 or (count > most and not truncate):
@@ -123,6 +116,82 @@ def threshold_encode(
     message = _new_message(residual, kept, kept, THRESHOLD, tau)
     message[HEADER_INTS:] = entries[:kept]
     return message, count
+
+
+def difference_encode(
+    base: FloatArray,
+    params: FloatArray,
+    tau: float,
+    *,
+    quantum: float = 1.0,
+    boundary: int | None = None,
+    scratch: Scratch | None = None,
+) -> tuple[NDArray[np.int32] | None, int]:
+    """Take quanta off a base wherever it lies the threshold or more from parameters.
+
+    As :func:`threshold_encode` without `truncate`, of a residual that is nowhere: what
+    a base has that the parameters have not. It is written only where a quantum is
+    taken.
+
+    Parameters
+    ----------
+    base : ndarray of shape (n,), float32 or float64, contiguous
+        The quanta are taken off if a message is returned, by the very subtraction with
+        which the message is decoded.
+    params : ndarray of shape (n,), same dtype, contiguous
+        Not changed.
+    tau : float
+        The threshold, rounded to float32.
+    quantum : float
+        How many thresholds are taken: 2 rounds to the nearest.
+    boundary, scratch
+        As of :func:`threshold_encode`.
+
+    Returns
+    -------
+    message : ndarray of shape (4 + entries,), int32, or None
+        None for fewer than two entries, and for too many. Its threshold is the quantum.
+    count : int
+        How many elements differ by `tau` or more; -1 where a difference is not finite,
+        and nothing was changed.
+    """
+    most = _most_entries(base, boundary)
+    if scratch is None:
+        scratch = Scratch.for_messages_from(base, boundary)
+    entries = scratch.entries[:most]
+    reached, step = _step(base, tau), _step(base, quantum * np.float32(tau))
+    if _is_compiled_for(base, params):
+        room = (entries, scratch.held)
+        count = int(_cpu().take_differences(base, params, reached, step, *room))
+    else:
+        count = _take_differences(base, params, reached, step, entries)
+    if not 2 <= count <= most:
+        return None, count
+    message = _new_message(base, count, count, THRESHOLD, float(step))
+    message[HEADER_INTS:] = entries[:count]
+    return message, count
+
+
+def clip_difference(params: FloatArray, base: FloatArray, bound: float) -> None:
+    """Bring parameters to within a bound of a base.
+
+    Parameters
+    ----------
+    params : ndarray of shape (n,), float32 or float64, contiguous
+        Written where they differ by more.
+    base : ndarray of shape (n,), same dtype, contiguous
+        Not changed.
+    bound : float
+        Of the difference.
+    """
+    most = base.dtype.type(bound)
+    if _is_compiled_for(base, params):
+        _cpu().clip_differences(params, base, most)
+        return
+    namespace = array_namespace(params)
+    difference = base - params
+    clipped = namespace.clip(difference, -most, most)
+    namespace.copyto(params, base - clipped, where=namespace.abs(difference) > most)
 
 
 def threshold_decode_add(
@@ -285,6 +354,30 @@ def _take_quanta(
     entries[: first.size] = namespace.where(residual[first] < 0, -1 - first, 1 + first)
     if first.size >= 2 and (truncate or count == first.size):
         _add_quanta(entries[: first.size], -step, residual)
+    return count
+
+
+def _take_differences(
+    base: FloatArray,
+    params: FloatArray,
+    reached: np.floating[Any],
+    step: np.floating[Any],
+    entries: NDArray[np.int32],
+) -> int:
+    """Take the step off the base where it is apart; count, -1 if a number is none.
+
+    Nothing is taken off if there are fewer than two, or more than `entries` holds.
+    """
+    namespace = array_namespace(base)
+    difference = base - params
+    if not namespace.isfinite(difference).all():
+        return -1
+    positions = namespace.flatnonzero(namespace.abs(difference) >= reached)
+    count = int(positions.size)
+    if 2 <= count <= entries.size:
+        is_negative = difference[positions] < 0
+        entries[:count] = namespace.where(is_negative, -1 - positions, 1 + positions)
+        _add_quanta(entries[:count], -step, base)
     return count
 
 

@@ -27,6 +27,7 @@ from daskdl.kernels.lanes import (
     add_and_find,
     add_codes,
     count_bits,
+    find_apart,
     take_codes,
     trailing_zeros,
 )
@@ -44,11 +45,8 @@ def changes(residual: FloatArray, update: FloatArray | None) -> FloatArray:
 
 
 @jit
-def take_quanta(residual, before, changes, sign, tau, entries, held, truncate):
-    """Add the changes to what was before, write the first signed positions; count all.
-
-    Positions are those that reach tau. The residual takes the sums; it may be what was
-    before.
+def take_quanta(residual, changes, tau, entries, held, truncate):
+    """Add the changes, write the first signed positions that reach tau; count all.
 
     A quantum is taken off where a position was written, unless there are fewer than two
     or, without truncation, more than `entries` holds: then what was `held` is put back.
@@ -57,9 +55,7 @@ def take_quanta(residual, before, changes, sign, tau, entries, held, truncate):
     advance = 0 if changes.size < residual.size else 1
     for block in range(residual.size // BLOCK):
         start = BLOCK * block
-        found = add_and_find(
-            residual, before, changes, start, start * advance, sign, tau
-        )
+        found = add_and_find(residual, changes, start, start * advance, tau)
         values = residual[start : start + BLOCK]
         while found != 0:
             k = trailing_zeros(found)
@@ -70,7 +66,7 @@ def take_quanta(residual, before, changes, sign, tau, entries, held, truncate):
                 values[k] = _without_quantum(values[k], tau)
             count += 1
     for i in range(residual.size - residual.size % BLOCK, residual.size):
-        value = before[i] + sign * changes[i * advance]
+        value = residual[i] + changes[i * advance]
         residual[i] = value
         if abs(value) >= tau:
             if count < entries.size:
@@ -94,6 +90,77 @@ def _entry(value, i):
 def _without_quantum(value, tau):
     step = -tau if value < 0 else tau
     return value - step
+
+
+@jit
+def take_differences(base, params, reached, step, entries, held):
+    """Take the step off the base where it is apart, write signed positions; count all.
+
+    Only what is apart is written. If there are fewer than two, or more than `entries`
+    holds, what was `held` is put back; also where a difference is not finite: the count
+    is -1 then.
+    """
+    count = 0
+    for block in range(base.size // BLOCK):
+        found = find_apart(base, params, BLOCK * block, reached)
+        while found != 0:
+            i = BLOCK * block + trailing_zeros(found)
+            found &= found - _ONE
+            if not _take_difference(base, params, i, step, entries, held, count):
+                _put_back(base, entries, held, count)
+                return -1
+            count += 1
+    for i in range(base.size - base.size % BLOCK, base.size):
+        if not abs(base[i] - params[i]) < reached:
+            if not _take_difference(base, params, i, step, entries, held, count):
+                _put_back(base, entries, held, count)
+                return -1
+            count += 1
+    if count < 2 or count > entries.size:
+        _put_back(base, entries, held, count)
+    return count
+
+
+@jit
+def _take_difference(base, params, i, step, entries, held, count):
+    """Take a step, if there is room for its entry; False if a number is none."""
+    value = base[i]
+    difference = value - params[i]
+    if not abs(difference) < np.inf:
+        return False
+    if count < entries.size:
+        entries[count] = _entry(difference, i)
+        held[count] = value
+        base[i] = value - (-step if difference < 0 else step)
+    return True
+
+
+@jit
+def _put_back(base, entries, held, count):
+    for k in range(min(count, entries.size)):
+        base[abs(np.int64(entries[k])) - 1] = held[k]
+
+
+@jit
+def clip_differences(params, base, most):
+    """Bring parameters to within `most` of the base; write only those that are not."""
+    for block in range(base.size // BLOCK):
+        found = find_apart(base, params, BLOCK * block, most)
+        while found != 0:
+            i = BLOCK * block + trailing_zeros(found)
+            found &= found - _ONE
+            _clip_difference(params, base, i, most)
+    for i in range(base.size - base.size % BLOCK, base.size):
+        _clip_difference(params, base, i, most)
+
+
+@jit
+def _clip_difference(params, base, i, most):
+    difference = base[i] - params[i]
+    if difference > most:
+        params[i] = base[i] - most
+    elif difference < -most:
+        params[i] = base[i] + most
 
 
 @jit

@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
-from daskdl.encoding.handler import EncodingHandler
+from daskdl.encoding.handler import EncodingHandler, decode_subtract
+from daskdl.errors import DivergedError
 from daskdl.kernels.threshold import (
     BITMAP,
     THRESHOLD,
     Scratch,
     bitmap_decode_add,
     bitmap_encode,
+    clip_difference,
+    difference_encode,
+    header_tau,
     threshold_decode_add,
     threshold_encode,
 )
@@ -116,26 +120,66 @@ def test_what_is_subtracted_is_what_would_be_added(backend, rng, encode):
     np.testing.assert_array_equal(subtracted, -added)
 
 
-@pytest.mark.parametrize("size", [1, 63, 64, 1000])
+@pytest.mark.parametrize("size", [1, 2, 63, 64, 1000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_residual_may_be_a_difference_that_is_taken_on_the_way(
+@pytest.mark.parametrize("quantum", [1.0, 2.0])
+def test_a_difference_is_encoded_as_a_residual_and_lost_as_decoded(
+    backend, rng, size, dtype, quantum
+):
+    base, params = rng.standard_normal((2, size)).astype(dtype)
+    expected, count = threshold_encode(base - params, 0.9)
+    left, before = base.copy(), params.copy()
+    message, ours = difference_encode(left, params, 0.9, quantum=quantum)
+    assert ours == count
+    np.testing.assert_array_equal(params, before)
+    if expected is None:
+        assert message is None
+        np.testing.assert_array_equal(left, base)
+        return
+    np.testing.assert_array_equal(message[4:], expected[4:])
+    assert header_tau(message) == np.float32(quantum) * np.float32(0.9)
+    threshold_decode_add(message, base, sign=-1)
+    np.testing.assert_array_equal(left, base)
+
+
+@pytest.mark.parametrize("size", [40, 64, 200])
+def test_a_base_is_put_back_where_too_much_of_it_is_apart(backend, rng, size):
+    base = (rng.standard_normal(size) * 9).astype(np.float32)
+    left = base.copy()
+    message, count = difference_encode(left, np.zeros_like(base), 0.3, boundary=9)
+    assert message is None
+    assert count > 9
+    np.testing.assert_array_equal(left, base)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 70, 129])
+def test_a_difference_that_is_no_number_is_told_and_nothing_taken(
+    backend, rng, value, place
+):
+    base, params = rng.standard_normal((2, 130)).astype(np.float32)
+    params[place] = value
+    left = base.copy()
+    assert difference_encode(left, params, 0.5) == (None, -1)
+    np.testing.assert_array_equal(left, base)
+
+
+@pytest.mark.parametrize("size", [1, 64, 200])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_parameters_are_brought_near_a_base_and_else_left_alone(
     backend, rng, size, dtype
 ):
     base, params = rng.standard_normal((2, size)).astype(dtype)
-    params[:1] = np.nan
-    expected = base - params
-    message, count = threshold_encode(expected, 0.9)
-    found = np.full(size, 7.0, dtype)
-    difference = (base.copy(), params.copy())
-    ours, ours_count = threshold_encode(found, 0.9, difference=difference)
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(ours, message)
-    assert count == ours_count
-    np.testing.assert_array_equal(difference, (base, params))
+    before = params.copy()
+    clip_difference(params, base, 0.5)
+    is_apart = abs(base - before) > 0.5
+    np.testing.assert_array_equal(params[~is_apart], before[~is_apart])
+    nearest = base - np.clip(base - before, -0.5, 0.5)
+    np.testing.assert_array_equal(params[is_apart], nearest[is_apart])
 
 
-def test_a_difference_is_encoded_as_an_update_of_nothing(backend, rng):
-    """As bitmaps at first, then as positions."""
+def test_messages_of_differences_are_those_of_updates(backend, rng):
+    """As bitmaps at first, then as positions; the base loses what they carry."""
     algorithm = FixedThresholdAlgorithm(threshold=2.0)
     one, other = (EncodingHandler(N, algorithm=algorithm) for _ in range(2))
     kinds = []
@@ -143,8 +187,21 @@ def test_a_difference_is_encoded_as_an_update_of_nothing(backend, rng):
         params = before * np.float32(0.5)
         other.residual.fill(0)
         expected = other.encode(before - params, 0, 0)
-        message = one.encode_difference(before, params)
+        base = before.copy()
+        message = one.encode_difference(base, params)
         np.testing.assert_array_equal(message, expected)
-        np.testing.assert_array_equal(one.residual, other.residual)
+        decode_subtract(message, before)
+        np.testing.assert_array_equal(base, before)
         kinds.append(int(message[3]))
     assert kinds == [BITMAP, THRESHOLD, THRESHOLD]
+
+
+@pytest.mark.parametrize("mode", ["bitmaps", "positions"])
+def test_a_difference_that_is_no_number_is_refused_by_its_place(backend, mode):
+    handler = EncodingHandler(200, algorithm=FixedThresholdAlgorithm(threshold=2.0))
+    base, params = np.zeros((2, 200), np.float32)
+    if mode == "positions":
+        handler.encode_difference(base, params)
+    params[7] = np.inf
+    with pytest.raises(DivergedError, match="got -inf for parameter 7"):
+        handler.encode_difference(base, params)
