@@ -5,6 +5,7 @@ Peers that cannot be started are left out, and the reason is printed.
 
 import argparse
 import os
+import statistics
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,12 +20,12 @@ from benchmarks.machine import quiet_cores
 from benchmarks.page import with_table
 from benchmarks.peers import JAX, LIMIT, OTHER, OURS, PEERS, TORCH, Setting, start
 from benchmarks.picture import svg
-from benchmarks.ratios import Clock
+from benchmarks.ratios import Clock, best_rates
 from benchmarks.report import Failure, Report, command_line
 from benchmarks.results import row
 from benchmarks.rounds import Pace, measure
 from benchmarks.serve.shapes import CODER, MEMORY, START
-from benchmarks.works import Timing, names, timings
+from benchmarks.works import PEAKS, Timing, names, timings
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -90,6 +91,7 @@ def measured(
     if taken:
         with ExitStack() as stack:
             children = _started(stack, [*peers, LIMIT], setting, report, tell)
+            report.peaks |= _peaks(children, report)
             for timing in taken:
                 _take_turns(report, children, timing, tell)
     # With nobody else in memory.
@@ -121,6 +123,19 @@ def _started(
         children[peer] = child
         report.versions[peer] = child.greeting["versions"]
     return children
+
+
+def _peaks(children: dict[str, Child], report: Report) -> dict[str, float]:
+    """Return what the machine does at best, in 1e9 a second by unit."""
+    if LIMIT not in children:
+        return {}
+    limits = tuple(PEAKS.values())
+    result = measure({LIMIT: children[LIMIT]}, LIMIT, "", report.pace, limits)
+    rates = zip(PEAKS, result.turns, strict=True)
+    return {
+        unit: statistics.median(best_rates(result, [form], report.clock)) / 1e6
+        for unit, form in rates
+    }
 
 
 def _take_turns(

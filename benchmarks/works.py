@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchmarks.results import Limit
 from benchmarks.serve.layer_shapes import LAYER, LAYER_CASES
-from benchmarks.serve.limit import ADDITION, MATMUL, PRODUCTS
+from benchmarks.serve.limit import ADDITION, FLOAT32, FMA
 from benchmarks.serve.shapes import (
     CODER,
     DECODE,
@@ -25,6 +25,13 @@ LAYERS = "layers"
 
 # Read both, write one: float32.
 _BYTES_AN_ELEMENT = 12
+# Read and write the parameter and its velocity: float32.
+_BYTES_AN_UPDATE = 16
+_CORE = (*FMA, FLOAT32)
+# Of a vector that does not stay in a cache.
+_MEMORY = (*ADDITION, "10M")
+# What the head of the tables says of the machine.
+PEAKS = {"Gflop/s": _CORE, "GB/s": _MEMORY}
 
 
 @dataclass(frozen=True)
@@ -76,20 +83,22 @@ def timings(name: str) -> list[Timing]:
 
 
 def _steps(name: str) -> Iterator[Timing]:
-    limits = tuple((*MATMUL, product) for product in PRODUCTS)
-    rates = {
-        f"{MATMUL[0]} {shape}": float(product.flops(OUTPUT))
-        for shape, product in PRODUCTS.items()
-    }
+    net = NETS[name]
+    if net.n_table:
+        limit = Limit("GB/s", float(net.n_table * _BYTES_AN_UPDATE))
+        yield Timing(name, FIT, (_MEMORY,), limit)
+        # A few rows are read: neither memory nor products.
+        yield Timing(name, OUTPUT)
+        return
     for what in (FIT, OUTPUT):
-        limit = Limit("Gflop/s", float(NETS[name].flops(what)), rates)
-        yield Timing(name, what, limits, limit)
+        limit = Limit("Gflop/s", float(net.flops(what)))
+        yield Timing(name, what, (_CORE,), limit)
 
 
 def _messages() -> Iterator[Timing]:
     for length, n in LENGTHS.items():
         n_bytes = float(n * _BYTES_AN_ELEMENT)
-        limit = Limit("GB/s", n_bytes, {f"{ADDITION[0]} {length}": n_bytes})
+        limit = Limit("GB/s", n_bytes)
         limits = ((*ADDITION, length),)
         yield Timing(THRESHOLD, f"{ENCODE}-{length}", limits, limit)
         yield Timing(THRESHOLD, f"{DECODE}-{length}")

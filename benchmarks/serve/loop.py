@@ -1,11 +1,13 @@
 """What the process of a peer does: answer one line of JSON to each line it reads.
 
 It begins with a line that says what it can time. Then each line ``CASE WHAT SECONDS
-VARIANT`` is answered by how long a call took. Nothing but the standard library is
+VARIANT`` is answered by how long a call took, and what the process held before the
+first one. Nothing but the standard library is
 imported here: peers have interpreters of their own, with what they need and no more.
 """
 
 import json
+import math
 import os
 import sys
 import time
@@ -53,6 +55,7 @@ def serve(
     """
     replies = _claim_standard_output()
     works: dict[tuple[str, str, str], Work] = {}
+    held: dict[tuple[str, str, str], float] = {}
     _reply(replies, {"versions": dict(versions), "offers": offers})
     for line in sys.stdin:
         case, what, seconds, variant = line.rstrip("\n").split(" ")
@@ -60,10 +63,29 @@ def serve(
         try:
             if key not in works:
                 works[key] = make(*key)
-            answer = asdict(timed(works[key], float(seconds)))
+                held[key] = begin_peak()
+            answer = {
+                **asdict(timed(works[key], float(seconds))),
+                "held_mib": held[key],
+            }
         except Exception as error:  # noqa: BLE001 - the other works go on
             answer = {"error": f"{type(error).__name__}: {error}"}
         _reply(replies, answer)
+
+
+def begin_peak() -> float:
+    """Return the resident memory in MiB, and let the system forget the peak so far.
+
+    Not a number where there is no ``/proc``.
+    """
+    try:
+        with open("/proc/self/clear_refs", "w") as forget:
+            forget.write("5")
+        with open("/proc/self/status") as status:
+            (line,) = (line for line in status if line.startswith("VmRSS:"))
+    except OSError:
+        return math.nan
+    return int(line.split()[1]) / 1024
 
 
 def timed(work: Work, seconds: float) -> Answer:
