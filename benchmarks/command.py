@@ -6,7 +6,7 @@ Peers that cannot be started are left out, and the reason is printed.
 import argparse
 import os
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,17 +15,37 @@ from rich.console import Console
 from benchmarks import table
 from benchmarks.alone import Alone
 from benchmarks.child import Child, PeerError
+from benchmarks.clusters import cluster_rows
 from benchmarks.coder import coder_rows
 from benchmarks.machine import quiet_cores
 from benchmarks.page import with_table
-from benchmarks.peers import JAX, LIMIT, OTHER, OURS, PEERS, TORCH, Setting, start
+from benchmarks.peers import (
+    JAX,
+    LIMIT,
+    OTHER,
+    OURS,
+    PEERS,
+    SPARK,
+    TORCH,
+    Setting,
+    Sizes,
+    start,
+    start_cluster,
+)
 from benchmarks.picture import svg
 from benchmarks.ratios import Clock, best_rates
 from benchmarks.report import Failure, Report, command_line
-from benchmarks.results import row
+from benchmarks.results import Row, row
 from benchmarks.rounds import Pace, measure
-from benchmarks.serve.shapes import CODER, MEMORY, START
-from benchmarks.works import PEAKS, Timing, names, timings
+from benchmarks.serve.shapes import CODER, JOB, MEMORY, START
+from benchmarks.works import (
+    CLUSTERS,
+    PEAKS,
+    Timing,
+    cluster_timings,
+    names,
+    timings,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -93,7 +113,7 @@ def measured(
             children = _started(stack, [*peers, LIMIT], setting, report, tell)
             report.peaks |= _peaks(children, report)
             for timing in taken:
-                _take_turns(report, children, timing, tell)
+                report.rows += _take_turns(report, children, timing, tell)
     # With nobody else in memory.
     alone = Alone(report, setting)
     if START in works:
@@ -102,7 +122,28 @@ def measured(
     if MEMORY in works:
         tell(MEMORY)
         report.rows += alone.memory_rows(pace.warm_up_s)
+    _on_clusters(report, [name for name in CLUSTERS if name in works], setting, tell)
     return report
+
+
+def _on_clusters(
+    report: Report,
+    works: Sequence[str],
+    setting: Setting,
+    tell: Callable[[str], None],
+) -> None:
+    for work in works:
+        tell(f"starting two workers: {work}")
+        try:
+            with start_cluster(setting) as child:
+                report.versions.setdefault(OURS, child.greeting["versions"])
+                for timing in cluster_timings(work, setting.sizes.examples):
+                    report.rows += _take_turns(report, {OURS: child}, timing, tell)
+        except PeerError as error:
+            report.failures.append(Failure(OURS, str(error), work))
+    if JOB in works and setting.sizes.dl4j_spark is None:
+        reason = "is not named by --dl4j-spark or DASKDL_BENCH_DL4J_SPARK"
+        report.failures.append(Failure(SPARK, reason, JOB))
 
 
 def _started(
@@ -143,24 +184,27 @@ def _take_turns(
     children: dict[str, Child],
     timing: Timing,
     tell: Callable[[str], None],
-) -> None:
+) -> Iterator[Row]:
     result = measure(
         children,
         timing.case,
         timing.what,
-        report.pace.times(timing.share_of_turn),
+        report.pace.times(timing.share_of_turn, timing.most_rounds),
         timing.limits,
         tell,
     )
     for peer, reason in result.failures.items():
         report.failures.append(Failure(peer, reason, timing.case, timing.what))
     report.measurements.append(result)
+    if timing.case in CLUSTERS:
+        yield from cluster_rows(result)
+        return
     if timing.case == CODER:
-        report.rows += coder_rows(result, report.clock)
+        yield from coder_rows(result, report.clock)
         return
     figures = row(result, report.peers, report.clock, timing.limit)
     if figures is not None:
-        report.rows.append(figures)
+        yield figures
 
 
 def _peers(options: argparse.Namespace) -> list[str]:
@@ -180,7 +224,10 @@ def _setting(options: argparse.Namespace) -> Setting:
         for peer in (OURS, TORCH, JAX)
         if (path := getattr(options, f"python_{peer}")) is not None
     }
-    return Setting(options.threads, cores, interpreters, options.against)
+    sizes = Sizes(
+        options.minibatches, options.data_gb, options.examples, options.dl4j_spark
+    )
+    return Setting(options.threads, cores, interpreters, options.against, sizes)
 
 
 def _work(name: str) -> str:
@@ -223,6 +270,31 @@ def _parser() -> argparse.ArgumentParser:
     )
     for peer in (OURS, TORCH, JAX):
         add(f"--python-{peer}", metavar="PATH", help=f"interpreter of {peer}")
+    sizes = Sizes()
+    add(
+        "--minibatches",
+        type=int,
+        default=sizes.minibatches,
+        help="of a worker in a fit of scaling; default: %(default)s",
+    )
+    add(
+        "--data-gb",
+        type=float,
+        default=sizes.data_gb,
+        help="what data reads, in 1e9 bytes; default: %(default)s",
+    )
+    add(
+        "--examples",
+        type=int,
+        default=sizes.examples,
+        help="of an epoch of job; default: %(default)s",
+    )
+    add(
+        "--dl4j-spark",
+        metavar="FOLDER",
+        default=os.environ.get("DASKDL_BENCH_DL4J_SPARK"),
+        help="of the run.sh that trains with DL4J on Spark, for job",
+    )
     add("--json", type=Path, metavar="FILE", help="write all figures there")
     add("--picture", type=Path, metavar="FILE", help="write bars there, as SVG")
     add("--markdown", action="store_true", help="print the tables in Markdown")

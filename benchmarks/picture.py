@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
-from benchmarks.peers import PEERS
+from benchmarks.peers import TITLES
 from benchmarks.report import Report
 from benchmarks.results import Ratio, Row
 from benchmarks.serve.layer_shapes import LAYER
@@ -43,7 +43,7 @@ def _bar(y: int, row: Row, ratio: Ratio) -> Iterator[str]:
     value, goal = ratio.ratio.median, ratio.goal
     colour = _OPEN if goal is None else _REACHED if value <= goal else _MISSED
     end = _x(min(value, _LARGEST))
-    yield _text(10, y + _BAR - 3, f"{row.case} {row.what} / {PEERS[ratio.peer].title}")
+    yield _text(10, y + _BAR - 3, f"{row.case} {row.what} / {TITLES[ratio.peer]}")
     yield (
         f'<rect x="{_LEFT}" y="{y}" width="{end - _LEFT:.1f}" height="{_BAR}" '
         f'fill="{colour}"/>'

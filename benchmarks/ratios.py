@@ -77,7 +77,7 @@ def best_rates(
     """
     rates = [
         [
-            measurement.facts[contender][AMOUNT] / milliseconds(turn, clock)
+            turn.facts[AMOUNT] / milliseconds(turn, clock)
             for turn in measurement.turns[contender]
         ]
         for contender in contenders

@@ -9,17 +9,20 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.peers import OURS, PEERS
+from benchmarks.peers import OURS, TITLES
 from benchmarks.ratios import Spread
 from benchmarks.report import Report
 from benchmarks.results import Ratio, Row, Share
 from benchmarks.serve.layer_shapes import LAYER
-from benchmarks.serve.shapes import MEMORY, START
+from benchmarks.serve.shapes import DATA, JOB, MEMORY, SCALING, START
 
 _COLOURS = {True: "green", False: "red", None: ""}
 _SECTIONS = {
     START: "Start",
-    MEMORY: "Peak memory",
+    MEMORY: "Memory of a step",
+    SCALING: "Two workers, a minibatch of each",
+    DATA: "Data larger than memory",
+    JOB: "Whole jobs",
     LAYER: "Layers, forward and backward",
 }
 _STEPS = "Steps, inference, messages"
@@ -68,7 +71,7 @@ def failures(report: Report) -> Iterator[str]:
     for failure in report.failures:
         work = f"{failure.case} {failure.what}".strip()
         where = f"{work}, " if work else ""
-        yield f"Not measured: {where}{PEERS[failure.peer].title}: {failure.reason}"
+        yield f"Not measured: {where}{TITLES[failure.peer]}: {failure.reason}"
 
 
 class _Cell:
@@ -89,14 +92,15 @@ def _sections(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def _peers(peers: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    present = {ratio.peer for row in rows for ratio in row.ratios}
-    return [peer for peer in peers if peer in present]
+    present = {ratio.peer: None for row in rows for ratio in row.ratios}
+    named = [peer for peer in peers if peer in present]
+    return [*named, *(peer for peer in present if peer not in named)]
 
 
 def _header(peers: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    against = [f"/ {PEERS[peer].title}" for peer in _peers(peers, rows)]
+    against = [f"/ {TITLES[peer]}" for peer in _peers(peers, rows)]
     limit = ["of the limit"] if any(row.share for row in rows) else []
-    return ["work", PEERS[OURS].title, *against, *limit]
+    return ["work", TITLES[OURS], *against, *limit]
 
 
 def _cells(peers: Sequence[str], rows: Sequence[Row], row: Row) -> list[_Cell]:

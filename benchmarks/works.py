@@ -8,14 +8,22 @@ from benchmarks.serve.layer_shapes import LAYER, LAYER_CASES
 from benchmarks.serve.limit import ADDITION, FLOAT32, FMA
 from benchmarks.serve.shapes import (
     CODER,
+    DATA,
     DECODE,
     ENCODE,
+    EPOCH,
     FIT,
+    JOB,
     LENGTHS,
     MEMORY,
     NETS,
     OUTPUT,
     PACK,
+    PREDICT,
+    PREDICTED,
+    RUN,
+    SCALED,
+    SCALING,
     START,
     THRESHOLD,
     UNPACK,
@@ -48,6 +56,8 @@ class Timing:
         What the work is of that.
     share_of_turn : float
         How long its turns are, of what others take.
+    most_rounds : int
+        More are not done.
     """
 
     case: str
@@ -55,19 +65,43 @@ class Timing:
     limits: tuple[tuple[str, str, str], ...] = ()
     limit: Limit | None = None
     share_of_turn: float = 1.0
+    most_rounds: int = 1000
 
 
 # Each asks for processes of its own.
 ALONE = (START, MEMORY)
+# Each is measured on two workers, and by the clock on the wall.
+CLUSTERS = (SCALING, DATA, JOB)
 
 
 def names() -> list[str]:
     """Return the names of all works, in the order of the tables."""
-    return [*NETS, THRESHOLD, CODER, *ALONE, LAYERS]
+    return [*NETS, THRESHOLD, CODER, *ALONE, *CLUSTERS, LAYERS]
+
+
+def cluster_timings(name: str, examples: int) -> list[Timing]:
+    """Return what is asked for on two workers.
+
+    Parameters
+    ----------
+    name : str
+        One of `CLUSTERS`.
+    examples : int
+        Of a job.
+    """
+    if name == SCALING:
+        return [Timing(SCALING, net) for net in SCALED]
+    # Calls are long, and what they compile is kept on disk.
+    if name == DATA:
+        return [Timing(DATA, EPOCH, share_of_turn=0, most_rounds=2)]
+    predicted = [f"{PREDICT}-{factor * examples}" for factor in PREDICTED]
+    return [
+        Timing(JOB, what, share_of_turn=0, most_rounds=3) for what in (RUN, *predicted)
+    ]
 
 
 def timings(name: str) -> list[Timing]:
-    """Return what peers take turns in for a name; nothing for those of `ALONE`."""
+    """Return what peers take turns in for a name; nothing for the other works."""
     if name in NETS:
         return list(_steps(name))
     if name == THRESHOLD:

@@ -48,7 +48,7 @@ def make(case: str, what: str, variant: str) -> Work:
     labels = np.eye(net.n_classes, dtype=np.float32)[numbers]
     # One-hot classes lie on axis 1, in front of the time.
     labels = np.ascontiguousarray(np.moveaxis(labels, -1, 1))
-    conf = configuration_from_dict(_CONFIGURATIONS[case]())
+    conf = configuration_from_dict(configuration(case))
     network: MultiLayerNetwork | ComputationGraph
     if isinstance(conf, MultiLayerConfiguration):
         network = MultiLayerNetwork(conf)
@@ -58,6 +58,11 @@ def make(case: str, what: str, variant: str) -> Work:
         return Work(lambda: network.output(features))
     batch = DataSet(features, labels)
     return Work(lambda: network.fit_minibatch(batch))
+
+
+def configuration(net: str) -> dict[str, Any]:
+    """Return the configuration of a network."""
+    return _CONFIGURATIONS[net]()
 
 
 def lenet() -> dict[str, Any]:

@@ -20,11 +20,16 @@ Offers = list[tuple[str, str, str]]
 
 @dataclass(frozen=True)
 class Work:
-    """What is timed, what is done before each call, and figures other than times."""
+    """What is timed, what is done before each call, and figures other than times.
+
+    `facts` may change from call to call. `cpu_s` reads the clock of CPU time: that of
+    this process, unless others do the work.
+    """
 
     call: Callable[[], object]
     prepare: Callable[[], object] | None = None
     facts: Mapping[str, float] = field(default_factory=dict)
+    cpu_s: Callable[[], float] = time.process_time
 
 
 @dataclass(frozen=True)
@@ -81,8 +86,20 @@ def begin_peak() -> float:
     try:
         with open("/proc/self/clear_refs", "w") as forget:
             forget.write("5")
+    except OSError:
+        return math.nan
+    return _status_mib("VmRSS:")
+
+
+def peak_mib() -> float:
+    """Return the most that was resident since then."""
+    return _status_mib("VmHWM:")
+
+
+def _status_mib(name: str) -> float:
+    try:
         with open("/proc/self/status") as status:
-            (line,) = (line for line in status if line.startswith("VmRSS:"))
+            (line,) = (line for line in status if line.startswith(name))
     except OSError:
         return math.nan
     return int(line.split()[1]) / 1024
@@ -95,11 +112,11 @@ def timed(work: Work, seconds: float) -> Answer:
     while calls == 0 or wall < seconds:
         if work.prepare is not None:
             work.prepare()
-        cpu_before = time.process_time()
+        cpu_before = work.cpu_s()
         wall_before = time.perf_counter()
         work.call()
         wall += time.perf_counter() - wall_before
-        cpu += time.process_time() - cpu_before
+        cpu += work.cpu_s() - cpu_before
         calls += 1
     return Answer(calls, wall / calls * 1e3, cpu / calls * 1e3, work.facts)
 

@@ -18,6 +18,21 @@ PACK = "pack"
 UNPACK = "unpack"
 START = "start"
 MEMORY = "memory"
+SCALING = "scaling"
+ONE = "one"
+TWO = "two"
+CONTROL = "control"
+DATA = "data"
+EPOCH = "epoch"
+SCAN = "scan"
+JOB = "job"
+RUN = "run"
+PREDICT = "predict"
+# How many rows, by the examples of an epoch.
+PREDICTED = (1, 10)
+DL4J_SPARK = "dl4j-spark"
+# The networks that are trained on clusters.
+SCALED = ("lenet", "mlp")
 
 # Elements of the vectors that messages are made of, and the threshold that a
 # thousandth of them reach: the quantile of |x| for a normal x.

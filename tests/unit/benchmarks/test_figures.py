@@ -71,8 +71,8 @@ def test_without_turns_of_ours_there_is_no_row():
 
 
 def test_packing_is_told_by_the_index():
-    measurement = Measurement("coder", "pack-1M", {OURS: turns(1.0)})
-    measurement.facts[OURS] = {"entries": 1000, "bits": 12.5, "entropy": 12.0}
+    measurement = Measurement("coder", "pack-1M", {})
+    measurement.turns[OURS] = turns(1.0, entries=1000, bits=12.5, entropy=12.0)
     time, size = coder_rows(measurement, "cpu")
     assert time.ours.median == 1000.0
     assert size.ours.median == 12.5

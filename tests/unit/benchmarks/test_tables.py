@@ -52,7 +52,7 @@ def test_a_row_in_markdown(report):
 
 def test_each_kind_of_work_has_a_table(report):
     titles = [line for line in lines(report) if line.startswith("#")]
-    assert titles == ["### Steps, inference, messages", "### Peak memory"]
+    assert titles == ["### Steps, inference, messages", "### Memory of a step"]
 
 
 def test_a_table_has_no_columns_for_peers_that_were_not_timed(report):
@@ -101,6 +101,7 @@ def test_json_has_every_turn(report):
         "cpu_ms": 3.0,
         "calls": 5,
         "others": 0.5,
+        "facts": {},
     }
 
 
