@@ -109,7 +109,11 @@ def _job_rows(measurement: Measurement) -> Iterator[Row]:
 def _compared(measurement: Measurement, what: str, milliseconds: Figure) -> Row:
     """Return a row of one figure of the turns of all forms."""
     turns = {
-        form: [replace(turn, wall_ms=milliseconds(turn)) for turn in turns]
+        form: [
+            # The workers are others, too.
+            replace(turn, wall_ms=milliseconds(turn), others=0.0)
+            for turn in turns
+        ]
         for form, turns in measurement.turns.items()
     }
     peers = [form.peer for form in turns]

@@ -17,6 +17,7 @@ from benchmarks.alone import Alone
 from benchmarks.child import Child, PeerError
 from benchmarks.clusters import cluster_rows
 from benchmarks.coder import coder_rows
+from benchmarks.joined import joined, read_report
 from benchmarks.machine import quiet_cores
 from benchmarks.page import with_table
 from benchmarks.peers import (
@@ -58,26 +59,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     options = _parser().parse_args(arguments)
     console = Console()
+    earlier = [read_report(path.read_text()) for path in options.join]
     report = measured(
-        options.works or names(),
+        options.works or ([] if earlier else names()),
         _peers(options),
         _setting(options),
         Pace(options.rounds, options.seconds, options.warm_up),
         command_line(arguments),
         lambda line: console.print(line, style="dim", markup=False, highlight=False),
     )
+    # Without works of its own this run says nothing.
+    reports = joined([*earlier, report] if report.rows or not earlier else earlier)
     if options.markdown:
-        for line in table.markdown(report):
+        for line in table.markdown(reports):
             console.out(line, highlight=False)
     else:
-        table.show(console, report)
+        table.show(console, reports)
     if options.json is not None:
         options.json.write_text(report.to_json())
     if options.picture is not None:
-        options.picture.write_text(svg(report))
+        options.picture.write_text(svg(reports))
     if options.update is not None:
         page = options.update.read_text()
-        options.update.write_text(with_table(page, table.markdown(report)))
+        options.update.write_text(with_table(page, table.markdown(reports)))
 
 
 def measured(
@@ -296,6 +300,14 @@ def _parser() -> argparse.ArgumentParser:
         help="of the run.sh that trains with DL4J on Spark, for job",
     )
     add("--json", type=Path, metavar="FILE", help="write all figures there")
+    add(
+        "--join",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="figures of an earlier run; without names nothing is measured again",
+    )
     add("--picture", type=Path, metavar="FILE", help="write bars there, as SVG")
     add("--markdown", action="store_true", help="print the tables in Markdown")
     add("--update", type=Path, metavar="PAGE", help="renew the tables of a page")

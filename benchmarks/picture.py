@@ -1,6 +1,6 @@
 """Bars of the ratios against their goals, as SVG."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from benchmarks.peers import TITLES
@@ -15,13 +15,14 @@ _LARGEST = 2.0
 _REACHED, _MISSED, _OPEN = "#2a9d5c", "#d1495b", "#8d99ae"
 
 
-def svg(report: Report) -> str:
+def svg(reports: Sequence[Report]) -> str:
     """Return a picture with a bar for each ratio: the shorter, the faster daskdl is.
 
     A black mark is the goal; the grey line is where both need the same. Single layers
-    are left out: there are too many.
+    are left out: there are too many. Of several runs the last one's date is told.
     """
-    rows = [row for row in report.rows if row.case != LAYER]
+    report = reports[-1]
+    rows = [row for run in reports for row in run.rows if row.case != LAYER]
     bars = [(row, ratio) for row in rows for ratio in row.ratios]
     height = _TOP + _STEP * len(bars) + 20
     width = _LEFT + _WIDTH + _RIGHT

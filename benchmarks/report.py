@@ -12,7 +12,7 @@ from benchmarks.ratios import Clock
 from benchmarks.results import Row
 from benchmarks.rounds import Measurement, Pace
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,8 @@ class Row:
         The largest of `ours` that is good enough, where that is known without peers.
     others : float
         Cores that other processes kept busy: the median of all turns.
+    run : int
+        The number of its run, where several are joined; else 0.
     """
 
     case: str
@@ -96,6 +98,7 @@ class Row:
     share: Share | None = None
     goal: float | None = None
     others: float = 0.0
+    run: int = 0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from benchmarks.serve.shapes import DATA, EPOCH, SCAN
 from benchmarks.serve.workers import N_WORKERS, begin_peaks, cpu_clock, on_each, opened
 
 _N_FEATURES, _N_CLASSES = 256, 10
-_BATCH = 256
+# Of small ones the messages would be measured, and not the data.
+_BATCH = 1024
 # 64 MiB a file, as Spark writes them; a group of rows is a sixteenth of that.
 _ROWS = 1 << 16
 _GROUP_ROWS = 1 << 12
@@ -34,7 +35,8 @@ class StoredData:
 
     def __init__(self, stack: ExitStack, folder: Path, gigabytes: float) -> None:
         n_rows = gigabytes * 1e9 / (4 * _N_FEATURES)
-        n_files = max(N_WORKERS, round(n_rows / _ROWS))
+        # As many for each worker: else one part is cut in two, and loaded twice.
+        n_files = N_WORKERS * max(1, round(n_rows / _ROWS / N_WORKERS))
         rows = min(_ROWS, max(_BATCH, round(n_rows / n_files)))
         self._written = cache(lambda: written(folder, n_files, rows))
         self._client = cache(lambda: opened(stack, memory_limit=_MEMORY_LIMIT))

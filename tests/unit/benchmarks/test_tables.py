@@ -39,7 +39,7 @@ def report():
 
 
 def lines(report):
-    return list(table.markdown(report))
+    return list(table.markdown([report]))
 
 
 def test_a_row_in_markdown(report):
@@ -71,7 +71,7 @@ def test_the_heading_says_where_and_how(report):
 
 def test_the_terminal_gets_the_same(report):
     written = io.StringIO()
-    table.show(Console(width=120, file=written), report)
+    table.show(Console(width=120, file=written), [report])
     assert "0.50 (0.25-0.75)" in written.getvalue()
 
 
@@ -88,7 +88,7 @@ def test_a_page_without_a_place_for_the_table_is_refused():
 
 
 def test_the_picture_has_a_bar_for_each_ratio(report):
-    picture = ElementTree.fromstring(svg(report))
+    picture = ElementTree.fromstring(svg([report]))
     bars = picture.findall("{http://www.w3.org/2000/svg}rect")
     # The first one is the background.
     assert len(bars) == 1 + 1
