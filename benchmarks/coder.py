@@ -23,7 +23,7 @@ def coder_rows(measurement: Measurement, clock: Clock) -> Iterator[Row]:
     own = best(measurement, OURS, clock)
     if own is None:
         return
-    facts, what = measurement.facts[own], measurement.what
+    facts, what = measurement.turns[own][-1].facts, measurement.what
     turns = [
         milliseconds(turn, clock) / facts["entries"] * 1e6
         for turn in measurement.turns[own]

@@ -5,7 +5,8 @@ Peers that cannot be started are left out, and the reason is printed.
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,17 +15,38 @@ from rich.console import Console
 from benchmarks import table
 from benchmarks.alone import Alone
 from benchmarks.child import Child, PeerError
+from benchmarks.clusters import cluster_rows
 from benchmarks.coder import coder_rows
+from benchmarks.joined import joined, read_report
 from benchmarks.machine import quiet_cores
 from benchmarks.page import with_table
-from benchmarks.peers import JAX, LIMIT, OTHER, OURS, PEERS, TORCH, Setting, start
+from benchmarks.peers import (
+    JAX,
+    LIMIT,
+    OTHER,
+    OURS,
+    PEERS,
+    SPARK,
+    TORCH,
+    Setting,
+    Sizes,
+    start,
+    start_cluster,
+)
 from benchmarks.picture import svg
-from benchmarks.ratios import Clock
+from benchmarks.ratios import Clock, best_rates
 from benchmarks.report import Failure, Report, command_line
-from benchmarks.results import row
+from benchmarks.results import Row, row
 from benchmarks.rounds import Pace, measure
-from benchmarks.serve.shapes import CODER, MEMORY, START
-from benchmarks.works import Timing, names, timings
+from benchmarks.serve.shapes import CODER, JOB, MEMORY, START
+from benchmarks.works import (
+    CLUSTERS,
+    PEAKS,
+    Timing,
+    cluster_timings,
+    names,
+    timings,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -37,26 +59,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     options = _parser().parse_args(arguments)
     console = Console()
+    earlier = [read_report(path.read_text()) for path in options.join]
     report = measured(
-        options.works or names(),
+        options.works or ([] if earlier else names()),
         _peers(options),
         _setting(options),
         Pace(options.rounds, options.seconds, options.warm_up),
         command_line(arguments),
         lambda line: console.print(line, style="dim", markup=False, highlight=False),
     )
+    # Without works of its own this run says nothing.
+    reports = joined([*earlier, report] if report.rows or not earlier else earlier)
     if options.markdown:
-        for line in table.markdown(report):
+        for line in table.markdown(reports):
             console.out(line, highlight=False)
     else:
-        table.show(console, report)
+        table.show(console, reports)
     if options.json is not None:
         options.json.write_text(report.to_json())
     if options.picture is not None:
-        options.picture.write_text(svg(report))
+        options.picture.write_text(svg(reports))
     if options.update is not None:
         page = options.update.read_text()
-        options.update.write_text(with_table(page, table.markdown(report)))
+        options.update.write_text(with_table(page, table.markdown(reports)))
 
 
 def measured(
@@ -90,8 +115,9 @@ def measured(
     if taken:
         with ExitStack() as stack:
             children = _started(stack, [*peers, LIMIT], setting, report, tell)
+            report.peaks |= _peaks(children, report)
             for timing in taken:
-                _take_turns(report, children, timing, tell)
+                report.rows += _take_turns(report, children, timing, tell)
     # With nobody else in memory.
     alone = Alone(report, setting)
     if START in works:
@@ -100,7 +126,28 @@ def measured(
     if MEMORY in works:
         tell(MEMORY)
         report.rows += alone.memory_rows(pace.warm_up_s)
+    _on_clusters(report, [name for name in CLUSTERS if name in works], setting, tell)
     return report
+
+
+def _on_clusters(
+    report: Report,
+    works: Sequence[str],
+    setting: Setting,
+    tell: Callable[[str], None],
+) -> None:
+    for work in works:
+        tell(f"starting two workers: {work}")
+        try:
+            with start_cluster(setting) as child:
+                report.versions.setdefault(OURS, child.greeting["versions"])
+                for timing in cluster_timings(work, setting.sizes.examples):
+                    report.rows += _take_turns(report, {OURS: child}, timing, tell)
+        except PeerError as error:
+            report.failures.append(Failure(OURS, str(error), work))
+    if JOB in works and setting.sizes.dl4j_spark is None:
+        reason = "is not named by --dl4j-spark or DASKDL_BENCH_DL4J_SPARK"
+        report.failures.append(Failure(SPARK, reason, JOB))
 
 
 def _started(
@@ -123,29 +170,45 @@ def _started(
     return children
 
 
+def _peaks(children: dict[str, Child], report: Report) -> dict[str, float]:
+    """Return what the machine does at best, in 1e9 a second by unit."""
+    if LIMIT not in children:
+        return {}
+    limits = tuple(PEAKS.values())
+    result = measure({LIMIT: children[LIMIT]}, LIMIT, "", report.pace, limits)
+    rates = zip(PEAKS, result.turns, strict=True)
+    return {
+        unit: statistics.median(best_rates(result, [form], report.clock)) / 1e6
+        for unit, form in rates
+    }
+
+
 def _take_turns(
     report: Report,
     children: dict[str, Child],
     timing: Timing,
     tell: Callable[[str], None],
-) -> None:
+) -> Iterator[Row]:
     result = measure(
         children,
         timing.case,
         timing.what,
-        report.pace.times(timing.share_of_turn),
+        report.pace.times(timing.share_of_turn, timing.most_rounds),
         timing.limits,
         tell,
     )
     for peer, reason in result.failures.items():
         report.failures.append(Failure(peer, reason, timing.case, timing.what))
     report.measurements.append(result)
+    if timing.case in CLUSTERS:
+        yield from cluster_rows(result)
+        return
     if timing.case == CODER:
-        report.rows += coder_rows(result, report.clock)
+        yield from coder_rows(result, report.clock)
         return
     figures = row(result, report.peers, report.clock, timing.limit)
     if figures is not None:
-        report.rows.append(figures)
+        yield figures
 
 
 def _peers(options: argparse.Namespace) -> list[str]:
@@ -165,7 +228,10 @@ def _setting(options: argparse.Namespace) -> Setting:
         for peer in (OURS, TORCH, JAX)
         if (path := getattr(options, f"python_{peer}")) is not None
     }
-    return Setting(options.threads, cores, interpreters, options.against)
+    sizes = Sizes(
+        options.minibatches, options.data_gb, options.examples, options.dl4j_spark
+    )
+    return Setting(options.threads, cores, interpreters, options.against, sizes)
 
 
 def _work(name: str) -> str:
@@ -208,7 +274,40 @@ def _parser() -> argparse.ArgumentParser:
     )
     for peer in (OURS, TORCH, JAX):
         add(f"--python-{peer}", metavar="PATH", help=f"interpreter of {peer}")
+    sizes = Sizes()
+    add(
+        "--minibatches",
+        type=int,
+        default=sizes.minibatches,
+        help="of a worker in a fit of scaling; default: %(default)s",
+    )
+    add(
+        "--data-gb",
+        type=float,
+        default=sizes.data_gb,
+        help="what data reads, in 1e9 bytes; default: %(default)s",
+    )
+    add(
+        "--examples",
+        type=int,
+        default=sizes.examples,
+        help="of an epoch of job; default: %(default)s",
+    )
+    add(
+        "--dl4j-spark",
+        metavar="FOLDER",
+        default=os.environ.get("DASKDL_BENCH_DL4J_SPARK"),
+        help="of the run.sh that trains with DL4J on Spark, for job",
+    )
     add("--json", type=Path, metavar="FILE", help="write all figures there")
+    add(
+        "--join",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="figures of an earlier run; without names nothing is measured again",
+    )
     add("--picture", type=Path, metavar="FILE", help="write bars there, as SVG")
     add("--markdown", action="store_true", help="print the tables in Markdown")
     add("--update", type=Path, metavar="PAGE", help="renew the tables of a page")

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import dl4j_build
@@ -17,6 +17,11 @@ JAX = "jax"
 DL4J = "dl4j"
 DL4J_REPAIRED = "dl4j-repaired"
 LIMIT = "limit"
+# What daskdl on two workers is compared with.
+ONE_WORKER = "one-worker"
+CONTROL_PROCESSES = "control-processes"
+PLAIN_SCAN = "plain-scan"
+SPARK = "dl4j-spark"
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -24,6 +29,28 @@ _THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is done on clusters.
+
+    Parameters
+    ----------
+    minibatches : int
+        Of a worker, in a fit of "scaling".
+    data_gb : float
+        What "data" reads, in 1e9 bytes.
+    examples : int
+        Of an epoch of "job".
+    dl4j_spark : str or None
+        Folder of what runs DL4J on Spark.
+    """
+
+    minibatches: int = 400
+    data_gb: float = 1.0
+    examples: int = 12_800
+    dl4j_spark: str | None = None
 
 
 @dataclass(frozen=True)
@@ -40,12 +67,15 @@ class Setting:
         Paths of Python by the name of the peer.
     against : str or None
         Another checkout of daskdl.
+    sizes : Sizes
+        Of the works on clusters.
     """
 
     threads: int
     cores: frozenset[int]
     interpreters: Mapping[str, str]
     against: str | None = None
+    sizes: Sizes = field(default_factory=Sizes)
 
 
 @dataclass(frozen=True)
@@ -94,13 +124,30 @@ def start(peer: str, setting: Setting, environ: Mapping[str, str]) -> Child:
     )
 
 
+def start_cluster(setting: Setting) -> Child:
+    """Start the process of the works on clusters, which may use all cores.
+
+    Raises
+    ------
+    PeerError
+        If it cannot be started; the message says why.
+    """
+    sizes = setting.sizes
+    command = [interpreter(setting, OURS), "-m", "benchmarks.serve.cluster"]
+    command += ["--minibatches", str(sizes.minibatches)]
+    command += ["--data-gb", str(sizes.data_gb), "--examples", str(sizes.examples)]
+    if sizes.dl4j_spark is not None:
+        command += ["--dl4j-spark", sizes.dl4j_spark]
+    return Child(command, env=environment(os.environ, 1), cores=os.sched_getaffinity(0))
+
+
 def environment(environ: Mapping[str, str], threads: int) -> dict[str, str]:
     """Return an environment with this package, and so many threads."""
     multi = "true" if threads > 1 else "false"
     return {
         **environ,
         **dict.fromkeys(_THREAD_VARIABLES, str(threads)),
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "bridge")]),
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={multi}",
     }
@@ -140,4 +187,12 @@ PEERS = {
         "DL4J as released", lambda _: dl4j_build.command(is_repaired=False), warm_ups=8
     ),
     LIMIT: Peer("the machine", _python(LIMIT)),
+}
+
+TITLES = {
+    **{name: peer.title for name, peer in PEERS.items()},
+    ONE_WORKER: "one worker",
+    CONTROL_PROCESSES: "two processes alone",
+    PLAIN_SCAN: "a plain scan",
+    SPARK: "DL4J on Spark",
 }

@@ -1,9 +1,9 @@
 """Bars of the ratios against their goals, as SVG."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
-from benchmarks.peers import PEERS
+from benchmarks.peers import TITLES
 from benchmarks.report import Report
 from benchmarks.results import Ratio, Row
 from benchmarks.serve.layer_shapes import LAYER
@@ -15,13 +15,14 @@ _LARGEST = 2.0
 _REACHED, _MISSED, _OPEN = "#2a9d5c", "#d1495b", "#8d99ae"
 
 
-def svg(report: Report) -> str:
+def svg(reports: Sequence[Report]) -> str:
     """Return a picture with a bar for each ratio: the shorter, the faster daskdl is.
 
     A black mark is the goal; the grey line is where both need the same. Single layers
-    are left out: there are too many.
+    are left out: there are too many. Of several runs the last one's date is told.
     """
-    rows = [row for row in report.rows if row.case != LAYER]
+    report = reports[-1]
+    rows = [row for run in reports for row in run.rows if row.case != LAYER]
     bars = [(row, ratio) for row in rows for ratio in row.ratios]
     height = _TOP + _STEP * len(bars) + 20
     width = _LEFT + _WIDTH + _RIGHT
@@ -43,7 +44,7 @@ def _bar(y: int, row: Row, ratio: Ratio) -> Iterator[str]:
     value, goal = ratio.ratio.median, ratio.goal
     colour = _OPEN if goal is None else _REACHED if value <= goal else _MISSED
     end = _x(min(value, _LARGEST))
-    yield _text(10, y + _BAR - 3, f"{row.case} {row.what} / {PEERS[ratio.peer].title}")
+    yield _text(10, y + _BAR - 3, f"{row.case} {row.what} / {TITLES[ratio.peer]}")
     yield (
         f'<rect x="{_LEFT}" y="{y}" width="{end - _LEFT:.1f}" height="{_BAR}" '
         f'fill="{colour}"/>'

@@ -1,11 +1,12 @@
 """From turns to figures: ratios within rounds, rates of the machine at its best."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from benchmarks.rounds import Contender, Measurement, Turn
+from benchmarks.serve.limit import AMOUNT
 
 Clock = Literal["cpu", "wall"]
 
@@ -55,10 +56,7 @@ def best(measurement: Measurement, peer: str, clock: Clock) -> Contender | None:
 
 
 def best_rates(
-    measurement: Measurement,
-    contenders: Sequence[Contender],
-    amount: Callable[[Contender], float],
-    clock: Clock,
+    measurement: Measurement, contenders: Sequence[Contender], clock: Clock
 ) -> list[float]:
     """Return what the machine did at best in each round.
 
@@ -67,9 +65,8 @@ def best_rates(
     measurement : Measurement
         With turns of the contenders.
     contenders : sequence of Contender
-        Works that ask all of the machine.
-    amount : callable
-        What a call of such a work amounts to: operations, or bytes.
+        Works that ask all of the machine. What a call of one amounts to, in operations
+        or bytes, is among its facts.
     clock : {"cpu", "wall"}
         Which time counts.
 
@@ -80,7 +77,7 @@ def best_rates(
     """
     rates = [
         [
-            amount(contender) / milliseconds(turn, clock)
+            turn.facts[AMOUNT] / milliseconds(turn, clock)
             for turn in measurement.turns[contender]
         ]
         for contender in contenders

@@ -12,7 +12,7 @@ from benchmarks.ratios import Clock
 from benchmarks.results import Row
 from benchmarks.rounds import Measurement, Pace
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class Report:
         Which time the ratios are of.
     pace : Pace
         How long was measured.
+
+    Attributes
+    ----------
+    peaks : dict of str to float
+        What a core does at best, in 1e9 of the unit that is the key.
     """
 
     command: str
@@ -54,6 +59,7 @@ class Report:
     rows: list[Row] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
+    peaks: dict[str, float] = field(default_factory=dict)
 
     @property
     def absent(self) -> set[str]:
@@ -70,6 +76,7 @@ class Report:
             "threads": self.threads,
             "clock": self.clock,
             "pace": asdict(self.pace),
+            "peaks": self.peaks,
             "peers": list(self.peers),
             "versions": {peer: dict(names) for peer, names in self.versions.items()},
             "rows": [asdict(row) for row in self.rows],
@@ -100,7 +107,9 @@ class Report:
             f"Threads: {self.threads}. Ratios of {time}, {self.pace.rounds} rounds of "
             f"{self.pace.turn_s:g} s."
         )
-        return [where, how, f"`{self.command}`"]
+        at_best = [f"{rate:.3g} {unit}" for unit, rate in self.peaks.items()]
+        peaks = [f"A core at its best: {', '.join(at_best)}."] if at_best else []
+        return [where, *peaks, how, f"`{self.command}`"]
 
 
 def command_line(arguments: Sequence[str] | None) -> str:

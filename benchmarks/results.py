@@ -1,7 +1,7 @@
 """The rows of the table: ours, ratios to the peers, share of the machine's limit."""
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.goals import goal
@@ -15,7 +15,7 @@ from benchmarks.ratios import (
     ratio,
     spread,
 )
-from benchmarks.rounds import Contender, Measurement, Turn
+from benchmarks.rounds import Measurement, Turn
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,8 @@ class Row:
         The largest of `ours` that is good enough, where that is known without peers.
     others : float
         Cores that other processes kept busy: the median of all turns.
+    run : int
+        The number of its run, where several are joined; else 0.
     """
 
     case: str
@@ -96,6 +98,7 @@ class Row:
     share: Share | None = None
     goal: float | None = None
     others: float = 0.0
+    run: int = 0
 
 
 @dataclass(frozen=True)
@@ -108,13 +111,10 @@ class Limit:
         Printed beside the rate.
     amount : float
         Operations or bytes in a call of the work.
-    by_variant : mapping of str to float
-        The same of each work that finds out what the machine can do.
     """
 
     of: str
     amount: float
-    by_variant: Mapping[str, float]
 
 
 def row(
@@ -162,15 +162,10 @@ def row(
 def _share(
     measurement: Measurement, ours: Sequence[Turn], limit: Limit, clock: Clock
 ) -> Share | None:
-    amounts: dict[Contender, float] = {
-        contender: limit.by_variant[contender.variant]
-        for contender in measurement.turns
-        if contender.peer == LIMIT
-    }
-    if not amounts:
+    machine = [form for form in measurement.turns if form.peer == LIMIT]
+    if not machine:
         return None
-    of_contender: Callable[[Contender], float] = amounts.__getitem__
-    rates = best_rates(measurement, list(amounts), of_contender, clock)
+    rates = best_rates(measurement, machine, clock)
     shares = [
         limit.amount / milliseconds(turn, clock) / rate
         for turn, rate in zip(ours, rates, strict=True)

@@ -32,23 +32,25 @@ class Turn:
         How many there were.
     others : float
         How many cores other processes kept busy meanwhile.
+    facts : mapping of str to float
+        Figures of the last call besides its time.
     """
 
     wall_ms: float
     cpu_ms: float
     calls: int
     others: float
+    facts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass
 class Measurement:
-    """The turns of all contenders in one work, by round, and figures besides times."""
+    """The turns of all contenders in one work, by round."""
 
     case: str
     what: str
     turns: dict[Contender, list[Turn]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
-    facts: dict[Contender, dict[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,18 @@ class Pace:
     rounds : int
         Turns of each contender.
     turn_s, warm_up_s : float
-        Seconds of a turn, and of calls before the first that do not count.
+        Seconds of a turn, at least a call, and of calls before the first that do not
+        count; 0 for none.
     """
 
     rounds: int
     turn_s: float
     warm_up_s: float
 
-    def times(self, share: float) -> "Pace":
-        """Return the same with shorter turns, and as many."""
-        return Pace(self.rounds, self.turn_s * share, self.warm_up_s * share)
+    def times(self, share: float, most_rounds: int) -> "Pace":
+        """Return the same with shorter turns, and no more than so many of them."""
+        rounds = min(self.rounds, most_rounds)
+        return Pace(rounds, self.turn_s * share, self.warm_up_s * share)
 
 
 def measure(
@@ -114,8 +118,9 @@ def measure(
     }
     for contender, work in works.items():
         tell(f"{case} {what}: {contender.peer} {contender.variant}".rstrip())
-        seconds = pace.warm_up_s * PEERS[contender.peer].warm_ups
-        _turn(result, children, contender, work, seconds)
+        if pace.warm_up_s > 0:
+            seconds = pace.warm_up_s * PEERS[contender.peer].warm_ups
+            _turn(result, children, contender, work, seconds)
     for number in range(pace.rounds):
         # There and back: whoever is first in one round is last in the next.
         order = list(works) if number % 2 == 0 else list(works)[::-1]
@@ -155,10 +160,10 @@ def _turn(
     except (PeerError, OSError) as error:
         result.failures[contender.peer] = str(error)
         return None
-    result.facts[contender] = answer.get("facts", {})
     return Turn(
         answer["wall_ms"],
         answer["cpu_ms"],
         answer["calls"],
         max(0.0, others) / wall_s,
+        answer.get("facts", {}),
     )

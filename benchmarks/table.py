@@ -9,30 +9,52 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.peers import OURS, PEERS
+from benchmarks.peers import OURS, TITLES
 from benchmarks.ratios import Spread
 from benchmarks.report import Report
 from benchmarks.results import Ratio, Row, Share
 from benchmarks.serve.layer_shapes import LAYER
-from benchmarks.serve.shapes import MEMORY, START
+from benchmarks.serve.shapes import (
+    CODER,
+    DATA,
+    JOB,
+    MEMORY,
+    NETS,
+    SCALING,
+    START,
+    THRESHOLD,
+)
 
 _COLOURS = {True: "green", False: "red", None: ""}
 _SECTIONS = {
     START: "Start",
-    MEMORY: "Peak memory",
+    MEMORY: "Memory of a step",
+    SCALING: "Two workers, a minibatch of each",
+    DATA: "Data larger than memory",
+    JOB: "Whole jobs",
     LAYER: "Layers, forward and backward",
 }
+_ORDER = [*NETS, THRESHOLD, CODER, START, MEMORY, SCALING, DATA, JOB, LAYER]
 _STEPS = "Steps, inference, messages"
 
 
-def show(console: Console, report: Report) -> None:
-    """Print all tables: what reaches its goal in green, what misses it in red."""
-    for line in report.heading():
+def show(console: Console, reports: Sequence[Report]) -> None:
+    """Print all tables: what reaches its goal in green, what misses it in red.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    reports : sequence of Report
+        The runs; if there are several, rows tell the number of theirs.
+    """
+    for line in _headings(reports):
         console.print(line, markup=False, highlight=False)
-    for title, rows in _sections(report.rows):
-        table = Table(*_header(report.peers, rows), title=title)
+    for title, rows in _sections(reports):
+        peers = _peers(reports, rows)
+        table = Table(*_header(peers, rows), title=title)
         for row in rows:
-            cells = _cells(report.peers, rows, row)
+            cells = _cells(peers, rows, row)
             table.add_row(
                 *(
                     f"[{colour}]{text}[/]" if colour else text
@@ -42,33 +64,35 @@ def show(console: Console, report: Report) -> None:
                 )
             )
         console.print(table)
-    for line in failures(report):
+    for line in failures(reports):
         console.print(line, markup=False, highlight=False)
 
 
-def markdown(report: Report) -> Iterator[str]:
+def markdown(reports: Sequence[Report]) -> Iterator[str]:
     """Yield the lines of the same in Markdown."""
-    for line in report.heading():
+    for line in _headings(reports):
         yield from (line, "")
-    for title, rows in _sections(report.rows):
-        header = _header(report.peers, rows)
+    for title, rows in _sections(reports):
+        peers = _peers(reports, rows)
+        header = _header(peers, rows)
         yield from (f"### {title}", "")
         yield f"| {' | '.join(header)} |"
         yield "|" + "---|" * len(header)
         for row in rows:
-            cells = [cell.text("<br>") for cell in _cells(report.peers, rows, row)]
+            cells = [cell.text("<br>") for cell in _cells(peers, rows, row)]
             yield f"| {' | '.join(cells)} |"
         yield ""
-    for line in failures(report):
+    for line in failures(reports):
         yield f"- {line}"
 
 
-def failures(report: Report) -> Iterator[str]:
+def failures(reports: Sequence[Report]) -> Iterator[str]:
     """Yield a line for each thing that was not measured."""
-    for failure in report.failures:
+    # Runs without one peer tell of it once.
+    for failure in dict.fromkeys(f for report in reports for f in report.failures):
         work = f"{failure.case} {failure.what}".strip()
         where = f"{work}, " if work else ""
-        yield f"Not measured: {where}{PEERS[failure.peer].title}: {failure.reason}"
+        yield f"Not measured: {where}{TITLES[failure.peer]}: {failure.reason}"
 
 
 class _Cell:
@@ -82,21 +106,38 @@ class _Cell:
         return separator.join(self._lines) or "-"
 
 
-def _sections(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+def _headings(reports: Sequence[Report]) -> Iterator[str]:
+    for number, report in enumerate(reports, 1):
+        if len(reports) > 1:
+            yield f"Run {number}:"
+        yield from report.heading()
+
+
+def _sections(reports: Sequence[Report]) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the tables in the order of works, whichever run measured them."""
+    rows = sorted(
+        (row for report in reports for row in report.rows),
+        key=lambda row: _ORDER.index(row.case),
+    )
     titles = {_SECTIONS.get(row.case, _STEPS): None for row in rows}
     for title in titles:
         yield title, [row for row in rows if _SECTIONS.get(row.case, _STEPS) == title]
 
 
-def _peers(peers: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    present = {ratio.peer for row in rows for ratio in row.ratios}
-    return [peer for peer in peers if peer in present]
+def _peers(reports: Sequence[Report], rows: Sequence[Row]) -> list[str]:
+    present = {ratio.peer: None for row in rows for ratio in row.ratios}
+    named = dict.fromkeys(peer for report in reports for peer in report.peers)
+    return [
+        *(peer for peer in named if peer in present),
+        *(peer for peer in present if peer not in named),
+    ]
 
 
 def _header(peers: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    against = [f"/ {PEERS[peer].title}" for peer in _peers(peers, rows)]
+    against = [f"/ {TITLES[peer]}" for peer in peers]
     limit = ["of the limit"] if any(row.share for row in rows) else []
-    return ["work", PEERS[OURS].title, *against, *limit]
+    run = ["run"] if any(row.run for row in rows) else []
+    return ["work", TITLES[OURS], *against, *limit, *run]
 
 
 def _cells(peers: Sequence[str], rows: Sequence[Row], row: Row) -> list[_Cell]:
@@ -104,11 +145,12 @@ def _cells(peers: Sequence[str], rows: Sequence[Row], row: Row) -> list[_Cell]:
     name = row.what if row.case in _SECTIONS else f"{row.case} {row.what}"
     cells = [_Cell(name), _own(row)]
     cells += [
-        _ratio(by_peer[peer], row) if peer in by_peer else _Cell()
-        for peer in _peers(peers, rows)
+        _ratio(by_peer[peer], row) if peer in by_peer else _Cell() for peer in peers
     ]
     if any(other.share for other in rows):
         cells.append(_Cell() if row.share is None else _share(row.share))
+    if row.run:
+        cells.append(_Cell(str(row.run)))
     return cells
 
 

@@ -4,10 +4,17 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.serve.daskdl_resnets import NESTEROVS, resnet, resnet50
 from benchmarks.serve.loop import Offers, Work
-from benchmarks.serve.shapes import FIT, NETS, OUTPUT
+from benchmarks.serve.shapes import (
+    FIT,
+    N_HEADS,
+    N_WORDS,
+    NETS,
+    OUTPUT,
+    WORD_SIZE,
+)
 
-_NESTEROVS = {"type": "nesterovs", "learning_rate": 0.001, "momentum": 0.9}
 _POOLING = {
     "type": "subsampling",
     "pooling_type": "max",
@@ -15,6 +22,7 @@ _POOLING = {
     "stride": [2, 2],
 }
 _CLASSES = {"type": "output", "activation": "softmax", "loss": "mcxent", "n_out": 10}
+_MEANS = {"type": "global_pooling", "pooling_type": "avg"}
 
 OFFERS: Offers = [(net, what, "") for net in NETS for what in (FIT, OUTPUT)]
 
@@ -31,12 +39,16 @@ def make(case: str, what: str, variant: str) -> Work:
 
     net = NETS[case]
     rng = np.random.default_rng(0)
-    features = rng.standard_normal(net.features, dtype=np.float32)
+    features: np.ndarray[Any, Any]
+    if net.n_numbers:
+        features = rng.integers(0, net.n_numbers, net.features).astype(np.float32)
+    else:
+        features = rng.standard_normal(net.features, dtype=np.float32)
     numbers = rng.integers(0, net.n_classes, net.label_axes)
     labels = np.eye(net.n_classes, dtype=np.float32)[numbers]
     # One-hot classes lie on axis 1, in front of the time.
     labels = np.ascontiguousarray(np.moveaxis(labels, -1, 1))
-    conf = configuration_from_dict(_CONFIGURATIONS[case]())
+    conf = configuration_from_dict(configuration(case))
     network: MultiLayerNetwork | ComputationGraph
     if isinstance(conf, MultiLayerConfiguration):
         network = MultiLayerNetwork(conf)
@@ -46,6 +58,11 @@ def make(case: str, what: str, variant: str) -> Work:
         return Work(lambda: network.output(features))
     batch = DataSet(features, labels)
     return Work(lambda: network.fit_minibatch(batch))
+
+
+def configuration(net: str) -> dict[str, Any]:
+    """Return the configuration of a network."""
+    return _CONFIGURATIONS[net]()
 
 
 def lenet() -> dict[str, Any]:
@@ -64,7 +81,7 @@ def lenet() -> dict[str, Any]:
         _CLASSES,
     ]
     image = {"type": "convolutional", "height": 28, "width": 28, "channels": 1}
-    return {"input": image, "layers": layers, "updater": _NESTEROVS}
+    return {"input": image, "layers": layers, "updater": NESTEROVS}
 
 
 def mlp() -> dict[str, Any]:
@@ -72,7 +89,7 @@ def mlp() -> dict[str, Any]:
     dense = {"type": "dense", "n_out": 1000, "activation": "relu"}
     rows = {"type": "feed_forward", "size": 784}
     layers = [dense, dense, _CLASSES]
-    return {"input": rows, "layers": layers, "updater": _NESTEROVS}
+    return {"input": rows, "layers": layers, "updater": NESTEROVS}
 
 
 def lstm() -> dict[str, Any]:
@@ -80,56 +97,55 @@ def lstm() -> dict[str, Any]:
     layers: list[dict[str, Any]] = [{"type": "lstm", "n_out": 200}] * 2
     layers = [*layers, {**_CLASSES, "type": "rnn_output", "n_out": 77}]
     series = {"type": "recurrent", "size": 77}
-    return {"input": series, "layers": layers, "updater": _NESTEROVS}
+    return {"input": series, "layers": layers, "updater": NESTEROVS}
 
 
-def resnet() -> dict[str, Any]:
-    """Return three residual blocks of 16, 32 and 64 channels on 32 x 32 images."""
-    vertices: dict[str, Any] = {}
+def lstm3() -> dict[str, Any]:
+    """Return three LSTM layers of 512 on time series of 77 features."""
+    layers: list[dict[str, Any]] = [{"type": "lstm", "n_out": 512}] * 3
+    layers = [*layers, {**_CLASSES, "type": "rnn_output", "n_out": 77}]
+    series = {"type": "recurrent", "size": 77}
+    return {"input": series, "layers": layers, "updater": NESTEROVS}
 
-    def add(name: str, inputs: list[str], **options: Any) -> str:
-        vertices[name] = {"inputs": inputs, **options}
-        return name
 
-    def normalised(name: str, x: str, n_out: int, stride: int, size: int = 3) -> str:
-        convolved = add(
-            f"{name}-conv",
-            [x],
-            type="convolution2d",
-            n_out=n_out,
-            kernel_size=[size, size],
-            stride=[stride, stride],
-            convolution_mode="same",
-            has_bias=False,
-            activation="identity",
-        )
-        return add(f"{name}-norm", [convolved], type="batch_normalization")
+def embedding() -> dict[str, Any]:
+    """Return the mean of the vectors of words, and classes."""
+    words = {"type": "embedding_sequence", "n_in": N_WORDS, "n_out": WORD_SIZE}
+    layers = [words, _MEANS, _CLASSES]
+    series = {"type": "recurrent", "size": 1}
+    return {"input": series, "layers": layers, "updater": NESTEROVS}
 
-    def relu(name: str, x: str) -> str:
-        return add(name, [x], type="activation", activation="relu")
 
-    def block(name: str, x: str, n_out: int, stride: int) -> str:
-        first = relu(f"{name}-relu", normalised(f"{name}-1", x, n_out, stride))
-        second = normalised(f"{name}-2", first, n_out, 1)
-        if stride > 1:
-            x = normalised(f"{name}-shortcut", x, n_out, stride, size=1)
-        return relu(
-            name, add(f"{name}-sum", [second, x], type="element_wise", op="add")
-        )
+def tabular() -> dict[str, Any]:
+    """Return 50-512-256-128-2."""
+    dense: dict[str, Any] = {"type": "dense", "activation": "relu"}
+    layers = [{**dense, "n_out": n_out} for n_out in (512, 256, 128)]
+    rows = {"type": "feed_forward", "size": 50}
+    layers = [*layers, {**_CLASSES, "n_out": 2}]
+    return {"input": rows, "layers": layers, "updater": NESTEROVS}
 
-    x = relu("stem", normalised("stem", "image", 16, 1))
-    x = block("a", x, 16, 1)
-    x = block("b", x, 32, 2)
-    x = block("c", x, 64, 2)
-    add("means", [x], type="global_pooling", pooling_type="avg")
-    add("classes", ["means"], **_CLASSES)
-    image = {"type": "convolutional", "height": 32, "width": 32, "channels": 3}
-    return {
-        "inputs": {"image": image},
-        "vertices": vertices,
-        "outputs": ["classes"],
-        "updater": _NESTEROVS,
+
+def attention() -> dict[str, Any]:
+    """Return a layer of self-attention, the mean of its steps, and classes."""
+    layer = {
+        "type": "self_attention",
+        "n_out": 128,
+        "n_heads": N_HEADS,
+        "project_input": True,
     }
+    series = {"type": "recurrent", "size": 128}
+    layers = [layer, _MEANS, _CLASSES]
+    return {"input": series, "layers": layers, "updater": NESTEROVS}
 
 
-_CONFIGURATIONS = {"lenet": lenet, "mlp": mlp, "lstm": lstm, "resnet": resnet}
+_CONFIGURATIONS = {
+    "lenet": lenet,
+    "mlp": mlp,
+    "lstm": lstm,
+    "resnet": resnet,
+    "resnet50": resnet50,
+    "lstm3": lstm3,
+    "embedding": embedding,
+    "tabular": tabular,
+    "attention": attention,
+}

@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from benchmarks.serve.loop import Offers, Work, serve
-from benchmarks.serve.shapes import FIT, NETS, OUTPUT
+from benchmarks.serve.shapes import FIT, N_WORDS, NETS, OUTPUT, WORD_SIZE
 
 _RATE, _MOMENTUM = 0.001, 0.9
 _AXES = ("NHWC", "HWIO", "NHWC")
@@ -25,7 +25,7 @@ Forward = Callable[[Params, Any], Any]
 def main() -> None:
     """Answer."""
     versions = {"python": platform.python_version(), "jax": jax.__version__}
-    offers: Offers = [(net, what, "") for net in NETS for what in (FIT, OUTPUT)]
+    offers: Offers = [(net, what, "") for net in _FORWARDS for what in (FIT, OUTPUT)]
     serve(versions, offers, make)
 
 
@@ -37,9 +37,12 @@ def make(case: str, what: str, variant: str) -> Work:
     if what == OUTPUT:
         params |= _running_statistics(params)
     forward = _FORWARDS[case]
-    features = rng.standard_normal(net.features, dtype=np.float32)
-    # Channels, or features of a series, last.
-    x = jnp.asarray(np.moveaxis(features, 1, -1))
+    if net.n_numbers:
+        x = jnp.asarray(rng.integers(0, net.n_numbers, net.features))
+    else:
+        features = rng.standard_normal(net.features, dtype=np.float32)
+        # Channels, or features of a series, last.
+        x = jnp.asarray(np.moveaxis(features, 1, -1))
     if what == OUTPUT:
         infer = jax.jit(lambda params, x: jax.nn.softmax(forward(params, x)))
         return Work(lambda: infer(params, x).block_until_ready())
@@ -130,6 +133,25 @@ def lstm(params: Params, x: Any) -> Any:
     return _dense(params, "classes", x)
 
 
+def lstm3(params: Params, x: Any) -> Any:
+    """Return the logits of each step of three LSTM layers of 512."""
+    for name in ("first", "second", "third"):
+        x = _recurrent(params, name, x)
+    return _dense(params, "classes", x)
+
+
+def embedding(params: Params, x: Any) -> Any:
+    """Return the logits of the mean of the vectors of words."""
+    return _dense(params, "classes", params["words"][x].mean(1))
+
+
+def tabular(params: Params, x: Any) -> Any:
+    """Return the logits of 50-512-256-128-2."""
+    for name in ("first", "second", "third"):
+        x = jax.nn.relu(_dense(params, name, x))
+    return _dense(params, "classes", x)
+
+
 def _recurrent(params: Params, name: str, x: Any) -> Any:
     recurrent = params[f"{name}-r"]
 
@@ -197,6 +219,22 @@ def _lstm_shapes() -> dict[str, tuple[int, ...]]:
     return {**dense, "first-r": (200, 800), "second-r": (200, 800)}
 
 
+def _lstm3_shapes() -> dict[str, tuple[int, ...]]:
+    layers = {"first": (77, 2048), "second": (512, 2048), "third": (512, 2048)}
+    recurrent = {f"{name}-r": (512, 2048) for name in layers}
+    return _dense_shapes(**layers, classes=(512, 77)) | recurrent
+
+
+def _embedding_shapes() -> dict[str, tuple[int, ...]]:
+    return {"words": (N_WORDS, WORD_SIZE), **_dense_shapes(classes=(WORD_SIZE, 10))}
+
+
+def _tabular_shapes() -> dict[str, tuple[int, ...]]:
+    return _dense_shapes(
+        first=(50, 512), second=(512, 256), third=(256, 128), classes=(128, 2)
+    )
+
+
 def _resnet_shapes() -> dict[str, tuple[int, ...]]:
     shapes: dict[str, tuple[int, ...]] = _dense_shapes(classes=(64, 10))
     numbers = count()
@@ -222,12 +260,18 @@ _FORWARDS: dict[str, Forward] = {
     "mlp": mlp,
     "lstm": lstm,
     "resnet": resnet,
+    "lstm3": lstm3,
+    "embedding": embedding,
+    "tabular": tabular,
 }
 _SHAPES = {
     "lenet": _lenet_shapes,
     "mlp": _mlp_shapes,
     "lstm": _lstm_shapes,
     "resnet": _resnet_shapes,
+    "lstm3": _lstm3_shapes,
+    "embedding": _embedding_shapes,
+    "tabular": _tabular_shapes,
 }
 
 if __name__ == "__main__":

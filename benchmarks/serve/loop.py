@@ -1,11 +1,13 @@
 """What the process of a peer does: answer one line of JSON to each line it reads.
 
 It begins with a line that says what it can time. Then each line ``CASE WHAT SECONDS
-VARIANT`` is answered by how long a call took. Nothing but the standard library is
+VARIANT`` is answered by how long a call took, and what the process held before the
+first one. Nothing but the standard library is
 imported here: peers have interpreters of their own, with what they need and no more.
 """
 
 import json
+import math
 import os
 import sys
 import time
@@ -18,11 +20,16 @@ Offers = list[tuple[str, str, str]]
 
 @dataclass(frozen=True)
 class Work:
-    """What is timed, what is done before each call, and figures other than times."""
+    """What is timed, what is done before each call, and figures other than times.
+
+    `facts` may change from call to call. `cpu_s` reads the clock of CPU time: that of
+    this process, unless others do the work.
+    """
 
     call: Callable[[], object]
     prepare: Callable[[], object] | None = None
     facts: Mapping[str, float] = field(default_factory=dict)
+    cpu_s: Callable[[], float] = time.process_time
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ def serve(
     """
     replies = _claim_standard_output()
     works: dict[tuple[str, str, str], Work] = {}
+    held: dict[tuple[str, str, str], float] = {}
     _reply(replies, {"versions": dict(versions), "offers": offers})
     for line in sys.stdin:
         case, what, seconds, variant = line.rstrip("\n").split(" ")
@@ -60,10 +68,41 @@ def serve(
         try:
             if key not in works:
                 works[key] = make(*key)
-            answer = asdict(timed(works[key], float(seconds)))
+                held[key] = begin_peak()
+            answer = {
+                **asdict(timed(works[key], float(seconds))),
+                "held_mib": held[key],
+            }
         except Exception as error:  # noqa: BLE001 - the other works go on
             answer = {"error": f"{type(error).__name__}: {error}"}
         _reply(replies, answer)
+
+
+def begin_peak() -> float:
+    """Return the resident memory in MiB, and let the system forget the peak so far.
+
+    Not a number where there is no ``/proc``.
+    """
+    try:
+        with open("/proc/self/clear_refs", "w") as forget:
+            forget.write("5")
+    except OSError:
+        return math.nan
+    return _status_mib("VmRSS:")
+
+
+def peak_mib() -> float:
+    """Return the most that was resident since then."""
+    return _status_mib("VmHWM:")
+
+
+def _status_mib(name: str) -> float:
+    try:
+        with open("/proc/self/status") as status:
+            (line,) = (line for line in status if line.startswith(name))
+    except OSError:
+        return math.nan
+    return int(line.split()[1]) / 1024
 
 
 def timed(work: Work, seconds: float) -> Answer:
@@ -73,11 +112,11 @@ def timed(work: Work, seconds: float) -> Answer:
     while calls == 0 or wall < seconds:
         if work.prepare is not None:
             work.prepare()
-        cpu_before = time.process_time()
+        cpu_before = work.cpu_s()
         wall_before = time.perf_counter()
         work.call()
         wall += time.perf_counter() - wall_before
-        cpu += time.process_time() - cpu_before
+        cpu += work.cpu_s() - cpu_before
         calls += 1
     return Answer(calls, wall / calls * 1e3, cpu / calls * 1e3, work.facts)
 

@@ -1,6 +1,6 @@
 """The networks of :mod:`benchmarks.serve.shapes` in PyTorch."""
 
-from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -8,15 +8,32 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.serve.loop import Offers, Work
-from benchmarks.serve.shapes import CHANNELS_LAST, FIT, NCHW, NETS, OUTPUT
+from benchmarks.serve.shapes import (
+    CHANNELS_LAST,
+    FIT,
+    N_HEADS,
+    N_WORDS,
+    NCHW,
+    NETS,
+    OUTPUT,
+    WORD_SIZE,
+)
+from benchmarks.serve.torch_resnets import Forward, resnet, resnet50
 
 _TIME_FIRST = "time_first"
 _BATCH_FIRST = "batch_first"
+_BAG = "bag"
+_MODULE = "module"
 _VARIANTS = {
     "lenet": (NCHW, CHANNELS_LAST),
     "mlp": ("",),
     "lstm": (_BATCH_FIRST, _TIME_FIRST),
     "resnet": (NCHW, CHANNELS_LAST),
+    "resnet50": (NCHW, CHANNELS_LAST),
+    "lstm3": (_BATCH_FIRST, _TIME_FIRST),
+    "embedding": ("", _BAG),
+    "tabular": ("",),
+    "attention": (_MODULE, "functions"),
 }
 OFFERS: Offers = [
     (net, what, variant)
@@ -25,20 +42,21 @@ OFFERS: Offers = [
     for variant in _VARIANTS[net]
 ]
 
-Forward = Callable[[Any], Any]
-
 
 def make(case: str, what: str, variant: str) -> Work:
     """Return a training step or a forward pass of a network."""
     net = NETS[case]
     parts, forward = _NETWORKS[case](variant)
-    features = torch.randn(net.features)
+    if net.n_numbers:
+        features = torch.randint(0, net.n_numbers, net.features)
+    else:
+        features = torch.randn(net.features)
     labels = torch.randint(0, net.n_classes, net.label_axes)
     if variant == CHANNELS_LAST:
         parts = parts.to(memory_format=torch.channels_last)
         features = features.to(memory_format=torch.channels_last)
-    if case == "lstm":
-        # (batch, classes, time), as elsewhere, to what torch's layer wants.
+    if features.dim() == 3:
+        # (batch, features, time), as elsewhere, to what torch's layers want.
         order = (2, 0, 1) if variant == _TIME_FIRST else (0, 2, 1)
         features = features.permute(order).contiguous()
     if what == OUTPUT:
@@ -96,39 +114,71 @@ def lstm(variant: str) -> tuple[Any, Forward]:
     return parts, lambda x: classes(recurrent(x)[0]).reshape(-1, 77)
 
 
-def resnet(variant: str) -> tuple[Any, Forward]:
-    """Return three residual blocks of 16, 32 and 64 channels on 32 x 32 images."""
-    stem = nn.Sequential(_normalised(3, 16, 1), nn.ReLU())
-    blocks = [_block(16, 16, 1), _block(16, 32, 2), _block(32, 64, 2)]
-    classes = nn.Linear(64, 10)
-    parts = nn.ModuleList([stem, *(part for part, _ in blocks), classes])
+def lstm3(variant: str) -> tuple[Any, Forward]:
+    """Return three LSTM layers of 512 on time series of 77 features."""
+    recurrent = nn.LSTM(77, 512, 3, batch_first=variant == _BATCH_FIRST)
+    classes = nn.Linear(512, 77)
+    parts = nn.ModuleList([recurrent, classes])
+    return parts, lambda x: classes(recurrent(x)[0]).reshape(-1, 77)
+
+
+def embedding(variant: str) -> tuple[Any, Forward]:
+    """Return the mean of the vectors of words, and classes.
+
+    Gradients are dense: momentum moves rows that no minibatch names.
+    """
+    classes = nn.Linear(WORD_SIZE, 10)
+    if variant == _BAG:
+        bag = nn.EmbeddingBag(N_WORDS, WORD_SIZE, mode="mean")
+        return nn.ModuleList([bag, classes]), lambda x: classes(bag(x))
+    words = nn.Embedding(N_WORDS, WORD_SIZE)
+    return nn.ModuleList([words, classes]), lambda x: classes(words(x).mean(1))
+
+
+def tabular(variant: str) -> tuple[Any, Forward]:
+    """Return 50-512-256-128-2."""
+    sizes = (50, 512, 256, 128)
+    layers = [
+        layer
+        for n_in, n_out in pairwise(sizes)
+        for layer in (nn.Linear(n_in, n_out), nn.ReLU())
+    ]
+    model = nn.Sequential(*layers, nn.Linear(sizes[-1], 2))
+    return model, model
+
+
+def attention(variant: str) -> tuple[Any, Forward]:
+    """Return a layer of self-attention, the mean of its steps, and classes."""
+    classes = nn.Linear(128, 10)
+    if variant == _MODULE:
+        module = nn.MultiheadAttention(128, N_HEADS, batch_first=True)
+
+        def attended(x: Any) -> Any:
+            return module(x, x, x, need_weights=False)[0]
+
+        return nn.ModuleList([module, classes]), lambda x: classes(attended(x).mean(1))
+    entering = nn.Linear(128, 3 * 128, bias=False)
+    leaving = nn.Linear(128, 128, bias=False)
+
+    def heads(x: Any) -> Any:
+        return x.unflatten(2, (N_HEADS, -1)).transpose(1, 2)
 
     def forward(x: Any) -> Any:
-        x = stem(x)
-        for _, through in blocks:
-            x = through(x)
-        return classes(x.mean((2, 3)))
+        queries, keys, values = map(heads, entering(x).chunk(3, -1))
+        answers = functional.scaled_dot_product_attention(queries, keys, values)
+        return classes(leaving(answers.transpose(1, 2).flatten(2)).mean(1))
 
-    return parts, forward
-
-
-def _block(n_in: int, n_out: int, stride: int) -> tuple[Any, Forward]:
-    first = _normalised(n_in, n_out, stride)
-    second = _normalised(n_out, n_out, 1)
-    shortcut = nn.Identity() if stride == 1 else _normalised(n_in, n_out, stride, 1)
-
-    def forward(x: Any) -> Any:
-        y = second(functional.relu(first(x), inplace=True))
-        return functional.relu(y + shortcut(x), inplace=True)
-
-    return nn.ModuleList([first, second, shortcut]), forward
+    return nn.ModuleList([entering, leaving, classes]), forward
 
 
-def _normalised(n_in: int, n_out: int, stride: int, kernel_size: int = 3) -> Any:
-    return nn.Sequential(
-        nn.Conv2d(n_in, n_out, kernel_size, stride, kernel_size // 2, bias=False),
-        nn.BatchNorm2d(n_out),
-    )
-
-
-_NETWORKS = {"lenet": lenet, "mlp": mlp, "lstm": lstm, "resnet": resnet}
+_NETWORKS = {
+    "lenet": lenet,
+    "mlp": mlp,
+    "lstm": lstm,
+    "resnet": resnet,
+    "resnet50": resnet50,
+    "lstm3": lstm3,
+    "embedding": embedding,
+    "tabular": tabular,
+    "attention": attention,
+}

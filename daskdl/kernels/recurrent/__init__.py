@@ -122,8 +122,11 @@ def lstm_backward(
     ----------
     grad_out : ndarray of shape (batch, time, n)
         Gradient of the loss in the output. Not changed.
-    weights, activation, gate_activation, trace, workspace
+    weights, activation, gate_activation, workspace
         As in the forward pass. Not changed.
+    trace : LstmTrace
+        Of the forward pass. Its gates may be overwritten: one pass back is all that it
+        serves for.
     gradients : LstmWeights
         Overwritten with the sums over examples and time steps.
     grad_x : ndarray of shape (batch, time, n_in), same dtype, or None

@@ -84,11 +84,15 @@ def lstm_backward(
     mask: FloatArray | None,
     state: LstmState | None,
 ) -> None:
-    """Overwrite the gradients; that in the input is computed if asked for."""
+    """Overwrite the gradients; that in the input is computed if asked for.
+
+    The gates of the trace are overwritten with their gradients.
+    """
     dtype = trace.x.dtype
     grad_hidden = workspace.take("lstm.grad_hidden", trace.hidden.shape, dtype)
     np.copyto(grad_hidden, grad_out.transpose(1, 0, 2))
-    grads = workspace.take("lstm.grad_preout", trace.gates.shape, dtype)
+    # A step reads its gates last: their gradients take their place.
+    grads = trace.gates
     grad_cell = workspace.take("lstm.grad_cell", trace.cells.shape[1:], dtype)
     grad_cell.fill(0)
     # Of no size where nobody asks for it.

@@ -53,7 +53,7 @@ def test_goals_are_of_one_thread():
 
 def test_the_share_of_the_limit_is_of_the_rate_of_the_same_round():
     # 100 a ms, 100, 50; ours 50, 33, 25.
-    limit = Limit("Gflop/s", 100.0, {"sgemm 10x10x10": 100.0})
+    limit = Limit("Gflop/s", 100.0)
     share = row(lenet(), ["torch"], "cpu", limit).share
     assert share.share == Spread(pytest.approx(1 / 3), 0.5, 0.5)
     assert share.rate == pytest.approx(100 / 1e6)
@@ -61,7 +61,7 @@ def test_the_share_of_the_limit_is_of_the_rate_of_the_same_round():
 
 def test_without_turns_of_the_machine_there_is_no_share():
     measurement = Measurement("lenet", "fit", {OURS: turns(1.0)})
-    assert row(measurement, [], "cpu", Limit("Gflop/s", 1.0, {})).share is None
+    assert row(measurement, [], "cpu", Limit("Gflop/s", 1.0)).share is None
 
 
 def test_without_turns_of_ours_there_is_no_row():
@@ -71,8 +71,8 @@ def test_without_turns_of_ours_there_is_no_row():
 
 
 def test_packing_is_told_by_the_index():
-    measurement = Measurement("coder", "pack-1M", {OURS: turns(1.0)})
-    measurement.facts[OURS] = {"entries": 1000, "bits": 12.5, "entropy": 12.0}
+    measurement = Measurement("coder", "pack-1M", {})
+    measurement.turns[OURS] = turns(1.0, entries=1000, bits=12.5, entropy=12.0)
     time, size = coder_rows(measurement, "cpu")
     assert time.ours.median == 1000.0
     assert size.ours.median == 12.5
@@ -87,8 +87,11 @@ def test_packing_is_told_by_the_index():
         (("threshold", "encode-10M"), "dl4j", 0.18),
         (("threshold", "encode-1M"), "dl4j", None),
         (("memory", "lstm"), "torch", 1.0),
-        (("start", "warm"), "", 0.3),
-        (("start", "warm"), "torch", None),
+        (("memory", "resnet50"), "", 800.0),
+        (("lstm3", "fit"), "torch", 1.0),
+        (("tabular", "output"), "torch", 1.0),
+        (("start", "lenet warm"), "", 0.3),
+        (("start", "lenet warm"), "torch", None),
         (("layer", "dense"), "torch", 1.5),
         (("layer", "dense"), "jax", None),
     ],
@@ -98,7 +101,18 @@ def test_goals(work, against, expected):
 
 
 @pytest.mark.parametrize(
-    ("net", "gflop"), [("lenet", 0.84), ("mlp", 1.18), ("lstm", 5.15), ("resnet", 4.74)]
+    ("net", "gflop"),
+    [
+        ("lenet", 0.84),
+        ("mlp", 1.18),
+        ("lstm", 5.15),
+        ("resnet", 4.74),
+        # 8 examples of 3.86e9 multiply-adds (He et al. 2015, table 1: 3.8e9).
+        ("resnet50", 8 * 3 * 2 * 3.86 - 1.9),
+        ("lstm3", 207),
+        ("tabular", 0.278),
+        ("attention", 1.44),
+    ],
 )
 def test_the_work_in_a_step_is_that_of_its_products(net, gflop):
     assert NETS[net].flops("fit") / 1e9 == pytest.approx(gflop, rel=0.01)

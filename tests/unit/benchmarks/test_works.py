@@ -9,7 +9,7 @@ import pytest
 from benchmarks.command import main
 from benchmarks.serve.layer_shapes import LAYER_CASES
 from benchmarks.serve.loop import Work, timed
-from benchmarks.works import ALONE, names, timings
+from benchmarks.works import ALONE, CLUSTERS, cluster_timings, names, timings
 from daskdl.nn.layers.table import LAYERS
 
 
@@ -18,9 +18,19 @@ def test_every_kind_of_layer_is_measured():
     assert set(LAYER_CASES) == kinds
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name not in ALONE])
+@pytest.mark.parametrize("name", sorted(set(names()) - {*ALONE, *CLUSTERS}))
 def test_a_name_stands_for_works(name):
     assert timings(name)
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_a_name_stands_for_works_on_clusters(name):
+    assert all(timing.case == name for timing in cluster_timings(name, 64))
+
+
+def test_as_many_rows_are_predicted_as_trained_and_ten_times_as_many():
+    _, *predicted = cluster_timings("job", 64)
+    assert [timing.what for timing in predicted] == ["predict-64", "predict-640"]
 
 
 def test_a_work_is_called_at_least_once():

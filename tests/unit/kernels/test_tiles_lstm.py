@@ -169,13 +169,22 @@ def test_nothing_that_is_read_is_changed(rng):
         np.testing.assert_array_equal(array, copy)
 
 
-def test_the_backward_pass_leaves_the_trace(rng):
+def test_the_backward_pass_leaves_of_the_trace_what_a_state_is_taken_from(rng):
     lstm = Lstm(rng, 3, 4, 5, 6)
     _, trace = lstm.forward()
-    before = [getattr(trace, name).copy() for name in OF_TRACE]
+    names = ("x", "cells", "active_cells", "hidden")
+    before = [getattr(trace, name).copy() for name in names]
     lstm.backward()
-    for name, copy in zip(OF_TRACE, before, strict=True):
+    for name, copy in zip(names, before, strict=True):
         np.testing.assert_array_equal(getattr(trace, name), copy)
+
+
+def test_gradients_of_gates_take_no_memory_of_their_own(rng):
+    lstm = Lstm(rng, 3, 4, 5, 6)
+    _, trace = lstm.forward()
+    gates = trace.gates.copy()
+    lstm.backward()
+    assert not np.array_equal(trace.gates, gates)
 
 
 def test_the_trace_alone_may_be_wanted(rng):

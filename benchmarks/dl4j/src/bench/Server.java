@@ -4,9 +4,12 @@ import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -39,13 +42,18 @@ public final class Server {
         replies.println(greeting(arguments[0]));
 
         Map<String, Work> works = new HashMap<>();
+        Map<String, Double> held = new HashMap<>();
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             String[] words = line.split(" ", -1);
             String answer;
             try {
-                Work work = works.computeIfAbsent(words[0] + " " + words[1], Server::make);
-                answer = timed(work, Double.parseDouble(words[2]));
+                String name = words[0] + " " + words[1];
+                if (!works.containsKey(name)) {
+                    works.put(name, make(name));
+                    held.put(name, beginPeak());
+                }
+                answer = timed(works.get(name), Double.parseDouble(words[2]), held.get(name));
             } catch (Exception error) {
                 answer = String.format("{\"error\": \"%s\"}", error.toString().replaceAll("[\"\\\\\\s]+", " "));
             }
@@ -74,7 +82,15 @@ public final class Server {
         return Networks.make(words[0], words[1]);
     }
 
-    private static String timed(Work work, double seconds) {
+    /** Returns the resident memory in MiB, and lets the system forget the peak so far. */
+    private static double beginPeak() throws IOException {
+        Files.writeString(Path.of("/proc/self/clear_refs"), "5");
+        for (String line : Files.readAllLines(Path.of("/proc/self/status")))
+            if (line.startsWith("VmRSS:")) return Double.parseDouble(line.replaceAll("\\D", "")) / 1024;
+        return 0;
+    }
+
+    private static String timed(Work work, double seconds, double held) {
         long wall = 0;
         long cpu = 0;
         int calls = 0;
@@ -89,7 +105,7 @@ public final class Server {
         }
         return String.format(
                 Locale.ROOT,
-                "{\"calls\": %d, \"wall_ms\": %.6g, \"cpu_ms\": %.6g}",
-                calls, wall * 1e-6 / calls, cpu * 1e-6 / calls);
+                "{\"calls\": %d, \"wall_ms\": %.6g, \"cpu_ms\": %.6g, \"held_mib\": %.6g}",
+                calls, wall * 1e-6 / calls, cpu * 1e-6 / calls, held);
     }
 }
