@@ -29,10 +29,6 @@ from daskdl.nn.network import Network
 POLL_S = 0.05
 # Of our own gradients: on fewer cores than workers, one round takes that many.
 KEEP_UP_GRADIENTS = 4
-# Likewise, for who is but one minibatch behind. Nobody takes exactly as long as others:
-# to wait for each would cost as much as they differ, to wait for none would let them
-# drift apart until they are one behind for good. This brings them together again.
-KEEP_IN_STEP_GRADIENTS = 0.04
 # However long a minibatch takes, a stop must be heard.
 KEEP_UP_S = 1.0
 
@@ -112,8 +108,10 @@ class ClusterExchange(ABC):
         for member, entry in self._topic.members().items():
             self._ranks.setdefault(member, entry.meta["rank"])
 
-    def _publish(self, data: dict[str, Any]) -> None:
-        self._topic.publish(data, timeout_s=self._timeout_s, on_block=self._drain)
+    def _publish(self, data: dict[str, Any], *, copy: bool = True) -> None:
+        self._topic.publish(
+            data, copy=copy, timeout_s=self._timeout_s, on_block=self._drain
+        )
 
     def _drain(self) -> None:
         for event in self._topic.drain():
@@ -212,19 +210,18 @@ class GradientSharingExchange(ClusterExchange):
             return
         iteration = network.iteration_count
         message = self._peer.share(update, iteration=iteration, position=position)
-        self._publish(message.to_wire())
+        # Its array was made for it.
+        self._publish(message.to_wire(), copy=False)
 
     def _let_peers_keep_up(self, took_s: float) -> None:
-        """Wait for peers that are behind, but not far: longer for who is more so.
+        """Wait for peers that are a little behind, as long as some gradients take.
 
         Replicas that see each other late learn worse; see design 0012.
         """
-        began_s, position = time.monotonic(), self._trained + 1
-        while self._peer.is_waited_for(position):
-            is_far = self._peer.is_waited_for(position - 1)
-            gradients = KEEP_UP_GRADIENTS if is_far else KEEP_IN_STEP_GRADIENTS
-            patience_s = min(gradients * took_s, KEEP_UP_S)
-            event = self._topic.get(max(began_s + patience_s - time.monotonic(), 0))
+        patience_s = min(KEEP_UP_GRADIENTS * took_s, KEEP_UP_S)
+        deadline = time.monotonic() + patience_s
+        while self._peer.is_waited_for(self._trained + 1):
+            event = self._topic.get(max(deadline - time.monotonic(), 0))
             if event is None:
                 return
             self._handle(event)

@@ -46,7 +46,7 @@ from daskdl.nn.divergence import check_finite
 from daskdl.nn.network import Network
 from daskdl.training.state import NetworkState, network_from_state, state_of
 
-REPORT_EVERY_S = 0.1
+REPORT_EVERY_S = 0.25
 
 
 @reported_by_client

@@ -419,10 +419,13 @@ class GradientSharingPeer:
         returned takes their mean, as DL4J does. Summed in rank order, so that every
         member computes the same bits.
         """
-        states = {**self._updater_states, rank: updater_state.copy()}
+        states = {**self._updater_states, rank: updater_state}
         if len(states) > 1:
-            vectors = [states[key] for key in sorted(states)]
-            updater_state[...] = sum(vectors[1:], start=vectors[0]) / len(vectors)
+            first, second, *others = (states[key] for key in sorted(states))
+            total = first + second
+            for state in others:
+                total += state
+            np.divide(total, len(states), out=updater_state)
 
     @property
     def _is_sharing(self) -> bool:
