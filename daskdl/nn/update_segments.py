@@ -8,11 +8,12 @@ of it while it is in the cache.
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.updater import PIECE, update
+from daskdl.nn.conf.updaters import UpdaterDefinition
 from daskdl.nn.param_roles import ParamSpan
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update
 from daskdl.nn.updaters.block import UpdaterBlock
@@ -20,6 +21,9 @@ from daskdl.nn.updaters.table import learning_rate, rule_of
 from daskdl.nn.updaters.update_context import UpdateContext
 
 _NO_PENALTY = Penalty()
+# What is added up stays in a level-2 cache of 1 MiB beside parameters and two states
+# of float32; smaller ones would leave the interpreter more to do than the kernels.
+_JOINT_PIECE = 4 * PIECE
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,37 @@ def cut_segments(
     return tuple(segments)
 
 
+def deal_segments(segments: Sequence[Segment], n: int) -> list[list[Segment]]:
+    """Cut segments into `n` parts of one length, for a thread each.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    n : int
+
+    Returns
+    -------
+    list of list of Segment
+        An updater of a user's own is called by the first thread alone: nobody knows
+        what its code shares.
+    """
+    own = [s for s in segments if isinstance(s.block.updater, UpdaterDefinition)]
+    others = [s for s in segments if s not in own]
+    total = sum(segment.stop - segment.start for segment in others)
+    parts: list[list[Segment]] = [[*own], *([] for _ in range(1, n))]
+    before = 0
+    for segment in others:
+        size = segment.stop - segment.start
+        for rank, part in enumerate(parts):
+            first = max(rank * total // n - before, 0)
+            last = min((rank + 1) * total // n - before, size)
+            if first < last:
+                start = segment.start
+                part.append(replace(segment, start=start + first, stop=start + last))
+        before += size
+    return parts
+
+
 def _penalty_at(place: int, penalized: Sequence[ParamSpan]) -> Penalty:
     for span in penalized:
         if span.start <= place < span.stop:
@@ -91,6 +126,7 @@ def step_segment(
     iteration: int,
     epoch: int,
     workspace: Workspace,
+    others: Sequence[FloatArray] = (),
 ) -> None:
     """Bring a segment from the summed gradient to the parameters after the update.
 
@@ -110,16 +146,21 @@ def step_segment(
         Iterations and epochs done before this one.
     workspace : Workspace
         Gives a small scratch buffer.
+    others : sequence of ndarray of shape (n_params,)
+        Sums over further examples. They are added piece by piece, while the piece is in
+        the cache: no pass over memory is made for them alone.
     """
     block, penalty = segment.block, segment.penalty
     rule = rule_of(block.updater, UpdateContext(iteration, epoch, gradients.dtype))
     state = block.parts(updater_state)
     rate = learning_rate(block.updater, iteration, epoch)
     adds = penalty.acts_on_gradient or penalty.acts_on_update
-    piece = PIECE if adds else segment.stop - segment.start
+    piece = PIECE if adds else _JOINT_PIECE if others else segment.stop - segment.start
     for start in range(segment.start, segment.stop, piece):
         stop = min(start + piece, segment.stop)
         g, w = gradients[start:stop], params[start:stop]
+        for other in others:
+            g += other[start:stop]
         divisor = n_examples if segment.is_averaged else 1
         scratch = workspace.take("updater", g.shape, g.dtype) if adds else g
         if penalty.acts_on_gradient:
