@@ -20,15 +20,11 @@ from daskdl.nn.conf.topology import Node
 from daskdl.nn.cutting import Workload, can_be_cut
 from daskdl.nn.divergence import numbers_may_overflow
 from daskdl.nn.program import Mask, Program
-from daskdl.nn.sharing import Share, Work, add_all
 from daskdl.nn.vectors import Vectors
 
 T = TypeVar("T")
 Numbers: TypeAlias = Callable[..., np.random.Generator]
 """Makes the random numbers of an iteration for a `cut`, a part of the minibatch."""
-
-# A pass over fewer parameters takes no longer than the way to the threads and back.
-_LEAST_SHARED = 500_000
 
 
 class JointPasses:
@@ -68,13 +64,9 @@ class JointPasses:
         self.program.bind(vectors.layout, vectors.params, vectors.gradients)
         self._new_program, self._vectors = new_program, vectors
         self._programs, self._gradients = [self.program], [vectors.gradients]
-        self._workspace = workspace
-        self._scratch: list[Workspace] = []
         self._workload = Workload(nodes)
-        params = vectors.params
-        on_host = isinstance(params, np.ndarray)
+        on_host = isinstance(vectors.params, np.ndarray)
         self._can_be_cut = on_host and all(can_be_cut(node.conf) for node in nodes)
-        self._can_be_shared = on_host and params.size >= _LEAST_SHARED
         # Of the last pass.
         self._cuts: list[Cut] = []
         self._n_examples = 0
@@ -142,7 +134,8 @@ class JointPasses:
     def add_up(self) -> None:
         """Add what the others have written to the gradients of the network."""
         gradients = self._vectors.gradients
-        add_all(gradients, self.others, self.share, self._workspace)
+        for other in self.others:
+            gradients += other
 
     def outputs(
         self, features: Sequence[FloatArray], masks: Sequence[Mask]
@@ -185,24 +178,6 @@ class JointPasses:
         masks = [program.loss_mask() for program, _ in self._last()]
         there = [to_host(mask) for mask in masks if mask is not None]
         return np.concatenate(there) if there else None
-
-    @property
-    def share(self) -> Share | None:
-        """What lets threads share passes over the vectors; None where it never pays."""
-        return self._share if self._can_be_shared else None
-
-    def _share(self, work: Work, workspace: Workspace) -> None:
-        n = self.n_threads
-        if n == 1:
-            work(0, 1, workspace)
-            return
-        self._scratch += [Workspace() for _ in range(len(self._scratch), n)]
-
-        def part(rank: int) -> None:
-            with numbers_may_overflow():
-                work(rank, n, self._scratch[rank] if rank else workspace)
-
-        self._run(n, part)
 
     def _by_all(
         self,

@@ -529,7 +529,6 @@ class StepNetwork(ABC, Generic[Conf]):
                     epoch=self.epoch_count,
                     workspace=self.workspace,
                     others=self._passes.others,
-                    share=self._passes.share,
                 )
                 if exchange is not None:
                     exchange.updated(self)

@@ -19,13 +19,7 @@ from daskdl.nn.constraints import apply_constraint
 from daskdl.nn.gradient_normalization import normalize_gradient
 from daskdl.nn.param_roles import LayerSpan, ParamRole, ParamSpan, consecutive_spans
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update, score_term
-from daskdl.nn.sharing import Share, add_all
-from daskdl.nn.update_segments import (
-    Segment,
-    cut_segments,
-    deal_segments,
-    step_segment,
-)
+from daskdl.nn.update_segments import cut_segments, step_segment
 from daskdl.nn.updaters.block import UpdaterBlock, apply_updater, initialize_state
 from daskdl.nn.updaters.table import learning_rate
 
@@ -82,7 +76,6 @@ class UpdatePlan:
         self._segments = cut_segments(
             self._active_blocks, self._averaged, self._penalized
         )
-        self._parts: dict[int, list[list[Segment]]] = {}
         self._normalizes = any(item.normalization != "none" for item in layer_spans)
 
     @property
@@ -168,7 +161,6 @@ class UpdatePlan:
         workspace: Workspace,
         epoch: int = 0,
         others: Sequence[FloatArray] = (),
-        share: Share | None = None,
     ) -> None:
         """Do :meth:`average` and :meth:`update`, and subtract the update.
 
@@ -184,9 +176,6 @@ class UpdatePlan:
             What the sums are divided by.
         others : sequence of ndarray of shape (n_params,)
             Sums over further examples, that count too.
-        share : Share, optional
-            Lets threads work on a part of the vectors each: the numbers are the same
-            bit for bit, however many there are.
 
         Notes
         -----
@@ -195,7 +184,8 @@ class UpdatePlan:
         """
         # On a GPU many small launches cost more than passes over memory.
         if self._normalizes or array_namespace(gradients) is not np:
-            add_all(gradients, others, share, workspace)
+            for other in others:
+                gradients += other
             self.average(gradients, n_examples)
             self.update(
                 gradients,
@@ -209,33 +199,18 @@ class UpdatePlan:
             return
         for role in self._still:
             role.part(gradients)[...] = 0
-
-        def step_part(rank: int, n: int, workspace: Workspace) -> None:
-            for segment in self._part(rank, n):
-                step_segment(
-                    segment,
-                    gradients,
-                    params,
-                    updater_state,
-                    n_examples=n_examples,
-                    iteration=iteration,
-                    epoch=epoch,
-                    workspace=workspace,
-                    others=others,
-                )
-
-        if share is None:
-            step_part(0, 1, workspace)
-        else:
-            share(step_part, workspace)
-
-    def _part(self, rank: int, n: int) -> Sequence[Segment]:
-        """Return what one of `n` threads has of the segments."""
-        if n == 1:
-            return self._segments
-        if n not in self._parts:
-            self._parts[n] = deal_segments(self._segments, n)
-        return self._parts[n][rank]
+        for segment in self._segments:
+            step_segment(
+                segment,
+                gradients,
+                params,
+                updater_state,
+                n_examples=n_examples,
+                iteration=iteration,
+                epoch=epoch,
+                workspace=workspace,
+                others=others,
+            )
 
     def constrain(self, params: FloatArray) -> None:
         """Make the parameters satisfy their constraints, after an update.

@@ -8,12 +8,11 @@ of it while it is in the cache.
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.arrays.workspace import Workspace
 from daskdl.kernels.updater import PIECE, update
-from daskdl.nn.conf.updaters import UpdaterDefinition
 from daskdl.nn.param_roles import ParamSpan
 from daskdl.nn.regularization import Penalty, add_to_gradient, add_to_update
 from daskdl.nn.updaters.block import UpdaterBlock
@@ -76,37 +75,6 @@ def cut_segments(
             penalty = _penalty_at(start, penalized)
             segments.append(Segment(start, stop, block, is_averaged, penalty))
     return tuple(segments)
-
-
-def deal_segments(segments: Sequence[Segment], n: int) -> list[list[Segment]]:
-    """Cut segments into `n` parts of one length, for a thread each.
-
-    Parameters
-    ----------
-    segments : sequence of Segment
-    n : int
-
-    Returns
-    -------
-    list of list of Segment
-        An updater of a user's own is called by the first thread alone: nobody knows
-        what its code shares.
-    """
-    own = [s for s in segments if isinstance(s.block.updater, UpdaterDefinition)]
-    others = [s for s in segments if s not in own]
-    total = sum(segment.stop - segment.start for segment in others)
-    parts: list[list[Segment]] = [[*own], *([] for _ in range(1, n))]
-    before = 0
-    for segment in others:
-        size = segment.stop - segment.start
-        for rank, part in enumerate(parts):
-            first = max(rank * total // n - before, 0)
-            last = min((rank + 1) * total // n - before, size)
-            if first < last:
-                start = segment.start
-                part.append(replace(segment, start=start + first, stop=start + last))
-        before += size
-    return parts
 
 
 def _penalty_at(place: int, penalized: Sequence[ParamSpan]) -> Penalty:

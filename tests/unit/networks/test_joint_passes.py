@@ -56,10 +56,9 @@ EVERY["float_batchnorm_cnn"] = CASES["float_batchnorm_cnn"].replaced(updater="sg
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch):
-    """Cut the smallest minibatch, and share the shortest vector, piece by piece."""
+    """Cut the smallest minibatch, and add gradients up in the shortest pieces."""
     monkeypatch.setattr(cutting, "_A_PASS", 1)
     monkeypatch.setattr(cutting, "_A_PART", 0)
-    monkeypatch.setattr(joint_passes, "_LEAST_SHARED", 1)
     monkeypatch.setattr(update_segments, "_JOINT_PIECE", 5)
 
 
@@ -278,22 +277,6 @@ def test_what_needs_all_examples_is_not_cut(rng, options):
     network.threads = 2
     network.fit(rows(rng, n_classes=2))
     assert not is_cut(network)
-
-
-@pytest.mark.usefixtures("forget_kinds")
-def test_updaters_of_users_are_called_in_one_thread(rng):
-    seen = set()
-
-    @daskdl.updater("watched_in_test")
-    class Watched(daskdl.UpdaterDefinition):
-        def update(self, gradient, state, step):
-            seen.add(threading.current_thread().name)
-            return step.learning_rate * gradient
-
-    network = mlp(updater=Watched(0.1))
-    network.threads = 3
-    network.fit(rows(rng))
-    assert seen == {threading.current_thread().name}
 
 
 def test_small_work_is_left_to_one(monkeypatch, rng):
