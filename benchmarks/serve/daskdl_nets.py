@@ -1,5 +1,6 @@
 """The networks of :mod:`benchmarks.serve.shapes` as daskdl's users write them."""
 
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ _POOLING = {
 }
 _CLASSES = {"type": "output", "activation": "softmax", "loss": "mcxent", "n_out": 10}
 _MEANS = {"type": "global_pooling", "pooling_type": "avg"}
+
+# What lasts as long as the process.
+_kept = ExitStack()
 
 OFFERS: Offers = [(net, what, "") for net in NETS for what in (FIT, OUTPUT)]
 
@@ -54,6 +58,9 @@ def make(case: str, what: str, variant: str) -> Work:
         network = MultiLayerNetwork(conf)
     else:
         network = ComputationGraph(conf)
+    if hasattr(network, "keeping_threads"):
+        # As a fit or an evaluation does; older checkouts have no threads.
+        _kept.enter_context(network.keeping_threads())
     if what == OUTPUT:
         return Work(lambda: network.output(features))
     batch = DataSet(features, labels)

@@ -8,6 +8,8 @@ import hashlib
 
 import numpy as np
 
+from daskdl.arrays.team import Cut
+
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
     """Return the generator that belongs to a seed and a name.
@@ -44,15 +46,46 @@ class IterationStream(np.random.Generator):
         A fresh stream; its numbers become those of this one.
     iteration, epoch : int
         Iterations and epochs done before this one.
+    cut : Cut, optional
+        Which examples of the minibatch they are for. The numbers are those of the whole
+        minibatch all the same: what draws some for each example draws them for all.
     """
 
     def __init__(
-        self, numbers: np.random.Generator, iteration: int, epoch: int
+        self,
+        numbers: np.random.Generator,
+        iteration: int,
+        epoch: int,
+        cut: Cut | None = None,
     ) -> None:
         super().__init__(numbers.bit_generator)
         self.moment = (iteration, epoch)
+        self.cut = cut
+
+
+def numbers_of(
+    seed: int, rng_stream: int, iteration: int, epoch: int, cut: Cut | None = None
+) -> IterationStream:
+    """Return what an iteration of training draws from.
+
+    Parameters
+    ----------
+    seed : int
+        Of the network.
+    rng_stream : int
+        Number of the worker: each draws its own dropout.
+    iteration, epoch, cut
+        As of :class:`IterationStream`.
+    """
+    numbers = stream(seed, "dropout", rng_stream, iteration)
+    return IterationStream(numbers, iteration, epoch, cut)
 
 
 def moment_of(numbers: np.random.Generator) -> tuple[int, int]:
     """Return iteration and epoch of a stream; the first ones if it knows none."""
     return numbers.moment if isinstance(numbers, IterationStream) else (0, 0)
+
+
+def cut_of(numbers: np.random.Generator) -> Cut | None:
+    """Return which examples a stream is for; None for all of them."""
+    return numbers.cut if isinstance(numbers, IterationStream) else None

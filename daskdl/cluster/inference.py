@@ -145,7 +145,7 @@ def score_partitions(
     task: InferenceTask,
 ) -> Scored:
     """Evaluate some partitions. Runs as a Dask task."""
-    network = network_from_state(state)
+    network = _network_of(state)
     own = [evaluation.new_instance() for evaluation in evaluations]
     loss_sum, examples = 0.0, 0
     for _, partition in numbered:
@@ -167,7 +167,7 @@ def predict_partitions(
     task: InferenceTask,
 ) -> list[Predicted]:
     """Predict some partitions. Runs as a Dask task."""
-    network = network_from_state(state)
+    network = _network_of(state)
     return [
         _predict(network, index, partition, sink, task) for index, partition in numbered
     ]
@@ -240,6 +240,13 @@ def _scored(network: Network[Any], batch: Batch) -> tuple[float, list[NDArray[An
         return loss * batch.num_examples, outputs_of(network, batch)
     scores, outputs = network.score_and_output(batch)
     return float(scores.sum(dtype=np.float64)), outputs
+
+
+def _network_of(state: NetworkState) -> Network[Any]:
+    """Return the network of a task, which takes one of its worker's threads."""
+    network = network_from_state(state)
+    network.threads = 1
+    return network
 
 
 def _evaluate(

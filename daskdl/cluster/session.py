@@ -14,6 +14,7 @@ from typing import Any
 from distributed import get_worker, secede
 from threadpoolctl import threadpool_limits
 
+from daskdl.arrays.thread_count import threads_here
 from daskdl.cluster.bus import Topic, get_bus
 from daskdl.cluster.bus.options import WhenFull
 from daskdl.cluster.exchange import (
@@ -96,6 +97,8 @@ def run_member(
         worker.plugins[PLUGIN_NAME].open(spec.session) as mailbox,
         get_bus().topic(spec.topic, meta={"rank": rank}, when_full=when_full) as topic,
     ):
+        # Whatever others in this process do with BLAS meanwhile.
+        network.threads = threads_here()
         exchange = _exchange(spec, rank, topic, mailbox, network, state.threshold)
         member = Member(spec, rank, network, exchange, mailbox, topic)
         member.report("ready")
@@ -199,7 +202,10 @@ class Member:
         self._partitions.update(order.partitions)
         exchange, network = self._exchange, self._network
         exchange.begin(network, order.phase, order.members, len(order.minibatches))
-        with closing(self._batches(order.minibatches)) as batches:
+        with (
+            closing(self._batches(order.minibatches)) as batches,
+            network.keeping_threads(),
+        ):
             for batch in batches:
                 self._mailbox.check_stop()
                 self._score_sum += self._fit(batch) * batch.num_examples

@@ -125,7 +125,8 @@ class Network(StepNetwork[Conf]):
             options=options,
             source_options=source_options,
         )
-        train(self, task)
+        with self.keeping_threads():
+            train(self, task)
         return self
 
     def pretrain(
@@ -381,10 +382,8 @@ class Network(StepNetwork[Conf]):
             results = self._outputs(arrays)
             labels, masks = self._converter.labels(arrays)
         scores: FloatArray = np.zeros(arrays.num_examples, self.dtype)
-        for layer, target, mask in zip(
-            self._program.output_layers, labels, masks, strict=True
-        ):
-            scores += to_host(layer.loss.score_examples(target, mask))
+        for each in self._passes.score_examples(labels, masks):
+            scores += each
         return scores, self._converter.to_data_format(results)
 
     def compute_score(
@@ -397,7 +396,7 @@ class Network(StepNetwork[Conf]):
             # Not the scores of the examples: some losses are of a whole minibatch.
             labels, masks = self._converter.labels(arrays)
             averages = self.conf.mini_batch
-            loss = self._program.loss(labels, masks, averages=averages)
+            loss = self._passes.loss(labels, masks, averages=averages)
         return loss + self._regularization_score()
 
     @overload
@@ -471,13 +470,14 @@ class Network(StepNetwork[Conf]):
         evaluation = evaluation_for(self, axis=1) if evaluation is None else evaluation
         check_type(who, "evaluation", evaluation, Evaluable)
         batches = batches_of(who, self, data, batch_size, options, source_options)
-        for batch in batches:
-            with self._converter.using(normalizer):
-                arrays = self._converter.checked(batch, numbers=True)
-                outputs = self._outputs(arrays)
-            labels, masks = self._converter.rows_to_count(arrays)
-            mask = self.mask_to_count() if masks[0] is None else masks[0]
-            count_rows(evaluation, labels[0], outputs[0], mask)
+        with self.keeping_threads():
+            for batch in batches:
+                with self._converter.using(normalizer):
+                    arrays = self._converter.checked(batch, numbers=True)
+                    outputs = self._outputs(arrays)
+                labels, masks = self._converter.rows_to_count(arrays)
+                mask = self.mask_to_count() if masks[0] is None else masks[0]
+                count_rows(evaluation, labels[0], outputs[0], mask)
         return evaluation
 
     def __repr__(self) -> str:
@@ -589,12 +589,12 @@ class Network(StepNetwork[Conf]):
             output.
         """
         ignores = "evaluation_ignores_features_mask" in self.conf.quirks_of_dialect
-        mask = None if ignores else self._program.loss_mask()
+        mask = None if ignores else self._passes.loss_mask()
         return None if mask is None else to_host(mask)
 
     def _outputs(self, arrays: Arrays) -> list[FloatArray]:
         """Return what is predicted, inside still, but in the units of the data."""
         with numbers_may_overflow():
             entered = self._converter.features(arrays)
-            results = self._program.forward(*entered, training=False, rng=None)
+            results = self._passes.outputs(*entered)
         return self._converter.in_units_of_data(results)

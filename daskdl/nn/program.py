@@ -1,14 +1,16 @@
 """The layers and vertices of a network at work: one pass there, one back."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
 from daskdl.arrays.flat import ParamLayout
-from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.arrays.namespace import FloatArray, array_namespace, to_host
 from daskdl.arrays.random import stream
+from daskdl.arrays.team import Cut
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError
@@ -96,6 +98,17 @@ class Program:
         """Draw the initial weights."""
         for node, part in self.parts:
             part.initialize(stream(seed, "weights", node.key))
+
+    @contextmanager
+    def taking_part(self, cut: Cut | None) -> Generator[None, None, None]:
+        """Compute a part of a minibatch, or all of it, until a ``with`` block ends."""
+        for run in self.runs:
+            run.cut = cut
+        try:
+            yield
+        finally:
+            for run in self.runs:
+                run.cut = None
 
     @cached_property
     def output_parts(self) -> list[Part]:
@@ -224,14 +237,41 @@ class Program:
         averages : bool
             Whether it is divided by the number of examples. Each output has its own: a
             layer may make several rows of an example.
+
+        Returns
+        -------
+        float
+            What is computed of the parts of a minibatch adds up to that of all of it.
         """
         return sum(
             layer.loss.score(target, mask)
-            / (len(target) if averages or _has_mean_score(layer) else 1)
+            / (_examples_of(layer, target) if averages or _has_mean_score(layer) else 1)
             for layer, target, mask in zip(
                 self.output_layers, labels, masks, strict=True
             )
         )
+
+    def score_examples(
+        self, labels: Sequence[FloatArray], masks: Sequence[Mask]
+    ) -> list[FloatArray]:
+        """Return the losses of the examples in the last forward pass.
+
+        Parameters
+        ----------
+        labels, masks
+            As for :meth:`loss`.
+
+        Returns
+        -------
+        list of ndarray of shape (batch,)
+            One an output, on the host.
+        """
+        return [
+            to_host(layer.loss.score_examples(target, mask))
+            for layer, target, mask in zip(
+                self.output_layers, labels, masks, strict=True
+            )
+        ]
 
     def backward(self, labels: Sequence[FloatArray], masks: Sequence[Mask]) -> None:
         """Write the summed gradients of the last forward pass.
@@ -385,6 +425,12 @@ def _clear_gradients(part: Part) -> None:
     """Set the gradients of what no loss depends on to 0."""
     for view in part.run.gradients.values():
         view.fill(0)
+
+
+def _examples_of(layer: Layer, labels: FloatArray) -> int:
+    """Return how many labels the minibatch has, of which these may be a part."""
+    cut = layer.run.cut
+    return len(labels) if cut is None else cut.n_examples
 
 
 def _has_mean_score(layer: Layer) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from daskdl.arrays.namespace import FloatArray
+from daskdl.arrays.team import Cut
 from daskdl.arrays.workspace import Workspace
 from daskdl.dialects import Quirks
 from daskdl.kernels.window import Window
@@ -291,6 +292,8 @@ class Run(PartRun):
     forgets_between_segments : bool
         Whether a recurrent layer begins each segment of truncated backpropagation with
         zeros.
+    cut : Cut or None
+        The part of the minibatch that is here, where threads have one each.
     memory : dict
         What a layer keeps from one iteration to the next beside its parameters.
     """
@@ -310,6 +313,7 @@ class Run(PartRun):
     state: Any = None
     back_length: int | None = None
     forgets_between_segments: bool = False
+    cut: Cut | None = None
     memory: dict[str, Any] = field(default_factory=dict)
 
 

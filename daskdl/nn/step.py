@@ -5,7 +5,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -13,9 +13,9 @@ import numpy as np
 from daskdl.arrays.device import network_namespace
 from daskdl.arrays.flat import ParamLayout, Slot
 from daskdl.arrays.namespace import FloatArray, to_host
-from daskdl.arrays.random import IterationStream, stream
+from daskdl.arrays.random import numbers_of
 from daskdl.arrays.workspace import Workspace
-from daskdl.checks import check_type
+from daskdl.checks import check_count, check_type
 from daskdl.data.normalizers.normalizer import Normalizer
 from daskdl.nn.array_specs import label_specs, option_of, output_specs
 from daskdl.nn.batches import Arrays, ArraySpec, Batch, as_arrays
@@ -29,6 +29,7 @@ from daskdl.nn.data_checks import PartitionCheck
 from daskdl.nn.data_converter import DataConverter
 from daskdl.nn.divergence import check_score, numbers_may_overflow
 from daskdl.nn.fitting.exchange import Exchange
+from daskdl.nn.joint_passes import JointPasses
 from daskdl.nn.line_search_plan import LineSearchPlan
 from daskdl.nn.memory_footprint import check_footprint, n_params_of
 from daskdl.nn.normalizing import (
@@ -40,11 +41,11 @@ from daskdl.nn.normalizing import (
 )
 from daskdl.nn.output_lengths import output_steps
 from daskdl.nn.program import Program
-from daskdl.nn.solvers import LineSearchSolver
+from daskdl.nn.rebuilding import rebuilt
+from daskdl.nn.solver_choice import Solver, solver_of
 from daskdl.nn.state_carrying import carry_state
 from daskdl.nn.tbptt import truncated
 from daskdl.nn.update_plan import UpdatePlan
-from daskdl.nn.updater_searches import UpdaterSearches
 from daskdl.nn.vectors import Vectors, layer_spans
 
 Conf = TypeVar("Conf", MultiLayerConfiguration, ComputationGraphConfiguration)
@@ -107,11 +108,14 @@ class StepNetwork(ABC, Generic[Conf]):
         namespace = network_namespace()
         self.workspace = Workspace(namespace)
         outputs = [node.name for node in self.output_nodes]
-        self._program = Program(
-            who, self._nodes, self._input_names(), outputs, self.workspace
-        )
         self._vectors = Vectors(who, self._nodes, self.dtype, namespace)
-        self._program.bind(self.layout, self.params, self.gradients)
+        self._passes = JointPasses(
+            self._nodes,
+            partial(Program, who, self._nodes, self._input_names(), outputs),
+            self._vectors,
+            self.workspace,
+        )
+        self._program = self._passes.program
         self._converter = DataConverter(
             who,
             self.inputs,
@@ -193,6 +197,21 @@ class StepNetwork(ABC, Generic[Conf]):
             What the data will go through.
         """
         return PartitionCheck(self._converter.checks, normalizer)
+
+    @property
+    def threads(self) -> int | None:
+        """How many threads a pass takes at most; None for all this process may use."""
+        return self._passes.threads
+
+    @threads.setter
+    def threads(self, threads: int | None) -> None:
+        if threads is not None:
+            check_count(type(self).__name__, "threads", threads)
+        self._passes.threads = threads
+
+    def keeping_threads(self) -> AbstractContextManager[None]:
+        """Keep threads for a loop around :meth:`fit_minibatch`, until a block ends."""
+        return self._passes.keeping_threads()
 
     @property
     def params(self) -> FloatArray:
@@ -319,7 +338,7 @@ class StepNetwork(ABC, Generic[Conf]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle vectors and counters; layers and their views are built anew."""
         kept = ("iteration_count", "epoch_count", "score", "class_names")
-        return _rebuild, (
+        return rebuilt, (
             type(self),
             self.conf,
             to_host(self.params),
@@ -359,7 +378,9 @@ class StepNetwork(ABC, Generic[Conf]):
         ShapeError, DataError
             If the minibatch does not fit; see :meth:`check_batch`.
         """
-        n_examples = self._sum_gradients(batch, rng_stream)
+        with self.keeping_threads():
+            n_examples = self._sum_gradients(batch, rng_stream)
+            self._passes.add_up()
         self.plan.average(self.gradients, n_examples)
         return self.score
 
@@ -451,9 +472,7 @@ class StepNetwork(ABC, Generic[Conf]):
             self.inputs,
             self.labels,
             self._program.runs,
-            length=self.conf.tbptt_fwd_length,
-            back_length=self.conf.back_length,
-            only_series=isinstance(self.conf, MultiLayerConfiguration),
+            self.conf,
         )
 
     def fit_minibatch(
@@ -487,7 +506,11 @@ class StepNetwork(ABC, Generic[Conf]):
         """
         score = float("nan")
         # Closed where an error ends the loop: layers stop carrying state over at once.
-        with closing(self.segments(batch)) as segments, numbers_may_overflow():
+        with (
+            closing(self.segments(batch)) as segments,
+            numbers_may_overflow(),
+            self.keeping_threads(),
+        ):
             for segment in segments:
                 if self._solver is not None:
                     score = self._solver.fit(self, segment, rng_stream=rng_stream)
@@ -505,6 +528,7 @@ class StepNetwork(ABC, Generic[Conf]):
                     iteration=self.iteration_count,
                     epoch=self.epoch_count,
                     workspace=self.workspace,
+                    others=self._passes.others,
                 )
                 if exchange is not None:
                     exchange.updated(self)
@@ -531,32 +555,22 @@ class StepNetwork(ABC, Generic[Conf]):
             By what the sums are to be divided, 1 where they stay sums.
         """
         arrays = self._checked(batch)
-        rng = None
-        if self._draws:
-            now = (self.iteration_count, self.epoch_count)
-            drawn = stream(self.conf.seed, "dropout", rng_stream, self.iteration_count)
-            rng = IterationStream(drawn, *now)
+        now = (self.conf.seed, rng_stream, self.iteration_count, self.epoch_count)
         for layer in self._program.output_layers:
             layer.conf.begin_iteration(layer.run, self.epoch_count)
-        features, masks = self._converter.features(arrays)
-        self._program.forward(features, masks, training=True, rng=rng)
-        labels, masks = self._converter.labels(arrays)
-        loss = self._program.loss(labels, masks, averages=self.conf.mini_batch)
-        self._program.backward(labels, masks)
+        loss = self._passes.sum_gradients(
+            *self._converter.features(arrays),
+            *self._converter.labels(arrays),
+            averages=self.conf.mini_batch,
+            numbers=partial(numbers_of, *now) if self._draws else None,
+        )
         self.score = loss + self._regularization_score()
         return arrays.num_examples if self.conf.mini_batch else 1
 
     @cached_property
-    def _solver(self) -> LineSearchSolver | UpdaterSearches | None:
+    def _solver(self) -> Solver | None:
         """What searches along lines, if that is how the network is trained."""
-        conf = self.conf
-        if conf.optimization_algo == "stochastic_gradient_descent":
-            return None
-        goes_along_updates = "searches_along_updates" in conf.quirks_of_dialect
-        solver = UpdaterSearches if goes_along_updates else LineSearchSolver
-        return solver(
-            conf.optimization_algo, max_iterations=conf.max_num_line_search_iterations
-        )
+        return solver_of(self.conf)
 
     @cached_property
     def _draws(self) -> bool:
@@ -583,18 +597,3 @@ class StepNetwork(ABC, Generic[Conf]):
         return self.plan.regularization_score(
             self.params, iteration=self.iteration_count, epoch=self.epoch_count
         )
-
-
-def _rebuild(
-    kind: type[S],
-    conf: Any,
-    params: FloatArray,
-    updater_state: FloatArray | None,
-    values: dict[str, Any],
-    normalizer: Normalizer | None,
-) -> S:
-    network = kind(conf, params, updater_state=updater_state)
-    network.restore_normalizer(normalizer)
-    for name, value in values.items():
-        setattr(network, name, value)
-    return network

@@ -14,6 +14,10 @@ from daskdl.data.multi_dataset import MultiDataSet
 from daskdl.errors import ShapeError
 from daskdl.nn.batches import Arrays, ArraySpec, Batch, time_steps
 from daskdl.nn.conf.input_type import Recurrent
+from daskdl.nn.conf.network import (
+    ComputationGraphConfiguration,
+    MultiLayerConfiguration,
+)
 from daskdl.nn.run import Run
 
 
@@ -64,26 +68,24 @@ def truncated(
     inputs: Sequence[ArraySpec],
     labels: Sequence[ArraySpec],
     runs: Sequence[Run],
-    *,
-    length: int,
-    back_length: int | None,
-    only_series: bool,
+    conf: MultiLayerConfiguration | ComputationGraphConfiguration,
 ) -> Generator[Batch, None, None]:
     """Yield the stretches of a minibatch; layers carry their state to the next.
 
     Parameters
     ----------
-    arrays, inputs, labels, length, only_series
+    arrays, inputs, labels
         As of :func:`time_segments`.
     runs : sequence of Run
         Of all layers of the network.
-    back_length : int or None
-        How many time steps gradients flow back at most; None is all.
+    conf : MultiLayerConfiguration or ComputationGraphConfiguration
+        Says how long they are, and how many steps gradients flow back.
     """
     forgetful = [run for run in runs if run.forgets_between_segments]
-    with carrying_anew(runs, back_length=back_length):
+    is_sequence = isinstance(conf, MultiLayerConfiguration)
+    with carrying_anew(runs, back_length=conf.back_length):
         for segment in time_segments(
-            arrays, length, inputs, labels, only_series=only_series
+            arrays, conf.tbptt_fwd_length, inputs, labels, only_series=is_sequence
         ):
             forget(forgetful)
             yield segment

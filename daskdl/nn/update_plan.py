@@ -160,6 +160,7 @@ class UpdatePlan:
         iteration: int,
         workspace: Workspace,
         epoch: int = 0,
+        others: Sequence[FloatArray] = (),
     ) -> None:
         """Do :meth:`average` and :meth:`update`, and subtract the update.
 
@@ -173,6 +174,8 @@ class UpdatePlan:
             As for :meth:`update`.
         n_examples : int
             What the sums are divided by.
+        others : sequence of ndarray of shape (n_params,)
+            Sums over further examples, that count too.
 
         Notes
         -----
@@ -181,6 +184,8 @@ class UpdatePlan:
         """
         # On a GPU many small launches cost more than passes over memory.
         if self._normalizes or array_namespace(gradients) is not np:
+            for other in others:
+                gradients += other
             self.average(gradients, n_examples)
             self.update(
                 gradients,
@@ -204,6 +209,7 @@ class UpdatePlan:
                 iteration=iteration,
                 epoch=epoch,
                 workspace=workspace,
+                others=others,
             )
 
     def constrain(self, params: FloatArray) -> None:

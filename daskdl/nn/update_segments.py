@@ -20,6 +20,9 @@ from daskdl.nn.updaters.table import learning_rate, rule_of
 from daskdl.nn.updaters.update_context import UpdateContext
 
 _NO_PENALTY = Penalty()
+# What is added up stays in a level-2 cache of 1 MiB beside parameters and two states
+# of float32; smaller ones would leave the interpreter more to do than the kernels.
+_JOINT_PIECE = 4 * PIECE
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ def step_segment(
     iteration: int,
     epoch: int,
     workspace: Workspace,
+    others: Sequence[FloatArray] = (),
 ) -> None:
     """Bring a segment from the summed gradient to the parameters after the update.
 
@@ -110,16 +114,21 @@ def step_segment(
         Iterations and epochs done before this one.
     workspace : Workspace
         Gives a small scratch buffer.
+    others : sequence of ndarray of shape (n_params,)
+        Sums over further examples. They are added piece by piece, while the piece is in
+        the cache: no pass over memory is made for them alone.
     """
     block, penalty = segment.block, segment.penalty
     rule = rule_of(block.updater, UpdateContext(iteration, epoch, gradients.dtype))
     state = block.parts(updater_state)
     rate = learning_rate(block.updater, iteration, epoch)
     adds = penalty.acts_on_gradient or penalty.acts_on_update
-    piece = PIECE if adds else segment.stop - segment.start
+    piece = PIECE if adds else _JOINT_PIECE if others else segment.stop - segment.start
     for start in range(segment.start, segment.stop, piece):
         stop = min(start + piece, segment.stop)
         g, w = gradients[start:stop], params[start:stop]
+        for other in others:
+            g += other[start:stop]
         divisor = n_examples if segment.is_averaged else 1
         scratch = workspace.take("updater", g.shape, g.dtype) if adds else g
         if penalty.acts_on_gradient:

@@ -1,8 +1,11 @@
 """Batch normalization of rows: one statistic a feature."""
 
+import numpy as np
+
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.dispatch import is_compiled_for
 from daskdl.kernels.normalization import cpu
+from daskdl.kernels.normalization.cpu import Exchange
 
 
 def batch_norm_forward(
@@ -15,6 +18,7 @@ def batch_norm_forward(
     variance: FloatArray,
     out: FloatArray,
     rectifies: bool = False,
+    exchange: Exchange | None = None,
 ) -> FloatArray:
     """Compute ``out = gamma * (x - mean) / sqrt(variance + eps) + beta`` of a batch.
 
@@ -32,6 +36,9 @@ def batch_norm_forward(
         Overwritten.
     rectifies : bool
         Whether the larger of that and 0 is computed instead; NaN stays NaN.
+    exchange : function of a tuple, optional
+        Returns those of all threads that have rows of the batch, in one order for all;
+        the statistics are then those of all the rows.
 
     Returns
     -------
@@ -44,6 +51,8 @@ def batch_norm_forward(
     """
     if is_compiled_for(x, mean, variance, out) and x.size:
         cpu.moments(x, mean, variance)
+        if exchange is not None:
+            _join_moments(exchange, len(x), mean, variance)
         cpu.normalize(x, gamma, beta, eps, mean, variance, out, rectifies)
         return out
     xp = array_namespace(x)
@@ -51,6 +60,9 @@ def batch_norm_forward(
     xp.subtract(x, mean, out=out)
     # Two passes: E[x^2] - E[x]^2 in float32 loses the variance of a large mean.
     xp.mean(out * out, axis=0, out=variance)
+    if exchange is not None:
+        _join_moments(exchange, len(x), mean, variance)
+        xp.subtract(x, mean, out=out)
     return _scale_and_shift(gamma, beta, eps, variance, out, rectifies=rectifies)
 
 
@@ -103,6 +115,7 @@ def batch_norm_backward(
     grad_beta: FloatArray,
     grad_x: FloatArray,
     rectified_beta: FloatArray | float | None = None,
+    exchange: Exchange | None = None,
 ) -> FloatArray:
     """Compute the gradients of :func:`batch_norm_forward`, through the statistics too.
 
@@ -119,6 +132,9 @@ def batch_norm_backward(
     rectified_beta : ndarray of shape (features,), same dtype, or float, optional
         The `beta` of a forward pass that rectified. The gradient counts, times 1,
         where its output is above 0, and times 0 elsewhere.
+    exchange : function of a tuple, optional
+        As in :func:`batch_norm_forward`; `grad_gamma` and `grad_beta` are still those
+        of the rows that are here.
 
     Returns
     -------
@@ -127,20 +143,20 @@ def batch_norm_backward(
     """
     arrays = (grad_out, x, mean, variance, grad_gamma, grad_beta, grad_x)
     if is_compiled_for(*arrays) and x.size:
-        cpu.batch_norm_backward(*arrays, gamma, eps, rectified_beta)
+        cpu.batch_norm_backward(*arrays, gamma, eps, rectified_beta, exchange)
         return grad_x
     xp = array_namespace(grad_out)
     if rectified_beta is not None:
         xp.subtract(x, mean, out=grad_x)
         moved = _scale_and_shift(gamma, rectified_beta, eps, variance, grad_x)
         grad_out = grad_out * (moved > 0)
-    rows = grad_out.shape[0]
     deviation = xp.sqrt(variance + eps)
     _sum_gradients(grad_out, x, mean, deviation, grad_gamma, grad_beta, grad_x)
+    rows, along, total = cpu.joined(exchange, len(x), grad_gamma, grad_beta)
     xp.subtract(x, mean, out=grad_x)
-    grad_x *= grad_gamma / (-rows * deviation)
+    grad_x *= along / (-rows * deviation)
     grad_x += grad_out
-    grad_x -= grad_beta / rows
+    grad_x -= total / rows
     grad_x *= gamma / deviation
     return grad_x
 
@@ -182,6 +198,24 @@ def batch_norm_inference_backward(
     _sum_gradients(grad_out, x, mean, deviation, grad_gamma, grad_beta, grad_x)
     xp.multiply(grad_out, gamma / deviation, out=grad_x)
     return grad_x
+
+
+def _join_moments(
+    exchange: Exchange, rows: int, mean: FloatArray, variance: FloatArray
+) -> None:
+    """Overwrite the moments of some rows with those of the rows of all threads.
+
+    References
+    ----------
+    As in :mod:`.cpu`: equation 1.5, for any number of groups, in float64.
+    """
+    found = exchange((rows, mean.astype(np.float64), variance.astype(np.float64)))
+    total = sum(n for n, _, _ in found)
+    middle = sum(n * of_mean for n, of_mean, _ in found) / total
+    squares = sum(
+        n * (spread + np.square(of_mean - middle)) for n, of_mean, spread in found
+    )
+    mean[...], variance[...] = middle, squares / total
 
 
 def _scale_and_shift(

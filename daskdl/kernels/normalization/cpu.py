@@ -18,12 +18,16 @@ American Statistician 37, 1983, equation 1.5: how sums and squares of groups joi
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.jit import jit
+
+# Gives what all threads have brought that have rows of a batch, in one order for all.
+Exchange: TypeAlias = Callable[[tuple[Any, ...]], list[tuple[Any, ...]]]
 
 # Numbers: entering a loop costs little beside 16 vectors of 16 floats.
 _STRIP = 256
@@ -135,6 +139,7 @@ def batch_norm_backward(
     gamma: FloatArray | float,
     eps: float,
     rectified_beta: FloatArray | float | None,
+    exchange: Exchange | None = None,
 ) -> None:
     """Write the gradients of a batch normalization, through the statistics too.
 
@@ -145,9 +150,22 @@ def batch_norm_backward(
     shift = None if rectified_beta is None else np.full_like(mean, rectified_beta)
     gradient_sums(grad_out, x, mean, slope, shift, grad_gamma, grad_beta)
     grad_gamma /= deviation
-    share = slope / -len(x)
-    of_x, constant = grad_gamma * share / deviation, grad_beta * share
+    rows, along, total = joined(exchange, len(x), grad_gamma, grad_beta)
+    share = slope / -rows
+    of_x, constant = along * share / deviation, total * share
     combine(grad_out, x, mean, slope, of_x, constant, shift, grad_x)
+
+
+def joined(exchange: Exchange | None, rows: int, *sums: FloatArray) -> tuple[Any, ...]:
+    """Return the number of rows and the sums over them, of all threads together.
+
+    `sums` are of shape (features,), and are themselves what is returned where there is
+    no `exchange`.
+    """
+    if exchange is None:
+        return rows, *sums
+    found = exchange((rows, *(each.copy() for each in sums)))
+    return tuple(sum(column) for column in zip(*found, strict=True))
 
 
 def batch_norm_inference_backward(

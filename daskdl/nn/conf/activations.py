@@ -3,7 +3,7 @@
 Values only; :mod:`daskdl.nn.activations` holds the arithmetic.
 """
 
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import BeforeValidator, StrictBool, model_validator
 
@@ -83,6 +83,9 @@ class RRelu(Conf):
         Bounds of the slopes that are drawn; after training it is their mean.
     """
 
+    # Every number takes its slope from one stream.
+    can_be_cut: ClassVar[bool] = False
+
     type: Literal["rrelu"] = "rrelu"
     l: Real = 1 / 8  # noqa: E741 - as in files
     u: Real = 1 / 3
@@ -113,6 +116,9 @@ class ActivationDefinition(Conf):
     Derive from it, and register it with `daskdl.activation`. Options are annotated
     fields.
     """
+
+    # Whether threads may call it at one time; see :class:`LayerDefinition`.
+    can_be_cut: ClassVar[bool] = False
 
     type: str = ""
 

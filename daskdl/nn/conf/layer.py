@@ -78,6 +78,9 @@ class LayerConf(Conf):
     ignores_weight_noise: ClassVar[bool] = False
     # What the network has for all layers and this one has no use for.
     unused_options: ClassVar[tuple[str, ...]] = ()
+    # Whether threads may have a part of the examples of a minibatch each: no example of
+    # the output depends on others, or the threads meet where it does. See design 0032.
+    can_be_cut: ClassVar[bool] = False
     # Whether nothing in front of the layer learns from what is behind it.
     stops_gradient: ClassVar[bool] = False
 

@@ -3,7 +3,7 @@
 Values only; :mod:`daskdl.nn.losses` holds the arithmetic.
 """
 
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 from annotated_types import Ge, Le, MinLen
 from pydantic import BeforeValidator
@@ -123,6 +123,9 @@ class FMeasure(Conf):
         How much more recall counts than precision.
     """
 
+    # Of parts there is no sum.
+    can_be_cut: ClassVar[bool] = False
+
     type: Literal["fmeasure"] = "fmeasure"
     beta: Positive = 1.0
 
@@ -148,6 +151,9 @@ class LossDefinition(Conf):
 
     Derive from it, and register it with `daskdl.loss`. Options are annotated fields.
     """
+
+    # Whether threads may call it at one time; see :class:`LayerDefinition`.
+    can_be_cut: ClassVar[bool] = False
 
     type: str = ""
 

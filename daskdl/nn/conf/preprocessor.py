@@ -1,6 +1,6 @@
 """What the configurations of all preprocessors share."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
@@ -11,6 +11,9 @@ from daskdl.nn.run import Reshaped, Run
 
 class PreprocessorConf(Conf):
     """What reshapes the input of a layer; it has no parameters."""
+
+    # Whether threads may have a part of the examples each; see :class:`LayerConf`.
+    can_be_cut: ClassVar[bool] = False
 
     type: str
 

@@ -26,6 +26,8 @@ class VertexConf(Conf):
         Properties in a file that change nothing here, kept for the way back.
     """
 
+    # Whether threads may have a part of the examples each; see :class:`LayerConf`.
+    can_be_cut: ClassVar[bool] = False
     # Some dialects take the gradient of some vertices twice, see nn.layers.same_diff.
     counts_gradient_twice: ClassVar[bool] = False
 

@@ -1,7 +1,7 @@
 """The layer that applies an activation function and nothing else."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,6 +23,8 @@ class Activation(LayerConf):
     activation : activation, optional
         The function, with or without options.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["activation"] = "activation"
     activation: AnyActivation | None = Field(default=None, kw_only=False)

@@ -123,6 +123,7 @@ class SelfAttention(AttentionConf, WeightOptions, TrainingOptions, LayerConf):
     """
 
     counts_gradient_twice: ClassVar[bool] = True
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["self_attention"] = "self_attention"
 
@@ -169,6 +170,8 @@ class LearnedSelfAttention(AttentionConf, WeightOptions, TrainingOptions, LayerC
     ----------
     DL4J, ``LearnedSelfAttentionLayer``.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["learned_self_attention"] = "learned_self_attention"
     n_queries: Count

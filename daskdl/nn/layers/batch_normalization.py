@@ -48,6 +48,7 @@ class BatchNormalization(TrainingOptions, LayerConf):
     """
 
     takes_network_dropout: ClassVar[bool] = False
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["batch_normalization"] = "batch_normalization"
     decay: Share = 0.9
@@ -100,6 +101,7 @@ class BatchNormalization(TrainingOptions, LayerConf):
         output, n = run.lent_like("output", x), (x.shape[-1],)
         mean = run.buffer("mean", n, x.dtype)
         variance = run.buffer("variance", n, x.dtype)
+        exchange = None if run.cut is None else run.cut.exchange
         batch_norm_forward(
             _rows(x),
             *self._scale_and_shift(run),
@@ -108,6 +110,7 @@ class BatchNormalization(TrainingOptions, LayerConf):
             variance=variance,
             out=_rows(output),
             rectifies=run.fused.rectifies,
+            exchange=exchange,
         )
 
         def backward(grad_out: FloatArray) -> FloatArray | None:
@@ -124,8 +127,13 @@ class BatchNormalization(TrainingOptions, LayerConf):
                 grad_beta=_gradient(run, "beta"),
                 grad_x=_rows(grad_x),
                 rectified_beta=run.params["beta"] if run.fused.rectifies else None,
+                exchange=exchange,
             )
-            self._move_on(run, mean, variance)
+            if run.cut is None or run.cut.is_first:
+                self._move_on(run, mean, variance)
+            else:
+                # What threads write is added up, and the statistics are those of all.
+                _stay(run)
             return grad_x if run.needs_grad_x else None
 
         return output, backward
@@ -158,9 +166,7 @@ class BatchNormalization(TrainingOptions, LayerConf):
                 grad_beta=_gradient(run, "beta"),
                 grad_x=_rows(grad_x),
             )
-            for name in ("mean", "var", "log10stdev"):
-                if name in run.gradients:
-                    run.gradients[name].fill(0)
+            _stay(run)
             return grad_x if run.needs_grad_x else None
 
         return output, backward
@@ -204,6 +210,13 @@ def _gradient(run: Run, name: str) -> FloatArray:
     if name in run.gradients:
         return run.gradients[name]
     return run.like(name, run.params["mean"])
+
+
+def _stay(run: Run) -> None:
+    """Write updates of 0 for the running statistics."""
+    for name in ("mean", "var", "log10stdev"):
+        if name in run.gradients:
+            run.gradients[name].fill(0)
 
 
 def _rows(x: FloatArray) -> FloatArray:

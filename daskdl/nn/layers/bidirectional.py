@@ -1,7 +1,7 @@
 """The wrapper that runs a recurrent layer from both ends of the series."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.input_type import InputType, Recurrent, features_of, with_features
@@ -31,6 +31,8 @@ class Bidirectional(WrapperConf, LayerConf):
     Schuster and Paliwal, *Bidirectional Recurrent Neural Networks*, 1997; DL4J,
     ``Bidirectional``.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["bidirectional"] = "bidirectional"
     mode: Annotated[_Mode, AnySpelling()] = "concat"

@@ -232,6 +232,8 @@ class Convolution2D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
         Whether a bias is added.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["convolution2d"] = "convolution2d"
     kernel_size: CountPair = Field(default=(5, 5), kw_only=False)
     stride: CountPair = (1, 1)
@@ -320,6 +322,7 @@ class Convolution1D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
     """
 
     ignores_weight_noise: ClassVar[bool] = True
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["convolution1d"] = "convolution1d"
     kernel_size: CountSingle
@@ -368,6 +371,8 @@ class Convolution3D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
     convolution_mode, has_bias
         As for :class:`Convolution2D`.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["convolution3d"] = "convolution3d"
     kernel_size: CountTriple = (2, 2, 2)

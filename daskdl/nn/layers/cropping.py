@@ -64,6 +64,8 @@ class Cropping1D(CroppingConf, DropoutOptions, LayerConf):
         Time steps in front and behind; one number means both.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["cropping1d"] = "cropping1d"
     cropping: Sides
 
@@ -94,6 +96,8 @@ class Cropping2D(CroppingConf, DropoutOptions, LayerConf):
         width, one means all sides.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["cropping2d"] = "cropping2d"
     cropping: SidesPair
 
@@ -107,6 +111,8 @@ class Cropping3D(CroppingConf, DropoutOptions, LayerConf):
         Voxels in front of depth and behind it, the same of height, and of width;
         three numbers mean depth, height and width, one means all sides.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["cropping3d"] = "cropping3d"
     cropping: SidesTriple

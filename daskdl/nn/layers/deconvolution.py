@@ -124,6 +124,8 @@ class Deconvolution2D(
         Whether a bias is added.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["deconvolution2d"] = "deconvolution2d"
     kernel_size: CountPair = (5, 5)
     stride: CountPair = (1, 1)
@@ -145,6 +147,8 @@ class Deconvolution3D(
     convolution_mode, has_bias
         As for :class:`Deconvolution2D`.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["deconvolution3d"] = "deconvolution3d"
     kernel_size: CountTriple = (2, 2, 2)

@@ -51,6 +51,9 @@ class LayerDefinition(TrainingOptions, LayerConf):
 
     # Whether training needs random numbers beside those of dropout.
     draws: ClassVar[bool] = False
+    # Whether threads may work on a part of the examples each, all at one time: nobody
+    # knows what the code of others does.
+    can_be_cut: ClassVar[bool] = False
 
     # That under which the class is registered.
     type: str = ""

@@ -1,6 +1,6 @@
 """The fully connected layer."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class Dense(WeightOptions, TrainingOptions, LayerConf):
     gain_init : float, optional
         Initial ``g``; None stands for what the network says.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["dense"] = "dense"
     has_bias: bool = True

@@ -33,6 +33,8 @@ class DepthwiseConvolution2D(ConvolvingConf, WeightOptions, TrainingOptions, Lay
         As for :class:`Convolution2D`.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["depthwise_convolution2d"] = "depthwise_convolution2d"
     n_out: Count | None = None  # type: ignore[assignment]
     depth_multiplier: Count = 1
@@ -102,6 +104,8 @@ class SeparableConvolution2D(ConvolvingConf, WeightOptions, TrainingOptions, Lay
         As for :class:`Convolution2D`, for the first step. The bias is added after the
         second.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["separable_convolution2d"] = "separable_convolution2d"
     depth_multiplier: Count = 1

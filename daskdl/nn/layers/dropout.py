@@ -1,6 +1,6 @@
 """The layer that drops numbers and does nothing else."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
@@ -16,6 +16,8 @@ class Dropout(DropoutOptions, LayerConf):
 
     `keep_probability` or `dropout` say how, and if neither is given, the network does.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["dropout"] = "dropout"
 

@@ -25,6 +25,7 @@ class ElementWiseMultiplication(WeightOptions, TrainingOptions, LayerConf):
     """
 
     ignores_weight_noise: ClassVar[bool] = True
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["element_wise_multiplication"] = "element_wise_multiplication"
     n_out: Count | None = None  # type: ignore[assignment]

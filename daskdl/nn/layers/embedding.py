@@ -152,6 +152,8 @@ class Embedding(LookupConf, WeightOptions, TrainingOptions, LayerConf):
         Whether a bias is added.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["embedding"] = "embedding"
 
     def output_type(self, input_type: InputType) -> FeedForward:
@@ -181,6 +183,8 @@ class EmbeddingSequence(LookupConf, WeightOptions, TrainingOptions, LayerConf):
     output_format : {"NCW", "NWC"}
         Data format of what comes out, should it leave the network.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["embedding_sequence"] = "embedding_sequence"
     infer_input_length: bool = True

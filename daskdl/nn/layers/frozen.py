@@ -25,6 +25,7 @@ class Frozen(WrapperConf, LayerConf):
     """
 
     stops_gradient: ClassVar[bool] = True
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["frozen"] = "frozen"
 

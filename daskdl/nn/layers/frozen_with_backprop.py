@@ -1,7 +1,7 @@
 """The wrapper that keeps a layer as it is, and hands the gradient on."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
@@ -23,6 +23,8 @@ class FrozenWithBackprop(WrapperConf, LayerConf):
     layer : layer
         Any but an output layer.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["frozen_with_backprop"] = "frozen_with_backprop"
 

@@ -51,6 +51,8 @@ class GlobalPooling(DropoutOptions, LayerConf):
         NCHW. They can only be all, and None says the same.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["global_pooling"] = "global_pooling"
     takes_network_dropout: ClassVar[bool] = False
 

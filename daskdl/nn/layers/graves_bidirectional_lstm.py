@@ -33,6 +33,7 @@ class GravesBidirectionalLSTM(
 
     takes_network_dropout: ClassVar[bool] = False
     ignores_weight_noise: ClassVar[bool] = True
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["graves_bidirectional_lstm"] = "graves_bidirectional_lstm"
 

@@ -36,6 +36,7 @@ class GravesLSTM(GatedConf, RecurrentConf, WeightOptions, TrainingOptions, Layer
     # Some dialects read the state of time steps here, which only the network itself
     # moves on from segment to segment, and not for layers in wrappers.
     forgets_in_wrappers: ClassVar[bool] = True
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["graves_lstm"] = "graves_lstm"
 

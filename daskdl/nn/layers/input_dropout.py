@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace, to_device
-from daskdl.arrays.random import moment_of
+from daskdl.arrays.random import cut_of, moment_of
 from daskdl.arrays.workspace import Workspace
 from daskdl.errors import OptionError
 from daskdl.nn.conf.dropouts import (
@@ -109,10 +109,14 @@ class InputDropout:
 
     def _drawn(self, x: FloatArray, rng: np.random.Generator) -> tuple[_Drawn, _Drawn]:
         try:
-            draw = _DRAW[type(self._conf)]
-            return draw(self._conf, x.shape, rng, moment_of(rng))
+            draw, cut = _DRAW[type(self._conf)], cut_of(rng)
+            if cut is None:
+                return draw(self._conf, x.shape, rng, moment_of(rng))
+            drawn = draw(self._conf, cut.whole(x.shape), rng, moment_of(rng))
         except OptionError as error:
             raise OptionError(f"Dropout of {self._owner!r}: {error}") from None
+        factor, shift = [None if all_ is None else cut.rows_of(all_) for all_ in drawn]
+        return factor, shift
 
     def _buffer(self, what: str, x: FloatArray) -> FloatArray:
         buffer: FloatArray = self._workspace.take(

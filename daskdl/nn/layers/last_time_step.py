@@ -24,6 +24,8 @@ class LastTimeStep(WrapperConf, LayerConf):
     masks_inside: ClassVar[bool] = True
 
     # In a graph "last_time_step" is the vertex.
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["last_time_step_layer"] = "last_time_step_layer"
 
     def output_type(self, input_type: InputType) -> FeedForward:

@@ -29,6 +29,8 @@ class LocalResponseNormalization(DropoutOptions, LayerConf):
     Neural Networks*, 2012, section 3.3.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["local_response_normalization"] = "local_response_normalization"
     takes_network_dropout: ClassVar[bool] = False
 

@@ -153,6 +153,8 @@ class LocallyConnected1D(
         Whether a bias is added, the same for all windows.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["locally_connected1d"] = "locally_connected1d"
     kernel_size: CountSingle = (2,)
     stride: CountSingle = (1,)
@@ -185,6 +187,8 @@ class LocallyConnected2D(
     has_bias : bool
         Whether a bias is added, the same for all windows.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["locally_connected2d"] = "locally_connected2d"
     kernel_size: CountPair = (2, 2)

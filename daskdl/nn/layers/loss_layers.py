@@ -47,6 +47,8 @@ class LossLayer(LossLayerConf, RowLossConf, LayerConf):
     Masked rows come out as 0.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["loss"] = "loss"
 
     def output_type(self, input_type: InputType) -> FeedForward:
@@ -60,6 +62,8 @@ class RnnLoss(LossLayerConf, RowLossConf, LayerConf):
 
     The losses of the time steps are summed. Masked steps come out as 0.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["rnn_loss"] = "rnn_loss"
 
@@ -139,6 +143,8 @@ class PixelLossConf(Conf):
 class CnnLoss(PixelLossConf, LossLayerConf, RowLossConf, DropoutOptions, LayerConf):
     """A loss at each pixel of images, without parameters."""
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["cnn_loss"] = "cnn_loss"
 
     def output_type(self, input_type: InputType) -> Convolutional:
@@ -148,6 +154,8 @@ class CnnLoss(PixelLossConf, LossLayerConf, RowLossConf, DropoutOptions, LayerCo
 
 class Cnn3DLoss(PixelLossConf, LossLayerConf, RowLossConf, DropoutOptions, LayerConf):
     """A loss at each voxel of volumes, without parameters."""
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["cnn3d_loss"] = "cnn3d_loss"
 

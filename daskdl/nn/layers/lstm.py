@@ -1,6 +1,6 @@
 """The long short-term memory layer."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType
@@ -25,6 +25,8 @@ class LSTM(GatedConf, RecurrentConf, WeightOptions, TrainingOptions, LayerConf):
     weight_init_recurrent : weight init, optional
         How RW is drawn; None as W.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["lstm"] = "lstm"
 

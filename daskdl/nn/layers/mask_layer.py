@@ -1,6 +1,6 @@
 """The layer that applies the mask to its input."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.input_type import InputType, Recurrent
@@ -11,6 +11,8 @@ from daskdl.nn.run import Backward, Run
 
 class Mask(LayerConf):
     """Set masked steps, or examples, to 0; the mask goes on with the output."""
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["mask"] = "mask"
 

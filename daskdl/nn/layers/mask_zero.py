@@ -24,6 +24,7 @@ class MaskZero(WrapperConf, LayerConf):
     """
 
     masks_inside: ClassVar[bool] = True
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["mask_zero"] = "mask_zero"
     masking_value: Real = 0.0

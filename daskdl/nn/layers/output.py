@@ -44,6 +44,8 @@ class Output(OutputConf, RowLossConf, WeightOptions, TrainingOptions, LayerConf)
     the others.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["output"] = "output"
 
     def output_type(self, input_type: InputType) -> FeedForward:
@@ -64,6 +66,8 @@ class RnnOutput(OutputConf, RowLossConf, WeightOptions, TrainingOptions, LayerCo
     `activation` None means what belongs to the loss, as for :class:`Output`. The losses
     of the time steps are summed, and masked steps come out as 0.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["rnn_output"] = "rnn_output"
 

@@ -147,6 +147,8 @@ class Subsampling(SubsamplingConf, PoolingConf, DropoutOptions, LayerConf):
         border, instead of by the cells inside.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["subsampling"] = "subsampling"
     kernel_size: CountPair = (2, 2)
     stride: CountPair = (2, 2)
@@ -192,6 +194,8 @@ class Subsampling1D(SubsamplingConf, PoolingConf, DropoutOptions, LayerConf):
     What a mask drops counts like padding, and windows that a series does not have come
     out as 0.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["subsampling1d"] = "subsampling1d"
     kernel_size: CountSingle = (2,)
@@ -262,6 +266,8 @@ class Subsampling3D(PoolingConf, DropoutOptions, LayerConf):
     convolution_mode : {"same", "truncate", "strict"}
         As for :class:`Convolution2D`; volumes are padded unless it says otherwise.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["subsampling3d"] = "subsampling3d"
     pooling_type: VolumePoolingName = "max"

@@ -1,7 +1,7 @@
 """The rectifier layer whose slopes below 0 are learned."""
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
@@ -32,6 +32,8 @@ class PReLU(TrainingOptions, LayerConf):
     weight_init : str or weight init, optional
         How the slopes are drawn. None makes them 0, whatever the network says.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["prelu"] = "prelu"
     input_shape: _Counts | None = None

@@ -50,6 +50,7 @@ class RecurrentAttention(AttentionConf, WeightOptions, TrainingOptions, LayerCon
 
     unused_options: ClassVar[tuple[str, ...]] = ()
     counts_gradient_twice: ClassVar[bool] = True
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["recurrent_attention"] = "recurrent_attention"
     project_input: bool = True

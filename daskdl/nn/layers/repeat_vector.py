@@ -1,6 +1,6 @@
 """The layer that makes a time series of one row."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,6 +23,8 @@ class RepeatVector(DropoutOptions, LayerConf):
     data_format : {"NCW", "NWC"}
         Of what comes out, should it leave the network.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["repeat_vector"] = "repeat_vector"
     n: Count = Field(default=1, kw_only=False)

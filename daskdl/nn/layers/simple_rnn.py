@@ -1,6 +1,6 @@
 """The simplest recurrent layer: its output is part of the next step's input."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class SimpleRnn(RecurrentConf, WeightOptions, TrainingOptions, LayerConf):
     ----------
     Ba, Kiros and Hinton, *Layer Normalization*, 2016, with two gains and one bias.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["simple_rnn"] = "simple_rnn"
     has_layer_norm: bool = False

@@ -1,6 +1,6 @@
 """The layer that turns blocks of pixels into channels."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.blocks import space_to_depth_backward, space_to_depth_forward
@@ -27,6 +27,8 @@ class SpaceToDepth(DropoutOptions, LayerConf):
     Pixels go row by row, the channels of each together,
     whatever the data format.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["space_to_depth"] = "space_to_depth"
     block_size: Count

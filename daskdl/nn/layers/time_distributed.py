@@ -1,6 +1,6 @@
 """The wrapper that applies a layer for rows to each time step."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.errors import PathError
@@ -20,6 +20,8 @@ class TimeDistributed(WrapperConf, LayerConf):
     layer : layer
         One that takes and gives rows, such as Dense.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["time_distributed"] = "time_distributed"
 

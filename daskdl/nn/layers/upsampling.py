@@ -1,6 +1,6 @@
 """The layers that repeat the cells of series, images and volumes."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.kernels.resize import upsample_backward, upsample_forward
@@ -47,6 +47,8 @@ class Upsampling1D(UpsamplingConf, DropoutOptions, LayerConf):
         How often each step.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["upsampling1d"] = "upsampling1d"
     size: CountSingle = (2,)
 
@@ -68,6 +70,8 @@ class Upsampling2D(UpsamplingConf, DropoutOptions, LayerConf):
         How often each pixel along height and width; one number means both.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["upsampling2d"] = "upsampling2d"
     size: CountPair = (2, 2)
 
@@ -81,6 +85,8 @@ class Upsampling3D(UpsamplingConf, DropoutOptions, LayerConf):
         How often each voxel along depth, height and width; one number means all
         three.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["upsampling3d"] = "upsampling3d"
     size: CountTriple = (2, 2, 2)

@@ -55,6 +55,8 @@ class ZeroPadding1D(PaddingConf, DropoutOptions, LayerConf):
         Zeros in front and behind; one number means both.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["zero_padding1d"] = "zero_padding1d"
     padding: Sides
 
@@ -117,6 +119,8 @@ class ZeroPadding(PaddingConf, DropoutOptions, LayerConf):
         width, one means all sides.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["zero_padding"] = "zero_padding"
     padding: SidesPair
 
@@ -130,6 +134,8 @@ class ZeroPadding3D(PaddingConf, DropoutOptions, LayerConf):
         Zeros in front of depth and behind it, the same of height, and of width;
         three numbers mean depth, height and width, one means all sides.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["zero_padding3d"] = "zero_padding3d"
     padding: SidesTriple

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -22,6 +22,8 @@ class Composable(PreprocessorConf):
     preprocessors : tuple of preprocessors
         In the order of the forward pass.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["composable"] = "composable"
     preprocessors: Annotated[tuple[AnyPreprocessor, ...], Field(min_length=1)]

@@ -1,6 +1,6 @@
 """The preprocessors between rows and images or volumes."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import (
@@ -53,6 +53,8 @@ class CnnToFeedForward(OfImages, PreprocessorConf):
         Of the images, and the order of the row: channel by channel, or pixel by pixel.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["cnn_to_feed_forward"] = "cnn_to_feed_forward"
     data_format: ImageFormat = "NCHW"
 
@@ -70,6 +72,8 @@ class TensorFlowCnnToFeedForward(OfImages, PreprocessorConf):
 
     Only in models that older releases of DL4J imported from Keras.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["tensor_flow_cnn_to_feed_forward"] = "tensor_flow_cnn_to_feed_forward"
 
@@ -94,6 +98,8 @@ class Cnn3DToFeedForward(PreprocessorConf):
         cell by cell, is that of the volumes that come; files contradict
         themselves here.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["cnn3d_to_feed_forward"] = "cnn3d_to_feed_forward"
     depth: Count | None = None
@@ -124,6 +130,8 @@ class FeedForwardToCnn(PreprocessorConf):
     channels : int, default 1
         Of the images.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["feed_forward_to_cnn"] = "feed_forward_to_cnn"
     height: Count
@@ -160,6 +168,8 @@ class FeedForwardToCnn3D(PreprocessorConf):
     data_format : {"NCDHW", "NDHWC"}
         Of the volumes, and the order of the row: channel by channel, or cell by cell.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["feed_forward_to_cnn3d"] = "feed_forward_to_cnn3d"
     depth: Count

@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -50,6 +50,8 @@ class KerasFlattenRnn(PreprocessorConf):
         Time steps.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["keras_flatten_rnn"] = "keras_flatten_rnn"
     depth: Count
     ts_length: Count
@@ -95,6 +97,8 @@ class Permute(PreprocessorConf):
         Axes in the data format, counted from 1, or from 0 with the examples in
         front: (2, 1) of NCW series, (1, 3, 2) of NCHW images, (2, 1, 3) of NHWC images.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["permute"] = "permute"
     permutation_indices: Annotated[tuple[int, ...], Field(min_length=2, max_length=4)]

@@ -64,6 +64,7 @@ class AttentionVertex(VertexConf):
     """
 
     counts_gradient_twice: ClassVar[bool] = True
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["attention"] = "attention"
     updater: AnyUpdater | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.activation import relu_backward
@@ -35,6 +35,8 @@ class ElementWiseVertex(VertexConf):
         ``subtract`` takes exactly two inputs; in a tie of ``max`` the first one gets
         the gradient.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["element_wise"] = "element_wise"
     op: Annotated[ElementWiseOp, AnySpelling()]

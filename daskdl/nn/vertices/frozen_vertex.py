@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class FrozenVertex(VertexConf):
     vertex : vertex
         The one that is held. Its inputs are those of this one.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["frozen_vertex"] = "frozen_vertex"
     vertex: Annotated[VertexConf, AnyOf(VERTEX_KINDS)]

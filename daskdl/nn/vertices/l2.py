@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
@@ -27,6 +27,8 @@ class L2Vertex(VertexConf):
     eps : float, default 1e-8
         Least distance that the gradient divides by.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["l2"] = "l2"
     eps: Positive = 1e-8
@@ -86,6 +88,8 @@ class L2NormalizeVertex(VertexConf):
     eps : float, default 1e-8
         Least divisor.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["l2_normalize"] = "l2_normalize"
     dimensions: Annotated[tuple[Index, ...] | None, BeforeValidator(repeated(1))] = None

@@ -1,7 +1,7 @@
 """The vertex that joins features or channels, or another axis."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.axes import axis_inside, known, same_kind, with_shape
@@ -23,6 +23,8 @@ class MergeVertex(VertexConf):
         Another axis, counted as the data format of the first input has them: 2 joins
         time series of format NCW in time. None stands for features or channels.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["merge"] = "merge"
     merge_axis: Index | None = None

@@ -1,7 +1,7 @@
 """The vertex that is a preprocessor."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.input_type import InputType, inside_type
@@ -19,6 +19,8 @@ class PreprocessorVertex(VertexConf):
     preprocessor : preprocessor
         How.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["preprocessor"] = "preprocessor"
     preprocessor: AnyPreprocessor

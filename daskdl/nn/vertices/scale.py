@@ -1,6 +1,6 @@
 """The vertices that multiply by a number and add one."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.nn.conf.values import Real
@@ -16,6 +16,8 @@ class ScaleVertex(VertexConf):
     scale_factor : float
         The number.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["scale"] = "scale"
     scale_factor: Real
@@ -40,6 +42,8 @@ class ShiftVertex(VertexConf):
     shift_factor : float
         The number.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["shift"] = "shift"
     shift_factor: Real

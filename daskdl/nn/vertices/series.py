@@ -1,7 +1,7 @@
 """The vertices that take a step of series, repeat rows in time, and turn it around."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -26,6 +26,8 @@ class LastTimeStepVertex(VertexConf):
     mask_input : str, optional
         The network input whose mask counts; None takes the mask that arrives.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["last_time_step"] = "last_time_step"
     mask_input: str | None = None
@@ -84,6 +86,8 @@ class DuplicateToTimeSeriesVertex(VertexConf):
         The network input that gives the number of time steps.
     """
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["duplicate_to_time_series"] = "duplicate_to_time_series"
     input_name: str
 
@@ -137,6 +141,8 @@ class ReverseTimeSeriesVertex(VertexConf):
         The network input whose mask says which steps change places; None takes the
         mask that arrives.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["reverse_time_series"] = "reverse_time_series"
     mask_input: str | None = None

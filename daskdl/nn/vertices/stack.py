@@ -1,7 +1,7 @@
 """The vertices that put minibatches together and take them apart, or other parts."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -157,6 +157,8 @@ class SubsetVertex(VertexConf):
 
     model_config = ConfigDict(populate_by_name=True)
 
+    can_be_cut: ClassVar[bool] = True
+
     type: Literal["subset"] = "subset"
     from_: Index = Field(alias="from")
     to: Index
@@ -184,6 +186,8 @@ class PoolHelperVertex(VertexConf):
 
     GoogLeNet needs it where its weights come from Caffe, which pads otherwise.
     """
+
+    can_be_cut: ClassVar[bool] = True
 
     type: Literal["pool_helper"] = "pool_helper"
 

@@ -6,6 +6,7 @@ exchanges and the rules of both masters.
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -65,6 +66,10 @@ class TallyNetwork:
     def copy(self) -> "TallyNetwork":
         epochs = self.params.size // self._examples
         return TallyNetwork(self._examples, epochs, self.params.dtype, self._put)
+
+    def keeping_threads(self) -> AbstractContextManager[None]:
+        """There are none."""
+        return nullcontext()
 
     def fit_minibatch(self, batch: DataSet, *, rng_stream: int, exchange: Any) -> float:
         self.gradients = self._put(self.update_of(batch))
