@@ -51,7 +51,7 @@ def command(
 
     # In front of what takes most of a second to import.
     with open_view(Console(stderr=True)) as view:
-        view.note(f"reading {model}")
+        view.begin(f"reading {model}")
         from daskdl.cli.data_opening import open_for
         from daskdl.cli.results import accuracy_of
         from daskdl.cli.saved_model import open_model

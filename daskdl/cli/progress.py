@@ -24,6 +24,9 @@ class View(Listener):
         """Show a line that stays."""
         raise NotImplementedError
 
+    def begin(self, text: str) -> None:
+        """Show what is done first, where that goes away again."""
+
 
 @contextlib.contextmanager
 def open_view(console: Console) -> Iterator[View]:
@@ -116,8 +119,13 @@ class LiveView(View):
     def __exit__(self, *exc_info: object) -> None:
         self._bar.stop()
 
+    def begin(self, text: str) -> None:
+        """Show it beside what moves to and fro."""
+        self._bar.update(self._waiting, epoch=text)
+
     def note(self, text: str) -> None:
         """Print the line above the bar."""
+        self._bar.update(self._waiting, epoch="")
         self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def on_event(self, event: events.Event) -> None:

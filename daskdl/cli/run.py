@@ -76,7 +76,7 @@ def command(
 
     # In front of what takes most of a second to import.
     with open_view(Console(stderr=True)) as view:
-        view.note(f"reading {job_path}")
+        view.begin(f"reading {job_path}")
         from daskdl.cli.job_file import load_job
         from daskdl.cli.job_run import run_job
 
