@@ -31,7 +31,7 @@ __all__ = [
 
 _IMPORTED = ["daskdl.cluster.worker_imports"]
 # The one of this process.
-_server: Any = forkserver._forkserver  # type: ignore[attr-defined]
+_server: Any = forkserver._forkserver
 
 
 def worker_environment() -> dict[str, str]:

@@ -13,6 +13,7 @@ takes most of a second, so that it is imported when a kernel is compiled.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
 
 import functools
+from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -150,7 +151,7 @@ def count_bits(_, bits):
     return signature, generate
 
 
-def type_of(name):
+def type_of(name: str) -> Any:
     """Return numba's type of the function of this name."""
     context = cpu_target.typing_context
     # It learns only now of functions that were defined since it was last asked.

@@ -31,8 +31,8 @@ class LaneOperation:
         return type_of(self._name)
 
 
-add_and_find = LaneOperation("add_and_find")
-take_codes = LaneOperation("take_codes")
-add_codes = LaneOperation("add_codes")
-trailing_zeros = LaneOperation("trailing_zeros")
-count_bits = LaneOperation("count_bits")
+add_and_find: Any = LaneOperation("add_and_find")
+take_codes: Any = LaneOperation("take_codes")
+add_codes: Any = LaneOperation("add_codes")
+trailing_zeros: Any = LaneOperation("trailing_zeros")
+count_bits: Any = LaneOperation("count_bits")
