@@ -41,34 +41,44 @@ def command(
     the data are read as the training read its own. DATA is a path or URL.
     """
     start_s = time.monotonic()
+    from daskdl.cli.early_start import begin_workers
+
+    begin_workers(scheduler)
     from rich.console import Console
 
-    from daskdl.cli.data_opening import open_for
-    from daskdl.cli.results import accuracy_of
+    from daskdl.cli.progress import open_view, starting
     from daskdl.cli.run_metrics import RunMetrics
-    from daskdl.cli.saved_model import open_model
-    from daskdl.cli.stored_options import stored_options
-    from daskdl.cluster.connect import connect
-    from daskdl.cluster.frontend import front_end
-    from daskdl.nn.loss_evaluations import evaluation_for
 
-    given = stored_options(stored)
-    saved = open_model(model)
-    options = saved.source_options(
-        features=features,
-        label=label,
-        data_format=data_format,
-        unfinished=unfinished,
-        **given,
-    )
-    empty = evaluation_for(saved.network)
-    source = open_for(saved.network, data, options, given=given)
-    with connect(cluster_from(scheduler, workers), needs_all=False) as client:
-        n_workers = len(client.nthreads())
-        front = front_end(client, saved.network)
-        work_s = time.monotonic()
-        scored = front.score_and_evaluate(source, [empty])
-        work_s = time.monotonic() - work_s
+    # In front of what takes most of a second to import.
+    with open_view(Console(stderr=True)) as view:
+        view.begin(f"reading {model}")
+        from daskdl.cli.data_opening import open_for
+        from daskdl.cli.results import accuracy_of
+        from daskdl.cli.saved_model import open_model
+        from daskdl.cli.stored_options import stored_options
+        from daskdl.cluster.connect import connect
+        from daskdl.cluster.frontend import front_end
+        from daskdl.nn.loss_evaluations import evaluation_for
+
+        given = stored_options(stored)
+        saved = open_model(model)
+        options = saved.source_options(
+            features=features,
+            label=label,
+            data_format=data_format,
+            unfinished=unfinished,
+            **given,
+        )
+        empty = evaluation_for(saved.network)
+        source = open_for(saved.network, data, options, given=given)
+        view.note(starting(scheduler, workers))
+        with connect(cluster_from(scheduler, workers), needs_all=False) as client:
+            n_workers = len(client.nthreads())
+            front = front_end(client, saved.network)
+            view.note(f"evaluating on {source.name}")
+            work_s = time.monotonic()
+            scored = front.score_and_evaluate(source, [empty])
+            work_s = time.monotonic() - work_s
     console = Console(stderr=as_json)
     (evaluation,) = scored.evaluations
     console.print(evaluation.stats(), highlight=False, markup=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from daskdl.cli.job import Job
 from daskdl.cli.job_cluster import Cluster
 from daskdl.cli.job_file import job_text
 from daskdl.cli.job_network import job_network
-from daskdl.cli.progress import View, count
+from daskdl.cli.progress import View, count, starting
 from daskdl.cli.results import Results, evaluations_for
 from daskdl.cli.run_directory import (
     CHECKPOINT,
@@ -68,7 +68,7 @@ def run_job(job: Job, view: View, *, overwrite: bool, start_s: float) -> RunMetr
     try:
         directory.make()
         directory.write(JOB, job_text(job))
-        view.note(_where(cluster))
+        view.note(starting(cluster.scheduler, cluster.workers))
         with connect(cluster) as client:
             front = _front_end(client, network, job)
             _train(front, train, job, directory, view)
@@ -99,14 +99,6 @@ def checked_cluster(job: Job, network: Network[Any]) -> ClusterOptions:
     """
     check_master("training.master", network, job.training.training_master())
     return cluster_options(job.cluster)
-
-
-def _where(cluster: ClusterOptions) -> str:
-    if cluster.scheduler is not None:
-        return f"connecting to {cluster.scheduler}"
-    number = cluster.workers
-    workers = "workers" if number is None else count(number, "worker")
-    return f"starting {workers} on this machine"
 
 
 def cluster_options(cluster: Cluster) -> ClusterOptions:

@@ -51,40 +51,50 @@ def command(
     whole or not at all.
     """
     start_s = time.monotonic()
+    from daskdl.cli.early_start import begin_workers
+
+    begin_workers(scheduler)
     from rich.console import Console
 
-    from daskdl.cli.data_opening import open_for
-    from daskdl.cli.paths import resolve_path
+    from daskdl.cli.progress import open_view, starting
     from daskdl.cli.run_metrics import RunMetrics
-    from daskdl.cli.saved_model import open_model
-    from daskdl.cli.stored_options import stored_options
-    from daskdl.cluster.connect import connect
-    from daskdl.cluster.frontend import front_end
-    from daskdl.cluster.results import check_apart, check_key
 
-    given = stored_options(stored)
-    saved = open_model(model)
-    options = saved.source_options(
-        features=features,
-        data_format=data_format,
-        unfinished=unfinished,
-        key=key,
-        require_labels=False,
-        **given,
-    )
-    check_key("predict", "--key", key)
-    source = open_for(saved.network, data, options, given=given)
-    url = resolve_path(os.getcwd(), output)
-    check_apart("predict", "--output", url, resolve_path(os.getcwd(), data))
-    _check_output(url, overwrite=overwrite)
-    with connect(cluster_from(scheduler, workers), needs_all=False) as client:
-        n_workers = len(client.nthreads())
-        front = front_end(client, saved.network)
-        work_s = time.monotonic()
-        rows = front.feed_forward_with_key(
-            source, key=key, output=url, overwrite=overwrite, options=source.options
+    # In front of what takes most of a second to import.
+    with open_view(Console(stderr=True)) as view:
+        view.begin(f"reading {model}")
+        from daskdl.cli.data_opening import open_for
+        from daskdl.cli.paths import resolve_path
+        from daskdl.cli.saved_model import open_model
+        from daskdl.cli.stored_options import stored_options
+        from daskdl.cluster.connect import connect
+        from daskdl.cluster.frontend import front_end
+        from daskdl.cluster.results import check_apart, check_key
+
+        given = stored_options(stored)
+        saved = open_model(model)
+        options = saved.source_options(
+            features=features,
+            data_format=data_format,
+            unfinished=unfinished,
+            key=key,
+            require_labels=False,
+            **given,
         )
-        work_s = time.monotonic() - work_s
+        check_key("predict", "--key", key)
+        source = open_for(saved.network, data, options, given=given)
+        url = resolve_path(os.getcwd(), output)
+        check_apart("predict", "--output", url, resolve_path(os.getcwd(), data))
+        _check_output(url, overwrite=overwrite)
+        view.note(starting(scheduler, workers))
+        with connect(cluster_from(scheduler, workers), needs_all=False) as client:
+            n_workers = len(client.nthreads())
+            front = front_end(client, saved.network)
+            view.note(f"predicting {source.name}")
+            work_s = time.monotonic()
+            rows = front.feed_forward_with_key(
+                source, key=key, output=url, overwrite=overwrite, options=source.options
+            )
+            work_s = time.monotonic() - work_s
     metrics = RunMetrics(
         examples=rows,
         examples_per_s=round(rows / work_s, 1),

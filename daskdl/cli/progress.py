@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from daskdl.cli.run_metrics import in_words, size_in_words
 from daskdl.nn.fitting import events
 from daskdl.nn.fitting.listener import Listener
 
-__all__ = ["LiveView", "PlainView", "View", "open_view"]
+__all__ = ["LiveView", "PlainView", "View", "open_view", "starting"]
 
 _PLAIN_LINE_EVERY_S = 5.0
 
@@ -23,6 +23,9 @@ class View(Listener):
     def note(self, text: str) -> None:
         """Show a line that stays."""
         raise NotImplementedError
+
+    def begin(self, text: str) -> None:
+        """Show what is done first, where that goes away again."""
 
 
 @contextlib.contextmanager
@@ -88,17 +91,24 @@ class PlainView(View):
 
 
 class LiveView(View):
-    """A bar an epoch that moves, with events above it. A context manager."""
+    """A bar an epoch that moves, with events above it. A context manager.
+
+    Until a fit has begun, and where there is none, something moves to and fro, with the
+    seconds beside it.
+    """
 
     def __init__(self, console: Console) -> None:
         self._lines = EventLines()
         self._bar = Progress(
             TextColumn("{task.fields[epoch]}"),
             BarColumn(bar_width=24),
+            TimeElapsedColumn(),
             TextColumn("{task.fields[detail]}"),
             console=console,
             transient=True,
         )
+        # Without a total it moves by itself.
+        self._waiting = self._bar.add_task("wait", total=None, epoch="", detail="")
         self._task: TaskID | None = None
         self._examples = 0
 
@@ -109,14 +119,20 @@ class LiveView(View):
     def __exit__(self, *exc_info: object) -> None:
         self._bar.stop()
 
+    def begin(self, text: str) -> None:
+        """Show it beside what moves to and fro."""
+        self._bar.update(self._waiting, epoch=text)
+
     def note(self, text: str) -> None:
         """Print the line above the bar."""
+        self._bar.update(self._waiting, epoch="")
         self._bar.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def on_event(self, event: events.Event) -> None:
         """Move the bar, or print a line."""
         text = self._lines.text(event)
         if isinstance(event, events.FitStarted):
+            self._bar.update(self._waiting, visible=False)
             self._task = self._bar.add_task(
                 "fit", total=event.examples, epoch="epoch 1", detail=""
             )
@@ -169,6 +185,14 @@ class EventLines:
 
     def _epoch(self, epoch: int) -> str:
         return f"epoch {epoch}/{self._started.epochs}" if self._started else ""
+
+
+def starting(scheduler: str | None, workers: int | None) -> str:
+    """Return a line on the cluster that a command is about to start, or to join."""
+    if scheduler is not None:
+        return f"connecting to {scheduler}"
+    which = "workers" if workers is None else count(workers, "worker")
+    return f"starting {which} on this machine"
 
 
 def count(number: int, noun: str) -> str:

@@ -67,14 +67,22 @@ def command(
     epoch.
     """
     start_s = time.monotonic()
+    from daskdl.cli.early_start import begin_workers, end_workers
+
+    begin_workers(scheduler)
     from rich.console import Console
 
-    from daskdl.cli.job_file import load_job
-    from daskdl.cli.job_run import run_job
     from daskdl.cli.progress import open_view
 
-    job = load_job(job_path, overrides, scheduler=scheduler, output=output)
+    # In front of what takes most of a second to import.
     with open_view(Console(stderr=True)) as view:
+        view.begin(f"reading {job_path}")
+        from daskdl.cli.job_file import load_job
+        from daskdl.cli.job_run import run_job
+
+        job = load_job(job_path, overrides, scheduler=scheduler, output=output)
+        if job.cluster.scheduler is not None:
+            end_workers()
         metrics = run_job(job, view, overwrite=overwrite, start_s=start_s)
     metrics.print_table(Console(stderr=as_json))
     if as_json:

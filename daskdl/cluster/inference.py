@@ -31,6 +31,9 @@ from daskdl.training.state import NetworkState, network_from_state, state_of
 
 # Enough to balance, few enough that building a network for each is cheap.
 GROUPS_PER_WORKER = 4
+# Tasks that carry the network are spread over the workers. Those that need a result go
+# to the worker that has it, and wait there while others have nothing to do.
+MOST_CARRIED_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -306,6 +309,11 @@ def outputs_of(network: Network[Any], batch: Batch) -> list[NDArray[Any]]:
     return outputs if isinstance(outputs, list) else [outputs]
 
 
+def _n_bytes(state: NetworkState) -> int:
+    arrays = [value for value in vars(state).values() if hasattr(value, "nbytes")]
+    return sum(int(array.nbytes) for array in arrays)
+
+
 def _run(
     client: Client,
     network: Network[Any],
@@ -322,13 +330,16 @@ def _run(
     shared: list[Any] = []
 
     def submit(numbers: Sequence[int], workers: list[str]) -> list[Any]:
-        # Each time anew: a worker that is stopped may be the one that has it.
-        state = share_state(client, state_of(network), workers=workers)
-        shared.extend(state.all)
+        state: Any = state_of(network)
+        if _n_bytes(state) * len(numbers) > MOST_CARRIED_BYTES:
+            # Each time anew: a worker that is stopped may be the one that has it.
+            one = share_state(client, state, workers=workers)
+            shared.extend(one.all)
+            state = one.future
         return [
             client.submit(
                 function,
-                state.future,
+                state,
                 groups[number],
                 extra,
                 task,

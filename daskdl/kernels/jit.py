@@ -128,10 +128,11 @@ class Kernel:
 
     def _run_other(self, kinds: tuple[Kind, ...], *args: Any) -> Any:
         """Run what an entry for `kinds` handed over."""
-        if kinds_of(args) == kinds:
-            # An equal type of elements that is another object, as unpickling makes.
-            return self._inside()(*args)
-        return self._run(*args)
+        if kinds_of(args) != kinds:
+            return self._run(*args)
+        # An equal type of elements is another object, as in every message: unpickling
+        # makes one.
+        return self._natives[kinds](*map(_as_known, args, kinds))
 
     def _native_for(self, kinds: tuple[Kind, ...], args: tuple[Any, ...]) -> Native:
         """Return what runs without numba, or else what runs inside it."""
@@ -167,6 +168,13 @@ class Kernel:
             if self._compiled is None:
                 self._compiled = _njit(self._function, self._reorders, cache=True)
             return self._compiled
+
+
+def _as_known(argument: Any, kind: Kind) -> Any:
+    """Return an array with the very object that an entry knows its elements by."""
+    if isinstance(kind, tuple) and argument.dtype is not kind[0]:
+        return argument.view(kind[0])
+    return argument
 
 
 def numba_is_used() -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import ColumnError, DataError
+from daskdl_bridge.readers.buffers import as_numpy
 from daskdl_bridge.readers.error_location import ErrorLocation, first_true
 
 __all__ = [
@@ -68,10 +69,10 @@ def decode_numbers(column: Any, place: ErrorLocation, dtype: DTypeLike) -> Float
     DataError
         If a row is null.
     """
-    place.refuse_nulls(column.is_null().to_numpy(zero_copy_only=False))
+    place.refuse_nulls(as_numpy(column.is_null()))
     if pa.types.is_decimal(column.type):
         column = pc.cast(column, pa.float64())
-    return cast_numbers(column.to_numpy(zero_copy_only=False), dtype)
+    return cast_numbers(as_numpy(column), dtype)
 
 
 def decode_lists(column: Any, place: ErrorLocation, dtype: DTypeLike) -> FloatArray:
@@ -108,11 +109,11 @@ def decode_lists(column: Any, place: ErrorLocation, dtype: DTypeLike) -> FloatAr
     _refuse_null_elements(column, shape, place)
     if pa.types.is_decimal(column.type):
         column = pc.cast(column, pa.float64())
-    return cast_numbers(column.to_numpy(zero_copy_only=False), dtype).reshape(shape)
+    return cast_numbers(as_numpy(column), dtype).reshape(shape)
 
 
 def _any_in_row(column: Any, rows_each: int) -> NDArray[np.bool_]:
-    is_null: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
+    is_null: NDArray[np.bool_] = as_numpy(column.is_null())
     if rows_each > 1:
         is_null = np.any(is_null.reshape(-1, rows_each), axis=1)
     return is_null
@@ -121,7 +122,7 @@ def _any_in_row(column: Any, rows_each: int) -> NDArray[np.bool_]:
 def _common_length(column: Any, rows_each: int, place: ErrorLocation) -> int:
     if pa.types.is_fixed_size_list(column.type):
         return int(column.type.list_size)
-    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    lengths = as_numpy(pc.list_value_length(column))
     if not len(lengths):
         return 0
     differs = lengths != lengths[0]
@@ -138,7 +139,7 @@ def _common_length(column: Any, rows_each: int, place: ErrorLocation) -> int:
 def _refuse_null_elements(column: Any, shape: list[int], place: ErrorLocation) -> None:
     if not column.null_count:
         return
-    at = first_true(column.is_null().to_numpy(zero_copy_only=False))
+    at = first_true(as_numpy(column.is_null()))
     row, element = divmod(at, int(np.prod(shape[1:])))
     raise DataError(
         f"{place} must hold lists without null, element {element} of {place.row(row)} "

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from daskdl.errors import ColumnError, DataError, MissingExtraError
+from daskdl_bridge.readers.buffers import as_numpy
 from daskdl_bridge.readers.error_location import ErrorLocation, first_true
 
 __all__ = ["decode_binary", "decode_image_structs", "is_binary", "is_image_struct"]
@@ -76,7 +77,7 @@ def decode_binary(
     MissingExtraError
         If images are encoded and Pillow is not installed.
     """
-    place.refuse_nulls(column.is_null().to_numpy(zero_copy_only=False))
+    place.refuse_nulls(as_numpy(column.is_null()))
     column = column.cast(pa.large_binary())
     if len(column) and column[0].as_py().startswith(_MAGIC):
         return _decode_encoded(column, place)
@@ -110,13 +111,11 @@ def decode_image_structs(column: Any, place: ErrorLocation) -> NDArray[np.uint8]
     ColumnError
         If the images are not of 8 bits.
     """
-    place.refuse_nulls(column.is_null().to_numpy(zero_copy_only=False))
+    place.refuse_nulls(as_numpy(column.is_null()))
     if not len(column):
         return np.zeros((0, 0), dtype=np.uint8)
     names = ("height", "width", "nChannels", "mode")
-    sizes = np.stack(
-        [column.field(n).to_numpy(zero_copy_only=False) for n in names], axis=1
-    )
+    sizes = np.stack([as_numpy(column.field(n)) for n in names], axis=1)
     _refuse_other_sizes(sizes, place)
     height, width, channels, mode = (int(size) for size in sizes[0])
     if mode not in _CHANNELS_OF_MODE:

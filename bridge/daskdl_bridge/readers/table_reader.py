@@ -29,6 +29,7 @@ from daskdl_bridge.readers.arrays import (
     is_list,
     is_number,
 )
+from daskdl_bridge.readers.buffers import as_numpy
 from daskdl_bridge.readers.columns import ExampleColumns, check_exist, check_types
 from daskdl_bridge.readers.error_location import ErrorLocation
 from daskdl_bridge.readers.images import (
@@ -309,7 +310,7 @@ def _decode(
     if is_binary(column.type):
         return decode_binary(column, place, n_features)
     # A column of nothing but null has no type of its own in JSON files.
-    place.refuse_nulls(column.is_null().to_numpy(zero_copy_only=False))
+    place.refuse_nulls(as_numpy(column.is_null()))
     raise ColumnError(f"{place} must hold numbers, got {column.type}.")
 
 
@@ -331,7 +332,7 @@ def _keys(column: Any) -> NDArray[Any]:
         for row, key in enumerate(column.to_pylist()):
             keys[row] = key
         return keys
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+    return np.asarray(as_numpy(column))
 
 
 def _no_features(options: SourceOptions) -> NDArray[Any]:

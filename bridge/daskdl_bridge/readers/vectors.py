@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import DataError
 from daskdl_bridge.readers.arrays import cast_numbers
+from daskdl_bridge.readers.buffers import as_numpy
 from daskdl_bridge.readers.error_location import ErrorLocation, first_true
 
 __all__ = [
@@ -71,13 +72,13 @@ def decode_vectors(
         If vectors differ in width, one is null or contradicts itself, or the matrix
         would take more than `most_bytes`.
     """
-    place.refuse_nulls(column.is_null().to_numpy(zero_copy_only=False))
+    place.refuse_nulls(as_numpy(column.is_null()))
     lengths = _lengths(column.field("values"))
-    sizes = pc.fill_null(column.field("size"), -1).to_numpy(zero_copy_only=False)
+    sizes = as_numpy(pc.fill_null(column.field("size"), -1))
     is_dense = _kinds(column, place) == _DENSE
     _refuse(~is_dense & (sizes < 0), sizes, "have sizes from 0 on", place)
     width = _common_width(np.where(is_dense, lengths, sizes), place)
-    values = column.field("values").flatten().to_numpy(zero_copy_only=False)
+    values = as_numpy(column.field("values").flatten())
     if is_dense.all():
         return cast_numbers(values, dtype).reshape(len(column), width)
     _check_fits(len(column), width, np.dtype(dtype), most_bytes, place)
@@ -158,7 +159,7 @@ def _offsets(lengths: NDArray[Any]) -> Any:
 
 
 def _kinds(column: Any, place: ErrorLocation) -> NDArray[Any]:
-    kinds = pc.fill_null(column.field("type"), -1).to_numpy(zero_copy_only=False)
+    kinds = as_numpy(pc.fill_null(column.field("type"), -1))
     must = f"be vectors of type {_SPARSE} (sparse) or {_DENSE} (dense)"
     _refuse((kinds != _SPARSE) & (kinds != _DENSE), kinds, must, place)
     return np.asarray(kinds)
@@ -188,7 +189,7 @@ def _check_fits(
 
 def _lengths(lists: Any) -> NDArray[np.int64]:
     lengths = pc.fill_null(pc.list_value_length(lists), 0)
-    return np.asarray(lengths.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.asarray(as_numpy(lengths), dtype=np.int64)
 
 
 def _common_width(widths: NDArray[Any], place: ErrorLocation) -> int:
@@ -220,7 +221,7 @@ def _indices(
             f"{int(counts[row])} and {int(lengths[row])}."
         )
     sparse = column.field("indices").filter(pa.array(~is_dense))
-    indices: NDArray[Any] = sparse.flatten().to_numpy(zero_copy_only=False)
+    indices: NDArray[Any] = as_numpy(sparse.flatten())
     outside = (indices < 0) | (indices >= width)
     if outside.any():
         at = first_true(outside)

@@ -26,11 +26,11 @@ progress report 42-159, 2004, with the mean gap of a block for the mean of a sou
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daskdl.kernels.coding import cpu
 from daskdl.kernels.jit import numba_is_used
 
 BLOCK = 128
@@ -63,7 +63,7 @@ class RicePlan:
 def ascends(positions: Positions) -> bool:
     """Return whether no position, shape (count,), is less than the one before it."""
     if numba_is_used():
-        return int(_cpu().smallest_gap(positions)) >= 0
+        return int(cpu.smallest_gap(positions)) >= 0
     return _smallest_gap(positions) >= 0
 
 
@@ -79,7 +79,6 @@ def rice_plan(positions: Positions, symbol_bits: int) -> RicePlan:
     """
     low_bits = np.empty(-(-positions.size // BLOCK), np.uint8)
     if numba_is_used():
-        cpu = _cpu()
         least_gap = int(cpu.smallest_gap(positions))
         n_bits = int(cpu.choose_low_bits(positions, least_gap, low_bits))
     else:
@@ -115,7 +114,7 @@ def rice_encode(
     fields, rests = words[:first_rest], words[first_rest:]
     least_gap, low_bits = plan.least_gap, plan.low_bits
     if numba_is_used():
-        _cpu().rice_encode(
+        cpu.rice_encode(
             positions, symbols, symbol_bits, least_gap, low_bits, fields, rests
         )
         return
@@ -176,7 +175,7 @@ def rice_decode(
         return False
     if numba_is_used():
         code = (words, first_rest, symbol_bits, least_gap, low_bits)
-        return bool(_cpu().rice_decode(*code, size, positions, symbols))
+        return bool(cpu.rice_decode(*code, size, positions, symbols))
     ones = np.flatnonzero(_unpacked(words[first_rest:]))
     if ones.size != positions.size or not words[-1]:
         return False
@@ -241,7 +240,7 @@ def bitmap_codes(words: NDArray[np.uint32], count: int) -> tuple[Positions, Symb
     """
     positions, codes = np.empty(count, np.int32), np.empty(count, np.uint8)
     if numba_is_used():
-        _cpu().bitmap_codes(words, positions, codes)
+        cpu.bitmap_codes(words, positions, codes)
         return positions, codes
     both = words[:, None] >> np.arange(16, dtype=np.uint32)
     every = ((both & 1) | (both >> np.uint32(15) & 2)).ravel()
@@ -265,7 +264,7 @@ def write_bitmap(
     """
     words.fill(0)
     if numba_is_used():
-        _cpu().write_bitmap(positions, codes, words)
+        cpu.write_bitmap(positions, codes, words)
         return
     where = positions - 1
     code = codes.astype(np.uint32)
@@ -276,7 +275,7 @@ def write_bitmap(
 def count_codes(words: NDArray[np.uint32]) -> int:
     """Return how many codes of a bitmap, words of shape (n_words,), are not zero."""
     if numba_is_used():
-        return int(_cpu().count_codes(words))
+        return int(cpu.count_codes(words))
     either = (words | (words >> np.uint32(16))) & np.uint32(0xFFFF)
     return int(np.bitwise_count(either).sum(dtype=np.int64))
 
@@ -328,11 +327,3 @@ def _packed(bits: NDArray[np.int64]) -> NDArray[np.uint64]:
 def _unpacked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     octets = np.ascontiguousarray(words).view(np.uint8)
     return np.unpackbits(octets, bitorder="little").astype(np.int64)
-
-
-def _cpu() -> ModuleType:
-    """Return the compiled kernels."""
-    # Not above: it imports numba, which takes most of a second.
-    from daskdl.kernels.coding import cpu
-
-    return cpu

@@ -10,7 +10,6 @@ functions here trust their input; ``daskdl.encoding`` checks what comes from oth
 """
 
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.jit import numba_is_used
+from daskdl.kernels.threshold import cpu
 
 HEADER_INTS = 4
 THRESHOLD = 0
@@ -105,7 +105,6 @@ def threshold_encode(
     entries = scratch.entries[:most]
     step = _step(residual, tau)
     if _is_compiled_for(residual, update):
-        cpu = _cpu()
         changes, held = cpu.changes(residual, update), scratch.held
         count = int(cpu.take_quanta(residual, changes, step, entries, held, truncate))
     else:
@@ -162,7 +161,7 @@ def difference_encode(
     reached, step = _step(base, tau), _step(base, quantum * np.float32(tau))
     if _is_compiled_for(base, params):
         room = (entries, scratch.held)
-        count = int(_cpu().take_differences(base, params, reached, step, *room))
+        count = int(cpu.take_differences(base, params, reached, step, *room))
     else:
         count = _take_differences(base, params, reached, step, entries)
     if not 2 <= count <= most:
@@ -186,7 +185,7 @@ def clip_difference(params: FloatArray, base: FloatArray, bound: float) -> None:
     """
     most = base.dtype.type(bound)
     if _is_compiled_for(base, params):
-        _cpu().clip_differences(params, base, most)
+        cpu.clip_differences(params, base, most)
         return
     namespace = array_namespace(params)
     difference = base - params
@@ -210,7 +209,7 @@ def threshold_decode_add(
     """
     step = target.dtype.type(sign * header_tau(message))
     if _is_compiled_for(target):
-        _cpu().add_quanta(message[HEADER_INTS:], step, target)
+        cpu.add_quanta(message[HEADER_INTS:], step, target)
         return
     _add_quanta(message[HEADER_INTS:], step, target)
 
@@ -246,7 +245,6 @@ def bitmap_encode(
     message = _new_message(residual, size, size // _WORD + 1, BITMAP, tau)
     half, words = step / step.dtype.type(2), message[HEADER_INTS:]
     if _is_compiled_for(residual, update):
-        cpu = _cpu()
         changes = cpu.changes(residual, update)
         return message, int(cpu.bitmap_encode(residual, changes, step, half, words))
     if update is not None:
@@ -276,7 +274,7 @@ def bitmap_decode_add(
     half = step / step.dtype.type(2)
     words = message[HEADER_INTS:]
     if _is_compiled_for(target):
-        _cpu().bitmap_decode_add(words, step, half, target)
+        cpu.bitmap_decode_add(words, step, half, target)
         return
     namespace = array_namespace(target)
     shifts = namespace.arange(_WORD, dtype=np.uint32)
@@ -427,11 +425,3 @@ def _is_compiled_for(*vectors: FloatArray | None) -> bool:
         ):
             return False
     return numba_is_used()
-
-
-def _cpu() -> ModuleType:
-    """Return the compiled kernels."""
-    # Not above: it imports numba, which takes most of a second.
-    from daskdl.kernels.threshold import cpu
-
-    return cpu

@@ -1,5 +1,6 @@
 """The command with real workers, on the digits of the example."""
 
+import contextlib
 import json
 import os
 import signal
@@ -168,3 +169,46 @@ def test_a_run_outlives_a_worker(tmp_path):
     figures = json.loads(told)
     assert len(figures["lost_workers"]) == 1
     assert figures["examples"] - figures["repeated_examples"] >= 15 * 1437
+
+
+def test_a_job_that_is_refused_leaves_no_process(tmp_path):
+    """Not that either which imports for workers: who reads stderr would wait for it."""
+    with subprocess.Popen(
+        [*COMMAND, "run", str(tmp_path / "missing.yaml")],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        told = process.stderr.read()
+        code = process.wait()
+    left = [p for p in psutil.process_iter() if _session(p) == process.pid]
+    # Whose parent has ended is waited for by init, which may take a moment.
+    left = [p for p in left if p.status() != psutil.STATUS_ZOMBIE]
+    assert (code, left) == (2, [])
+    assert told.startswith("error: ")
+
+
+def _session(process):
+    with contextlib.suppress(OSError, psutil.Error):
+        return os.getsid(process.pid)
+    return None
+
+
+def test_workers_are_forked_by_what_imported_for_them():
+    """In a process of its own: this one may have started another server."""
+    program = (
+        "import os, sys\n"
+        "from daskdl.cluster import ready_processes\n"
+        "from daskdl.cluster.connect import ClusterOptions, connect\n"
+        "def parent():\n"
+        "    import os, sys\n"
+        "    return os.getppid(), 'daskdl.cluster.worker_imports' in sys.modules\n"
+        "if __name__ == '__main__':\n"
+        "    ready_processes.begin()\n"
+        "    with connect(ClusterOptions(workers=2)) as client:\n"
+        "        found = set(client.run(parent).values())\n"
+        "        assert found == {(ready_processes._server._forkserver_pid, True)}\n"
+        "    ready_processes.end()\n"
+        "    assert not ready_processes.are_ready()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
+from distributed import get_task_stream
 
 from daskdl.cluster import frontend
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
@@ -143,3 +144,14 @@ def test_part_that_is_rewritten_during_a_fit_ends_it(
     monkeypatch.setattr(frontend, "prepare", prepare_and_rewrite)
     with pytest.raises(ChangedFileError, match=r"2\.parquet: must stay .* its size is"):
         front.fit_paths(tmp_path, batch_size=16, epochs=2)
+
+
+def test_plain_tasks_run_on_all_workers(client, front, blobs):
+    """Tasks that need one result go to the worker that has it, and wait there."""
+    with get_task_stream(client) as stream:
+        for _ in range(3):
+            front.score(list(blobs(800).batches(20)))
+    made = [task for task in stream.data if "score" in str(task["key"])]
+    at_work = client.nthreads()
+    shares = [sum(task["worker"] == each for task in made) for each in at_work]
+    assert min(shares) >= len(made) // 3

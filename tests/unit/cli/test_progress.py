@@ -123,7 +123,7 @@ def test_a_live_view_moves_its_bar():
     with LiveView(terminal) as view:
         view.on_event(STARTED)
         view.on_event(progress(640))
-        (task,) = view._bar.tasks
+        _, task = view._bar.tasks
         assert (task.completed, task.fields["epoch"]) == (640, "epoch 2/3")
 
 
@@ -133,3 +133,21 @@ def test_a_live_view_keeps_what_happened():
         view.on_event(STARTED)
         view.on_event(LOST)
     assert "lost worker tcp://b" in terminal.file.getvalue()
+
+
+def test_a_live_view_moves_before_there_is_a_fit():
+    """Something without a total moves by itself; a fit takes its place."""
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with LiveView(terminal) as view:
+        view.begin("reading job.yaml")
+        (waiting,) = view._bar.tasks
+        assert (waiting.total, waiting.visible) == (None, True)
+        assert waiting.fields["epoch"] == "reading job.yaml"
+        view.on_event(STARTED)
+        assert not waiting.visible
+
+
+def test_a_log_has_no_line_of_what_goes_away_again():
+    told = io.StringIO()
+    PlainView(Console(file=told)).begin("reading job.yaml")
+    assert told.getvalue() == ""

@@ -112,7 +112,9 @@ class SimulatedTopic:
         self.inbox.clear()
         return taken
 
-    def publish(self, data: Any, *, timeout_s: float, on_block: Any) -> None:
+    def publish(
+        self, data: Any, *, copy: bool, timeout_s: float, on_block: Any
+    ) -> None:
         self._world.pause()
         self._check_open()
         if not callable(self._when_full):

@@ -41,7 +41,7 @@ class ScriptedTopic:
         self.events.clear()
         return taken
 
-    def publish(self, data, *, timeout_s=None, on_block=None):
+    def publish(self, data, *, copy=True, timeout_s=None, on_block=None):
         self.published.append(data)
 
 

@@ -131,7 +131,7 @@ def test_a_scan_has_one_task_a_partition(source):
 def test_few_partitions_make_few_tasks(network, whole):
     client = InlineClient()
     predict_source(client, network, open_source([whole], SourceOptions()), None, TASK)
-    assert client.submitted == 2  # one makes the network
+    assert client.submitted == 1  # which carries the network
 
 
 def test_the_class_of_one_output_is_whether_it_exceeds_a_half():

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -225,3 +226,14 @@ def test_kinds_are_those_of_types_and_layouts():
     kinds = kinds_of((matrix, matrix.T, 1, None))
     assert kinds[0] != kinds[1]
     assert kinds[2:] == (int, type(None))
+
+
+def test_elements_of_a_message_run_without_numba(monkeypatch):
+    """Unpickling makes a type of elements that is equal, and another object."""
+    sent = pickle.loads(pickle.dumps(np.dtype(np.float32)))
+    values, out = np.ones(3, sent), np.zeros(3, np.float32)
+    fit_into(np.zeros(3, np.float32), out)
+    monkeypatch.setattr(type(fit_into), "_inside", None)
+    fit_into(values, out)
+    assert values.dtype is not out.dtype
+    assert out.tolist() == [1, 1, 1]

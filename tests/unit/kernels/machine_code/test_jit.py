@@ -11,6 +11,7 @@ import pytest
 
 from daskdl.errors import MissingExtraError, OptionError
 from daskdl.kernels import jit as jit_module
+from daskdl.kernels import lanes
 from daskdl.kernels.jit import jit, numba_is_used
 from daskdl.kernels.machine_code import cache_directory
 
@@ -44,7 +45,10 @@ def without_numba(fresh):
 
 
 def test_importing_kernels_does_not_import_numba():
-    code = "import sys, daskdl.kernels.threshold; print('numba' in sys.modules)"
+    code = (
+        "import sys, daskdl.kernels.coding.cpu, daskdl.kernels.threshold.cpu\n"
+        "print('numba' in sys.modules)"
+    )
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
@@ -146,3 +150,10 @@ def test_compiling_without_numba_is_refused(without_numba):
         pytest.raises(MissingExtraError, match="numba must be importable"),
     ):
         jit(lambda x: x)(1)
+
+
+def test_who_looks_at_a_lane_operation_sees_its_code():
+    """What numba asks of the global of a kernel is answered from the code's module."""
+    from numba.core.types import Function
+
+    assert isinstance(lanes.count_bits._numba_type_, Function)
