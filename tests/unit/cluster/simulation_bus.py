@@ -5,9 +5,9 @@ the last one; what is published before a member is known does not reach it; of w
 member sent before it died, each peer gets a part of its own.
 """
 
-import copy
 from collections import deque
 from collections.abc import Callable
+from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
 
@@ -123,7 +123,7 @@ class SimulatedTopic:
             queue = peer.links[self.me]
             if callable(self._when_full) and len(queue) >= self._bus.queue_length:
                 self._fold(queue)
-            queue.append(Message(self.me, "", 1, 1, copy.deepcopy(data)))
+            queue.append(Message(self.me, "", 1, 1, deepcopy(data)))
         self.stats.bytes_sent += 1
         self._world.pause()
 
