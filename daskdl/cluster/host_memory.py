@@ -1,7 +1,7 @@
 """Memory that processes of one machine share, found by a path.
 
 The one that makes it hands the path to the other, and unlinks it as soon as that has
-answered: nothing is left behind but by a process that dies in between.
+answered. What a process leaves that dies in between, :func:`sweep_memory` removes.
 """
 
 import logging
@@ -9,12 +9,16 @@ import mmap
 import os
 import re
 import sys
+import time
 import uuid
+from contextlib import suppress
 
 logger = logging.getLogger(__name__)
 
 _FOLDER = "/dev/shm"
-_NAME = re.compile(r"daskdl-[0-9a-f]{32}")
+_NAME = re.compile(r"daskdl-(\d+)-[0-9a-f]{32}")
+# A path is there for moments; and a process of another container may look dead.
+_STALE_S = 600.0
 
 
 def can_share_memory() -> bool:
@@ -29,7 +33,7 @@ def create_memory(nbytes: int) -> tuple[mmap.mmap, str] | None:
     """
     if not can_share_memory():
         return None
-    path = f"{_FOLDER}/daskdl-{uuid.uuid4().hex}"
+    path = f"{_FOLDER}/daskdl-{os.getpid()}-{uuid.uuid4().hex}"
     try:
         file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     except OSError as error:
@@ -66,8 +70,29 @@ def open_memory(path: str) -> mmap.mmap | None:
 
 
 def unlink_memory(path: str) -> None:
-    """Remove a path; the memory stays as long as it is mapped."""
+    """Remove a path, if it is there; the memory stays as long as it is mapped."""
+    with suppress(FileNotFoundError):
+        try:
+            os.unlink(path)
+        except PermissionError as error:
+            logger.info("Shared memory at %s stays: %r", path, error)
+
+
+def sweep_memory() -> None:
+    """Remove paths that dead processes of this user left."""
+    if not can_share_memory():
+        return
+    for name in os.listdir(_FOLDER):
+        found = _NAME.fullmatch(name)
+        if found is not None and _is_stale(f"{_FOLDER}/{name}", int(found[1])):
+            unlink_memory(f"{_FOLDER}/{name}")
+
+
+def _is_stale(path: str, pid: int) -> bool:
     try:
-        os.unlink(path)
-    except OSError as error:
-        logger.info("Shared memory at %s stays: %r", path, error)
+        status = os.stat(path)
+    except OSError:
+        return False
+    is_old = time.time() - status.st_mtime > _STALE_S
+    is_alive = os.path.isdir(f"/proc/{pid}")
+    return is_old and not is_alive and status.st_uid == os.getuid()

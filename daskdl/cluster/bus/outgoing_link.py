@@ -5,19 +5,21 @@ another. A connection is opened when there is something to send and opened again
 breaks. Everything here runs on the worker's event loop, but for :meth:`flush`.
 
 To a member on the same machine messages go through shared memory, from the thread that
-publishes them. The connection then tells when the other end is gone, and carries what
-is too large. The receiver puts the two into order by the numbers of the messages.
+publishes them. The connection then tells when the other end is gone, and where those
+lie that are too large for a ring. The receiver puts the two into order by the numbers
+of the messages.
 """
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from distributed.comm import connect
 from distributed.comm.core import CommClosedError
 
-from daskdl.cluster.bus.frames import NumberedParcel, pack
+from daskdl.cluster.bus.frames import NumberedParcel, pack, pack_in_memory
 from daskdl.cluster.bus.outbox import Outbox
 from daskdl.cluster.bus.protocol import (
     CONNECT_TIMEOUT_S,
@@ -78,6 +80,8 @@ class OutgoingLink:
         self._awake = asyncio.Event()
         self._acknowledged = 0
         self._ring: SharedRing | None = None
+        # Of memory that large messages lie in, with their numbers.
+        self._paths: deque[tuple[int, str]] = deque()
         self._is_stopped = False
         self._task: asyncio.Task[None] | None = None
 
@@ -180,7 +184,7 @@ class OutgoingLink:
             while not acks.done() and not self._is_stopped:
                 batch = self._next_batch()
                 if batch:
-                    await comm.write(pack(batch))
+                    await comm.write(self._frame(batch))
                     continue
                 self._awake.clear()
                 if self._ring is not None and self._outbox.has_pending:
@@ -193,6 +197,7 @@ class OutgoingLink:
         finally:
             with self._outbox.changed:
                 self._ring = None
+            self._unlink_up_to(None)
             comm.abort()
             acks.cancel()
             await asyncio.gather(acks, return_exceptions=True)
@@ -207,9 +212,23 @@ class OutgoingLink:
         large = self._outbox.next_one(lambda parcel: not ring.ever_fits(parcel))
         return [] if large is None else [large]
 
+    def _frame(self, batch: list[NumberedParcel]) -> dict[str, Any]:
+        packed = None if self._ring is None else pack_in_memory(batch)
+        if packed is None:
+            return pack(batch)
+        frame, path = packed
+        self._paths.append((batch[-1][0], path))
+        return frame
+
+    def _unlink_up_to(self, number: int | None) -> None:
+        """Remove paths of memory that the other end has; with None all."""
+        while self._paths and (number is None or self._paths[0][0] <= number):
+            unlink_memory(self._paths.popleft()[1])
+
     async def _read_acks(self, comm: Comm) -> None:
         while True:
             self._note_acknowledged((await comm.read())["ack"])
+            self._unlink_up_to(self._acknowledged)
             self._awake.set()
 
     def _note_acknowledged(self, number: int) -> None:

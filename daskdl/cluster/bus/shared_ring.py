@@ -13,7 +13,7 @@ import numpy as np
 
 from daskdl.cluster.bus.frames import NumberedParcel, parts_of, payload_of
 from daskdl.cluster.bus.payload import Buffer, Parcel
-from daskdl.cluster.host_memory import create_memory, open_memory
+from daskdl.cluster.host_memory import create_memory, open_memory, sweep_memory
 
 # What is written before its length is told must be seen before it, too: processors of
 # this kind keep that order, others would need barriers that Python has not.
@@ -127,7 +127,10 @@ def create_ring() -> tuple[SharedRing, str] | None:
 
     The writer unlinks the path as soon as the reader has answered.
     """
-    created = create_memory(RING_BYTES) if _keeps_order() else None
+    if not _keeps_order():
+        return None
+    sweep_memory()
+    created = create_memory(RING_BYTES)
     return None if created is None else (SharedRing(created[0]), created[1])
 
 

@@ -13,6 +13,7 @@ from daskdl.cluster.host_memory import (
     can_share_memory,
     create_memory,
     open_memory,
+    sweep_memory,
     unlink_memory,
 )
 from tests.unit.bus.clusters import (
@@ -132,10 +133,27 @@ def test_memory_is_for_its_user_only_and_leaves_nothing():
 
 
 @pytest.mark.parametrize(
-    "path", ["/dev/shm/daskdl-" + "0" * 32, "/etc/passwd", "/dev/shm/../etc/passwd", ""]
+    "path",
+    ["/dev/shm/daskdl-1-" + "0" * 32, "/etc/passwd", "/dev/shm/../etc/passwd", ""],
 )
 def test_no_other_path_is_opened(path):
     assert open_memory(path) is None
+
+
+def test_what_a_dead_process_left_is_swept_after_a_while():
+    alive, fresh, stale = (create_memory(10)[1] for _ in range(3))
+    dead = stale.replace(f"-{os.getpid()}-", f"-{2**22 + 1}-")
+    os.rename(stale, dead)
+    os.utime(dead, (0, 0))
+    os.utime(alive, (0, 0))
+    sweep_memory()
+    assert [os.path.exists(path) for path in (alive, fresh, dead)] == [
+        True,
+        True,
+        False,
+    ]
+    for path in (alive, fresh):
+        unlink_memory(path)
 
 
 @bus_cluster()
@@ -151,6 +169,24 @@ async def test_small_messages_go_through_memory_and_large_ones_keep_their_place(
     assert [message.first for message in messages] == [*range(1, len(sizes) + 1)]
     assert b._peers.has_rings
     await close_topics(a, b)
+
+
+@bus_cluster()
+async def test_large_arrays_lie_in_memory_that_is_the_receivers(
+    client, scheduler, *buses
+):
+    a, b = await open_topics(buses)
+    x = np.arange(300_000.0)
+    for _ in range(3):
+        await in_thread(a.publish, {"x": x, "y": x[:20_000] + 1, "z": 3})
+        [message] = await take(b, Message)
+        np.testing.assert_array_equal(message.data["x"], x)
+        np.testing.assert_array_equal(message.data["y"], x[:20_000] + 1)
+        assert message.data["x"].flags.writeable
+        assert message.data["x"].ctypes.data % 64 == 0
+        message.data["x"][:] = -1
+    assert await close_topics(a, b) == [True, True]
+    assert not [name for name in os.listdir("/dev/shm") if f"-{os.getpid()}-" in name]
 
 
 @bus_cluster()
