@@ -22,9 +22,11 @@ from daskdl.errors import ClusterError, DataError
 logger = logging.getLogger(__name__)
 
 CLOSE_TIMEOUT_S = 10.0
-# Shared memory wakes nobody: whoever waits looks, soon at first, then less often.
+# Shared memory wakes nobody: whoever waits looks again after a tenth of the time that it
+# has waited, within these bounds.
 FIRST_LOOK_S = 0.0001
 LAST_LOOK_S = 0.005
+LOOK_AGAIN_AFTER = 0.1
 
 T = TypeVar("T")
 
@@ -262,19 +264,18 @@ class Topic:
 
     def _wait_for(self, is_true: Callable[[], bool], timeout_s: float) -> None:
         """Wait, with the lock, until something is true; look at shared memory, too."""
-        deadline = time.monotonic() + timeout_s
-        pause_s = FIRST_LOOK_S
+        began_s = time.monotonic()
         while True:
             self._peers.read_rings()
             self._peers.flush()
-            left_s = deadline - time.monotonic()
+            waited_s = time.monotonic() - began_s
+            left_s = timeout_s - waited_s
             if is_true() or left_s <= 0:
                 return
-            if not self._peers.has_rings:
-                self._state.changed.wait(left_s)
-                continue
-            self._state.changed.wait(min(left_s, pause_s))
-            pause_s = min(2 * pause_s, LAST_LOOK_S)
+            if self._peers.has_rings:
+                pause_s = max(LOOK_AGAIN_AFTER * waited_s, FIRST_LOOK_S)
+                left_s = min(left_s, pause_s, LAST_LOOK_S)
+            self._state.changed.wait(left_s)
 
     def _run(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return self._loop.run(function, timeout_s=CLOSE_TIMEOUT_S)
