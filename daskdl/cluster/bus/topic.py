@@ -22,8 +22,8 @@ from daskdl.errors import ClusterError, DataError
 logger = logging.getLogger(__name__)
 
 CLOSE_TIMEOUT_S = 10.0
-# Shared memory wakes nobody: whoever waits looks again after a tenth of the time that it
-# has waited, within these bounds.
+# Shared memory wakes nobody: whoever waits looks again after a tenth of the time that
+# it has waited, within these bounds.
 FIRST_LOOK_S = 0.0001
 LAST_LOOK_S = 0.005
 LOOK_AGAIN_AFTER = 0.1
