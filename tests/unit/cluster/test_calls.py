@@ -1,6 +1,7 @@
 """Calls to workers of a cluster in the test's own event loop."""
 
 import asyncio
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from distributed.utils_test import gen_cluster
 
 from daskdl.cluster import calls, shared_state
 from daskdl.cluster.calls import call_each
+from daskdl.cluster.shared_objects import NotHere, SharedObjects, share_objects
 from daskdl.cluster.shared_state import share_state
 from daskdl.training.state import NetworkState
 from tests.unit.cluster.inline_client import InlineClient
@@ -76,38 +78,78 @@ class Unreadable:
         return float, ("no number",)
 
 
-@gen_cluster(client=True, nthreads=[("", 1)] * 2)
-async def test_large_arguments_reach_the_worker_that_they_are_for(
-    client, scheduler, a, b
-):
-    given = {a.address: (np.ones(1000), 1), b.address: (np.ones(1000), 2)}
-    answers = await call_each(client, total, given, TIMEOUT_S, is_large=True)
-    expected = {a.address: (a.address, 1001.0), b.address: (b.address, 1002.0)}
-    assert answers.values == expected
-    while a.data or b.data or scheduler.tasks:
-        await asyncio.sleep(0.01)
+WAYS = ["memory", "memory that is not there", "stored"]
 
 
-@gen_cluster(client=True, nthreads=[("", 1)] * 2)
-async def test_a_worker_that_stores_nothing_gets_large_arguments_all_the_same(
-    client, scheduler, a, b
-):
+@contextmanager
+def on_the_way(way):
+    """Have large arguments take one of the ways to a worker."""
+    before = calls.is_on_this_machine, calls.share_objects
+    if way == "stored":
+        calls.is_on_this_machine = lambda address: False
+    elif way == "memory that is not there":
+        # As on a machine whose address looks like ours.
+        calls.share_objects = lambda objects: SharedObjects("/dev/shm/no", b"", ())
+    try:
+        yield
+    finally:
+        calls.is_on_this_machine, calls.share_objects = before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_large_arguments_reach_the_worker_that_they_are_for(way):
+    @gen_cluster(client=True, nthreads=[("", 1)] * 2)
+    async def reach(client, scheduler, a, b):
+        given = {a.address: (np.ones(1000), 1), b.address: (np.ones(1000), 2)}
+        answers = await call_each(client, total, given, TIMEOUT_S, is_large=True)
+        expected = {a.address: (a.address, 1001.0), b.address: (b.address, 1002.0)}
+        assert answers.values == expected
+        while a.data or b.data or scheduler.tasks:
+            await asyncio.sleep(0.01)
+
+    with on_the_way(way):
+        reach()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_worker_that_stores_nothing_gets_large_arguments_all_the_same(way):
     """One that is paused; and one that is gone is no error."""
-    b.status = Status.paused
-    while scheduler.workers[b.address].status != Status.paused:
-        await asyncio.sleep(0.01)
-    given = {address: (np.ones(10), 0) for address in (b.address, "tcp://127.0.0.1:1")}
-    answers = await call_each(client, total, given, TIMEOUT_S, is_large=True)
-    assert (answers.values, answers.failed) == ({b.address: (b.address, 10.0)}, {})
+
+    @gen_cluster(client=True, nthreads=[("", 1)] * 2)
+    async def get(client, scheduler, a, b):
+        b.status = Status.paused
+        while scheduler.workers[b.address].status != Status.paused:
+            await asyncio.sleep(0.01)
+        addresses = (b.address, "tcp://127.0.0.1:1")
+        given = {address: (np.ones(10), 0) for address in addresses}
+        answers = await call_each(client, total, given, TIMEOUT_S, is_large=True)
+        assert (answers.values, answers.failed) == ({b.address: (b.address, 10.0)}, {})
+
+    with on_the_way(way):
+        get()
 
 
-@gen_cluster(client=True, nthreads=[("", 1)])
-async def test_large_arguments_that_cannot_be_unpickled_are_an_error_of_the_worker(
-    client, scheduler, a
-):
-    given = {a.address: (Unreadable(), 0)}
-    answers = await call_each(client, total, given, TIMEOUT_S, is_large=True)
-    assert "could not convert string to float" in str(answers.failed[a.address])
+@pytest.mark.parametrize("way", WAYS)
+def test_large_arguments_that_cannot_be_unpickled_are_an_error_of_the_worker(way):
+    @gen_cluster(client=True, nthreads=[("", 1)])
+    async def fail(client, scheduler, a):
+        given = {a.address: (Unreadable(), 0)}
+        answers = await call_each(client, total, given, TIMEOUT_S, is_large=True)
+        assert "could not convert string to float" in str(answers.failed[a.address])
+
+    with on_the_way(way):
+        fail()
+
+
+def test_objects_come_out_of_memory_as_they_went_in():
+    objects = {"x": np.arange(5), "empty": np.empty((0, 3)), "text": "t"}
+    shared = share_objects(objects)
+    loaded = shared.load()
+    shared.unlink()
+    np.testing.assert_array_equal(loaded["x"], objects["x"])
+    assert loaded["empty"].shape == (0, 3)
+    assert loaded["text"] == "t"
+    assert isinstance(shared.load(), NotHere)
 
 
 STATE = NetworkState(
