@@ -41,9 +41,6 @@ def command(
     the data are read as the training read its own. DATA is a path or URL.
     """
     start_s = time.monotonic()
-    from daskdl.cli.early_start import begin_workers
-
-    begin_workers(scheduler)
     from rich.console import Console
 
     from daskdl.cli.progress import open_view, starting

@@ -51,9 +51,6 @@ def command(
     whole or not at all.
     """
     start_s = time.monotonic()
-    from daskdl.cli.early_start import begin_workers
-
-    begin_workers(scheduler)
     from rich.console import Console
 
     from daskdl.cli.progress import open_view, starting

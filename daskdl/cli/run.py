@@ -67,9 +67,6 @@ def command(
     epoch.
     """
     start_s = time.monotonic()
-    from daskdl.cli.early_start import begin_workers, end_workers
-
-    begin_workers(scheduler)
     from rich.console import Console
 
     from daskdl.cli.progress import open_view
@@ -81,8 +78,6 @@ def command(
         from daskdl.cli.job_run import run_job
 
         job = load_job(job_path, overrides, scheduler=scheduler, output=output)
-        if job.cluster.scheduler is not None:
-            end_workers()
         metrics = run_job(job, view, overwrite=overwrite, start_s=start_s)
     metrics.print_table(Console(stderr=as_json))
     if as_json:

@@ -13,24 +13,19 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any
 
 import dask
-import distributed.utils
 from dask.utils import parse_bytes
 from distributed import Client, LocalCluster, Nanny, Security
 from distributed.comm import connect as open_comm
 from distributed.comm import get_address_host_port
 from distributed.versions import VersionMismatchWarning, get_versions
 
+from daskdl.arrays.blas import kernel_choice
 from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
-from daskdl.cluster.ready_processes import (
-    are_ready,
-    interrupts_blocked,
-    server_environment,
-    worker_environment,
-)
 from daskdl.cluster.versions import check_versions
 from daskdl.errors import (
     ClusterError,
@@ -42,12 +37,15 @@ from daskdl.errors import (
 __all__ = ["ClusterOptions", "connect"]
 
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
-_METHOD = "distributed.worker.multiprocessing-method"
 # A worker that trains holds parameters and batches inside one task: nothing that Dask
 # could spill. `terminate` stays on, so that a leak kills a worker and not the machine.
 _LOCAL_CONFIG = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
+    # One process a core: more threads in BLAS would only fight for the cores.
+    f"{_PRE_SPAWN}.OMP_NUM_THREADS": 1,
+    f"{_PRE_SPAWN}.OPENBLAS_NUM_THREADS": 1,
+    f"{_PRE_SPAWN}.MKL_NUM_THREADS": 1,
 }
 
 
@@ -152,7 +150,8 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
 @contextlib.contextmanager
 def _local(options: ClusterOptions) -> Iterator[Client]:
     with contextlib.ExitStack() as stack:
-        stack.enter_context(dask.config.set({**_LOCAL_CONFIG, **_start_config()}))
+        kernels = {f"{_PRE_SPAWN}.{name}": to for name, to in kernel_choice().items()}
+        stack.enter_context(dask.config.set({**_LOCAL_CONFIG, **kernels}))
         with _interrupts_held_back():
             cluster = stack.enter_context(
                 LocalCluster(
@@ -172,19 +171,6 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
                 )
             )
         yield stack.enter_context(Client(cluster, set_as_default=False))
-
-
-def _start_config() -> dict[str, Any]:
-    """Return with which environment workers start, and how."""
-    ours = worker_environment()
-    config = {f"{_PRE_SPAWN}.{name}": value for name, value in ours.items()}
-    wanted = {name: str(value) for name, value in dask.config.get(_PRE_SPAWN).items()}
-    # What somebody else wants there comes too late for a process that has begun.
-    if are_ready() and {**wanted, **ours}.items() <= server_environment().items():
-        # Dask would have its own list imported, and import all of it here first.
-        distributed.utils._forkserver_preload_set = True
-        config[_METHOD] = "forkserver"
-    return config
 
 
 class _LoopbackNanny(Nanny):  # type: ignore[misc]
@@ -324,13 +310,23 @@ def _interrupts_held_back() -> Iterator[None]:
 
     The terminal sends SIGINT to the whole process group. Workers that got it would die
     with a traceback each, and be restarted, while the main thread still closes the
-    cluster in order.
+    cluster in order. A blocked signal is inherited by threads and by what they spawn;
+    one that comes meanwhile is delivered to this thread when the block ends.
 
-    SIGTERM is held back too, since a cluster that is half started cannot be closed in
-    order. It is not blocked: the workers are ended by it.
+    So is SIGTERM, since a cluster that is half started cannot be closed in order. It is
+    not blocked: the workers are ended by it.
     """
-    with _terminations_held_back(), interrupts_blocked():
-        yield
+    # Started with the first process otherwise, and that thread's mask is then undone.
+    resource_tracker.ensure_running()
+    with _terminations_held_back():
+        if not hasattr(signal, "pthread_sigmask"):  # Windows
+            yield
+            return
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

@@ -140,6 +140,16 @@ def test_a_run_that_is_stopped_releases_its_cluster(long_run, tmp_path, stop, co
     assert alive == []
 
 
+def workers_of(process):
+    """Return the workers that a command has started."""
+    begun = psutil.Process(process.pid).children(recursive=True)
+    return [
+        child
+        for child in begun
+        if not child.children() and "resource_tracker" not in " ".join(child.cmdline())
+    ]
+
+
 def test_a_run_outlives_a_worker(tmp_path):
     """The report names the worker that was killed; no example is left out."""
     process = subprocess.Popen(
@@ -159,12 +169,7 @@ def test_a_run_outlives_a_worker(tmp_path):
     for line in process.stderr:
         if line.startswith("epoch 2/15  done"):
             break
-    workers = [
-        child
-        for child in psutil.Process(process.pid).children()
-        if "spawn_main" in " ".join(child.cmdline())
-    ]
-    workers[0].kill()
+    workers_of(process)[0].kill()
     told, _ = process.communicate(timeout=50)
     figures = json.loads(told)
     assert len(figures["lost_workers"]) == 1
@@ -172,7 +177,7 @@ def test_a_run_outlives_a_worker(tmp_path):
 
 
 def test_a_job_that_is_refused_leaves_no_process(tmp_path):
-    """Not that either which imports for workers: who reads stderr would wait for it."""
+    """Who reads stderr would wait for it."""
     with subprocess.Popen(
         [*COMMAND, "run", str(tmp_path / "missing.yaml")],
         stderr=subprocess.PIPE,
@@ -192,23 +197,3 @@ def _session(process):
     with contextlib.suppress(OSError, psutil.Error):
         return os.getsid(process.pid)
     return None
-
-
-def test_workers_are_forked_by_what_imported_for_them():
-    """In a process of its own: this one may have started another server."""
-    program = (
-        "import os, sys\n"
-        "from daskdl.cluster import ready_processes\n"
-        "from daskdl.cluster.connect import ClusterOptions, connect\n"
-        "def parent():\n"
-        "    import os, sys\n"
-        "    return os.getppid(), 'daskdl.cluster.worker_imports' in sys.modules\n"
-        "if __name__ == '__main__':\n"
-        "    ready_processes.begin()\n"
-        "    with connect(ClusterOptions(workers=2)) as client:\n"
-        "        found = set(client.run(parent).values())\n"
-        "        assert found == {(ready_processes._server._forkserver_pid, True)}\n"
-        "    ready_processes.end()\n"
-        "    assert not ready_processes.are_ready()\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)

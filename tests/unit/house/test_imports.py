@@ -2,7 +2,6 @@
 
 import ast
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -85,24 +84,3 @@ def test_module_of_a_user_named_bridge_takes_no_place(tmp_path: Path) -> None:
         "        point.load()"
     )
     assert "bridge" not in loaded_after(code)
-
-
-def test_what_workers_are_forked_from_only_imports() -> None:
-    """A lock of another thread would stay shut in every fork."""
-    code = (
-        "import os, daskdl.cluster.worker_imports\n"
-        "folder = '/proc/self/task'\n"
-        "threads = os.listdir(folder)\n"
-        "names = [open(f'{folder}/{each}/comm').read() for each in threads]\n"
-        "print([name for name in names if 'jemalloc' not in name][1:])"
-    )
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment,
-    )
-    # Arrow's allocator has one, which looks after forks itself.
-    assert ast.literal_eval(done.stdout) == []
