@@ -1,7 +1,7 @@
-"""Arrow's numbers as NumPy's, without pandas.
+"""Arrow's numbers as NumPy's and back, without pandas.
 
-Arrow's own ``to_numpy`` imports pandas where that is installed, whatever it converts:
-most of a second, in each worker in front of the first rows.
+Arrow's own ``to_numpy`` and ``array`` import pandas where that is installed, whatever
+they convert: most of a second, in each worker in front of the first rows.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["as_numpy"]
+__all__ = ["as_arrow", "as_numpy"]
 
 
 def as_numpy(column: Any) -> NDArray[Any]:
@@ -38,3 +38,24 @@ def as_numpy(column: Any) -> NDArray[Any]:
     if values is None or not len(column):
         return np.empty(0, dtype)
     return np.frombuffer(values, dtype, len(column), column.offset * dtype.itemsize)
+
+
+def as_arrow(values: NDArray[Any]) -> Any:
+    """Return numbers as a column, which looks into their memory where that can be.
+
+    Parameters
+    ----------
+    values : ndarray of shape (rows,)
+        What is no integer or floating number, or in another order of bytes, is
+        converted by Arrow.
+
+    Returns
+    -------
+    pyarrow.Array of length rows
+        NaN stays NaN.
+    """
+    if values.dtype.kind not in "iuf" or not values.dtype.isnative:
+        return pa.array(values)
+    data = pa.py_buffer(np.ascontiguousarray(values))
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, data])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from daskdl.errors import ColumnError
 from daskdl_bridge.listing import Part
+from daskdl_bridge.readers.buffers import as_arrow
 from daskdl_bridge.readers.columns import ExampleColumns
 from daskdl_bridge.readers.error_location import ErrorLocation
 
@@ -86,7 +87,9 @@ def as_stored(keys: NDArray[Any], key_type: Any, place: ErrorLocation) -> Any:
     # Arrays without rows may have any dtype; datetime64 must not become a list.
     is_list = keys.dtype == object or not len(keys)
     try:
-        return pa.array(keys.tolist() if is_list else keys, key_type)
+        if is_list:
+            return pa.array(keys.tolist(), key_type)
+        return as_arrow(keys).cast(key_type)
     except _MISFITS as error:
         row = next((i for i in range(len(keys)) if not _fits(keys[i], key_type)), 0)
         raise ColumnError(

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from daskdl.arrays.namespace import FloatArray
 from daskdl.errors import DataError
 from daskdl_bridge.readers.arrays import cast_numbers
-from daskdl_bridge.readers.buffers import as_numpy
+from daskdl_bridge.readers.buffers import as_arrow, as_numpy
 from daskdl_bridge.readers.error_location import ErrorLocation, first_true
 
 __all__ = [
@@ -103,11 +103,11 @@ def encode_vectors(matrix: NDArray[Any]) -> Any:
     pyarrow.StructArray of length rows
     """
     rows, width = matrix.shape
-    values = pa.array(np.ascontiguousarray(matrix, dtype=np.float64).ravel())
     offsets = _offsets(np.full(rows, width))
+    values = as_arrow(np.ascontiguousarray(matrix, dtype=np.float64).ravel())
     nothing = pa.nulls(rows, pa.int32())
     children = [
-        pa.array(np.full(rows, _DENSE, dtype=np.int8)),
+        as_arrow(np.full(rows, _DENSE, dtype=np.int8)),
         nothing,
         pa.nulls(rows, VECTOR.field("indices").type),
         pa.ListArray.from_arrays(offsets, values, type=VECTOR.field("values").type),
@@ -136,8 +136,8 @@ def encode_sparse(
     rows = len(lengths)
     offsets = _offsets(lengths)
     children = [
-        pa.array(np.full(rows, _SPARSE, dtype=np.int8)),
-        pa.array(np.full(rows, width, dtype=np.int32)),
+        as_arrow(np.full(rows, _SPARSE, dtype=np.int8)),
+        as_arrow(np.full(rows, width, dtype=np.int32)),
         pa.ListArray.from_arrays(
             offsets, indices.astype(np.int32), type=VECTOR.field("indices").type
         ),
@@ -155,7 +155,7 @@ def _offsets(lengths: NDArray[Any]) -> Any:
             f"vectors: the rows of one part must hold less than {1 << 31} numbers "
             f"together, got {offsets[-1]}. Make smaller parts."
         )
-    return pa.array(offsets, pa.int32())
+    return as_arrow(offsets.astype(np.int32))
 
 
 def _kinds(column: Any, place: ErrorLocation) -> NDArray[Any]:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from daskdl.checks import some
 from daskdl.errors import DataError
 from daskdl_bridge.readers.arrays import is_list
+from daskdl_bridge.readers.buffers import as_arrow
 from daskdl_bridge.readers.vectors import VECTOR, encode_vectors
 
 __all__ = ["encode_parquet", "to_table"]
@@ -130,6 +131,8 @@ def _as_array(name: str, column: Any) -> Any:
 
 
 def _inferred(values: Any) -> Any:
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return as_arrow(values)
     array = pa.array(values)
     first = next((value for value in values if value is not None), None)
     if not pa.types.is_struct(array.type) or not isinstance(first, dict):

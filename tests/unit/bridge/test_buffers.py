@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from daskdl_bridge.readers.buffers import as_numpy
+from daskdl_bridge.readers.buffers import as_arrow, as_numpy
 
 COLUMNS = {
     "int8": pa.array([1, -2, 3], pa.int8()),
@@ -50,6 +50,46 @@ def test_rows_are_read_without_pandas(tmp_path):
         "options = SourceOptions(features='x', label='label', n_classes=2)\n"
         f"(partition,) = open_source({str(path)!r}, options).partitions\n"
         "partition.load()\n"
+        "print('pandas' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
+
+
+NUMBERS = {
+    "int8": np.array([1, -2, 3], np.int8),
+    "uint64": np.array([1, 2, 1 << 63], np.uint64),
+    "float32": np.array([1.5, np.nan, 3], np.float32),
+    "float64, each second": np.arange(6.0)[::2],
+    "bool": np.array([True, False, True]),
+    "other order of bytes": np.arange(3).astype(">i4"),
+    "text": np.array(["a", "b"]),
+    "empty": np.empty(0),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_columns_are_what_arrow_makes_of_numbers(name):
+    try:
+        expected = pa.array(NUMBERS[name])
+    except pa.ArrowNotImplementedError as error:
+        with pytest.raises(type(error)):
+            as_arrow(NUMBERS[name])
+        return
+    found = as_arrow(NUMBERS[name])
+    assert found.type == expected.type
+    assert found.equals(expected) or str(found) == str(expected)
+
+
+def test_predictions_are_encoded_without_pandas():
+    program = (
+        "import sys\n"
+        "import numpy as np\n"
+        "from daskdl_bridge.writers.parquet import encode_parquet\n"
+        "columns = {'id': np.arange(3), 'probability': np.eye(3), 'x': np.ones(3)}\n"
+        "assert encode_parquet(columns)[1] == 3\n"
         "print('pandas' in sys.modules)"
     )
     done = subprocess.run(
