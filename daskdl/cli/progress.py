@@ -93,7 +93,7 @@ class PlainView(View):
 class LiveView(View):
     """A bar an epoch that moves, with events above it. A context manager.
 
-    Until a fit has begun, and where there is none, something moves to and fro, with the
+    Until a fit has begun, and where there is none, something moves, with the
     seconds beside it.
     """
 
@@ -120,7 +120,7 @@ class LiveView(View):
         self._bar.stop()
 
     def begin(self, text: str) -> None:
-        """Show it beside what moves to and fro."""
+        """Show it beside what moves."""
         self._bar.update(self._waiting, epoch=text)
 
     def note(self, text: str) -> None:
