@@ -73,7 +73,7 @@ class SharedRing:
         sizes = struct.pack(f"<{len(parts)}q", *(part.nbytes for part in parts))
         at = self._put(self._words[_WRITTEN], memoryview(head + sizes))
         for part in parts:
-            at = self._put(at, memoryview(part))
+            at = self._put(at, part.data)
         # Last: from now on the reader sees it.
         self._words[_WRITTEN] = at
 
@@ -82,17 +82,17 @@ class SharedRing:
         at = self._words[_READ]
         if at == self._words[_WRITTEN]:
             return None
-        number: int = _FIELDS.unpack(self._copied(at, _FIELDS.size))[1]
+        number: int = _FIELDS.unpack(self._copied(at, _FIELDS.size).data)[1]
         return number
 
     def take(self) -> NumberedParcel:
         """Remove and return the oldest message, which must be there."""
         start = self._words[_READ]
         length, number, first, last, n_parts = _FIELDS.unpack(
-            self._copied(start, _FIELDS.size)
+            self._copied(start, _FIELDS.size).data
         )
         at = start + _FIELDS.size
-        sizes = struct.unpack(f"<{n_parts}q", self._copied(at, 8 * n_parts))
+        sizes = struct.unpack(f"<{n_parts}q", self._copied(at, 8 * n_parts).data)
         at += 8 * n_parts
         parts = []
         for size in sizes:
@@ -115,7 +115,7 @@ class SharedRing:
         copy: Buffer = np.empty(size, np.uint8)
         start = at % len(self._data)
         first = min(size, len(self._data) - start)
-        into = memoryview(copy)
+        into = copy.data
         into[:first] = self._data[start : start + first]
         if first < size:
             into[first:] = self._data[: size - first]
