@@ -8,11 +8,11 @@ time it is loaded and hears of `threadpoolctl`, so it is asked.
 import functools
 import math
 import os
-import threading
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+
+from daskdl.arrays.held_setting import HeldSetting
 
 # Share of the processors that a container may use, and the time it is a share of.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -27,7 +27,7 @@ def threads_here() -> int:
         As many as BLAS has, but not more than the cores that the process is bound to,
         and than the share of the processors that its container has.
     """
-    return max(1, int(min(_blas.n_threads, _cores(), _quota())))
+    return max(1, int(min([*_blas.free, _cores(), _quota()])))
 
 
 def one_blas_thread() -> AbstractContextManager[None]:
@@ -36,50 +36,21 @@ def one_blas_thread() -> AbstractContextManager[None]:
     Threads that call it at one time would otherwise wait for each other's turn with
     the same helpers.
     """
-    return _blas.one_thread()
+    return _blas.holding()
 
 
-class _Blas:
-    """The number of threads of BLAS, of which there is one for the whole process."""
+def _blas_threads() -> list[int]:
+    return [library.get_num_threads() for library in _libraries()]
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._holders = 0
-        self._before: list[int] = []
 
-    @property
-    def n_threads(self) -> int:
-        """How many it may use, where nobody keeps it to one."""
-        with self._lock:
-            found = self._before if self._holders else self._found()
-        return min(found, default=_cores())
-
-    @contextmanager
-    def one_thread(self) -> Generator[None, None, None]:
-        """Keep it to one, until the last block of those that run at one time ends."""
-        libraries = _libraries()
-        with self._lock:
-            if not self._holders:
-                self._before = self._found()
-                for library in libraries:
-                    library.set_num_threads(1)
-            self._holders += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._holders -= 1
-                if not self._holders:
-                    for library, n in zip(libraries, self._before, strict=True):
-                        library.set_num_threads(n)
-
-    def _found(self) -> list[int]:
-        return [library.get_num_threads() for library in _libraries()]
+def _set_blas_threads(numbers: list[int]) -> None:
+    for library, n in zip(_libraries(), numbers, strict=True):
+        library.set_num_threads(n)
 
 
 # Of the process, as what it guards: networks that are trained at one time in several
 # threads of a user must not take each other's 1 for what was there before.
-_blas = _Blas()
+_blas = HeldSetting(_blas_threads, _set_blas_threads, lambda found: [1] * len(found))
 
 
 @functools.cache

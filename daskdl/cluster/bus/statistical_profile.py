@@ -5,34 +5,29 @@ interpreter's lock: some 5 % of a core, and a training thread waits meanwhile. E
 100 ms tell the same of a task that runs for minutes.
 """
 
+from types import SimpleNamespace
 from typing import Any
+
+from daskdl.arrays.held_setting import HeldSetting
 
 OPEN_TOPIC_EVERY_MS = 100.0
 
 
-class StatisticalProfile:
-    """Holds the profile of one worker back while anyone needs it. On the event loop.
+def statistical_profile(worker: Any) -> HeldSetting[float]:
+    """Return the milliseconds between two looks, to be held. On the event loop.
 
     Parameters
     ----------
     worker : distributed.Worker
     """
+    off = SimpleNamespace(callback_time=OPEN_TOPIC_EVERY_MS)
+    callback = worker.periodic_callbacks.get("profile", off)
 
-    def __init__(self, worker: Any) -> None:
-        # None where the profile is switched off.
-        self._callback = worker.periodic_callbacks.get("profile")
-        self._holders = 0
-        self._before_ms = 0.0
+    def write(every_ms: float) -> None:
+        callback.callback_time = every_ms
 
-    def hold(self) -> None:
-        """Profile less often, unless that is so already."""
-        if self._callback is not None and self._holders == 0:
-            self._before_ms = self._callback.callback_time
-            self._callback.callback_time = max(self._before_ms, OPEN_TOPIC_EVERY_MS)
-        self._holders += 1
-
-    def release(self) -> None:
-        """Undo one :meth:`hold`; the last one profiles as often as before."""
-        self._holders -= 1
-        if self._callback is not None and self._holders == 0:
-            self._callback.callback_time = self._before_ms
+    return HeldSetting(
+        lambda: callback.callback_time,
+        write,
+        lambda before_ms: max(before_ms, OPEN_TOPIC_EVERY_MS),
+    )

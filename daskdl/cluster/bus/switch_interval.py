@@ -7,36 +7,11 @@ and from 5.7 to 3.0 ms (small ufuncs), and the thread did not get slower.
 """
 
 import sys
-import threading
+
+from daskdl.arrays.held_setting import HeldSetting
 
 OPEN_TOPIC_INTERVAL_S = 0.0005
 
-
-class SwitchInterval:
-    """Holds the interpreter's switch interval down while anyone needs it."""
-
-    def __init__(self, interval_s: float) -> None:
-        self._interval_s = interval_s
-        self._lock = threading.Lock()
-        self._holders = 0
-        self._before_s = sys.getswitchinterval()
-
-    def hold(self) -> None:
-        """Set the interval, unless it is held already."""
-        with self._lock:
-            if self._holders == 0:
-                self._before_s = sys.getswitchinterval()
-                sys.setswitchinterval(self._interval_s)
-            self._holders += 1
-
-    def release(self) -> None:
-        """Undo one :meth:`hold`; the last one restores the interval from before."""
-        with self._lock:
-            self._holders -= 1
-            if self._holders == 0:
-                sys.setswitchinterval(self._before_s)
-
-
-# One for the process, because the setting is: two workers in one process that each kept
-# the value they found would restore them in the wrong order.
-SWITCH_INTERVAL = SwitchInterval(OPEN_TOPIC_INTERVAL_S)
+SWITCH_INTERVAL = HeldSetting(
+    sys.getswitchinterval, sys.setswitchinterval, lambda before_s: OPEN_TOPIC_INTERVAL_S
+)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from daskdl.cluster.bus.statistical_profile import (
     OPEN_TOPIC_EVERY_MS,
-    StatisticalProfile,
+    statistical_profile,
 )
 from tests.unit.bus.clusters import bus_cluster, close_topics, open_topics
 
@@ -16,7 +16,7 @@ async def test_the_profile_is_held_back_until_the_last_topic_closes(
     # Clusters of tests are not profiled.
     callback = SimpleNamespace(callback_time=10.0)
     worker = SimpleNamespace(periodic_callbacks={"profile": callback})
-    buses[0]._profile = StatisticalProfile(worker)
+    buses[0]._profile = statistical_profile(worker)
     one = await open_topics(buses, "one")
     two = await open_topics(buses, "two")
     assert callback.callback_time == OPEN_TOPIC_EVERY_MS
@@ -28,7 +28,7 @@ async def test_the_profile_is_held_back_until_the_last_topic_closes(
 
 def test_a_profile_that_looks_seldom_stays_as_it_is():
     callback = SimpleNamespace(callback_time=5000.0)
-    profile = StatisticalProfile(
+    profile = statistical_profile(
         SimpleNamespace(periodic_callbacks={"profile": callback})
     )
     profile.hold()
@@ -36,6 +36,6 @@ def test_a_profile_that_looks_seldom_stays_as_it_is():
 
 
 def test_a_worker_without_a_profile_has_nothing_to_hold():
-    profile = StatisticalProfile(SimpleNamespace(periodic_callbacks={}))
+    profile = statistical_profile(SimpleNamespace(periodic_callbacks={}))
     profile.hold()
     profile.release()
