@@ -11,11 +11,18 @@ import re
 import sys
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
 
 logger = logging.getLogger(__name__)
 
 _FOLDER = "/dev/shm"
+# Where arrays begin, as compilers like it.
+_ALIGNED_BYTES = 64
 _NAME = re.compile(r"daskdl-(\d+)-[0-9a-f]{32}")
 # A path is there for moments; and a process of another container may look dead.
 _STALE_S = 600.0
@@ -69,13 +76,65 @@ def open_memory(path: str) -> mmap.mmap | None:
         os.close(file)
 
 
+def put_arrays(arrays: Sequence[Bytes]) -> tuple[str, list[int]] | None:
+    """Copy arrays of bytes into new memory.
+
+    Parameters
+    ----------
+    arrays : sequence of ndarray of shape (nbytes,), uint8
+
+    Returns
+    -------
+    path : str
+    starts : list of int
+        Where each array begins. None in place of both where there are no arrays, or
+        there is no such memory.
+    """
+    starts, end = [], 0
+    for array in arrays:
+        starts.append(end)
+        end += -(-array.nbytes // _ALIGNED_BYTES) * _ALIGNED_BYTES
+    created = create_memory(end) if end else None
+    if created is None:
+        return None
+    memory, path = created
+    into = np.frombuffer(memory, np.uint8)
+    for start, array in zip(starts, arrays, strict=True):
+        into[start : start + array.nbytes] = array
+    return path, starts
+
+
+def arrays_at(
+    path: str, starts: Sequence[int], sizes: Sequence[int]
+) -> list[Bytes] | None:
+    """Return the arrays of :func:`put_arrays` as they lie; None if they are not there.
+
+    Parameters
+    ----------
+    path : str
+    starts, sizes : sequence of int
+        Where each begins, and how many bytes it has.
+
+    Returns
+    -------
+    list of ndarray of shape (nbytes,), uint8
+        They keep the memory.
+    """
+    memory = open_memory(path)
+    if memory is None:
+        return None
+    whole: Bytes = np.frombuffer(memory, np.uint8)
+    return [whole[at : at + size] for at, size in zip(starts, sizes, strict=True)]
+
+
 def unlink_memory(path: str) -> None:
     """Remove a path, if it is there; the memory stays as long as it is mapped."""
-    with suppress(FileNotFoundError):
-        try:
-            os.unlink(path)
-        except PermissionError as error:
-            logger.info("Shared memory at %s stays: %r", path, error)
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except PermissionError as error:
+        logger.info("Shared memory at %s stays: %r", path, error)
 
 
 def sweep_memory() -> None:

@@ -10,7 +10,7 @@ from distributed.comm import get_address_host
 from distributed.protocol.pickle import dumps, loads
 from distributed.utils import get_ip
 
-from daskdl.cluster.host_memory import create_memory, open_memory, unlink_memory
+from daskdl.cluster.host_memory import arrays_at, put_arrays, unlink_memory
 
 logger = logging.getLogger(__name__)
 
@@ -31,27 +31,22 @@ class SharedObjects:
         Of the memory.
     head : bytes
         The pickle, protocol 5.
-    sizes : tuple of int
-        Bytes of each array, in the order of the pickle; one follows the other.
+    starts, sizes : tuple of int
+        Where each array begins and how many bytes it has, in the order of the pickle.
     """
 
     path: str
     head: bytes
+    starts: tuple[int, ...]
     sizes: tuple[int, ...]
 
     def load(self) -> Any:
         """Return the objects, with arrays of their own, or NotHere."""
-        memory = open_memory(self.path)
-        if memory is None:
+        arrays = arrays_at(self.path, self.starts, self.sizes)
+        if arrays is None:
             return NotHere()
-        buffers, at = [], 0
-        for size in self.sizes:
-            # Copied: numbers get memory of their own, whose borders kernels need.
-            own = np.empty(size, np.uint8)
-            own[:] = np.frombuffer(memory, np.uint8, at + size)[at:]
-            buffers.append(own)
-            at += size
-        return loads(self.head, buffers=buffers)
+        # Copied: numbers get memory of their own, whose borders kernels need.
+        return loads(self.head, buffers=[array.copy() for array in arrays])
 
     def unlink(self) -> None:
         """Remove the path, once it was loaded."""
@@ -59,7 +54,7 @@ class SharedObjects:
 
 
 def share_objects(objects: Any) -> SharedObjects | None:
-    """Put the arrays of objects into shared memory; None where there is none.
+    """Put the arrays of objects into shared memory; None where there are none, or it.
 
     Parameters
     ----------
@@ -68,17 +63,12 @@ def share_objects(objects: Any) -> SharedObjects | None:
     """
     picked: list[pickle.PickleBuffer] = []
     head: bytes = dumps(objects, buffer_callback=picked.append)
-    parts = [np.frombuffer(each.raw(), np.uint8) for each in picked]
-    sizes = tuple(part.nbytes for part in parts)
-    created = create_memory(max(1, sum(sizes)))
-    if created is None:
+    arrays = [np.frombuffer(each.raw(), np.uint8) for each in picked]
+    put = put_arrays(arrays)
+    if put is None:
         return None
-    memory, path = created
-    into, at = np.frombuffer(memory, np.uint8), 0
-    for part in parts:
-        into[at : at + part.nbytes] = part
-        at += part.nbytes
-    return SharedObjects(path, head, sizes)
+    path, starts = put
+    return SharedObjects(path, head, (*starts,), tuple(each.nbytes for each in arrays))
 
 
 def is_on_this_machine(address: str) -> bool:

@@ -5,68 +5,47 @@ separate buffer costs a header and a read. Large parts travel as they are, witho
 copy.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from distributed.protocol import to_serialize
 
 from daskdl.cluster.bus.payload import Buffer, Parcel, Payload
-from daskdl.cluster.host_memory import create_memory, open_memory, unlink_memory
+from daskdl.cluster.host_memory import arrays_at, put_arrays, unlink_memory
 from daskdl.errors import DataError
 
-# Where arrays begin in memory, as compilers like it.
-_ALIGNED_BYTES = 64
 # Below this a copy into the blob is cheaper than a buffer of its own.
 LARGE_BYTES = 64 * 2**10
 
 NumberedParcel = tuple[int, Parcel]
 
 
-def pack(batch: Sequence[NumberedParcel]) -> dict[str, Any]:
-    """Pack parcels into one message for a Dask connection."""
+def pack(batch: Sequence[NumberedParcel], *, in_memory: bool = False) -> dict[str, Any]:
+    """Pack parcels into one message for a Dask connection.
+
+    Parameters
+    ----------
+    batch : sequence of (int, Parcel)
+    in_memory : bool
+        Whether large parts are left in memory of this machine, if there is any: its
+        path is in the frame then, as ``memory``. Whoever unpacks the frame unlinks it.
+    """
     index: list[tuple[int, int, int, list[int]]] = []
     small: list[Any] = []
     large: list[Any] = []
     for number, parcel in batch:
         parts = parts_of(parcel)
         for part in parts:
-            if part.nbytes < LARGE_BYTES:
-                small.append(part)
-            else:
-                large.append(to_serialize(part))
+            (small if part.nbytes < LARGE_BYTES else large).append(part)
         sizes = [part.nbytes for part in parts]
         index.append((number, parcel.first, parcel.last, sizes))
-    return {"index": index, "small": b"".join(small), "large": large}
-
-
-def pack_in_memory(
-    batch: Sequence[NumberedParcel],
-) -> tuple[dict[str, Any], str] | None:
-    """Pack parcels for a process of this machine: large parts lie in memory of both.
-
-    Returns
-    -------
-    frame : dict
-        As of :func:`pack`.
-    path : str
-        Of the memory. To be unlinked when the other end has it; that does so itself.
-    """
-    frame = pack(batch)
-    parts = [part for _, parcel in batch for part in parts_of(parcel)]
-    parts = [part for part in parts if part.nbytes >= LARGE_BYTES]
-    starts, end = [], 0
-    for part in parts:
-        starts.append(end)
-        end += -(-part.nbytes // _ALIGNED_BYTES) * _ALIGNED_BYTES
-    created = create_memory(end) if parts else None
-    if created is None:
-        return None
-    memory, path = created
-    into = np.frombuffer(memory, np.uint8)
-    for start, part in zip(starts, parts, strict=True):
-        into[start : start + part.nbytes] = part
-    return {**frame, "large": [], "memory": path, "starts": starts}, path
+    frame: dict[str, Any] = {"index": index, "small": b"".join(small)}
+    put = put_arrays(large) if in_memory else None
+    if put is None:
+        return {**frame, "large": [to_serialize(part) for part in large]}
+    path, starts = put
+    return {**frame, "memory": path, "starts": starts}
 
 
 def unpack(frame: dict[str, Any], *, copy: bool) -> list[NumberedParcel]:
@@ -81,7 +60,7 @@ def unpack(frame: dict[str, Any], *, copy: bool) -> list[NumberedParcel]:
         the publisher and all other subscribers hold.
     """
     if "memory" in frame:
-        large = _parts_in_memory(frame)
+        large = iter(_parts_in_memory(frame))
     else:
         large = iter([_owned(part, copy=copy) for part in frame["large"]])
     small = _Blob(frame["small"])
@@ -107,17 +86,15 @@ def payload_of(parts: list[Buffer]) -> Payload | None:
     return Payload(parts[0].tobytes(), tuple(parts[1:]))
 
 
-def _parts_in_memory(frame: dict[str, Any]) -> Iterator[Buffer]:
-    """Yield the large parts of a frame: the memory is the receiver's alone by now."""
+def _parts_in_memory(frame: dict[str, Any]) -> list[Buffer]:
+    """Return the large parts of a frame: the memory is the receiver's alone by now."""
     path: str = frame["memory"]
-    memory = open_memory(path)
-    unlink_memory(path)
-    if memory is None:
-        raise DataError(f"Bus: shared memory must be at {path}, it is not.")
-    whole: Buffer = np.frombuffer(memory, np.uint8)
     sizes = [n for *_, sizes in frame["index"] for n in sizes if n >= LARGE_BYTES]
-    for start, nbytes in zip(frame["starts"], sizes, strict=True):
-        yield whole[start : start + nbytes]
+    parts = arrays_at(path, frame["starts"], sizes)
+    unlink_memory(path)
+    if parts is None:
+        raise DataError(f"Bus: shared memory must be at {path}, it is not.")
+    return parts
 
 
 def _owned(part: Buffer, *, copy: bool) -> Buffer:

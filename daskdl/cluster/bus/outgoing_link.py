@@ -19,7 +19,7 @@ from typing import Any
 from distributed.comm import connect
 from distributed.comm.core import CommClosedError
 
-from daskdl.cluster.bus.frames import NumberedParcel, pack, pack_in_memory
+from daskdl.cluster.bus.frames import NumberedParcel, pack
 from daskdl.cluster.bus.outbox import Outbox
 from daskdl.cluster.bus.protocol import (
     CONNECT_TIMEOUT_S,
@@ -213,11 +213,9 @@ class OutgoingLink:
         return [] if large is None else [large]
 
     def _frame(self, batch: list[NumberedParcel]) -> dict[str, Any]:
-        packed = None if self._ring is None else pack_in_memory(batch)
-        if packed is None:
-            return pack(batch)
-        frame, path = packed
-        self._paths.append((batch[-1][0], path))
+        frame = pack(batch, in_memory=self._ring is not None)
+        if "memory" in frame:
+            self._paths.append((batch[-1][0], frame["memory"]))
         return frame
 
     def _unlink_up_to(self, number: int | None) -> None:

@@ -89,7 +89,7 @@ def on_the_way(way):
         calls.is_on_this_machine = lambda address: False
     elif way == "memory that is not there":
         # As on a machine whose address looks like ours.
-        calls.share_objects = lambda objects: SharedObjects("/dev/shm/no", b"", ())
+        calls.share_objects = lambda objects: SharedObjects("/dev/shm/no", b"", (), ())
     try:
         yield
     finally:
