@@ -208,26 +208,23 @@ class EncodingHandler:
         tau = self._next_threshold()
         if math.isnan(tau):
             return None
-        if self._is_bitmap_mode:
-            self._measure(base, params)
-            message = self._first_bitmap(tau, None)
-            decode_subtract(message, base)
-            return message
-        found, count = difference_encode(
-            base,
-            params,
-            tau / self._quantum,
-            quantum=self._quantum,
-            boundary=self._boundary,
-            scratch=self._scratch,
-        )
-        if count < 0 or (found is None and count >= 2):
-            self._measure(base, params)
-            message = self._next_bitmap(tau)
-            decode_subtract(message, base)
-            return message
-        self._note_sparse(tau, found)
-        return found
+        if not self._is_bitmap_mode:
+            message, count = difference_encode(
+                base,
+                params,
+                tau / self._quantum,
+                quantum=self._quantum,
+                boundary=self._boundary,
+                scratch=self._scratch,
+            )
+            if not _needs_bitmap(message, count):
+                self._note_sparse(tau, message)
+                return message
+        array_namespace(base).subtract(base, params, out=self._residual)
+        check_finite(self._residual)
+        bitmap = self._bitmap(tau)
+        decode_subtract(bitmap, base)
+        return bitmap
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that a restarted worker needs to go on with the same messages."""
@@ -283,21 +280,20 @@ class EncodingHandler:
         if math.isnan(tau):
             return None
         if self._is_bitmap_mode:
-            message: NDArray[np.int32] | None = self._first_bitmap(tau, update)
-        else:
-            message, count = threshold_encode(
-                self._residual,
-                tau / self._quantum,
-                update=update,
-                boundary=self._boundary,
-                truncate=False,
-                scratch=self._scratch,
-            )
-            if message is None and count >= 2:
-                return self._next_bitmap(tau)
-            self._note_sparse(tau, message)
-            if message is not None and self._quantum != 1:
-                double(message, self._residual)
+            return self._bitmap(tau, update)
+        message, count = threshold_encode(
+            self._residual,
+            tau / self._quantum,
+            update=update,
+            boundary=self._boundary,
+            truncate=False,
+            scratch=self._scratch,
+        )
+        if _needs_bitmap(message, count):
+            return self._bitmap(tau)
+        self._note_sparse(tau, message)
+        if message is not None and self._quantum != 1:
+            double(message, self._residual)
         return message
 
     def _next_threshold(self) -> float:
@@ -310,22 +306,18 @@ class EncodingHandler:
         least = self._quantum * float(_FLOAT32.tiny)
         return min(max(chosen, least), float(_FLOAT32.max))
 
-    def _first_bitmap(self, tau: float, update: FloatArray | None) -> NDArray[np.int32]:
-        """Return a bitmap, which tells whether the next message is one, too."""
-        words = self._residual.size // 16
-        reached = tau / self._quantum
-        message, count = bitmap_encode(self._residual, reached, update=update)
-        self._is_bitmap_mode = words < 2 or count >= (words + 5) // 2
-        self._last = LastEncoding(threshold=tau, sparsity=None)
-        if self._quantum != 1:
-            double(message, self._residual)
-        return message
+    def _bitmap(
+        self, tau: float, update: FloatArray | None = None
+    ) -> NDArray[np.int32]:
+        """Return a bitmap of the residual, and see whether the next one is one, too.
 
-    def _next_bitmap(self, tau: float) -> NDArray[np.int32]:
-        """Return the bitmap in place of positions that would be as long."""
-        self._is_bitmap_mode = True
+        After one in the place of positions it is; else if there were many codes.
+        """
+        words, reached = self._residual.size // 16, tau / self._quantum
+        message, count = bitmap_encode(self._residual, reached, update=update)
+        stays = words < 2 or count >= (words + 5) // 2
+        self._is_bitmap_mode = not self._is_bitmap_mode or stays
         self._last = LastEncoding(threshold=tau, sparsity=None)
-        message, _ = bitmap_encode(self._residual, tau / self._quantum)
         if self._quantum != 1:
             double(message, self._residual)
         return message
@@ -335,10 +327,6 @@ class EncodingHandler:
         sparsity = length / self._residual.size
         self._last = LastEncoding(threshold=tau, sparsity=sparsity)
 
-    def _measure(self, base: FloatArray, params: FloatArray) -> None:
-        array_namespace(base).subtract(base, params, out=self._residual)
-        check_finite(self._residual)
-
     def _check(self, vector: FloatArray) -> None:
         expected = self._residual
         if vector.shape != expected.shape or vector.dtype != expected.dtype:
@@ -346,6 +334,11 @@ class EncodingHandler:
                 f"EncodingHandler: update must have shape {expected.shape} and dtype "
                 f"{expected.dtype}, got {vector.shape} and {vector.dtype}."
             )
+
+
+def _needs_bitmap(message: NDArray[np.int32] | None, count: int) -> bool:
+    """Return whether positions would be longer than a bitmap, or numbers are none."""
+    return message is None and (count >= 2 or count < 0)
 
 
 def _risen(known: float, asked: float) -> float:
