@@ -35,8 +35,7 @@ def add_and_find(_, values, changes, start, changes_start, tau):
 
     def generate(context, builder, signature, arguments):
         values, changes, start, changes_start, tau = arguments
-        above = _spread(builder, tau)
-        below = builder.fneg(above)
+        tau = _spread(builder, tau)
         reaches = []
         for k in range(0, BLOCK, LANES):
             here = _vector(context, builder, signature.args[0], values, start, k)
@@ -45,12 +44,7 @@ def add_and_find(_, values, changes, start, changes_start, tau):
             )
             sums = builder.fadd(_load(builder, here), _load(builder, there))
             _store(builder, sums, here)
-            reaches.append(
-                builder.or_(
-                    builder.fcmp_ordered(">=", sums, above),
-                    builder.fcmp_ordered("<=", sums, below),
-                )
-            )
+            reaches.append(_reach(builder, builder.fcmp_ordered, sums, tau))
         return _as_bits(builder, reaches)
 
     return signature, generate
@@ -66,19 +60,13 @@ def find_apart(_, values, others, start, tau):
 
     def generate(context, builder, signature, arguments):
         values, others, start, tau = arguments
-        above = _spread(builder, tau)
-        below = builder.fneg(above)
+        tau = _spread(builder, tau)
         reaches = []
         for k in range(0, BLOCK, LANES):
             here = _vector(context, builder, signature.args[0], values, start, k)
             there = _vector(context, builder, signature.args[1], others, start, k)
             apart = builder.fsub(_load(builder, here), _load(builder, there))
-            reaches.append(
-                builder.or_(
-                    builder.fcmp_unordered(">=", apart, above),
-                    builder.fcmp_unordered("<=", apart, below),
-                )
-            )
+            reaches.append(_reach(builder, builder.fcmp_unordered, apart, tau))
         return _as_bits(builder, reaches)
 
     return signature, generate
@@ -171,6 +159,13 @@ def type_of(name: str) -> Any:
     # It learns only now of functions that were defined since it was last asked.
     context.refresh()
     return context.resolve_value_type(globals()[name])
+
+
+def _reach(builder, compare, values, tau):
+    """Return which of 16 values are tau or more in size, as a comparison sees them."""
+    return builder.or_(
+        compare(">=", values, tau), compare("<=", values, builder.fneg(tau))
+    )
 
 
 def _as_bits(builder, masks):
