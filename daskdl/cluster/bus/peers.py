@@ -234,6 +234,8 @@ class Peers:
 
 
 def _is_flushed(peer: Peer) -> bool:
-    if peer.outbox is None or (peer.outgoing is None and not peer.outbox.backlog):
+    if peer.outbox is None:
         return True
-    return peer.outgoing is not None and peer.outgoing.flush()
+    if peer.outgoing is None:
+        return not peer.outbox.has_pending
+    return peer.outgoing.flush()

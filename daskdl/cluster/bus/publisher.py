@@ -73,9 +73,7 @@ class Publisher:
             if self._state.role.sends and not self._has_ended:
                 self._has_ended = True
                 self._peers.end(Parcel(self._number + 1, self._number + 1, None))
-            is_done = self._peers.flush()
-        if not is_done:
-            self._wake()
+        self._send()
 
     def _hand_out(self, payload: Payload) -> int:
         state = self._state
@@ -93,10 +91,15 @@ class Publisher:
                     outbox.drop_for(payload.nbytes)
                 outbox.put(merged.get(id_, parcel))
             number = self._number
+        self._send()
+        return number
+
+    def _send(self) -> None:
+        """Send what waits: through memory from here, the rest from the event loop."""
+        with self._state.changed:
             is_done = self._peers.flush()
         if not is_done:
             self._wake()
-        return number
 
     def _wait_for_room(
         self,

@@ -254,6 +254,8 @@ class Topic:
         state = self._state
 
         def nothing_left() -> bool:
+            # It also hears from rings what was delivered.
+            self._peers.flush()
             return not any(box.backlog for box in self._peers.outboxes().values())
 
         with state.changed:
@@ -267,7 +269,6 @@ class Topic:
         began_s = time.monotonic()
         while True:
             self._peers.read_rings()
-            self._peers.flush()
             waited_s = time.monotonic() - began_s
             left_s = timeout_s - waited_s
             if is_true() or left_s <= 0:
