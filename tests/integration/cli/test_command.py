@@ -140,16 +140,6 @@ def test_a_run_that_is_stopped_releases_its_cluster(long_run, tmp_path, stop, co
     assert alive == []
 
 
-def workers_of(process):
-    """Return the workers that a command has started."""
-    begun = psutil.Process(process.pid).children(recursive=True)
-    return [
-        child
-        for child in begun
-        if not child.children() and "resource_tracker" not in " ".join(child.cmdline())
-    ]
-
-
 def test_a_run_outlives_a_worker(tmp_path):
     """The report names the worker that was killed; no example is left out."""
     process = subprocess.Popen(
@@ -169,7 +159,12 @@ def test_a_run_outlives_a_worker(tmp_path):
     for line in process.stderr:
         if line.startswith("epoch 2/15  done"):
             break
-    workers_of(process)[0].kill()
+    workers = [
+        child
+        for child in psutil.Process(process.pid).children()
+        if "spawn_main" in " ".join(child.cmdline())
+    ]
+    workers[0].kill()
     told, _ = process.communicate(timeout=50)
     figures = json.loads(told)
     assert len(figures["lost_workers"]) == 1
