@@ -136,6 +136,10 @@ class LiveView(View):
             self._task = self._bar.add_task(
                 "fit", total=event.examples, epoch="epoch 1", detail=""
             )
+        if isinstance(event, events.FitFinished) and self._task is not None:
+            # Else it would stand still where it was last told how far the fit is.
+            self._bar.update(self._task, visible=False)
+            self._bar.update(self._waiting, visible=True)
         if isinstance(event, events.Progress) and self._task is not None:
             epoch, _, detail = text.partition("  ")
             self._bar.update(

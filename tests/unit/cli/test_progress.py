@@ -147,6 +147,17 @@ def test_a_live_view_moves_before_there_is_a_fit():
         assert not waiting.visible
 
 
+def test_a_live_view_moves_after_a_fit_again():
+    """Its bar would stand where the fit was last told of."""
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with LiveView(terminal) as view:
+        view.on_event(STARTED)
+        view.on_event(progress(640))
+        view.on_event(events.FitFinished(time_s=2.0))
+        waiting, task = view._bar.tasks
+        assert (waiting.visible, task.visible) == (True, False)
+
+
 def test_a_log_has_no_line_of_what_goes_away_again():
     told = io.StringIO()
     PlainView(Console(file=told)).begin("reading job.yaml")
