@@ -93,7 +93,14 @@ class Training(Conf):
     ] = None
     elastic: Annotated[
         bool | None,
-        Field(description="Workers that join train from the next epoch on."),
+        Field(description="Workers that join while others train take part."),
+    ] = None
+    dealing: Annotated[
+        Literal["balanced", "fixed"] | None,
+        Field(
+            description="Move minibatches from slow workers to fast ones (balanced), "
+            "or train the same ones on the same workers in every run (fixed)."
+        ),
     ] = None
 
     @model_validator(mode="after")

@@ -18,12 +18,12 @@ from distributed import Client, KilledWorker
 
 from daskdl.checks import some
 from daskdl.cluster.masters.options import TrainingMaster
-from daskdl.cluster.membership import LostMember, PhaseLedger, deal_again
-from daskdl.cluster.orders import EndEpoch, Finish, TrainPhase
+from daskdl.cluster.membership import LostMember, deal_again, deal_rest
+from daskdl.cluster.orders import EndEpoch, Finish
+from daskdl.cluster.phase import Phase, Shares
 from daskdl.cluster.reports import LeftOut, MemberFailed, MemberReport, WorkerGone
 from daskdl.cluster.session_members import SESSION_ADVICE, SessionMembers
 from daskdl.cluster.stats.progress import ProgressMeter
-from daskdl.data.plan import Minibatch
 from daskdl.errors import (
     BusClosedError,
     ClusterError,
@@ -42,6 +42,8 @@ logger = logging.getLogger(__name__)
 
 # How long the other members may take to tell what they sent, once one has returned.
 RETURN_WAIT_S = 2.0
+# Newcomers wait for the next epoch where this one is over sooner.
+WORTH_JOINING_S = 2.0
 
 _BUSY = "Are they busy with other tasks?"
 
@@ -100,6 +102,7 @@ class Driver:
         self._epoch = 0  # of this fit, from 1
         self._epoch_count = network.epoch_count
         self._phase = 0
+        self._rates: Mapping[int, float] = {}  # of members, as the last phase told
         self._noticed: dict[int, float] = {}
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
@@ -173,13 +176,9 @@ class Driver:
             seed=self._network.conf.seed,
             room=self._members.room,
         )
-        shares: Mapping[int, Sequence[Minibatch]] = dict(
-            zip(ranks, blocks, strict=True)
-        )
+        shares: Shares = dict(zip(ranks, blocks, strict=True))
         while any(shares.values()):
-            lost_members = self._run_phase(shares, epoch)
-            self._tell_lost_members(lost_members)
-            shares = deal_again(lost_members, sorted(self._members.addresses))
+            shares = self._run_phase(shares, epoch)
         self._members.order_all(EndEpoch())
         minibatches = self._meter.minibatches
         if minibatches > self._fit.iteration:
@@ -208,29 +207,24 @@ class Driver:
             self._network.epoch_count = self._epoch_count
         return self._network
 
-    def _run_phase(
-        self, shares: Mapping[int, Sequence[Minibatch]], epoch: int
-    ) -> list[LostMember]:
-        ledger = PhaseLedger(shares)
-        members = frozenset(shares)
-        self._members.order(
-            {
-                rank: TrainPhase(
-                    phase=self._phase,
-                    epoch=epoch,
-                    members=members,
-                    minibatches=tuple(share),
-                    partitions=self._members.new_partitions(rank, share),
-                )
-                for rank, share in shares.items()
-            }
-        )
-        for rank in members - self._members.addresses.keys():
-            ledger.lost(rank)
-        self._await(lambda: bool(ledger.waiting_for), ledger)
+    def _run_phase(self, shares: Shares, epoch: int) -> Shares:
+        """Return what is left for a further phase, and whose it is."""
+        phase = Phase(self._phase, shares, self._members, self._master, self._rates)
+        phase.begin(epoch)
+        self._await(lambda: bool(phase.ledger.waiting_for), phase)
+        ledger = phase.ledger
         self._meter.end_phase(ledger.trained_examples, ledger.trained_minibatches)
         self._phase += 1
-        return ledger.lost_members()
+        self._rates = phase.rates
+        lost_members = ledger.lost_members()
+        self._tell_lost_members(lost_members)
+        if not phase.rest:
+            return deal_again(lost_members, sorted(self._members.addresses))
+        rest = {**phase.rest}
+        for lost in lost_members:
+            rest[lost.rank] = (*lost.unfinished, *rest.get(lost.rank, ()))
+        self._let_join(epoch, patient=False)
+        return deal_rest(rest, self._members.addresses)
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + self._master.start_timeout_s
@@ -245,12 +239,14 @@ class Driver:
                     + (f"{some(states)}." if states else _BUSY)
                 )
 
-    def _await(self, waiting: Callable[[], bool], ledger: PhaseLedger | None) -> None:
+    def _await(self, waiting: Callable[[], bool], phase: Phase | None) -> None:
         # Members that wait for one another give up first, and say for whom.
         limit_s = 2 * self._master.peer_timeout_s
         heard_s = time.monotonic()
         while waiting():
-            if self._handle_next(ledger):
+            if phase is not None:
+                self._tend(phase)
+            if self._handle_next(phase):
                 heard_s = time.monotonic()
             elif time.monotonic() - heard_s > limit_s:
                 raise StepTimeoutError(
@@ -259,32 +255,37 @@ class Driver:
                     "minibatch takes longer."
                 )
 
-    def _handle_next(self, ledger: PhaseLedger | None) -> bool:
+    def _tend(self, phase: Phase) -> None:
+        if self._members.have_newcomers and phase.left_s > WORTH_JOINING_S:
+            phase.cut()
+        phase.tend()
+
+    def _handle_next(self, phase: Phase | None) -> bool:
         event = self._members.next_event()
         if isinstance(event, MemberReport):
-            self._take_report(event, ledger)
+            self._take_report(event, phase)
         elif isinstance(event, WorkerGone):
-            self._lose(event.address, ledger)
+            self._lose(event.address, phase)
         elif isinstance(event, LeftOut):
             self._tell_left_out(event)
         elif isinstance(event, MemberFailed) and event.rank in self._members.addresses:
-            self._take_failure(event, ledger)
+            self._take_failure(event, phase)
         return event is not None
 
-    def _take_report(self, report: MemberReport, ledger: PhaseLedger | None) -> None:
+    def _take_report(self, report: MemberReport, phase: Phase | None) -> None:
         rank, values = report.rank, report.values
         if report.what == "ready":
             self._members.ready(rank)
         elif report.what == "returned":
             self._meter.returned(rank, values["bytes_sent"])
-        if ledger is None or values.get("phase") != self._phase:
+        if phase is None or values.get("phase") != phase.number:
             return
         if report.what == "progress":
-            ledger.progress(rank, values["trained"])
+            phase.progress(rank, values["trained"], is_idle=values["is_idle"])
             self._meter.take(rank, values)
             progress = self._meter.progress(
-                ledger.trained_examples,
-                ledger.trained_minibatches,
+                phase.ledger.trained_examples,
+                phase.ledger.trained_minibatches,
                 workers=len(self._members.addresses),
             )
             if progress is not None:
@@ -292,14 +293,14 @@ class Driver:
                 self._fit.count(progress.iteration, progress.examples, progress.score)
         elif report.what == "finished":
             positions = {int(peer): at for peer, at in values["positions"].items()}
-            ledger.finished(rank, positions)
+            phase.finished(rank, positions)
             self.report.peak_worker_bytes = max(
                 self.report.peak_worker_bytes, values["peak_bytes"]
             )
             self._loads[rank] = values["loads"]
             self.report.loads = sum(self._loads.values())
 
-    def _take_failure(self, event: MemberFailed, ledger: PhaseLedger | None) -> None:
+    def _take_failure(self, event: MemberFailed, phase: Phase | None) -> None:
         address = self._members.addresses[event.rank]
         if self._epoch and address in self._members.not_ready:
             logger.warning(
@@ -311,18 +312,18 @@ class Driver:
             self._members.dismiss([address], "it failed to start")
         elif isinstance(event.error, BusClosedError | KilledWorker):
             # Its worker is closing or dead, which we may hear of a moment later.
-            self._lose(address, ledger)
+            self._lose(address, phase)
         else:
             self._fail(event)
 
-    def _lose(self, address: str, ledger: PhaseLedger | None) -> None:
+    def _lose(self, address: str, phase: Phase | None) -> None:
         took_part = address not in self._members.not_ready
         rank = self._members.lose(address)
         if rank is None:
             return
         self._noticed[rank] = self._fit.time_s
-        if ledger is not None:
-            ledger.lost(rank)
+        if phase is not None:
+            phase.lost(rank)
         elif self._epoch and took_part:
             # Between two phases: everything that was dealt to it is done.
             self._tell_lost_members([LostMember(rank, (), 0)])
@@ -365,10 +366,11 @@ class Driver:
             )
         )
 
-    def _let_join(self, epoch: int) -> None:
-        if self._master.elastic and self._members.newcomers():
+    def _let_join(self, epoch: int, *, patient: bool = True) -> None:
+        if self._master.elastic and self._members.newcomers(patient=patient):
             # The member that answers may not have taken its EndEpoch yet.
-            self._members.start(replace(self._members.snapshot(), epoch_count=epoch))
+            state = replace(self._members.snapshot(), epoch_count=epoch)
+            self._members.start(state, patient=patient)
             try:
                 self._await_ready()
             except StepTimeoutError as error:

@@ -22,13 +22,22 @@ from daskdl.cluster.masters.options import (
     SharedTrainingMaster,
     TrainingMaster,
 )
-from daskdl.cluster.masters.parameter_averaging import AveragingRound, RoundSnapshot
+from daskdl.cluster.masters.parameter_averaging import (
+    AveragingRound,
+    RoundSizes,
+    RoundSnapshot,
+)
+from daskdl.cluster.workload import Workload
 from daskdl.errors import StepTimeoutError
 from daskdl.nn.network import Network
 
 POLL_S = 0.05
+# Of a member that has nothing to train: more work, or the end, comes at any moment.
+IDLE_S = 0.005
 # Of our own gradients: on fewer cores than workers, one round takes that many.
 KEEP_UP_GRADIENTS = 4
+# A step's time is the mean of about so many.
+STEPS_MEASURED = 8
 # However long a minibatch takes, a stop must be heard.
 KEEP_UP_S = 1.0
 
@@ -46,7 +55,7 @@ class ClusterExchange(ABC):
         self._ranks: dict[str, int] = {}
         self._gone: set[int] = set()
         self._phase = -1
-        self._to_train = 0
+        self._workload = Workload(-1)
         self._trained = 0
 
     @property
@@ -69,6 +78,10 @@ class ClusterExchange(ABC):
     @abstractmethod
     def iteration_done(self, network: Network[Any], examples: int) -> None:
         """Do the exchange's work between two iterations."""
+
+    @abstractmethod
+    def idle(self, network: Network[Any]) -> None:
+        """Do for a moment what peers need, while there is nothing to train."""
 
     @abstractmethod
     def end(self, network: Network[Any]) -> None:
@@ -95,10 +108,10 @@ class ClusterExchange(ABC):
     def _left(self, rank: int) -> None: ...
 
     def begin(
-        self, network: Network[Any], phase: int, members: frozenset[int], to_train: int
+        self, network: Network[Any], members: frozenset[int], workload: Workload
     ) -> None:
         """Start a phase: wait until every member is here or known to be gone."""
-        self._phase, self._to_train, self._trained = phase, to_train, 0
+        self._phase, self._workload, self._trained = workload.phase, workload, 0
         self._note_members()
         peers = members - {self._rank}
         self._begin(network, frozenset(peers - self._gone))
@@ -173,7 +186,8 @@ class GradientSharingExchange(ClusterExchange):
         self._peer = GradientSharingPeer(
             master, self._params.host, running_slots, threshold
         )
-        self._settled_s = math.inf
+        self._settled_s = 0.0
+        self._step_s = 0.0
 
     @property
     def positions(self) -> dict[int, int]:
@@ -181,15 +195,16 @@ class GradientSharingExchange(ClusterExchange):
         return dict(self._peer.positions)
 
     def begin(
-        self, network: Network[Any], phase: int, members: frozenset[int], to_train: int
+        self, network: Network[Any], members: frozenset[int], workload: Workload
     ) -> None:
         """Start a phase; a peer that is gone may leave its residual to us."""
         with self._params.lent():
-            super().begin(network, phase, members, to_train)
+            super().begin(network, members, workload)
+        self._settled_s = time.monotonic()
 
     def updated(self, network: Network[Any]) -> None:
         """Share the updates if it is time, and apply those that peers sent."""
-        took_s = time.monotonic() - self._settled_s
+        self._measure_step()
         # Of several updates of one minibatch, which truncated backpropagation through
         # time makes, the first one counts it.
         position = self._trained + 1
@@ -199,7 +214,7 @@ class GradientSharingExchange(ClusterExchange):
                 update = to_host(network.gradients)
                 self._agree(update)
                 self._share(network, update, position)
-                self._let_peers_keep_up(took_s)
+                self._let_peers_keep_up()
                 # The next gradient is to see all that has come until then.
                 self._drain()
         self._settled_s = time.monotonic()
@@ -209,18 +224,26 @@ class GradientSharingExchange(ClusterExchange):
         if self._peer.is_alone:
             return
         iteration = network.iteration_count
-        message = self._peer.share(update, iteration=iteration, position=position)
+        message = self._peer.share(
+            update, iteration=iteration, position=position, step_s=self._step_s
+        )
         # Its array was made for it.
         self._publish(message.to_wire(), copy=False)
 
-    def _let_peers_keep_up(self, took_s: float) -> None:
+    def _measure_step(self) -> None:
+        took_s = time.monotonic() - self._settled_s
+        self._step_s += (took_s - self._step_s) / (
+            STEPS_MEASURED if self._step_s else 1
+        )
+
+    def _let_peers_keep_up(self) -> None:
         """Wait for peers that are a little behind, as long as some gradients take.
 
         Replicas that see each other late learn worse; see design 0012.
         """
-        patience_s = min(KEEP_UP_GRADIENTS * took_s, KEEP_UP_S)
+        patience_s = min(KEEP_UP_GRADIENTS * self._step_s, KEEP_UP_S)
         deadline = time.monotonic() + patience_s
-        while self._peer.is_waited_for(self._trained + 1):
+        while self._peer.is_waited_for(self._trained + 1, self._step_s):
             event = self._topic.get(max(deadline - time.monotonic(), 0))
             if event is None:
                 return
@@ -239,6 +262,14 @@ class GradientSharingExchange(ClusterExchange):
         """Count the minibatch: sharing happened with its update."""
         self._trained += 1
 
+    def idle(self, network: Network[Any]) -> None:
+        """Take in what peers send."""
+        with self._params.lent():
+            event = self._topic.get(IDLE_S)
+            if event is not None:
+                self._handle(event)
+                self._drain()
+
     def end(self, network: Network[Any]) -> None:
         """Take in every message of the phase."""
         with self._params.lent():
@@ -254,7 +285,7 @@ class GradientSharingExchange(ClusterExchange):
         self, network: Network[Any], phase: int, members: frozenset[int]
     ) -> None:
         """Average the updater states, and where the thresholds stand."""
-        self.begin(network, phase, members, 0)
+        self.begin(network, members, Workload(phase))
         state = HostVector(network.updater_state)
         with self._params.lent(), state.lent():
             if not self._peer.is_alone:
@@ -305,6 +336,12 @@ class ParameterAveragingExchange(ClusterExchange):
         self._positions: dict[int, int] = {}
         self._since_round = 0
         self._examples = 0
+        self._began_s = 0.0
+        self._sizes = RoundSizes(
+            rank,
+            master.averaging_frequency,
+            is_fixed=master.dealing == "fixed",
+        )
 
     @property
     def positions(self) -> dict[int, int]:
@@ -319,14 +356,23 @@ class ParameterAveragingExchange(ClusterExchange):
         self._trained += 1
         self._since_round += 1
         self._examples += examples
-        if self._since_round == self._master.averaging_frequency:
+        if self._since_round >= self._sizes.own:
             self._average(network)
+
+    def idle(self, network: Network[Any]) -> None:
+        """Take part in the rounds of peers that have minibatches left."""
+        if self._is_needed():
+            self._average(network)
+            return
+        event = self._topic.get(IDLE_S)
+        if event is not None:
+            self._handle(event)
 
     def end(self, network: Network[Any]) -> None:
         """Take part in rounds until every member has trained all its minibatches."""
         if self._since_round:
             self._average(network)
-        while any(self._remaining.values()):
+        while self._is_needed():
             self._average(network)
 
     def finish(
@@ -342,6 +388,18 @@ class ParameterAveragingExchange(ClusterExchange):
         self._early = [entry for entry in self._early if entry[1].phase >= self._phase]
         # Not known before the first round; anything but 0 makes that round happen.
         self._remaining = dict.fromkeys(peers, 1)
+        self._began_s = time.monotonic()
+
+    def _is_needed(self) -> bool:
+        """Whether a peer has minibatches left, so that there will be another round."""
+        totals = self._workload.totals
+        if totals is None:
+            at = (self._phase, self._round)
+            begun = {r for r, entry in self._early if (entry.phase, entry.round) == at}
+            return bool(begun & self._peers) or any(self._remaining.values())
+        return any(
+            self._positions.get(rank, 0) < totals.get(rank, 0) for rank in self._peers
+        )
 
     def _average(self, network: Network[Any]) -> None:
         own = self._snapshot(network)
@@ -354,15 +412,19 @@ class ParameterAveragingExchange(ClusterExchange):
             self._publish(own.to_wire())
         self._wait("average", lambda: self._missing(current))
         self._current = None
+        self._round += 1
         if not current.waiting_for:
             self._take(network, current)
         self._early = [entry for entry in self._early if not current.accepts(entry[1])]
         self._since_round = self._examples = 0
+        self._began_s = time.monotonic()
 
     def _missing(self, current: AveragingRound) -> frozenset[int]:
-        # Nobody who is still here had anything left: the peer that made this round
-        # necessary is gone, and the others may have ended the phase without it.
-        if not self._since_round and not any(self._remaining.values()):
+        # Nobody who is still here has anything left: the peer that made this round
+        # necessary is gone, and the others may have ended the phase without it. While
+        # more work may come they have not, and take part in what we began.
+        is_last = self._workload.is_closed and not self._since_round
+        if is_last and not self._is_needed():
             return frozenset()
         return current.waiting_for
 
@@ -376,7 +438,7 @@ class ParameterAveragingExchange(ClusterExchange):
         self._positions.update(current.positions)
         self._positions.pop(self._rank, None)
         self._remaining = current.remaining
-        self._round += 1
+        self._sizes.take(current.efforts)
 
     def _snapshot(self, network: Network[Any]) -> RoundSnapshot:
         state = to_host(network.updater_state)
@@ -384,7 +446,9 @@ class ParameterAveragingExchange(ClusterExchange):
             phase=self._phase,
             round=self._round,
             position=self._trained,
-            remaining=self._to_train - self._trained,
+            remaining=len(self._workload) - self._trained,
+            minibatches=self._since_round,
+            seconds=time.monotonic() - self._began_s,
             examples=self._examples,
             iteration_count=network.iteration_count,
             params=to_host(network.params),

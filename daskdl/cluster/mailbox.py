@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from daskdl.cluster.orders import MemberGone, Order, Stop
+from daskdl.cluster.orders import (
+    ClosePhase,
+    MemberGone,
+    MoreWork,
+    Order,
+    Stop,
+    TrainPhase,
+)
+from daskdl.cluster.workload import Workload
+from daskdl.data.sources.partition import Partition
 from daskdl.errors import BusClosedError, StepTimeoutError
 from daskdl.nn.network import Network
 
@@ -34,11 +43,17 @@ class Mailbox:
         The network in training, for whoever asks for a snapshot between two phases.
     exchange : ClusterExchange or None
         The exchange of its updates, likewise.
+    partitions : dict of int to Partition
+        Those that the session's orders brought.
+    workload : Workload
+        What is to be trained in the phase that was ordered last.
     """
 
     def __init__(self) -> None:
         self.network: Network[Any] | None = None
         self.exchange: ClusterExchange | None = None
+        self.partitions: dict[int, Partition] = {}
+        self.workload = Workload(-1)
         self._orders: queue.Queue[Order] = queue.Queue()
         self._gone: set[int] = set()
         self._stop: str | None = None
@@ -49,13 +64,41 @@ class Mailbox:
         return frozenset(self._gone)
 
     def put(self, order: Order) -> None:
-        """Take an order in; a stop overtakes all others."""
+        """Take an order in; a stop overtakes all others.
+
+        Whoever trains takes its next order when the phase has ended: what changes the
+        phase itself is done here.
+        """
         if isinstance(order, MemberGone):
             self._gone.add(order.rank)
             return
+        if isinstance(order, TrainPhase | MoreWork):
+            self.partitions.update(order.partitions)
+        if isinstance(order, MoreWork | ClosePhase):
+            self._change_workload(order)
+            return
+        if isinstance(order, TrainPhase):
+            self.workload = Workload(order.phase, order.minibatches, order.totals)
         if isinstance(order, Stop):
             self._stop = order.reason
         self._orders.put(order)
+
+    def stop_at(self, phase: int, position: int) -> int | None:
+        """Take back what was not begun; see :meth:`Workload.stop_at`.
+
+        None if the member is in another phase.
+        """
+        if self.workload.phase != phase:
+            return None
+        return self.workload.stop_at(position)
+
+    def _change_workload(self, order: MoreWork | ClosePhase) -> None:
+        if self.workload.phase != order.phase:
+            return
+        if isinstance(order, MoreWork):
+            self.workload.add(order.minibatches)
+        else:
+            self.workload.close(order.totals)
 
     def check_stop(self) -> None:
         """Raise BusClosedError if the session was stopped."""
@@ -75,12 +118,17 @@ class Mailbox:
         try:
             order = self._orders.get(timeout=timeout_s)
         except queue.Empty:
-            raise StepTimeoutError(
-                f"Session: the client must give an order within {timeout_s:g} s, "
-                "got none. Is the client still alive?"
-            ) from None
+            raise self.without_order(timeout_s) from None
         self.check_stop()
         return order
+
+    @staticmethod
+    def without_order(timeout_s: float) -> StepTimeoutError:
+        """Return the error of a member that the client has forgotten."""
+        return StepTimeoutError(
+            f"Session: the client must give an order within {timeout_s:g} s, got none. "
+            "Is the client still alive?"
+        )
 
 
 class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
@@ -127,6 +175,12 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
         if mailbox is not None:
             mailbox.put(order)
 
+    def stop_at(self, session: str, phase: int, position: int) -> int | None:
+        """Take back what the member of a session has not begun; None if it is over."""
+        with self._lock:
+            mailbox = self._mailboxes.get(session)
+        return None if mailbox is None else mailbox.stop_at(phase, position)
+
     def _new_mailbox(self, session: str) -> Mailbox:
         mailbox = Mailbox()
         for stopped, stop in self._stopped:
@@ -144,6 +198,17 @@ def deliver(session: str, order: Order, dask_worker: Any) -> None:
         When the worker is closing: it counts as gone.
     """
     _plugin(dask_worker).deliver(session, order)
+
+
+def stop_at(session: str, phase: int, position: int, dask_worker: Any) -> int | None:
+    """Take back what this worker's member has not begun. Run by ``client.run``.
+
+    Returns
+    -------
+    int or None
+        How many minibatches of the phase it trains; None if its task is over.
+    """
+    return _plugin(dask_worker).stop_at(session, phase, position)
 
 
 def mailbox_of(session: str, worker: Any) -> Mailbox:

@@ -3,7 +3,7 @@
 Pure: no dask, no threads, no clock. The driver asks it; tests drive it in microseconds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from daskdl.data.plan import Minibatch
@@ -25,7 +25,7 @@ class LostMember:
 
 @dataclass
 class _Share:
-    minibatches: Sequence[Minibatch]
+    minibatches: list[Minibatch]
     trained: int = 0  # by the member's own reports
     seen: dict[int, int] = field(default_factory=dict)  # by each survivor's report
     finished: bool = False
@@ -49,8 +49,28 @@ class PhaseLedger:
     """
 
     def __init__(self, shares: Mapping[int, Sequence[Minibatch]]) -> None:
-        self._shares = {rank: _Share(share) for rank, share in shares.items()}
+        self._shares = {rank: _Share([*share]) for rank, share in shares.items()}
         self._lost: set[int] = set()
+
+    @property
+    def totals(self) -> dict[int, int]:
+        """How many minibatches each member trains that is alive, by rank."""
+        return {
+            rank: len(share.minibatches)
+            for rank, share in self._shares.items()
+            if rank not in self._lost
+        }
+
+    def give(self, rank: int, minibatches: Iterable[Minibatch]) -> None:
+        """Note that a member trains these as well, after the others."""
+        self._shares[rank].minibatches += minibatches
+
+    def take_back(self, rank: int, position: int) -> tuple[Minibatch, ...]:
+        """Note that a member trains those before `position` only; return the others."""
+        minibatches = self._shares[rank].minibatches
+        rest = tuple(minibatches[position:])
+        del minibatches[position:]
+        return rest
 
     @property
     def waiting_for(self) -> frozenset[int]:
@@ -117,3 +137,34 @@ def deal_again(
     return {
         rank: tuple(unfinished[place :: len(ranks)]) for place, rank in enumerate(ranks)
     }
+
+
+def deal_rest(
+    rest: Mapping[int, Sequence[Minibatch]], ranks: Collection[int]
+) -> dict[int, tuple[Minibatch, ...]]:
+    """Deal again what a phase left that was cut short.
+
+    Members keep the beginning of what they had; those that have less than others, as
+    who has just come, get the ends.
+
+    Parameters
+    ----------
+    rest : mapping of int to sequence of Minibatch
+        What members had not begun, by rank, also of members that are gone.
+    ranks : collection of int
+        Who is to train it.
+    """
+    n_all = sum(len(share) for share in rest.values())
+    each, extra = divmod(n_all, len(ranks))
+    sizes = {rank: each + (n < extra) for n, rank in enumerate(sorted(ranks))}
+    kept = {rank: list(rest.get(rank, ())[: sizes[rank]]) for rank in ranks}
+    over = [
+        minibatch
+        for rank, share in sorted(rest.items())
+        for minibatch in share[len(kept.get(rank, ())) :]
+    ]
+    for rank, share in sorted(kept.items()):
+        missing = sizes[rank] - len(share)
+        share += over[:missing]
+        del over[:missing]
+    return {rank: tuple(share) for rank, share in kept.items()}

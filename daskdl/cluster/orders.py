@@ -39,7 +39,9 @@ class TrainPhase:
 
     An epoch is one phase; if a member is lost, its unfinished minibatches are dealt
     again as a further phase. `members` are ranks. `partitions` are those that this
-    member has not been given before.
+    member has not been given before. `totals` are how many minibatches each member
+    trains; None if that is not settled: more may come, or some may go, until the phase
+    is closed.
     """
 
     phase: int
@@ -47,6 +49,24 @@ class TrainPhase:
     members: frozenset[int]
     minibatches: tuple[Minibatch, ...]
     partitions: Mapping[int, Partition] = field(default_factory=dict)
+    totals: Mapping[int, int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreWork:
+    """Train these minibatches of the phase as well, after the others."""
+
+    phase: int
+    minibatches: tuple[Minibatch, ...]
+    partitions: Mapping[int, Partition] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosePhase:
+    """End the phase when as many minibatches are trained, by rank; no more come."""
+
+    phase: int
+    totals: Mapping[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,4 +96,4 @@ class Stop:
     reason: str
 
 
-Order = TrainPhase | EndEpoch | Finish | MemberGone | Stop
+Order = TrainPhase | MoreWork | ClosePhase | EndEpoch | Finish | MemberGone | Stop

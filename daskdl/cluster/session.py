@@ -7,9 +7,9 @@ topic, and reports through scheduler events.
 
 import math
 import time
-from collections.abc import Generator, Mapping
-from contextlib import closing
-from typing import Any
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple
 
 from distributed import get_worker, secede
 from threadpoolctl import threadpool_limits
@@ -31,10 +31,10 @@ from daskdl.cluster.masters.options import (
 )
 from daskdl.cluster.orders import EndEpoch, Finish, SessionSpec, TrainPhase
 from daskdl.cluster.peak_memory import peak_bytes
+from daskdl.cluster.workload import Workload
 from daskdl.data.plan import Minibatch
 from daskdl.data.prefetching import prefetch
 from daskdl.data.reader import MinibatchReader
-from daskdl.data.sources.partition import Partition
 from daskdl.errors import (
     ClusterError,
     DeviceError,
@@ -154,6 +154,15 @@ def _exchange(
     )
 
 
+class _ReadMinibatch(NamedTuple):
+    index: int
+    batch: Batch
+
+    @property
+    def nbytes(self) -> int:
+        return self.batch.nbytes
+
+
 class Member:
     """Obey the driver's orders on one worker."""
 
@@ -172,8 +181,7 @@ class Member:
         self._exchange = exchange
         self._mailbox = mailbox
         self._topic = topic
-        self._partitions: dict[int, Partition] = {}
-        self._reader = MinibatchReader(self._partitions, spec.cache_bytes)
+        self._reader = MinibatchReader(mailbox.partitions, spec.cache_bytes)
         self._reported_s = 0.0
         self._score_sum, self._scores = 0.0, 0
         mailbox.network = network
@@ -199,15 +207,16 @@ class Member:
         )
 
     def _train(self, order: TrainPhase) -> None:
-        self._partitions.update(order.partitions)
         exchange, network = self._exchange, self._network
-        exchange.begin(network, order.phase, order.members, len(order.minibatches))
+        workload = self._mailbox.workload
+        exchange.begin(network, order.members, workload)
         with (
-            closing(self._batches(order.minibatches)) as batches,
+            closing(self._batches(workload)) as batches,
+            _abandoned_at_the_end(workload),
             network.keeping_threads(),
         ):
-            for batch in batches:
-                self._mailbox.check_stop()
+            while (minibatch := self._next(workload)) is not None:
+                batch = _read_until(minibatch, batches)
                 self._score_sum += self._fit(batch) * batch.num_examples
                 self._scores += batch.num_examples
                 self._report_progress(order.phase)
@@ -221,6 +230,24 @@ class Member:
             loads=self._reader.loads,
         )
 
+    def _next(self, workload: Workload) -> Minibatch | None:
+        """Begin the next minibatch; wait until there is one, or the phase is closed."""
+        self._mailbox.check_stop()
+        deadline = math.inf
+        while (minibatch := workload.begin_next()) is None:
+            if workload.is_closed:
+                # More may have come before that.
+                return workload.begin_next()
+            now = time.monotonic()
+            if deadline == math.inf:
+                deadline = now + self._spec.master.idle_timeout_s
+                self._report_progress(workload.phase, at_once=True, is_idle=True)
+            if now > deadline:
+                raise self._mailbox.without_order(self._spec.master.idle_timeout_s)
+            self._exchange.idle(self._network)
+            self._mailbox.check_stop()
+        return minibatch
+
     def _fit(self, batch: Batch) -> float:
         try:
             return self._network.fit_minibatch(
@@ -232,16 +259,27 @@ class Member:
                 f"Session worker {self._rank} at {address}: {error}"
             ) from error
 
-    def _batches(
-        self, minibatches: tuple[Minibatch, ...]
-    ) -> Generator[Batch, None, None]:
+    def _batches(self, workload: Workload) -> Generator[_ReadMinibatch, None, None]:
         ahead = self._spec.master.worker_prefetch_num_batches
-        batches = self._reader.read_all(minibatches, self._network.epoch_count)
+        batches = self._read(workload)
         if not ahead:
             return batches
         return prefetch(batches, ahead, ahead_bytes=self._spec.ahead_bytes)
 
-    def _report_progress(self, phase: int, *, at_once: bool = False) -> None:
+    def _read(self, workload: Workload) -> Generator[_ReadMinibatch, None, None]:
+        epoch = self._network.epoch_count
+        try:
+            for minibatch, behind in workload.to_read():
+                if behind is not None:
+                    self._reader.expect(behind)
+                batch = self._reader.read(minibatch, epoch)
+                yield _ReadMinibatch(minibatch.index, batch)
+        finally:
+            self._reader.close()
+
+    def _report_progress(
+        self, phase: int, *, at_once: bool = False, is_idle: bool = False
+    ) -> None:
         now = time.monotonic()
         if not at_once and now - self._reported_s < REPORT_EVERY_S:
             return
@@ -250,11 +288,26 @@ class Member:
             "progress",
             phase=phase,
             trained=self._exchange.trained,
+            is_idle=is_idle,
             score_sum=float(self._score_sum),
             scores=self._scores,
             bytes_sent=int(self._topic.stats.bytes_sent),
         )
         self._score_sum, self._scores = 0.0, 0
+
+
+@contextmanager
+def _abandoned_at_the_end(workload: Workload) -> Iterator[None]:
+    # Whoever reads ahead may wait for more work, and be waited for.
+    try:
+        yield
+    finally:
+        workload.abandon()
+
+
+def _read_until(minibatch: Minibatch, batches: Iterator[_ReadMinibatch]) -> Batch:
+    """Return the examples of a minibatch; drop those that were taken back meanwhile."""
+    return next(read.batch for read in batches if read.index == minibatch.index)
 
 
 def _text_keys(positions: Mapping[int, int]) -> dict[str, int]:

@@ -18,9 +18,16 @@ from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, call_each, name_waiting
 from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.full_memory import FullMemory
-from daskdl.cluster.mailbox import SessionPlugin, deliver
+from daskdl.cluster.mailbox import SessionPlugin, deliver, stop_at
 from daskdl.cluster.masters.options import TrainingMaster
-from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop, TrainPhase
+from daskdl.cluster.orders import (
+    MemberGone,
+    MoreWork,
+    Order,
+    SessionSpec,
+    Stop,
+    TrainPhase,
+)
 from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
@@ -135,6 +142,7 @@ class SessionMembers:
         )
         self._delivery_s = min(DELIVERY_TIMEOUT_S, self._silent.limit_s)
         self._trial: Trial | None = None
+        self._willing: frozenset[str] = frozenset()
         self._probation = Probation(
             client,
             master.start_timeout_s,
@@ -199,20 +207,28 @@ class SessionMembers:
         """Return the address of a member, also of one that is gone."""
         return self._addresses_ever[rank]
 
-    def newcomers(self) -> list[str]:
+    def newcomers(self, *, patient: bool = True) -> list[str]:
         """Return workers that may join: asked for, there, and able to take part.
 
-        Who began to show that a moment ago is waited for.
+        Parameters
+        ----------
+        patient : bool
+            Whether to wait for who began to show that a moment ago.
         """
         if self._trial is None:
             return self._free()
         with self._scheduler_must_answer():
             self._try_out()
-            while self._probation.has_just_begun():
+            while patient and self._probation.has_just_begun():
                 time.sleep(LOOK_AGAIN_S)
                 self._try_out()
             passed = self._probation.passed()
             return [address for address in self._free() if address in passed]
+
+    @property
+    def have_newcomers(self) -> bool:
+        """Whether workers may join that were tried out, as of the last look."""
+        return bool(self._willing & {*self._probation.passed()})
 
     def _free(self) -> list[str]:
         """Return workers that were asked for, are there, and are not taken."""
@@ -225,11 +241,11 @@ class SessionMembers:
         willing = self._probation.willing(sorted(free))
         return willing[: self._selection.vacancies(len(self._members))]
 
-    def start(self, state: NetworkState) -> None:
-        """Start a member on every newcomer, from `state`."""
+    def start(self, state: NetworkState, *, patient: bool = True) -> None:
+        """Start a member on every newcomer, from `state`; see :meth:`newcomers`."""
         if self._trial is None:
             self._leave_out_paused()
-        addresses = self.newcomers()
+        addresses = self.newcomers(patient=patient)
         if self._trial is None:
             self._selection.check(addresses, self._installed, self.paused)
             self._trial = self._new_trial(state)
@@ -326,11 +342,14 @@ class SessionMembers:
             if rank in self._members
         }
         with self._scheduler_must_answer():
-            answers = self._deliver(by_address, self._delivery_s)
-            for address in answers.silent:
-                self._give_up(
-                    address, f"take an order in {self._delivery_s:g} s, it did not"
-                )
+            self._judge(self._deliver(by_address, self._delivery_s))
+
+    def _judge(self, answers: Answers) -> None:
+        """Give up whoever did not answer; an order that fails is an error."""
+        for address in answers.silent:
+            self._give_up(
+                address, f"take an order in {self._delivery_s:g} s, it did not"
+            )
         for address, error in answers.failed.items():
             if isinstance(error, BusClosedError):
                 self._own.append(WorkerGone(address))
@@ -338,6 +357,40 @@ class SessionMembers:
             raise ClusterError(
                 f"Session: {address} must take its order, it failed with {error!r}."
             ) from error
+
+    def stop_at(self, phase: int, positions: Mapping[int, int]) -> dict[int, int]:
+        """Take back what members have not begun; see :meth:`Workload.stop_at`.
+
+        Parameters
+        ----------
+        phase : int
+        positions : mapping of int to int
+            Where each is to stop, by rank, unless it is further.
+
+        Returns
+        -------
+        dict of int to int
+            Where each stops; whoever is missing has gone, or is given up.
+        """
+        ranks = {
+            self._members[rank].address: rank
+            for rank in positions
+            if rank in self._members
+        }
+        given = {
+            address: (self._spec.session, phase, positions[rank])
+            for address, rank in ranks.items()
+        }
+        with self._scheduler_must_answer():
+            answers = self._client.sync(
+                call_each, self._client, stop_at, given, self._delivery_s
+            )
+            self._judge(answers)
+        return {
+            ranks[address]: stop
+            for address, stop in answers.values.items()
+            if stop is not None
+        }
 
     def snapshot(self) -> NetworkState:
         """Return the network as it is on the first member that answers."""
@@ -382,7 +435,7 @@ class SessionMembers:
         session = self._spec.session
         given = {address: (session, order) for address, order in orders.items()}
         brings_data = self._data.source.in_memory and any(
-            isinstance(order, TrainPhase) and order.partitions
+            isinstance(order, TrainPhase | MoreWork) and order.partitions
             for order in orders.values()
         )
         answers: Answers = self._client.sync(
@@ -439,7 +492,9 @@ class SessionMembers:
 
     def _try_out(self) -> None:
         if self._trial is not None and self._master.elastic:
-            self._probation.look(self._free(), self._trial, self._prepared())
+            free = self._free()
+            self._willing = frozenset(free)
+            self._probation.look(free, self._trial, self._prepared())
 
     def _prepared(self) -> dict[str, str | None]:
         """Return which workers have the plugins (None), or why they cannot."""

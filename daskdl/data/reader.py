@@ -54,14 +54,19 @@ class MinibatchReader:
         Parameters
         ----------
         minibatches : iterable of Minibatch
-            In any order.
+            In any order; nothing else is expected any more.
         """
-        self._awaited, self._spanning, self._kept = {}, set(), {}
+        self._awaited, self._spanning, kept = {}, set(), self._kept
         for minibatch in minibatches:
             for piece in minibatch.pieces:
                 self._awaited.setdefault(piece.partition, set()).add(piece)
             if len(minibatch.pieces) > 1:
                 self._spanning.update(minibatch.pieces)
+        self._kept = {one: kept[one] for one in self._spanning & kept.keys()}
+
+    def close(self) -> None:
+        """Close what is open: nobody reads on."""
+        self._streams.close()
 
     @property
     def loads(self) -> int:
@@ -77,7 +82,7 @@ class MinibatchReader:
             for minibatch in minibatches:
                 yield self.read(minibatch, epoch)
         finally:
-            self._streams.close()
+            self.close()
 
     def keep(self, number: int, examples: DataSet | MultiDataSet) -> None:
         """Take a partition that somebody else loaded, as if it was loaded here."""

@@ -38,6 +38,8 @@ from daskdl.errors import StaleMessageError
 WHOLE_BELOW = 16
 # Minibatches. Who is further behind is slow, and holds nobody up.
 MOST_LATE = 8
+# Nor does who takes so many times as long for a minibatch as we do.
+SLOWER = 2.0
 # After so many iterations one more may be told at once: who has learned for long moves
 # little in each.
 ITERATIONS_FOR_ONE_MORE = 64
@@ -84,6 +86,9 @@ class SharedUpdate:
         last message of a session where its threshold stands.
     iteration_count : int or None
         Where the sender's counter stands, with its last message of a session.
+    step_s : float
+        Seconds that the sender takes for a minibatch, without the exchange; 0 if it
+        does not say.
     """
 
     phase: int
@@ -94,6 +99,7 @@ class SharedUpdate:
     updater_state: Any = None
     threshold: float | None = None
     iteration_count: int | None = None
+    step_s: float = 0.0
 
     def to_wire(self) -> dict[str, Any]:
         """Return the message as plain values and arrays."""
@@ -165,6 +171,7 @@ class GradientSharingPeer:
         self._updater_states: dict[int, FloatArray] = {}
         self._thresholds: dict[int, float] = {}  # where they stand at the end
         self._iteration_counts: dict[int, int] = {}  # likewise
+        self._steps_s: dict[int, float] = {}  # of peers that said so
         self.positions: dict[int, int] = {}
 
     @property
@@ -189,7 +196,7 @@ class GradientSharingPeer:
         """Peers whose last message of this phase has not come."""
         return frozenset(self._waiting_for)
 
-    def is_waited_for(self, position: int) -> bool:
+    def is_waited_for(self, position: int, step_s: float = 0.0) -> bool:
         """Whether a peer is behind, but not so far that it must be slow.
 
         Where several iterations are told at once, as many are no delay.
@@ -198,9 +205,15 @@ class GradientSharingPeer:
         ----------
         position : int
             Minibatches that we have trained in this phase.
+        step_s : float
+            Seconds that we take for one.
         """
         as_many = self._together - 1
-        behind = (position - self.positions[rank] for rank in self._waiting_for)
+        behind = (
+            position - self.positions[rank]
+            for rank in self._waiting_for
+            if self._steps_s.get(rank, 0.0) <= SLOWER * step_s
+        )
         return any(as_many < late <= as_many + MOST_LATE for late in behind)
 
     def begin(self, phase: int, peers: frozenset[int]) -> None:
@@ -267,7 +280,12 @@ class GradientSharingPeer:
         return not self.is_alone and self._untold > 0 and position >= WHOLE_BELOW
 
     def share(
-        self, update: FloatArray, *, iteration: int, position: int
+        self,
+        update: FloatArray,
+        *,
+        iteration: int,
+        position: int,
+        step_s: float = 0.0,
     ) -> SharedUpdate:
         """Take a message out of the residual, and return it for the peers.
 
@@ -280,6 +298,8 @@ class GradientSharingPeer:
             The network's counter; the clipping depends on it.
         position : int
             Minibatches trained in this phase, this one included.
+        step_s : float
+            Seconds that each of them takes.
 
         Raises
         ------
@@ -300,6 +320,7 @@ class GradientSharingPeer:
             position=position,
             ends=False,
             data=None if message is None else pack(message),
+            step_s=step_s,
         )
 
     def receive(self, rank: int, message: SharedUpdate) -> None:
@@ -323,6 +344,7 @@ class GradientSharingPeer:
             self._proposed[rank] = message.threshold
         if message.phase == self._phase and rank in self.positions:
             self.positions[rank] = max(self.positions[rank], message.position)
+            self._steps_s[rank] = message.step_s or self._steps_s.get(rank, 0.0)
             if message.ends:
                 self._waiting_for.discard(rank)
             if message.statistics is not None:

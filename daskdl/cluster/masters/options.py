@@ -29,6 +29,8 @@ from daskdl.encoding.residual import (
 )
 from daskdl.errors import OptionError
 
+DEALINGS = ("balanced", "fixed")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingMaster:
@@ -46,7 +48,13 @@ class TrainingMaster:
         How long a worker waits for the client between two epochs, for instance while
         the client evaluates.
     elastic : bool
-        Whether workers that join the cluster train from the next epoch on.
+        Whether workers that join the cluster while it trains take part, as soon as they
+        have shown that they can.
+    dealing : {'balanced', 'fixed'}
+        Which worker trains a minibatch. Both begin with equal shares, in the same order
+        in every run. 'balanced' moves minibatches from workers that are slow to those
+        that would have nothing left, 'fixed' never does: the same bits in every run
+        where the master allows it, at the speed of the slowest.
     """
 
     worker_prefetch_num_batches: int = 2
@@ -54,9 +62,11 @@ class TrainingMaster:
     peer_timeout_s: float = 120.0
     idle_timeout_s: float = 600.0
     elastic: bool = True
+    dealing: str = "balanced"
 
     def __post_init__(self) -> None:
         who = type(self).__name__
+        check_one_of(who, "dealing", self.dealing, DEALINGS)
         check_at_least(
             who, "worker_prefetch_num_batches", self.worker_prefetch_num_batches, 0
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from daskdl.cluster import driver, exchange, session
+from daskdl.cluster import driver, exchange, phase, session
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters.gradient_sharing import merge_waiting
@@ -62,6 +62,7 @@ class TallyNetwork:
         self.iteration_count = 0
         self.epoch_count = 0
         self.score = 0.0
+        self.work: Any = lambda: None  # takes the time of a minibatch
 
     def copy(self) -> "TallyNetwork":
         epochs = self.params.size // self._examples
@@ -72,6 +73,7 @@ class TallyNetwork:
         return nullcontext()
 
     def fit_minibatch(self, batch: DataSet, *, rng_stream: int, exchange: Any) -> float:
+        self.work()
         self.gradients = self._put(self.update_of(batch))
         self.params -= self.gradients
         exchange.updated(self)
@@ -141,6 +143,8 @@ class Worker:
     from_epoch: int = 0  # when it joins the cluster
     is_unfit: bool = False  # its task fails before it is ready
     is_slow: bool = False  # what it sends and what it is sent takes long
+    minibatch_s: float = 0.0  # how long each takes it
+    comes_s: float = 0.0  # when it joins the cluster
     rank: int | None = None
     actor: Actor | None = None
     mailbox: "SimulatedMailbox | None" = None
@@ -249,6 +253,8 @@ class SimulatedCluster:
             raise MissingExtraError("Worker: a package must be installed, it is not.")
         load_state(network, state)
         worker.network = network
+        if worker.minibatch_s:
+            network.work = lambda: self.world.wait(lambda: False, worker.minibatch_s)
         sharing = isinstance(spec.master, SharedTrainingMaster)
         when_full = merge_waiting(network.params.size) if sharing else "block"
         worker.topic = topic = self.bus.open(worker.rank, when_full)
@@ -319,10 +325,14 @@ class SimulatedMembers:
     def address_of(self, rank: int) -> str:
         return next(w.address for w in self._cluster.workers if w.rank == rank)
 
-    def newcomers(self) -> list[str]:
+    @property
+    def have_newcomers(self) -> bool:
+        return bool(self._free())
+
+    def newcomers(self, *, patient: bool = True) -> list[str]:
         return [worker.address for worker in self._free()]
 
-    def start(self, state: NetworkState) -> None:
+    def start(self, state: NetworkState, *, patient: bool = True) -> None:
         for worker in self._free():
             worker.rank = rank = self._started
             self._started += 1
@@ -376,6 +386,17 @@ class SimulatedMembers:
             if not isinstance(order, MemberGone):
                 self._strike_after_order(worker)
 
+    def stop_at(self, phase: int, positions: Mapping[int, int]) -> dict[int, int]:
+        stops = {}
+        for rank in self._world.rng.sample(sorted(positions), len(positions)):
+            self._world.pause()
+            worker = self._alive.get(rank)
+            if worker is not None and not worker.is_dead and worker.is_there:
+                stops[rank] = worker.mailbox.stop_at(phase, positions[rank])
+        # It may have gone before its answer came.
+        there = {rank: stop for rank, stop in stops.items() if stop is not None}
+        return {r: s for r, s in there.items() if self._alive[r].is_there}
+
     def snapshot(self) -> NetworkState:
         self._world.pause()
         return state_of(next(iter(self._alive.values())).network)
@@ -393,6 +414,7 @@ class SimulatedMembers:
             if worker.rank is None
             and worker.is_there
             and worker.from_epoch <= self._epochs
+            and worker.comes_s <= self._world.now
         ]
 
     def _strike_after_order(self, worker: Worker) -> None:
@@ -458,11 +480,12 @@ def simulate(
     if network is None:
         network = TallyNetwork(data.examples, epochs, dtype)
         cluster.blank = TallyNetwork(data.examples, epochs, dtype, put)
-    for module in (driver, exchange, fitting, session, progress):
+    for module in (driver, exchange, fitting, phase, session, progress):
         monkeypatch.setattr(module, "time", world)
     monkeypatch.setattr(session, "get_worker", lambda: cluster)
     monkeypatch.setattr(session, "REPORT_EVERY_S", world.rng.choice([0.0, 0.1]))
     monkeypatch.setattr(driver, "SessionMembers", SimulatedMembers)
+    monkeypatch.setattr(driver, "WORTH_JOINING_S", world.rng.choice([0.0, 0.5]))
     made = driver.Driver(cluster, network, master, data)
 
     def fit() -> Any:

@@ -38,6 +38,7 @@ class ScriptedMembers:
         self.not_ready = []
         self.paused = {}
         self.late = []
+        self.have_newcomers = False
         self.silent = False
         self.network = client
         self.room = LEAST_ROOM
@@ -49,13 +50,13 @@ class ScriptedMembers:
     def __exit__(self, *error):
         return None
 
-    def start(self, state):
+    def start(self, state, *, patient=True):
         self.orders.append("start")
 
     def ready(self, rank):
         self.not_ready.clear()
 
-    def newcomers(self):
+    def newcomers(self, *, patient=True):
         return self.late
 
     def dismiss_late(self):
@@ -204,7 +205,7 @@ def test_a_newcomer_starts_with_the_number_of_the_epoch(driver, monkeypatch):
     """Whoever gives the snapshot may not have counted the epoch yet."""
     started = []
     driver._members.late = ["c"]
-    driver._members.start = started.append
+    driver._members.start = lambda state, patient=True: started.append(state)
     driver.fit(2, shuffle=False)
     assert [state.epoch_count for state in started] == [0, 1]
 

@@ -15,6 +15,7 @@ from daskdl.cluster.masters.options import (
 )
 from daskdl.cluster.masters.parameter_averaging import RoundSnapshot
 from daskdl.cluster.orders import MemberGone, Stop
+from daskdl.cluster.workload import Workload
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.residual import NoOpResidualPostProcessor
 from daskdl.errors import BusClosedError, DivergedError, StepTimeoutError
@@ -63,12 +64,20 @@ class Network:
         self.params.clip(-self.most, self.most, out=self.params)
 
 
+def work(minibatches, **totals):
+    """Return a workload of so many, settled if somebody's total is given."""
+    settled = {int(name[1:]): total for name, total in totals.items()}
+    return Workload(0, [None] * minibatches, settled or None)
+
+
 def brought(rank, value, *, round=0, remaining=0, examples=8, position=1):
     snapshot = RoundSnapshot(
         phase=0,
         round=round,
         position=position,
         remaining=remaining,
+        minibatches=1,
+        seconds=0.1,
         examples=examples,
         iteration_count=1,
         params=np.full(4, value, np.float32),
@@ -97,7 +106,7 @@ def train(exchange, network, value):
 def test_a_round_averages_with_what_the_peer_brought():
     network = Network()
     exchange = averaging(ScriptedTopic(brought(1, 3.0)), network)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     np.testing.assert_array_equal(network.params, 2.0)
 
@@ -107,7 +116,7 @@ def test_a_snapshot_that_came_before_our_own_round_is_kept():
     topic = ScriptedTopic(Joined("m2", "tcp://y", {"rank": 2}), peers=(1,))
     exchange = averaging(topic, network)
     topic.events.extendleft([brought(1, 3.0)])
-    exchange.begin(network, 0, frozenset({0, 1, 2}), 1)
+    exchange.begin(network, frozenset({0, 1, 2}), work(1))
     topic.events.append(brought(2, 5.0))
     train(exchange, network, 1.0)
     np.testing.assert_array_equal(network.params, 3.0)
@@ -119,7 +128,7 @@ def test_a_member_with_nothing_left_goes_on_until_all_have_nothing_left():
         brought(1, 3.0, remaining=1), brought(1, 7.0, round=1, position=2)
     )
     exchange = averaging(topic, network)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     exchange.end(network)
     np.testing.assert_array_equal(network.params, 7.0)
@@ -135,7 +144,7 @@ def test_a_round_that_only_a_dead_peer_needed_is_given_up():
         peers=(1, 2),
     )
     exchange = averaging(topic, network, peer_timeout_s=0.5)
-    exchange.begin(network, 0, frozenset({0, 1, 2}), 1)
+    exchange.begin(network, frozenset({0, 1, 2}), work(1, m1=1, m2=5))
     train(exchange, network, 1.0)
     exchange.end(network)
     np.testing.assert_array_equal(network.params, 3.0)
@@ -144,7 +153,7 @@ def test_a_round_that_only_a_dead_peer_needed_is_given_up():
 def test_positions_are_those_of_the_last_average():
     network = Network()
     exchange = averaging(ScriptedTopic(brought(1, 3.0, position=5)), network)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     assert exchange.positions == {1: 5}
 
@@ -154,7 +163,7 @@ def test_all_go_on_with_the_furthest_iteration_counter():
     network = Network()
     network.iteration_count = 5
     exchange = averaging(ScriptedTopic(brought(1, 3.0)), network)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     assert network.iteration_count == 5
 
@@ -190,7 +199,7 @@ def test_a_peer_that_is_heard_of_may_take_longer_than_the_time_out(monkeypatch):
     events = [last_message(phase=0, ends=False), None] * 5
     topic = SlowTopic(clock, 0.8, *events, last_message(phase=0))
     exchange = sharing(topic, network, peer_timeout_s=1.0)
-    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    exchange.begin(network, frozenset({0, 1}), work(0))
     exchange.end(network)
     assert clock.now > 4.0
 
@@ -201,7 +210,7 @@ def test_a_peer_that_falls_silent_is_named_after_the_last_event(monkeypatch):
     network = Network()
     topic = SlowTopic(clock, 0.8, last_message(phase=0, ends=False))
     exchange = sharing(topic, network, peer_timeout_s=1.0)
-    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    exchange.begin(network, frozenset({0, 1}), work(0))
     with pytest.raises(StepTimeoutError, match=r"workers \[1\] must end phase 0"):
         exchange.end(network)
     assert clock.now < 3.5
@@ -210,7 +219,7 @@ def test_a_peer_that_falls_silent_is_named_after_the_last_event(monkeypatch):
 def test_a_silent_peer_is_named_when_its_time_is_over():
     network = Network()
     exchange = averaging(ScriptedTopic(), network, peer_timeout_s=0.1)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     with pytest.raises(StepTimeoutError, match=r"workers \[1\] must average phase 0"):
         train(exchange, network, 1.0)
 
@@ -218,7 +227,7 @@ def test_a_silent_peer_is_named_when_its_time_is_over():
 def test_a_peer_that_the_driver_knows_to_be_gone_is_not_waited_for():
     network, mailbox = Network(), Mailbox()
     exchange = averaging(ScriptedTopic(), network, mailbox)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     mailbox.put(MemberGone(rank=1))
     train(exchange, network, 1.0)
     np.testing.assert_array_equal(network.params, 1.0)
@@ -227,7 +236,7 @@ def test_a_peer_that_the_driver_knows_to_be_gone_is_not_waited_for():
 def test_a_stopped_session_ends_the_wait():
     network, mailbox = Network(), Mailbox()
     exchange = averaging(ScriptedTopic(), network, mailbox)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     mailbox.put(Stop(reason="the user said so"))
     with pytest.raises(BusClosedError, match="stopped, the user said so"):
         train(exchange, network, 1.0)
@@ -238,7 +247,7 @@ def test_without_save_updater_each_round_starts_from_the_first_state():
     network.updater_state = np.full(2, 7.0, np.float32)
     exchange = averaging(ScriptedTopic(peers=()), network, save_updater=False)
     network.updater_state[...] = 1.0
-    exchange.begin(network, 0, frozenset({0}), 1)
+    exchange.begin(network, frozenset({0}), work(1))
     train(exchange, network, 1.0)
     np.testing.assert_array_equal(network.updater_state, 7.0)
 
@@ -261,7 +270,7 @@ def test_a_phase_of_sharing_ends_with_a_message_to_the_peers():
         )
     )
     exchange = sharing(topic, network)
-    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    exchange.begin(network, frozenset({0, 1}), work(0))
     exchange.end(network)
     assert topic.published[-1]["ends"]
 
@@ -269,7 +278,7 @@ def test_a_phase_of_sharing_ends_with_a_message_to_the_peers():
 def test_a_peer_that_leaves_does_not_hold_the_phase_up():
     network = Network()
     exchange = sharing(ScriptedTopic(Left("m1", clean=False)), network)
-    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    exchange.begin(network, frozenset({0, 1}), work(0))
     exchange.end(network)
     assert exchange.positions == {1: 0}
 
@@ -289,7 +298,7 @@ def test_a_sole_member_shares_nothing():
     network = Network()
     topic = ScriptedTopic(peers=())
     exchange = sharing(topic, network)
-    exchange.begin(network, 0, frozenset({0}), 1)
+    exchange.begin(network, frozenset({0}), work(1))
     update(exchange, network, 1.0)
     exchange.end(network)
     assert topic.published == []
@@ -300,7 +309,7 @@ def test_several_updates_of_one_minibatch_count_as_one():
     network = Network()
     topic = ScriptedTopic(last_message(phase=0))
     exchange = sharing(topic, network)
-    exchange.begin(network, 0, frozenset({0, 1}), 2)
+    exchange.begin(network, frozenset({0, 1}), work(2))
     for _ in range(2):
         for _ in range(3):
             update(exchange, network, 1.0)
@@ -319,7 +328,7 @@ def asked(threshold, *, position=0):
 def first_update(exchange, network, *, asks):
     """Share an update that asks for a threshold, and return the threshold."""
     size = asks / exchange._peer._handler.threshold_for(np.ones(4, np.float32))
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     update(exchange, network, size)
     return exchange.threshold
 
@@ -342,7 +351,7 @@ def test_a_member_whose_first_update_is_zero_leaves_it_to_the_others():
 def test_who_went_has_nothing_to_train_or_shares_already_is_not_asked(news):
     network = Network()
     exchange = sharing(ScriptedTopic(news), network, peer_timeout_s=0.5)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     update(exchange, network, 1.0)
 
 
@@ -379,7 +388,7 @@ def test_the_finish_leaves_the_network_as_it_was_scored():
     )
     topic = ScriptedTopic()
     exchange = GradientSharingExchange(0, topic, Mailbox(), master, network.params)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     update(exchange, network, 100.0)
     topic.events.append(last_message(phase=0))
     exchange.end(network)
@@ -394,7 +403,7 @@ def test_an_update_that_is_not_finite_is_refused_before_it_is_shared(wrong):
     network = Network()
     topic = ScriptedTopic(asked(1.0))
     exchange = sharing(topic, network)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     network.subtract([1.0, wrong, 1.0, 1.0])
     with pytest.raises(DivergedError, match=r"for parameter 1\. Lower"):
         exchange.updated(network)
@@ -404,7 +413,7 @@ def test_an_update_that_is_not_finite_is_refused_before_it_is_shared(wrong):
 def test_an_update_whose_square_overflows_is_shared():
     network = Network()
     exchange = sharing(ScriptedTopic(asked(1e30)), network)
-    exchange.begin(network, 0, frozenset({0, 1}), 1)
+    exchange.begin(network, frozenset({0, 1}), work(1))
     update(exchange, network, 1e30)
     assert np.isfinite(network.params).all()
 
@@ -415,7 +424,7 @@ def test_what_all_know_is_held_to_the_constraints_too():
     network.most = 3.0
     topic = ScriptedTopic()
     exchange = sharing(topic, network)
-    exchange.begin(network, 0, frozenset({0, 1}), 0)
+    exchange.begin(network, frozenset({0, 1}), work(0))
     topic.events.append(last_message(phase=0, data=np.full(4, 5.0, np.float32)))
     exchange.end(network)
     np.testing.assert_array_equal(network.params, -3.0)

@@ -146,6 +146,14 @@ def test_only_peers_that_are_a_little_behind_are_waited_for(master):
     assert not peer.is_waited_for(1)
 
 
+def test_a_peer_that_takes_much_longer_is_not_waited_for(master):
+    (peer, _), _ = make_peers(master, 2)
+    tells = {"phase": 0, "ends": False}
+    peer.receive(1, SharedUpdate(**tells, position=1, step_s=0.3))
+    assert peer.is_waited_for(2, step_s=0.2)
+    assert not peer.is_waited_for(2, step_s=0.1)
+
+
 def test_a_long_phase_keeps_its_residual(master):
     peers, vectors = make_peers(master, 2)
     train(peers[0], vectors[0], np.full(N, 0.001, np.float32))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daskdl.cluster.membership import PhaseLedger, deal_again
+from daskdl.cluster.membership import PhaseLedger, deal_again, deal_rest
 from daskdl.data.plan import plan_minibatches
 
 
@@ -90,3 +90,36 @@ def test_unfinished_minibatches_go_to_survivors_in_turn(shares):
     ledger.finished(0, {1: 0})
     dealt = deal_again(ledger.lost_members(), [0, 5])
     assert dealt == {0: tuple(shares[1][::2]), 5: tuple(shares[1][1::2])}
+
+
+def test_what_moves_is_trained_by_its_new_member(shares):
+    ledger = PhaseLedger(shares)
+    moved = ledger.take_back(0, 1)
+    ledger.give(1, moved)
+    assert ledger.totals == {0: 1, 1: 7}
+    ledger.finished(0, {1: 7})
+    ledger.finished(1, {0: 1})
+    assert ledger.trained_examples == 64
+
+
+def test_what_was_moved_to_a_member_that_dies_is_dealt_again(shares):
+    ledger = PhaseLedger(shares)
+    ledger.give(1, ledger.take_back(0, 1))
+    ledger.lost(1)
+    ledger.finished(0, {1: 2})
+    assert ledger.lost_members()[0].unfinished == (*shares[1][2:], *shares[0][1:])
+
+
+def test_a_rest_is_dealt_so_that_all_have_as_many():
+    minibatches = plan_minibatches([80], 8)
+    rest = {0: minibatches[:7], 1: minibatches[7:9], 2: minibatches[9:]}
+    dealt = deal_rest(rest, [0, 1, 5])
+    assert sorted(len(share) for share in dealt.values()) == [3, 3, 4]
+    assert sorted(m.index for s in dealt.values() for m in s) == list(range(10))
+
+
+def test_members_keep_the_beginning_of_what_they_had():
+    minibatches = plan_minibatches([80], 8)
+    dealt = deal_rest({0: minibatches[:5], 1: minibatches[5:]}, [0, 1, 2])
+    assert dealt[0] == tuple(minibatches[:4])
+    assert dealt[1] == tuple(minibatches[5:8])

@@ -5,7 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from daskdl.cluster.masters.parameter_averaging import AveragingRound, RoundSnapshot
+from daskdl.cluster.masters.parameter_averaging import (
+    AveragingRound,
+    RoundSizes,
+    RoundSnapshot,
+)
 
 
 def snapshot(value, *, examples=8, remaining=0, phase=0, round=0, state=()):
@@ -14,6 +18,8 @@ def snapshot(value, *, examples=8, remaining=0, phase=0, round=0, state=()):
         round=round,
         position=1,
         remaining=remaining,
+        minibatches=1,
+        seconds=0.1,
         examples=examples,
         iteration_count=3,
         params=np.full(4, value, np.float32),
@@ -112,3 +118,35 @@ def test_the_average_is_that_of_plain_loops(ranks, rng):
         current.receive(rank, snapshot(values[rank], examples=int(examples[rank])))
     expected = float((values * examples).sum() / examples.sum())
     np.testing.assert_allclose(averaged(current), expected, rtol=1e-5)
+
+
+def sizes_after(efforts, rounds, *, is_fixed=False, rank=0, frequency=5):
+    sizes = RoundSizes(rank, frequency, is_fixed=is_fixed)
+    for _ in range(rounds):
+        sizes.take(efforts)
+    return sizes.own
+
+
+def test_members_of_about_the_same_speed_train_as_many_a_round():
+    assert sizes_after({0: (5, 1.0), 1: (5, 1.8)}, 20) == 5
+
+
+def test_who_is_much_faster_trains_more_a_round():
+    efforts = {0: (5, 1.0), 1: (5, 4.0)}
+    assert [sizes_after(efforts, 20, rank=rank) for rank in (0, 1)] == [8, 2]
+
+
+def test_the_first_rounds_say_nothing_about_speed():
+    assert sizes_after({0: (5, 1.0), 1: (5, 9.0)}, 5) == 5
+
+
+def test_fixed_rounds_stay_what_they_are():
+    assert sizes_after({0: (5, 1.0), 1: (5, 4.0)}, 20, is_fixed=True) == 5
+
+
+def test_everybody_trains_at_least_one_a_round():
+    assert sizes_after({0: (1, 90.0), 1: (1, 1.0)}, 20, frequency=1) == 1
+
+
+def test_who_has_nothing_left_to_train_does_not_count():
+    assert sizes_after({0: (5, 1.0), 1: (0, 4.0)}, 20) == 5

@@ -31,6 +31,7 @@ MANY = range(1000, 3000)
 
 def averaging(rng):
     return ParameterAveragingTrainingMaster(
+        dealing=rng.choice(["balanced", "balanced", "fixed"]),
         averaging_frequency=rng.choice([1, 2, 5]),
         save_updater=rng.random() < 0.7,
         worker_prefetch_num_batches=0,
@@ -56,6 +57,16 @@ def random_data(rng):
     return numbered_data(rows, rng.choice([1, 4, 16, 64]), in_memory=rng.random() < 0.5)
 
 
+def make_uneven(rng, workers):
+    """Let some be slow to train, and those that come late come at any moment."""
+    if rng.random() < 0.5:
+        for worker in workers:
+            worker.minibatch_s = rng.choice([0.01, 0.01, 0.05, 0.3])
+    for worker in workers:
+        if worker.from_epoch and rng.random() < 0.5:
+            worker.from_epoch, worker.comes_s = 0, rng.uniform(0.1, 3.0)
+
+
 def random_fate(rng, epochs):
     order = rng.randint(0, 2 * epochs + 2)
     return Fate(order, rng.choice([1, 20, 100, 300]), is_zombie=rng.random() < 0.2)
@@ -69,6 +80,7 @@ def healthy_fit(monkeypatch, seed, make_master, **options):
         Worker(f"late{n}", from_epoch=rng.randint(1, 2))
         for n in range(rng.randint(0, 2))
     ]
+    make_uneven(rng, workers)
     return simulate(
         monkeypatch,
         seed,
@@ -97,6 +109,7 @@ def disturbed_fit(monkeypatch, seed, make_master, **options):
                 is_unfit=rng.random() < 0.3,
             )
         )
+    make_uneven(rng, workers)
     return simulate(
         monkeypatch,
         seed,

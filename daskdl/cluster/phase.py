@@ -1,0 +1,161 @@
+"""One phase of an epoch, as the driver sees it: who trains what, and how far it is.
+
+It begins with equal shares. While it runs, work moves to where there is time; it may be
+cut short, so that what was not begun becomes a phase of other members.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from daskdl.cluster.balance import Balance, Move
+from daskdl.cluster.masters.options import TrainingMaster
+from daskdl.cluster.membership import LostMember, PhaseLedger
+from daskdl.cluster.orders import ClosePhase, MoreWork, TrainPhase
+from daskdl.cluster.session_members import SessionMembers
+from daskdl.data.plan import Minibatch
+
+Shares = Mapping[int, Sequence[Minibatch]]
+
+
+class Phase:
+    """Run one phase.
+
+    Parameters
+    ----------
+    number : int
+        Never used twice.
+    shares : mapping of int to sequence of Minibatch
+        What each member trains, in its order; not all are empty.
+    members : SessionMembers
+        Who gets the orders.
+    master : TrainingMaster
+    rates : mapping of int to float
+        Minibatches a second, of members of which that is known from before.
+
+    Attributes
+    ----------
+    number : int
+    ledger : PhaseLedger
+    rest : dict of int to tuple of Minibatch
+        What was taken back when the phase was cut short, by rank.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        shares: Shares,
+        members: SessionMembers,
+        master: TrainingMaster,
+        rates: Mapping[int, float],
+    ) -> None:
+        self.number = number
+        self.ledger = PhaseLedger(shares)
+        self.rest: dict[int, tuple[Minibatch, ...]] = {}
+        self._shares = shares
+        self._members = members
+        self._is_cut = False
+        totals = self.ledger.totals
+        self._balance = Balance(totals, rates)
+        is_alone = len(shares) == 1
+        is_fixed = master.dealing == "fixed" or is_alone or self._balance.is_short
+        self._is_closed = is_fixed or self._balance.is_settled(0.0)
+
+    @property
+    def rates(self) -> dict[int, float]:
+        """Minibatches a second, of each member of which that is known."""
+        return self._balance.rates
+
+    @property
+    def left_s(self) -> float:
+        """How long the phase lasts from now; infinite if nobody knows."""
+        return self._balance.left_s(time.monotonic())
+
+    def begin(self, epoch: int) -> None:
+        """Order the members to train."""
+        totals = self.ledger.totals if self._is_closed else None
+        members = frozenset(self._shares)
+        orders = {
+            rank: TrainPhase(
+                phase=self.number,
+                epoch=epoch,
+                members=members,
+                minibatches=tuple(share),
+                partitions=self._members.new_partitions(rank, share),
+                totals=totals,
+            )
+            for rank, share in self._shares.items()
+        }
+        self._members.order(orders)
+        for rank in members - self._members.addresses.keys():
+            self.lost(rank)
+
+    def lost(self, rank: int) -> None:
+        """Go on without a member."""
+        self.ledger.lost(rank)
+        self._balance.lost(rank)
+
+    def progress(self, rank: int, trained: int, *, is_idle: bool = False) -> None:
+        """Take in how far a member is, and whether it has nothing left."""
+        self.ledger.progress(rank, trained)
+        self._balance.trained(rank, trained, time.monotonic(), is_idle=is_idle)
+
+    def finished(self, rank: int, positions: Mapping[int, int]) -> None:
+        """Note that a member ended the phase, with what it took in of each peer."""
+        self.ledger.finished(rank, positions)
+
+    def tend(self) -> None:
+        """Move work if it is time, and tell the members when no more is moved."""
+        while not self._is_closed:
+            now = time.monotonic()
+            move = self._balance.next_move(now)
+            if move is not None:
+                self._move(move)
+            elif self._balance.is_settled(now):
+                self._close()
+            else:
+                return
+
+    def cut(self) -> None:
+        """Let the members end the phase after what they have begun."""
+        if self._is_cut:
+            return
+        self._is_cut = True
+        stops = self._members.stop_at(
+            self.number, dict.fromkeys(self.ledger.waiting_for, 0)
+        )
+        for rank, stop in stops.items():
+            self.rest[rank] = self.ledger.take_back(rank, stop)
+            self._balance.settle(rank, stop)
+        self._close()
+
+    def lost_members(self) -> list[LostMember]:
+        """Return the lost members and their unfinished minibatches, in rank order."""
+        return self.ledger.lost_members()
+
+    def _move(self, move: Move) -> None:
+        total = self.ledger.totals[move.source]
+        wanted = total - move.count
+        stops = self._members.stop_at(self.number, {move.source: wanted})
+        stop = stops.get(move.source)
+        if stop is None:
+            # It is gone, or about to be counted so; what it has is dealt again then.
+            self._balance.lost(move.source)
+            return
+        moved = self.ledger.take_back(move.source, stop)
+        # Further than it was told to stop: it had begun all of that.
+        self._balance.settle(move.source, stop, begun=stop if stop > wanted else 0)
+        if not moved:
+            return
+        self.ledger.give(move.target, moved)
+        self._balance.settle(move.target, self.ledger.totals[move.target])
+        more = MoreWork(
+            phase=self.number,
+            minibatches=moved,
+            partitions=self._members.new_partitions(move.target, moved),
+        )
+        self._members.order({move.target: more})
+
+    def _close(self) -> None:
+        self._is_closed = True
+        order = ClosePhase(phase=self.number, totals=self.ledger.totals)
+        self._members.order_all(order)
