@@ -6,7 +6,7 @@ member above that is alive or, if there is none, of the first member that is ali
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from daskdl.checks import check_count
 
@@ -33,8 +33,7 @@ class Tree:
 
     def __init__(self, ranks: Iterable[int], fan_out: int = FAN_OUT) -> None:
         check_count("Tree", "fan_out", fan_out)
-        self._ranks = sorted(ranks)
-        self._places = {rank: place for place, rank in enumerate(self._ranks)}
+        self._ranks, self._places = _in_order(frozenset(ranks))
         self._fan_out = fan_out
         self._gone: set[int] = set()
         self._root_place = 0
@@ -96,3 +95,10 @@ class Tree:
         """Return all members whose messages go up through this one."""
         children = self.children(rank)
         return children + tuple(far for near in children for far in self.below(near))
+
+
+# Thousands of members in one process, as in a simulation, share both.
+@lru_cache(maxsize=4)
+def _in_order(ranks: frozenset[int]) -> tuple[list[int], dict[int, int]]:
+    in_order = sorted(ranks)
+    return in_order, {rank: place for place, rank in enumerate(in_order)}

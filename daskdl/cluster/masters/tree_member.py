@@ -250,7 +250,6 @@ class TreeMember:
             self._send(child, message)
 
     def _receive_whole(self, message: Whole) -> None:
-        self.left(message.gone)
         is_news = (message.reign, message.number) > (self._reign, self._number)
         # Whoever told a new root where it stands must stay there.
         if not is_news or (self._awaits_reign and message.reign < self._heir):
@@ -322,7 +321,6 @@ class TreeMember:
             number=self._number,
             marks=self._marks,
             is_last=self._is_over,
-            gone=self._tree.gone,
             base=base,
         )
         for rank in ranks:

@@ -77,8 +77,6 @@ class Whole:
     ----------
     reign, number, marks, is_last
         As of the last :class:`Passed` that is in it.
-    gone : frozenset of int
-        Members that the sender knows to be gone.
     base : object
         What the replica gave for it.
     """
@@ -87,7 +85,6 @@ class Whole:
     number: int
     marks: Marks
     is_last: bool
-    gone: frozenset[int]
     base: Any
 
 
