@@ -50,7 +50,6 @@ class AveragingWorker(Worker):
     def _run(self) -> Steps:
         since_round = 0
         for _ in range(self.n_minibatches):
-            self._look()
             yield from self._step()
             if self.brain is not None:
                 self.brain.learn()
@@ -63,10 +62,9 @@ class AveragingWorker(Worker):
         while any(self._remaining.values()):
             yield from self._average(0)
 
-    def _look(self) -> None:
-        if self.rank in self.tally.compared:
-            alive = [rank for rank in self.tally.compared if rank in self.peers]
-            self.tally.look(self.rank, self._positions, alive)
+    def _known(self) -> dict[int, int]:
+        compared = self.peers.intersection(self.tally.compared)
+        return {rank: self._positions.get(rank, 0) for rank in compared}
 
     def _average(self, since_round: int) -> Steps:
         own = self._snapshot(since_round)

@@ -81,7 +81,6 @@ class SharingWorker(Worker):
 
     def _run(self) -> Steps:
         for _ in range(self.n_minibatches):
-            self._look()
             began_s = self.clock.now_s
             yield from self._step()
             took_s = self.clock.now_s - began_s
@@ -99,11 +98,14 @@ class SharingWorker(Worker):
             yield from self._wait()
         self.brain.conclude(self.trained)
 
-    def _look(self) -> None:
-        if self.rank in self.tally.compared:
-            known = self._members - self._gone
-            alive = [rank for rank in self.tally.compared if rank in known]
-            self.tally.look(self.rank, self.brain.positions, alive)
+    def _known(self) -> dict[int, int]:
+        positions = self.brain.positions
+        alive = self._members - self._gone - {self.rank}
+        return {
+            rank: positions.get(rank, 0)
+            for rank in self.tally.compared
+            if rank in alive
+        }
 
     def _agree(self) -> Steps:
         """Agree on a first threshold: always among all, once in a fit."""

@@ -27,7 +27,11 @@ class Tally:
 
     @property
     def mean_late(self) -> float:
-        """Minibatches of another worker that a gradient did not see, in the mean."""
+        """Minibatches of another worker that a gradient did not see, in the mean.
+
+        Of those that had been trained when it was done: half of one in the mean where
+        all are in step, since each is done before or after each other.
+        """
         return self._late / self._pairs if self._pairs else 0.0
 
     def begin(self, members: Iterable[int]) -> None:
@@ -40,14 +44,18 @@ class Tally:
         self.minibatches[rank] += 1
         self._in_phase[rank] += 1
 
-    def look(self, rank: int, known: Mapping[int, int], alive: Iterable[int]) -> None:
-        """Compare what a worker knows, as it begins a gradient, with what there is."""
-        for peer in alive:
-            if peer != rank:
-                late = self._in_phase[peer] - known.get(peer, 0)
-                self._late += late
-                self._pairs += 1
-                self.most_late = max(self.most_late, late)
+    def look(self, known: Mapping[int, int]) -> None:
+        """Compare what was known when a gradient began with what there is at its end.
+
+        Parameters
+        ----------
+        known : mapping of rank to int
+            Minibatches of other workers.
+        """
+        lates = [self._in_phase[rank] - position for rank, position in known.items()]
+        self._late += sum(lates)
+        self._pairs += len(lates)
+        self.most_late = max([self.most_late, *lates])
 
     @property
     def compared(self) -> range:

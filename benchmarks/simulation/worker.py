@@ -75,13 +75,19 @@ class Worker(ABC):
     def _run(self) -> Steps: ...
 
     @abstractmethod
+    def _known(self) -> dict[int, int]:
+        """Return minibatches of others that are known here, of those compared."""
+
+    @abstractmethod
     def _take(self, source: int, message: Any) -> None: ...
 
     def _step(self) -> Steps:
         """Compute a gradient: nothing is taken in meanwhile."""
         mean_s = self.setting.step_ms / 1e3 * self.setting.slowness(self.rank)
         spread = self._rng.gauss(1.0, self.setting.jitter)
+        known = self._known() if self.rank in self.tally.compared else {}
         yield mean_s * max(spread, 0.1)
+        self.tally.look(known)
         self.trained += 1
         self.tally.trained(self.rank)
 
