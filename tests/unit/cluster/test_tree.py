@@ -1,0 +1,131 @@
+"""The tree of members: its shape, and that every update comes to everybody once."""
+
+import random
+
+import pytest
+
+from daskdl.cluster.masters.tree import Tree
+from daskdl.errors import OptionError
+from tests.unit.cluster.tree_world import TreeWorld
+
+
+def ended(world):
+    """Hold the ends of all survivors against each other; return the base."""
+    survivors = world.survivors
+    bases = {world.replicas[rank].in_base for rank in survivors}
+    assert [rank for rank in survivors if not world.members[rank].is_over] == []
+    assert len(bases) == 1
+    return bases.pop()
+
+
+def random_deaths(rng, n):
+    """Up to four deaths: at the start, in the midst or late, of anybody or on top."""
+    horizon = rng.choice([5, 4 * n, 30 * n])
+    who = [lambda: rng.randrange(n), lambda: rng.randrange(min(n, 10)), lambda: 0]
+    n_deaths = rng.randint(0, min(n - 1, 4))
+    return [(rng.randrange(horizon), rng.choice(who)()) for _ in range(n_deaths)]
+
+
+def expected(world):
+    """All updates of survivors; of the others as many as the marks tell."""
+    marks = world.members[world.survivors[0]].marks
+    n_known = {
+        rank: marks[rank].messages if rank in marks else 0 for rank in world.members
+    }
+    n_known |= {rank: world.to_tell[rank] for rank in world.survivors}
+    return {(rank, k) for rank, n in n_known.items() for k in range(1, n + 1)}
+
+
+# NamedUpdates sees a name that comes twice.
+@pytest.mark.parametrize(
+    ("n", "fan_out", "n_runs"),
+    [(2, 8, 20), (9, 8, 150), (9, 2, 150), (16, 2, 100), (64, 8, 10), (512, 8, 1)],
+)
+def test_every_update_comes_to_every_survivor_once(n, fan_out, n_runs):
+    for seed in range(n_runs):
+        rng = random.Random(seed)
+        world = TreeWorld(n, seed, fan_out=fan_out)
+        world.run(random_deaths(rng, n))
+        assert ended(world) == expected(world)
+
+
+@pytest.mark.parametrize("rank", range(9))
+def test_a_member_may_die_at_any_time(rank):
+    """A phase of nine has about 80 happenings; one more each time, until it is over."""
+    for when in range(1, 120, 2):
+        world = TreeWorld(9, 1)
+        world.run([(when, rank)])
+        assert ended(world) == expected(world)
+
+
+def test_survivors_agree_on_how_far_the_dead_were():
+    """So the ledger deals what is in no base again, and only that."""
+    for seed in range(50):
+        world = TreeWorld(16, seed, fan_out=3)
+        world.run([(40, 1), (60, 0)])
+        ended(world)
+        positions = [world.members[rank].positions for rank in world.survivors]
+        assert all(each == positions[0] for each in positions)
+
+
+def test_the_root_and_its_heirs_may_die_together():
+    world = TreeWorld(64, 3)
+    world.run([(200, rank) for rank in range(9)])
+    assert ended(world) == expected(world)
+
+
+def test_the_last_one_has_its_own_updates():
+    world = TreeWorld(9, 1)
+    world.run([(20 + rank, rank) for rank in range(8)])
+    assert world.survivors == [8]
+    assert ended(world) == expected(world)
+
+
+def test_a_round_of_many_takes_few_messages_of_each():
+    """Up and down each line once, and what chance divides; not one to each other."""
+    world = TreeWorld(512, 1, most_told=1)
+    world.run()
+    assert world.sent < 8 * 512
+
+
+def test_rows_are_filled_in_the_order_of_ranks():
+    tree = Tree(range(20), 3)
+    assert [tree.parent(rank) for rank in (0, 1, 3, 4, 12, 13)] == [None, 0, 0, 1, 3, 4]
+
+
+def test_ranks_need_not_follow_each_other():
+    tree = Tree([7, 3, 20], 2)
+    assert (tree.root, tree.children(3), tree.parent(20)) == (3, (7, 20), 3)
+
+
+def test_the_member_above_bridges_who_is_gone():
+    tree = Tree(range(20), 3)
+    tree.lose([1])
+    assert set(tree.children(0)) == {2, 3, 4, 5, 6}
+
+
+def test_the_first_that_is_alive_adopts_who_has_nobody_above():
+    tree = Tree(range(20), 3)
+    tree.lose([0, 2])
+    assert tree.root == 1
+    assert tree.children(1) == (3, 4, 5, 6, 7, 8, 9)
+
+
+@pytest.mark.parametrize("n_gone", range(12))
+def test_parents_and_children_agree(n_gone):
+    rng = random.Random(n_gone)
+    tree = Tree(range(40), rng.randint(1, 8))
+    tree.lose(rng.sample(range(40), n_gone))
+    of_parents = {(tree.parent(rank), rank) for rank in tree.alive} - {
+        (None, tree.root)
+    }
+    of_children = {
+        (rank, child) for rank in tree.alive for child in tree.children(rank)
+    }
+    assert of_parents == of_children
+    assert {*tree.below(tree.root), tree.root} == set(tree.alive)
+
+
+def test_fan_out_must_be_a_count():
+    with pytest.raises(OptionError, match="Tree: fan_out must be"):
+        Tree(range(3), 0)
