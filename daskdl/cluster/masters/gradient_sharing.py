@@ -33,8 +33,8 @@ from daskdl.encoding.handler import EncodingHandler, decode_subtract
 from daskdl.encoding.wire import pack, unpacked
 from daskdl.errors import StaleMessageError
 
-# A phase of fewer iterations ends with the whole residual: its messages could not carry
-# what was learned, and together were shorter than it.
+# Until so many iterations a phase ends with the whole residual, unless a network warmed
+# up: messages could not carry what was learned, and together were shorter.
 WHOLE_BELOW = 16
 # Minibatches. Who is further behind is slow, and holds nobody up.
 MOST_LATE = 8
@@ -153,6 +153,8 @@ class GradientSharingPeer:
         )
         self._handler.start_from(ThresholdState(threshold=threshold))
         self._base: FloatArray = params[:0]  # of all parameters while there are peers
+        self._trained = 0  # minibatches in phases that ended
+        self._has_warmed_up = False
         self._untold = 0  # updates since we last shared
         self._together = 1
         self._processed = 0  # the iteration whose residual was last processed
@@ -262,9 +264,10 @@ class GradientSharingPeer:
     def has_rest(self, position: int) -> bool:
         """Whether a phase ends, after `position` minibatches, with some to share.
 
-        Short phases do not, as :meth:`end` shares all.
+        Where :meth:`end` shares all, it does not.
         """
-        return not self.is_alone and self._untold > 0 and position >= WHOLE_BELOW
+        has_some = not self.is_alone and self._untold > 0
+        return has_some and not self._ends_whole(position)
 
     def share(
         self, update: FloatArray, *, iteration: int, position: int
@@ -292,15 +295,12 @@ class GradientSharingPeer:
         is_early = iteration < FOLLOW_EACH_UNTIL
         if is_early or not iteration % FOLLOW_EVERY:
             self._handler.follow(update)
-        message = self._handler.encode_difference(self._base, self._params)
-        if message is not None:
-            self._process_residual(iteration)
-        return SharedUpdate(
-            phase=self._phase,
-            position=position,
-            ends=False,
-            data=None if message is None else pack(message),
-        )
+        if iteration < self._master.warm_up:
+            self._has_warmed_up = True
+            data: NDArray[Any] | None = self._whole_residual()
+        else:
+            data = self._encoded(iteration)
+        return SharedUpdate(phase=self._phase, position=position, ends=False, data=data)
 
     def receive(self, rank: int, message: SharedUpdate) -> None:
         """Take a peer's message in, which the parameters lose.
@@ -349,14 +349,14 @@ class GradientSharingPeer:
     def end(self, position: int) -> SharedUpdate:
         """Return the last message of a phase.
 
-        After a short phase it carries the whole residual as a dense update, see design
-        0012: of the few minibatches that were trained, next to nothing was sent.
+        After the first few minibatches it carries the whole residual as a dense update,
+        see design 0012: of them, next to nothing was sent.
         """
         return SharedUpdate(
             phase=self._phase,
             position=position,
             ends=True,
-            data=self._whole_residual() if 0 < position < WHOLE_BELOW else None,
+            data=self._whole_residual() if self._ends_whole(position) else None,
             statistics=self._statistics.values(),
         )
 
@@ -393,6 +393,7 @@ class GradientSharingPeer:
 
         `position` is how many minibatches were trained in it.
         """
+        self._trained += position
         self.return_to_base()
         self._statistics.average(position)
 
@@ -430,6 +431,17 @@ class GradientSharingPeer:
     @property
     def _is_sharing(self) -> bool:
         return self._base.size > 0
+
+    def _ends_whole(self, position: int) -> bool:
+        has_few = self._trained + position < WHOLE_BELOW
+        return position > 0 and has_few and not self._has_warmed_up
+
+    def _encoded(self, iteration: int) -> NDArray[np.uint8] | None:
+        message = self._handler.encode_difference(self._base, self._params)
+        if message is None:
+            return None
+        self._process_residual(iteration)
+        return pack(message)
 
     def _subtract(self, message: NDArray[Any]) -> None:
         decoded = unpacked(message, self._params.size)

@@ -87,6 +87,10 @@ class SharedTrainingMaster(TrainingMaster):
         Of how many iterations a message tells, at most; of one among the first 127 of
         the network, of 2, 3, ... from the 128th, 192nd, ... on. More than 1 costs less
         time where iterations are short, and some networks learn much less then.
+    warm_up : int
+        Of how many first iterations of the network the messages are dense. Networks
+        learn most then, and messages of few elements would hold it back; see design
+        0037. 0 encodes from the first one, as DL4J does.
 
     References
     ----------
@@ -105,12 +109,14 @@ class SharedTrainingMaster(TrainingMaster):
     )
     rounding: str = "nearest"
     iterations_together: int = 1
+    warm_up: int = 9
 
     def __post_init__(self) -> None:
         super().__post_init__()
         who = type(self).__name__
         check_one_of(who, "rounding", self.rounding, ROUNDINGS)
         check_count(who, "iterations_together", self.iterations_together)
+        check_at_least(who, "warm_up", self.warm_up, 0)
 
 
 @dataclass(frozen=True, kw_only=True)

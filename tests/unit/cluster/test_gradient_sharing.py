@@ -29,6 +29,7 @@ def master():
     return SharedTrainingMaster(
         threshold_algorithm=FixedThresholdAlgorithm(threshold=0.01),
         residual_post_processor=NoOpResidualPostProcessor(),
+        warm_up=0,
     )
 
 
@@ -134,6 +135,51 @@ def test_a_short_phase_leaves_nothing_in_the_residuals(master, rng, iterations):
         peer.conclude(iterations)
     np.testing.assert_allclose(-vectors[0], total, atol=1e-6)
     np.testing.assert_array_equal(vectors[0], vectors[1])
+
+
+def test_a_network_of_one_minibatch_a_phase_is_not_told_whole_for_ever(master):
+    peers, vectors = make_peers(master, 2)
+    is_whole = []
+    for phase in range(20):
+        peers[0].begin(phase, frozenset({1}))
+        train(peers[0], vectors[0], np.full(N, 0.001, np.float32))
+        is_whole.append(peers[0].end(1).data is not None)
+        peers[0].conclude(1)
+    assert is_whole == [True] * 15 + [False] * 5
+
+
+def test_messages_of_the_first_iterations_are_dense(master, rng):
+    (peer, _), (vector, _) = make_peers(replace(master, warm_up=2), 2)
+    updates = rng.normal(0, 0.02, (3, N)).astype(np.float32)
+    kinds = []
+    for iteration, update in enumerate(updates):
+        vector -= update
+        message = peer.share(update, iteration=iteration, position=iteration + 1)
+        kinds.append(message.data.dtype.kind)
+    assert kinds == ["f", "f", "u"]
+
+
+def test_after_a_dense_message_replicas_are_equal_bit_for_bit(master, rng):
+    (one, other), vectors = make_peers(replace(master, warm_up=2), 2)
+    update = rng.normal(0, 0.02, N).astype(np.float32)
+    vectors[0] -= update
+    other.receive(0, one.share(update, iteration=0, position=1))
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+
+
+def test_who_warmed_up_does_not_end_a_short_phase_with_a_dense_message(master):
+    (peer, _), (vector, _) = make_peers(replace(master, warm_up=2), 2)
+    for iteration in range(4):
+        update = np.full(N, 0.001, np.float32)
+        vector -= update
+        peer.share(update, iteration=iteration, position=iteration + 1)
+    assert peer.end(4).data is None
+
+
+def test_a_network_that_was_trained_before_does_not_warm_up(master):
+    (peer, _), _ = make_peers(replace(master, warm_up=2), 2)
+    message = peer.share(np.zeros(N, np.float32), iteration=2, position=1)
+    assert message.data.dtype == np.uint8
 
 
 def test_only_peers_that_are_a_little_behind_are_waited_for(master):
