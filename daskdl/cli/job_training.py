@@ -79,6 +79,13 @@ class Training(Conf):
             "messages are dense; 0 as DL4J."
         ),
     ] = None
+    max_staleness: Annotated[
+        Index | None,
+        Field(
+            description="shared: how many minibatches ahead of the slowest worker one "
+            "may be before it waits."
+        ),
+    ] = None
     averaging_frequency: Annotated[
         Count | None,
         Field(description="averaging: minibatches a worker between two averagings."),

@@ -276,7 +276,7 @@ class Driver:
         if report.what == "ready":
             self._members.ready(rank)
         elif report.what == "returned":
-            self._meter.returned(rank, values["bytes_sent"])
+            self._meter.returned(rank, values["bytes_sent"], values["staleness"])
         if ledger is None or values.get("phase") != self._phase:
             return
         if report.what == "progress":
@@ -408,5 +408,6 @@ class Driver:
         self.report.examples = self._meter.examples
         self.report.examples_per_s = self._meter.examples / self._fit.time_s
         self.report.bytes_sent = self._meter.bytes_sent
+        self.report.staleness = self._meter.staleness
         self._fit.end()
         return self.report

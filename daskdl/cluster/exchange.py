@@ -23,6 +23,7 @@ from daskdl.cluster.masters.options import (
     TrainingMaster,
 )
 from daskdl.cluster.masters.parameter_averaging import AveragingRound, RoundSnapshot
+from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.errors import StepTimeoutError
 from daskdl.nn.network import Network
 
@@ -84,6 +85,11 @@ class ClusterExchange(ABC):
     def threshold(self) -> float:
         """The threshold from which later fits and newcomers start; NaN if none."""
         return math.nan
+
+    @property
+    def staleness(self) -> StalenessTally:
+        """How late what peers shared was; no message if nothing is shared."""
+        return StalenessTally()
 
     @abstractmethod
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None: ...
@@ -200,6 +206,7 @@ class GradientSharingExchange(ClusterExchange):
                 self._agree(update)
                 self._share(network, update, position)
                 self._let_peers_keep_up(took_s)
+                self._wait("catch up in", lambda: self._peer.too_far_behind(position))
                 # The next gradient is to see all that has come until then.
                 self._drain()
         self._settled_s = time.monotonic()
@@ -272,6 +279,11 @@ class GradientSharingExchange(ClusterExchange):
     def threshold(self) -> float:
         """The mean threshold of the members; NaN before any update was shared."""
         return self._peer.mean_threshold()
+
+    @property
+    def staleness(self) -> StalenessTally:
+        """How many minibatches late the messages of peers were."""
+        return self._peer.staleness
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
         self._peer.begin(self._phase, peers)

@@ -26,6 +26,7 @@ from daskdl.arrays.flat import Slot
 from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
+from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.encoding.algorithms import ThresholdState
 from daskdl.encoding.finite import check_finite
 from daskdl.encoding.folding import fold
@@ -167,7 +168,9 @@ class GradientSharingPeer:
         self._updater_states: dict[int, FloatArray] = {}
         self._thresholds: dict[int, float] = {}  # where they stand at the end
         self._iteration_counts: dict[int, int] = {}  # likewise
+        self._position = 0  # of our last message
         self.positions: dict[int, int] = {}
+        self.staleness = StalenessTally()
 
     @property
     def residual(self) -> FloatArray:
@@ -180,6 +183,31 @@ class GradientSharingPeer:
     def threshold(self) -> float:
         """The threshold of the last message."""
         return self._handler.threshold
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a peer needs to go on with the same messages in a later session.
+
+        Between two phases: then the parameters are the base, which is no part of it.
+        """
+        return {
+            **self._handler.state_dict(),
+            "trained": self._trained,
+            "has_warmed_up": self._has_warmed_up,
+            "processed": self._processed,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore the result of :meth:`state_dict`, before a phase begins.
+
+        Raises
+        ------
+        ShapeError
+            When the residual has another shape or dtype.
+        """
+        self._handler.load_state_dict(state)
+        self._trained = state["trained"]
+        self._has_warmed_up = state["has_warmed_up"]
+        self._processed = state["processed"]
 
     @property
     def is_alone(self) -> bool:
@@ -205,13 +233,24 @@ class GradientSharingPeer:
         behind = (position - self.positions[rank] for rank in self._waiting_for)
         return any(as_many < late <= as_many + MOST_LATE for late in behind)
 
+    def too_far_behind(self, position: int) -> frozenset[int]:
+        """Return peers that must catch up before we go on from `position`.
+
+        None where the master sets no bound. Who has ended the phase is not behind.
+        """
+        bound = self._master.max_staleness
+        if bound is None:
+            return frozenset()
+        least = position - bound - (self._together - 1)
+        return frozenset(r for r in self._waiting_for if self.positions[r] < least)
+
     def begin(self, phase: int, peers: frozenset[int]) -> None:
         """Start a phase with these peers."""
         self._phase = phase
         self._peers = set(peers)
         self._waiting_for = set(peers)
         self.positions = dict.fromkeys(peers, 0)
-        self._untold = 0
+        self._position = self._untold = 0
         self._statistics.begin()
         self._base = self._params.copy() if peers else self._params[:0]
         self._params -= self._handler.residual
@@ -289,7 +328,7 @@ class GradientSharingPeer:
         DivergedError
             When a number in the residual is not finite: no message could carry it.
         """
-        self._untold = 0
+        self._untold, self._position = 0, position
         # Statistics go their own way.
         self._statistics.copy_to(self._base)
         is_early = iteration < FOLLOW_EACH_UNTIL
@@ -322,11 +361,7 @@ class GradientSharingPeer:
         elif message.threshold is not None:
             self._proposed[rank] = message.threshold
         if message.phase == self._phase and rank in self.positions:
-            self.positions[rank] = max(self.positions[rank], message.position)
-            if message.ends:
-                self._waiting_for.discard(rank)
-            if message.statistics is not None:
-                self._statistics.receive(rank, message.position, message.statistics)
+            self._note(rank, message)
         elif message.phase > self._phase:
             raise StaleMessageError(
                 f"GradientSharingPeer: a message must belong to phase {self._phase} "
@@ -431,6 +466,16 @@ class GradientSharingPeer:
     @property
     def _is_sharing(self) -> bool:
         return self._base.size > 0
+
+    def _note(self, rank: int, message: SharedUpdate) -> None:
+        """Note where a peer stands in this phase."""
+        if message.data is not None:
+            self.staleness.add(self._position - message.position)
+        self.positions[rank] = max(self.positions[rank], message.position)
+        if message.ends:
+            self._waiting_for.discard(rank)
+        if message.statistics is not None:
+            self._statistics.receive(rank, message.position, message.statistics)
 
     def _ends_whole(self, position: int) -> bool:
         has_few = self._trained + position < WHOLE_BELOW

@@ -91,6 +91,10 @@ class SharedTrainingMaster(TrainingMaster):
         Of how many first iterations of the network the messages are dense. Networks
         learn most then, and messages of few elements would hold it back; see design
         0037. 0 encodes from the first one, as DL4J does.
+    max_staleness : int, optional
+        How many minibatches ahead of the slowest worker one may be; who is further
+        waits for it. ``None`` waits a moment for those that are a little behind, and
+        not at all for the slow.
 
     References
     ----------
@@ -110,6 +114,7 @@ class SharedTrainingMaster(TrainingMaster):
     rounding: str = "nearest"
     iterations_together: int = 1
     warm_up: int = 9
+    max_staleness: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,6 +122,8 @@ class SharedTrainingMaster(TrainingMaster):
         check_one_of(who, "rounding", self.rounding, ROUNDINGS)
         check_count(who, "iterations_together", self.iterations_together)
         check_at_least(who, "warm_up", self.warm_up, 0)
+        if self.max_staleness is not None:
+            check_at_least(who, "max_staleness", self.max_staleness, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
