@@ -35,7 +35,7 @@ def test_four_replicas_that_share_learn_nearly_as_much_as_one():
 
 
 def test_messages_after_the_warm_up_take_less_than_a_hundredth():
-    four = learned(SharedTrainingMaster(), task(), 4, 0, 0)
+    four = learned(SharedTrainingMaster(), digits(), 4, 0, 0)
     assert four.message_bytes < four.dense_bytes / 100
 
 
