@@ -111,6 +111,8 @@ class AveragingWorker(Worker):
             round=self._round,
             position=self.trained,
             remaining=self.n_minibatches - self.trained,
+            minibatches=since_round,
+            seconds=since_round * self.setting.step_ms / 1e3,
             examples=since_round * self.setting.batch_size,
             iteration_count=iterations,
             params=params,

@@ -72,6 +72,20 @@ class Training(Conf):
             "once a network has trained for a while: faster, may learn less."
         ),
     ] = None
+    warm_up: Annotated[
+        Index | None,
+        Field(
+            description="shared: of how many first iterations of the network the "
+            "messages are dense; 0 as DL4J."
+        ),
+    ] = None
+    max_staleness: Annotated[
+        Index | None,
+        Field(
+            description="shared: how many minibatches ahead of the slowest worker one "
+            "may be before it waits."
+        ),
+    ] = None
     averaging_frequency: Annotated[
         Count | None,
         Field(description="averaging: minibatches a worker between two averagings."),

@@ -18,7 +18,7 @@ from daskdl.evaluation.roc import ROC
 from daskdl.evaluation.roc_binary import ROCBinary
 from daskdl.evaluation.roc_columns import ColumnRocs
 from daskdl.evaluation.roc_multi_class import ROCMultiClass
-from daskdl.nn.fitting.events import FitReport
+from daskdl.nn.fitting.events import FitReport, Staleness
 from daskdl.nn.loss_evaluations import (
     INDEPENDENT_LOSSES,
     evaluation_for,
@@ -143,6 +143,7 @@ class Results:
             "training time": f"{report.wall_s:.1f} s",
             "workers": str(len(report.workers)),
             "sent between workers": size_in_words(report.bytes_sent),
+            "late by": _lateness(report.staleness),
             "largest worker": size_in_words(report.peak_worker_bytes),
             "parts read": f"{report.loads:,}",
         }
@@ -167,6 +168,12 @@ class Results:
         """Return the first evaluation of these classes, or None."""
         evaluations = self.scored.evaluations if self.scored else []
         return next((e for e in evaluations if isinstance(e, kinds)), None)
+
+
+def _lateness(staleness: Staleness | None) -> str:
+    if staleness is None:
+        return ""
+    return f"{staleness.mean:.1f} minibatches, at most {staleness.most}"
 
 
 def _confusion(evaluation: Evaluable) -> Sequence[Sequence[int]]:

@@ -277,7 +277,7 @@ class Driver:
         if report.what == "ready":
             self._members.ready(rank)
         elif report.what == "returned":
-            self._meter.returned(rank, values["bytes_sent"])
+            self._meter.returned(rank, values["bytes_sent"], values["staleness"])
         if phase is None or values.get("phase") != phase.number:
             return
         if report.what == "progress":
@@ -410,5 +410,6 @@ class Driver:
         self.report.examples = self._meter.examples
         self.report.examples_per_s = self._meter.examples / self._fit.time_s
         self.report.bytes_sent = self._meter.bytes_sent
+        self.report.staleness = self._meter.staleness
         self._fit.end()
         return self.report

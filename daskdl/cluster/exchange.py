@@ -27,6 +27,7 @@ from daskdl.cluster.masters.parameter_averaging import (
     RoundSizes,
     RoundSnapshot,
 )
+from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.cluster.workload import Workload
 from daskdl.errors import StepTimeoutError
 from daskdl.nn.network import Network
@@ -97,6 +98,11 @@ class ClusterExchange(ABC):
     def threshold(self) -> float:
         """The threshold from which later fits and newcomers start; NaN if none."""
         return math.nan
+
+    @property
+    def staleness(self) -> StalenessTally:
+        """How late what peers shared was; no message if nothing is shared."""
+        return StalenessTally()
 
     @abstractmethod
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None: ...
@@ -215,6 +221,7 @@ class GradientSharingExchange(ClusterExchange):
                 self._agree(update)
                 self._share(network, update, position)
                 self._let_peers_keep_up()
+                self._wait("catch up in", lambda: self._peer.too_far_behind(position))
                 # The next gradient is to see all that has come until then.
                 self._drain()
         self._settled_s = time.monotonic()
@@ -303,6 +310,11 @@ class GradientSharingExchange(ClusterExchange):
     def threshold(self) -> float:
         """The mean threshold of the members; NaN before any update was shared."""
         return self._peer.mean_threshold()
+
+    @property
+    def staleness(self) -> StalenessTally:
+        """How many minibatches late the messages of peers were."""
+        return self._peer.staleness
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
         self._peer.begin(self._phase, peers)

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from distributed import get_worker, secede
@@ -104,7 +105,11 @@ def run_member(
         member.report("ready")
         trained = member.run()
     # After the topic is closed: what was on its way has been sent.
-    member.report("returned", bytes_sent=int(topic.stats.bytes_sent))
+    member.report(
+        "returned",
+        bytes_sent=int(topic.stats.bytes_sent),
+        staleness=asdict(exchange.staleness),
+    )
     return trained
 
 

@@ -26,6 +26,7 @@ from daskdl.arrays.flat import Slot
 from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.masters.running_statistics import RunningStatistics
+from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.encoding.algorithms import ThresholdState
 from daskdl.encoding.finite import check_finite
 from daskdl.encoding.folding import fold
@@ -33,8 +34,8 @@ from daskdl.encoding.handler import EncodingHandler, decode_subtract
 from daskdl.encoding.wire import pack, unpacked
 from daskdl.errors import StaleMessageError
 
-# A phase of fewer iterations ends with the whole residual: its messages could not carry
-# what was learned, and together were shorter than it.
+# Until so many iterations a phase ends with the whole residual, unless a network warmed
+# up: messages could not carry what was learned, and together were shorter.
 WHOLE_BELOW = 16
 # Minibatches. Who is further behind is slow, and holds nobody up.
 MOST_LATE = 8
@@ -43,6 +44,10 @@ SLOWER = 2.0
 # After so many iterations one more may be told at once: who has learned for long moves
 # little in each.
 ITERATIONS_FOR_ONE_MORE = 64
+# Iterations of a network that are told densely, from so many members on: fewer learn no
+# better by it. See design 0037.
+WARM_UP = 9
+WARMED_UP_FROM = 4
 # Updates that the threshold follows: each of the network's first iterations, then some.
 # A look at one takes as long as a third of its encoding.
 FOLLOW_EACH_UNTIL = 64
@@ -159,6 +164,8 @@ class GradientSharingPeer:
         )
         self._handler.start_from(ThresholdState(threshold=threshold))
         self._base: FloatArray = params[:0]  # of all parameters while there are peers
+        self._trained = 0  # minibatches in phases that ended
+        self._has_warmed_up = False
         self._untold = 0  # updates since we last shared
         self._together = 1
         self._processed = 0  # the iteration whose residual was last processed
@@ -172,7 +179,9 @@ class GradientSharingPeer:
         self._thresholds: dict[int, float] = {}  # where they stand at the end
         self._iteration_counts: dict[int, int] = {}  # likewise
         self._steps_s: dict[int, float] = {}  # of peers that said so
+        self._position = 0  # of our last message
         self.positions: dict[int, int] = {}
+        self.staleness = StalenessTally()
 
     @property
     def residual(self) -> FloatArray:
@@ -185,6 +194,31 @@ class GradientSharingPeer:
     def threshold(self) -> float:
         """The threshold of the last message."""
         return self._handler.threshold
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a peer needs to go on with the same messages in a later session.
+
+        Between two phases: then the parameters are the base, which is no part of it.
+        """
+        return {
+            **self._handler.state_dict(),
+            "trained": self._trained,
+            "has_warmed_up": self._has_warmed_up,
+            "processed": self._processed,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore the result of :meth:`state_dict`, before a phase begins.
+
+        Raises
+        ------
+        ShapeError
+            When the residual has another shape or dtype.
+        """
+        self._handler.load_state_dict(state)
+        self._trained = state["trained"]
+        self._has_warmed_up = state["has_warmed_up"]
+        self._processed = state["processed"]
 
     @property
     def is_alone(self) -> bool:
@@ -216,13 +250,24 @@ class GradientSharingPeer:
         )
         return any(as_many < late <= as_many + MOST_LATE for late in behind)
 
+    def too_far_behind(self, position: int) -> frozenset[int]:
+        """Return peers that must catch up before we go on from `position`.
+
+        None where the master sets no bound. Who has ended the phase is not behind.
+        """
+        bound = self._master.max_staleness
+        if bound is None:
+            return frozenset()
+        least = position - bound - (self._together - 1)
+        return frozenset(r for r in self._waiting_for if self.positions[r] < least)
+
     def begin(self, phase: int, peers: frozenset[int]) -> None:
         """Start a phase with these peers."""
         self._phase = phase
         self._peers = set(peers)
         self._waiting_for = set(peers)
         self.positions = dict.fromkeys(peers, 0)
-        self._untold = 0
+        self._position = self._untold = 0
         self._statistics.begin()
         self._base = self._params.copy() if peers else self._params[:0]
         self._params -= self._handler.residual
@@ -275,9 +320,10 @@ class GradientSharingPeer:
     def has_rest(self, position: int) -> bool:
         """Whether a phase ends, after `position` minibatches, with some to share.
 
-        Short phases do not, as :meth:`end` shares all.
+        Where :meth:`end` shares all, it does not.
         """
-        return not self.is_alone and self._untold > 0 and position >= WHOLE_BELOW
+        has_some = not self.is_alone and self._untold > 0
+        return has_some and not self._ends_whole(position)
 
     def share(
         self,
@@ -306,21 +352,19 @@ class GradientSharingPeer:
         DivergedError
             When a number in the residual is not finite: no message could carry it.
         """
-        self._untold = 0
+        self._untold, self._position = 0, position
         # Statistics go their own way.
         self._statistics.copy_to(self._base)
         is_early = iteration < FOLLOW_EACH_UNTIL
         if is_early or not iteration % FOLLOW_EVERY:
             self._handler.follow(update)
-        message = self._handler.encode_difference(self._base, self._params)
-        if message is not None:
-            self._process_residual(iteration)
+        if iteration < self._warm_up:
+            self._has_warmed_up = True
+            data: NDArray[Any] | None = self._whole_residual()
+        else:
+            data = self._encoded(iteration)
         return SharedUpdate(
-            phase=self._phase,
-            position=position,
-            ends=False,
-            data=None if message is None else pack(message),
-            step_s=step_s,
+            phase=self._phase, position=position, ends=False, data=data, step_s=step_s
         )
 
     def receive(self, rank: int, message: SharedUpdate) -> None:
@@ -343,12 +387,7 @@ class GradientSharingPeer:
         elif message.threshold is not None:
             self._proposed[rank] = message.threshold
         if message.phase == self._phase and rank in self.positions:
-            self.positions[rank] = max(self.positions[rank], message.position)
-            self._steps_s[rank] = message.step_s or self._steps_s.get(rank, 0.0)
-            if message.ends:
-                self._waiting_for.discard(rank)
-            if message.statistics is not None:
-                self._statistics.receive(rank, message.position, message.statistics)
+            self._note(rank, message)
         elif message.phase > self._phase:
             raise StaleMessageError(
                 f"GradientSharingPeer: a message must belong to phase {self._phase} "
@@ -371,14 +410,14 @@ class GradientSharingPeer:
     def end(self, position: int) -> SharedUpdate:
         """Return the last message of a phase.
 
-        After a short phase it carries the whole residual as a dense update, see design
-        0012: of the few minibatches that were trained, next to nothing was sent.
+        After the first few minibatches it carries the whole residual as a dense update,
+        see design 0012: of them, next to nothing was sent.
         """
         return SharedUpdate(
             phase=self._phase,
             position=position,
             ends=True,
-            data=self._whole_residual() if 0 < position < WHOLE_BELOW else None,
+            data=self._whole_residual() if self._ends_whole(position) else None,
             statistics=self._statistics.values(),
         )
 
@@ -415,6 +454,7 @@ class GradientSharingPeer:
 
         `position` is how many minibatches were trained in it.
         """
+        self._trained += position
         self.return_to_base()
         self._statistics.average(position)
 
@@ -452,6 +492,35 @@ class GradientSharingPeer:
     @property
     def _is_sharing(self) -> bool:
         return self._base.size > 0
+
+    def _note(self, rank: int, message: SharedUpdate) -> None:
+        """Note where a peer stands in this phase."""
+        if message.data is not None:
+            self.staleness.add(self._position - message.position)
+        self.positions[rank] = max(self.positions[rank], message.position)
+        self._steps_s[rank] = message.step_s or self._steps_s.get(rank, 0.0)
+        if message.ends:
+            self._waiting_for.discard(rank)
+        if message.statistics is not None:
+            self._statistics.receive(rank, message.position, message.statistics)
+
+    @property
+    def _warm_up(self) -> int:
+        told = self._master.warm_up
+        if told is not None:
+            return told
+        return WARM_UP if len(self._peers) + 1 >= WARMED_UP_FROM else 0
+
+    def _ends_whole(self, position: int) -> bool:
+        has_few = self._trained + position < WHOLE_BELOW
+        return position > 0 and has_few and not self._has_warmed_up
+
+    def _encoded(self, iteration: int) -> NDArray[np.uint8] | None:
+        message = self._handler.encode_difference(self._base, self._params)
+        if message is None:
+            return None
+        self._process_residual(iteration)
+        return pack(message)
 
     def _subtract(self, message: NDArray[Any]) -> None:
         decoded = unpacked(message, self._params.size)

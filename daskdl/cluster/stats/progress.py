@@ -4,7 +4,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from daskdl.nn.fitting.events import Progress
+from daskdl.cluster.masters.staleness import StalenessTally, staleness_of
+from daskdl.nn.fitting.events import Progress, Staleness
 
 TELL_EVERY_S = 0.25
 
@@ -25,7 +26,7 @@ class ProgressMeter:
         self._examples = 0  # of all phases that have ended
         self._minibatches = 0
         self._bytes_sent: dict[int, int] = {}
-        self._returned: set[int] = set()
+        self._staleness: dict[int, StalenessTally] = {}
         self._scores = _Mean()
         self._epoch_scores = _Mean()
         self._told_s = start_s
@@ -68,15 +69,22 @@ class ProgressMeter:
         self._scores.add(values["score_sum"], values["scores"])
         self._epoch_scores.add(values["score_sum"], values["scores"])
 
-    def returned(self, rank: int, bytes_sent: int) -> None:
-        """Take in all that a member sent, now that it has returned."""
+    def returned(
+        self, rank: int, bytes_sent: int, staleness: Mapping[str, int]
+    ) -> None:
+        """Take in all that a member sent, and how late it took in what came."""
         self._bytes_sent[rank] = bytes_sent
-        self._returned.add(rank)
+        self._staleness[rank] = StalenessTally(**staleness)
+
+    @property
+    def staleness(self) -> Staleness | None:
+        """How late messages were, to those that have returned; None without any."""
+        return staleness_of(self._staleness.values())
 
     @property
     def returned_ranks(self) -> frozenset[int]:
         """Members that reported all the bytes that they sent."""
-        return frozenset(self._returned)
+        return frozenset(self._staleness)
 
     def progress(
         self, phase_examples: int, phase_minibatches: int, *, workers: int

@@ -42,6 +42,18 @@ class Progress:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Staleness:
+    """How many minibatches late workers took in what others shared.
+
+    A message is late by what its receiver had told of itself since the position that
+    the message tells.
+    """
+
+    mean: float  # over all messages
+    most: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkerLost:
     """A worker went; its unfinished minibatches are dealt again.
 
@@ -111,7 +123,7 @@ class FitReport:
     """The report of one fit, collected from its events.
 
     `loads` counts how often a part of stored data was read to be trained; on a cluster
-    by all workers together.
+    by all workers together. `staleness` is None where no updates were shared.
     """
 
     examples: int = 0
@@ -121,6 +133,7 @@ class FitReport:
     workers: tuple[str, ...] = ()
     peak_worker_bytes: int = 0
     loads: int = 0
+    staleness: Staleness | None = None
     epochs: list[EpochFinished] = field(default_factory=list)
     lost: list[WorkerLost] = field(default_factory=list)
     left_out: list[WorkerLeftOut] = field(default_factory=list)

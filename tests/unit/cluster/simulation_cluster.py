@@ -7,7 +7,7 @@ exchanges and the rules of both masters.
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -273,7 +273,11 @@ class SimulatedCluster:
             member.report("ready")
             self.world.pause()
             trained = member.run()
-            member.report("returned", bytes_sent=topic.stats.bytes_sent)
+            member.report(
+                "returned",
+                bytes_sent=topic.stats.bytes_sent,
+                staleness=asdict(peers.staleness),
+            )
             return trained
         except Exception:
             self.bus.remove(topic)

@@ -89,7 +89,9 @@ class ScriptedMembers:
         self.orders.append(order)
         if isinstance(order, Finish) and not self.silent:
             for rank in self.addresses:
-                returned = MemberReport(rank, "returned", {"bytes_sent": 3})
+                returned = MemberReport(
+                    rank, "returned", {"bytes_sent": 3, "staleness": {}}
+                )
                 self.events.append(returned)
 
     def order(self, orders):

@@ -320,6 +320,41 @@ def test_several_updates_of_one_minibatch_count_as_one():
     assert positions == [0, 1, 1, 1, 2, 2, 2, 2]
 
 
+class WaitedForTopic(ScriptedTopic):
+    """A topic that gives out its events only to those that wait."""
+
+    def drain(self):
+        return []
+
+
+@pytest.mark.parametrize(("bound", "taken"), [(None, 0), (1, 2)])
+def test_who_is_ahead_waits_for_the_slowest_where_there_is_a_bound(
+    monkeypatch, bound, taken
+):
+    monkeypatch.setattr(exchange_module, "KEEP_UP_GRADIENTS", 0)
+    network = Network()
+    caught_up = [
+        Message("m1", "t", 1, 1, {"phase": 0, "position": position, "ends": False})
+        for position in (1, 2)
+    ]
+    topic = WaitedForTopic()
+    exchange = sharing(
+        topic,
+        network,
+        threshold_algorithm=FixedThresholdAlgorithm(threshold=1.0),
+        max_staleness=bound,
+    )
+    exchange.begin(network, frozenset({0, 1}), work(3))
+    # Nothing came while three minibatches were trained.
+    exchange._trained = 2
+    exchange._settled_s = np.inf
+    topic.events.extend(caught_up)
+    before = len(topic.events)
+    monkeypatch.setattr(exchange, "_let_peers_keep_up", lambda took_s: None)
+    update(exchange, network, 1.0)
+    assert before - len(topic.events) == taken
+
+
 def asked(threshold, *, position=0):
     wire = {"phase": 0, "position": position, "ends": False, "threshold": threshold}
     return Message("m1", "t", 1, 1, wire)

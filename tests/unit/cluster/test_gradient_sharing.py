@@ -13,13 +13,14 @@ from daskdl.cluster.masters.gradient_sharing import (
     merge_waiting,
 )
 from daskdl.cluster.masters.options import SharedTrainingMaster
+from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
 from daskdl.encoding.residual import (
     NoOpResidualPostProcessor,
     ResidualClippingPostProcessor,
 )
 from daskdl.encoding.wire import pack, unpack
-from daskdl.errors import DamagedMessageError, StaleMessageError
+from daskdl.errors import DamagedMessageError, ShapeError, StaleMessageError
 
 N = 200
 
@@ -29,6 +30,7 @@ def master():
     return SharedTrainingMaster(
         threshold_algorithm=FixedThresholdAlgorithm(threshold=0.01),
         residual_post_processor=NoOpResidualPostProcessor(),
+        warm_up=0,
     )
 
 
@@ -134,6 +136,128 @@ def test_a_short_phase_leaves_nothing_in_the_residuals(master, rng, iterations):
         peer.conclude(iterations)
     np.testing.assert_allclose(-vectors[0], total, atol=1e-6)
     np.testing.assert_array_equal(vectors[0], vectors[1])
+
+
+def test_a_network_of_one_minibatch_a_phase_is_not_told_whole_for_ever(master):
+    peers, vectors = make_peers(master, 2)
+    is_whole = []
+    for phase in range(20):
+        peers[0].begin(phase, frozenset({1}))
+        train(peers[0], vectors[0], np.full(N, 0.001, np.float32))
+        is_whole.append(peers[0].end(1).data is not None)
+        peers[0].conclude(1)
+    assert is_whole == [True] * 15 + [False] * 5
+
+
+def test_messages_of_the_first_iterations_are_dense(master, rng):
+    (peer, _), (vector, _) = make_peers(replace(master, warm_up=2), 2)
+    updates = rng.normal(0, 0.02, (3, N)).astype(np.float32)
+    kinds = []
+    for iteration, update in enumerate(updates):
+        vector -= update
+        message = peer.share(update, iteration=iteration, position=iteration + 1)
+        kinds.append(message.data.dtype.kind)
+    assert kinds == ["f", "f", "u"]
+
+
+def test_after_a_dense_message_replicas_are_equal_bit_for_bit(master, rng):
+    (one, other), vectors = make_peers(replace(master, warm_up=2), 2)
+    update = rng.normal(0, 0.02, N).astype(np.float32)
+    vectors[0] -= update
+    other.receive(0, one.share(update, iteration=0, position=1))
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+
+
+def test_who_warmed_up_does_not_end_a_short_phase_with_a_dense_message(master):
+    (peer, _), (vector, _) = make_peers(replace(master, warm_up=2), 2)
+    for iteration in range(4):
+        update = np.full(N, 0.001, np.float32)
+        vector -= update
+        peer.share(update, iteration=iteration, position=iteration + 1)
+    assert peer.end(4).data is None
+
+
+@pytest.mark.parametrize(("members", "is_dense"), [(2, False), (3, False), (4, True)])
+def test_only_several_members_warm_up_unless_they_are_told(master, members, is_dense):
+    peers, vectors = make_peers(replace(master, warm_up=None), members)
+    message = train(peers[0], vectors[0], np.full(N, 0.01, np.float32))
+    assert (message.data.dtype == np.float32) == is_dense
+
+
+def test_a_network_that_was_trained_before_does_not_warm_up(master):
+    (peer, _), _ = make_peers(replace(master, warm_up=2), 2)
+    message = peer.share(np.zeros(N, np.float32), iteration=2, position=1)
+    assert message.data.dtype == np.uint8
+
+
+def two_phases(make_second, master, rng):
+    """Return what a peer shares in the second of two phases, and its parameters."""
+    vector, sent = np.zeros(N, np.float32), []
+    peer = GradientSharingPeer(master, vector)
+    for phase in range(2):
+        peer.begin(phase, frozenset({1}))
+        for position in range(1, 21):
+            update = rng.normal(0, 0.004, N).astype(np.float32)
+            message = train(peer, vector, update, 20 * phase + position)
+            sent.append(None if message.data is None else message.data.tobytes())
+        peer.conclude(20)
+        if not phase:
+            peer = make_second(peer, vector)
+    return sent[20:], vector
+
+
+def restored(master):
+    def make(peer, vector):
+        other = GradientSharingPeer(master, vector)
+        other.load_state_dict(peer.state_dict())
+        return other
+
+    return make
+
+
+def test_a_restored_peer_sends_the_same_bytes(master):
+    rngs = [np.random.default_rng(3) for _ in range(2)]
+    went_on = two_phases(lambda peer, vector: peer, master, rngs[0])
+    came_back = two_phases(restored(master), master, rngs[1])
+    assert went_on[0] == came_back[0]
+    np.testing.assert_array_equal(went_on[1], came_back[1])
+
+
+def test_a_residual_of_another_network_is_refused(master):
+    state = GradientSharingPeer(master, np.zeros(N + 1, np.float32)).state_dict()
+    peer = GradientSharingPeer(master, np.zeros(N, np.float32))
+    with pytest.raises(ShapeError, match=r"must have shape \(200,\)"):
+        peer.load_state_dict(state)
+
+
+@pytest.mark.parametrize(("ahead", "behind"), [(3, set()), (4, {1})])
+def test_who_is_ahead_by_more_than_the_bound_waits(master, ahead, behind):
+    (peer, _), _ = make_peers(replace(master, max_staleness=2), 2)
+    peer.receive(1, SharedUpdate(phase=0, position=1, ends=False))
+    assert peer.too_far_behind(ahead) == behind
+
+
+def test_nobody_waits_for_a_peer_that_has_ended_the_phase(master):
+    (peer, _), _ = make_peers(replace(master, max_staleness=2), 2)
+    peer.receive(1, SharedUpdate(phase=0, position=1, ends=True))
+    assert peer.too_far_behind(9) == set()
+
+
+def test_without_a_bound_nobody_is_too_far_behind(master):
+    (peer, _), _ = make_peers(master, 2)
+    assert peer.too_far_behind(10**6) == set()
+
+
+def test_a_message_is_late_by_what_we_have_told_since(master):
+    (peer, other), vectors = make_peers(master, 2)
+    messages = [
+        train(other, vectors[1], np.full(N, 0.02, np.float32), position)
+        for position in (1, 2)
+    ]
+    train(peer, vectors[0], np.full(N, 0.02, np.float32), 4)
+    for message in messages:
+        peer.receive(1, message)
+    assert peer.staleness == StalenessTally(messages=2, total=5, most=3)
 
 
 def test_only_peers_that_are_a_little_behind_are_waited_for(master):

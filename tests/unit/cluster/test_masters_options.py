@@ -26,6 +26,12 @@ def test_an_illegal_value_is_refused_by_name(option, value):
         ParameterAveragingTrainingMaster(**{option: value})
 
 
+@pytest.mark.parametrize("option", ["warm_up", "max_staleness"])
+def test_an_illegal_value_of_sharing_is_refused_by_name(option):
+    with pytest.raises(OptionError, match=f"{option} must be >= 0, got -1"):
+        SharedTrainingMaster(**{option: -1})
+
+
 def test_plain_values_make_a_master():
     master = training_master("averaging", {"averaging_frequency": 3})
     assert master == ParameterAveragingTrainingMaster(averaging_frequency=3)

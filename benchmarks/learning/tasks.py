@@ -1,0 +1,152 @@
+"""What replicas learn: small tasks on which a rule of sharing can fail."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from daskdl import (
+    LSTM,
+    Dense,
+    FeedForward,
+    LastTimeStep,
+    MultiLayerConfiguration,
+    Output,
+    Recurrent,
+)
+from daskdl.arrays.namespace import FloatArray
+from daskdl.nn.conf.updaters import Adam
+
+_DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "data"
+
+
+@dataclass(frozen=True)
+class Task:
+    """Examples, a network, and for how long it learns.
+
+    Parameters
+    ----------
+    train, test : (features, labels)
+        Labels are rows of 0 and 1.
+    configuration : callable
+        Takes a seed.
+    epochs : int
+        A multiple of 4.
+    batch_size : int
+        Of one worker.
+    """
+
+    train: tuple[FloatArray, FloatArray]
+    test: tuple[FloatArray, FloatArray]
+    configuration: Callable[[int], MultiLayerConfiguration]
+    epochs: int
+    batch_size: int = 32
+
+
+def digits() -> Task:
+    """Return the digits of ``examples/digits`` and a dense network."""
+    train, test = _rows(_DIGITS / "train"), _rows(_DIGITS / "test")
+    mean, deviation = train[0].mean(axis=0), train[0].std(axis=0)
+    deviation[deviation == 0] = 1
+    scaled = [((x - mean) / deviation, y) for x, y in (train, test)]
+
+    def configuration(seed: int) -> MultiLayerConfiguration:
+        return MultiLayerConfiguration(
+            seed=seed,
+            updater=Adam(learning_rate=0.002),
+            activation="relu",
+            input=FeedForward(64),
+            layers=[Dense(n_out=96), Output(n_out=10, loss="mcxent")],
+        )
+
+    return Task(scaled[0], scaled[1], configuration, epochs=20)
+
+
+def images() -> Task:
+    """Return blurred pictures that a dense network learns to nine in ten."""
+    rng = np.random.default_rng(8)
+    shapes = _blurred(rng.standard_normal((10, 6, 28, 28)), 3)
+    shapes /= shapes.std(axis=(2, 3), keepdims=True)
+
+    def drawn(n: int) -> tuple[FloatArray, FloatArray]:
+        classes, others = rng.integers(0, 10, (2, n))
+        kinds = rng.integers(0, 6, (2, n))
+        blend = rng.uniform(0, 0.5, (n, 1, 1))
+        pictures = (1 - blend) * shapes[classes, kinds[0]]
+        pictures += blend * shapes[others, kinds[1]]
+        shifts = rng.integers(-3, 4, (n, 2))
+        for picture, shift in zip(pictures, shifts, strict=True):
+            picture[...] = np.roll(picture, shift, axis=(0, 1))
+        pictures += rng.standard_normal(pictures.shape)
+        return pictures.reshape(n, -1).astype(np.float32), _one_hot(classes, 10)
+
+    def configuration(seed: int) -> MultiLayerConfiguration:
+        return MultiLayerConfiguration(
+            seed=seed,
+            updater=Adam(learning_rate=0.001),
+            activation="relu",
+            input=FeedForward(784),
+            layers=[
+                Dense(n_out=128),
+                Dense(n_out=64),
+                Output(n_out=10, loss="mcxent"),
+            ],
+        )
+
+    return Task(drawn(10_000), drawn(4_000), configuration, epochs=4)
+
+
+def sequences() -> Task:
+    """Return sequences whose class is their first symbol, and an LSTM."""
+    rng = np.random.default_rng(5)
+
+    def drawn(n: int) -> tuple[FloatArray, FloatArray]:
+        symbols = rng.integers(0, 4, (n, 12))
+        # NCW: a row a symbol.
+        features = np.eye(4, dtype=np.float32)[symbols].transpose(0, 2, 1)
+        return np.ascontiguousarray(features), _one_hot(symbols[:, 0], 4)
+
+    def configuration(seed: int) -> MultiLayerConfiguration:
+        return MultiLayerConfiguration(
+            seed=seed,
+            updater=Adam(learning_rate=0.005),
+            input=Recurrent(4),
+            layers=[
+                LastTimeStep(layer=LSTM(n_out=32, activation="tanh")),
+                Output(n_out=4, loss="mcxent"),
+            ],
+        )
+
+    return Task(drawn(3_000), drawn(1_000), configuration, epochs=4)
+
+
+TASKS: dict[str, Callable[[], Task]] = {
+    "digits": digits,
+    "images": images,
+    "sequences": sequences,
+}
+
+
+def _rows(folder: Path) -> tuple[FloatArray, FloatArray]:
+    table = pq.read_table(folder)
+    features = [row["values"] for row in table["features"].to_pylist()]
+    return (
+        np.array(features, np.float32),
+        _one_hot(table["label"].to_numpy().astype(np.int64), 10),
+    )
+
+
+def _one_hot(numbers: NDArray[np.int64], n_classes: int) -> FloatArray:
+    return np.eye(n_classes, dtype=np.float32)[numbers]
+
+
+def _blurred(pictures: FloatArray, times: int) -> FloatArray:
+    for _ in range(times):
+        for axis in (-1, -2):
+            pictures = (
+                np.roll(pictures, 1, axis) + pictures + np.roll(pictures, -1, axis)
+            )
+    return pictures

@@ -1,0 +1,54 @@
+"""Replicas in step: what the laboratory of gradient sharing prints can be relied on."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from benchmarks.learning.command import main
+from benchmarks.learning.lockstep import learned
+from benchmarks.learning.tasks import digits
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    SharedTrainingMaster,
+)
+
+
+@cache
+def task():
+    return replace(digits(), epochs=4)
+
+
+def test_one_replica_sends_nothing_and_learns():
+    alone = learned(SharedTrainingMaster(), task(), 1, 0, 0)
+    assert (alone.end > 0.9, alone.message_bytes > 0) == (True, False)
+
+
+def test_the_same_seed_gives_the_same_figures():
+    runs = [learned(SharedTrainingMaster(), task(), 3, 5, 1) for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_four_replicas_that_share_learn_nearly_as_much_as_one():
+    one, four = (learned(SharedTrainingMaster(), task(), n, 0, 0) for n in (1, 4))
+    assert four.end > one.end - 0.03
+
+
+def test_messages_after_the_warm_up_take_less_than_a_hundredth():
+    four = learned(SharedTrainingMaster(), digits(), 4, 0, 0)
+    assert four.message_bytes < four.dense_bytes / 100
+
+
+def test_messages_that_are_late_are_taken_in_before_an_epoch_ends():
+    late = learned(SharedTrainingMaster(warm_up=10**6), task(), 2, 0, 1000)
+    assert late.end > 0.3
+
+
+def test_averaging_sends_parameters_and_updater_state():
+    two = learned(ParameterAveragingTrainingMaster(), task(), 2, 0, 0)
+    assert two.message_bytes == pytest.approx(3 * two.dense_bytes)
+
+
+def test_the_command_prints_a_row_for_each_number_of_workers(capsys):
+    main(["--task", "digits", "--workers", "1,2", "--seeds", "1"])
+    assert capsys.readouterr().out.count("digits") == 2
