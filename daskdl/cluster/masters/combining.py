@@ -1,6 +1,6 @@
 """What the vectors of several members come to. Pure.
 
-Summed in rank order, element by element, so that whoever adds up computes the same bits.
+Summed in rank order, element by element: whoever adds up computes the same bits.
 """
 
 from collections.abc import Sequence

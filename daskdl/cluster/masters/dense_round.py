@@ -5,9 +5,9 @@ Pure: a message comes in, messages go out; sending and waiting are the session's
 A round begins with those members that are not known to be gone: a *view*. Members of a
 view add up (:class:`DenseSum`). Who has a total tells the others, and takes it when all
 of the view have told the same: so nobody has taken what another lacks. Who hears that a
-member is gone goes on in the view without it, and tells which total it holds, if any. If
-all hold one, they take that, else none of them has taken any, and they add up anew. See
-design 0036.
+member is gone goes on in the view without it, and tells which total it holds, if any.
+If all hold one, they take that, else none of them has taken any, and they add up anew.
+See design 0036.
 """
 
 from collections import deque

@@ -15,7 +15,7 @@ import numpy as np
 
 from daskdl.arrays.namespace import FloatArray
 
-# A sum begins while later chunks are on their way. Two of them fill a window of the bus.
+# A sum begins while later chunks are on their way; two fill a window of the bus.
 CHUNK_BYTES = 2 * 2**20
 # Below it messages cost more than bytes.
 PLAIN_BELOW_BYTES = 64 * 2**10

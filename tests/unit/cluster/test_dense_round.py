@@ -115,7 +115,7 @@ def test_a_death_at_any_message_leaves_all_with_the_same(way, seed, n):
 def test_two_deaths_at_any_two_messages_leave_all_with_the_same(way, seed):
     options = {"sizes": (70, 35)}
     last = messages_of_a_round(4, **options) + 1
-    for first in range(0, last):
+    for first in range(last):
         for second in range(0, last, 2):
             deaths = {seed: first, 3: second}
             party = Party(seed, 4, deaths=deaths, **options)
