@@ -1,4 +1,4 @@
-"""Adding up gradients before every update: workers train as one with all minibatches."""
+"""Adding up gradients before each update: workers train as one with all minibatches."""
 
 from typing import Any
 

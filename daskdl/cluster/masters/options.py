@@ -147,8 +147,8 @@ class AllReduceTrainingMaster(TrainingMaster):
     """Average the gradients of all workers before every update.
 
     So n workers train as one process does with minibatches n times as large, with any
-    updater, and all hold the same parameters at any time. Workers wait for each other in
-    every iteration, in which each sends less than twice the size of the parameters.
+    updater, and all hold the same parameters at any time. Workers wait for each other
+    in every iteration, in which each sends less than twice the size of the parameters.
 
     Notes
     -----

@@ -73,9 +73,12 @@ async def test_a_whole_message_is_not_merged(client, scheduler, *buses):
     a, b = await open_topics(buses, when_full=sum, **bounds)
     for _ in range(3):
         await in_thread(a.publish, np.ones(SIZE), is_whole=True, to=b.me)
-    sending = asyncio.create_task(
-        in_thread(lambda: [a.publish(np.ones(SIZE), is_whole=True) for _ in range(20)])
-    )
+
+    def publish():
+        for _ in range(20):
+            a.publish(np.ones(SIZE), is_whole=True)
+
+    sending = asyncio.create_task(in_thread(publish))
     received = []
     while len(received) < 23:
         event = await in_thread(b.get, 10)

@@ -155,7 +155,7 @@ def snapshots_of_survivors(outcome):
 
 
 def assert_phases_end_equal(outcome):
-    """Averaging and adding up: bit for bit, whoever died, in each phase and after it."""
+    """Averaging, adding up: bit for bit, whoever died, in each phase and after it."""
     for vectors in snapshots_of_survivors(outcome):
         assert len({(params.tobytes(), at) for params, at in vectors}) == 1
     results = [worker.actor.result for worker in outcome.survivors]
