@@ -1,7 +1,8 @@
 """Workers that average gradients train as one process with all their minibatches."""
 
 import functools
-import threading
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -26,7 +27,9 @@ from daskdl.cluster.masters.options import (
 from daskdl.data.dataset import DataSet
 from daskdl.nn.conf.input_type import Convolutional, Recurrent
 from daskdl.nn.conf.updaters import Adam
+from daskdl.nn.fitting.events import Progress
 from daskdl.training.local import fit
+from tests.listening import Events
 
 # Of a worker; 10 iterations an epoch.
 BATCH, PER_EPOCH, EPOCHS = 4, 10, 5
@@ -144,7 +147,7 @@ def norm_net():
         Output(n_out=3, loss="mcxent", activation="softmax"),
     ]
     kind = Convolutional(height=10, width=10, channels=1)
-    return network(layers, kind, dropout=0.8)
+    return network(layers, kind, keep_probability=0.8)
 
 
 @pytest.mark.parametrize(("workers", "most"), [(2, 1.03), (4, 2.1)])
@@ -169,14 +172,18 @@ def test_the_end_of_sharing_costs_less_than_twice_the_state(clients):
 
 def test_a_worker_that_dies_leaves_its_minibatches_to_the_others(cluster_of):
     client = cluster_of(3)
-    victim = sorted(client.scheduler_info()["workers"])[0]
-    pid = client.run(lambda: __import__("os").getpid(), workers=[victim])[victim]
+    pids = client.run(os.getpid)
+    victim = min(pids)
+    progress = []
+
+    def kill(event):
+        if isinstance(event, Progress) and not progress:
+            progress.append(event)
+            os.kill(pids[victim], signal.SIGKILL)
+
     front = DaskMultiLayer(client, norm_net(), AllReduceTrainingMaster())
-    killer = threading.Timer(
-        0.5, lambda: __import__("os").kill(pid, __import__("signal").SIGKILL)
-    )
-    killer.start()
-    front.fit(images(4000), epochs=3, batch_size=BATCH)
-    killer.join()
+    options = {"epochs": 2, "batch_size": BATCH, "listeners": Events(kill)}
+    front.fit(images(6000), **options)
     report = front.last_fit
-    assert report.examples - report.repeated_examples == 3 * 4000
+    assert [lost.worker for lost in report.lost] == [victim]
+    assert report.examples - report.repeated_examples == 2 * 6000
