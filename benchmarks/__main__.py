@@ -1,11 +1,13 @@
-"""``python -m benchmarks``, and ``python -m benchmarks learning``."""
+"""``python -m benchmarks``: measures, or with ``learning`` and ``simulate`` computes."""
 
 import sys
+from importlib import import_module
 
-from benchmarks.command import main
-from benchmarks.learning import command as learning
+# Each imports daskdl into this process; what is measured runs in others.
+_WORDS = {"learning": "learning", "simulate": "simulation"}
 
-if sys.argv[1:2] == ["learning"]:
-    learning.main(sys.argv[2:])
+word, *others = sys.argv[1:] or [""]
+if word in _WORDS:
+    import_module(f"benchmarks.{_WORDS[word]}.command").main(others)
 else:
-    main()
+    import_module("benchmarks.command").main()

@@ -1,13 +1,11 @@
 """Time daskdl and its peers in turns, and print ratios.
 
-Peers that cannot be started are left out, and the reason is printed. ``simulate``
-times nothing: see ``python -m benchmarks simulate --help``.
+Peers that cannot be started are left out, and the reason is printed.
 """
 
 import argparse
 import os
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -41,7 +39,6 @@ from benchmarks.report import Failure, Report, command_line
 from benchmarks.results import Row, row
 from benchmarks.rounds import Pace, measure
 from benchmarks.serve.shapes import CODER, JOB, MEMORY, START
-from benchmarks.simulation import command as simulation
 from benchmarks.works import (
     CLUSTERS,
     PEAKS,
@@ -50,8 +47,6 @@ from benchmarks.works import (
     names,
     timings,
 )
-
-SIMULATE = "simulate"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -62,11 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str, optional
         The words of the command line; None stands for those of this process.
     """
-    words = sys.argv[1:] if arguments is None else list(arguments)
-    if words[:1] == [SIMULATE]:
-        simulation.main(words[1:])
-        return
-    options = _parser().parse_args(words)
+    options = _parser().parse_args(arguments)
     console = Console()
     earlier = [read_report(path.read_text()) for path in options.join]
     report = measured(
@@ -74,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _peers(options),
         _setting(options),
         Pace(options.rounds, options.seconds, options.warm_up),
-        command_line(words),
+        command_line(arguments),
         lambda line: console.print(line, style="dim", markup=False, highlight=False),
     )
     # Without works of its own this run says nothing.

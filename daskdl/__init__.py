@@ -11,6 +11,7 @@ _HOMES = {
     "daskdl.arrays.namespace": ("FloatArray",),
     "daskdl.cluster.frontend": ("DaskComputationGraph", "DaskMultiLayer"),
     "daskdl.cluster.masters.options": (
+        "AllReduceTrainingMaster",
         "ParameterAveragingTrainingMaster",
         "SharedTrainingMaster",
     ),

@@ -3,6 +3,7 @@
 from daskdl.arrays.namespace import FloatArray
 from daskdl.cluster.frontend import DaskComputationGraph, DaskMultiLayer
 from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -312,6 +313,7 @@ __all__ = [
     "AdaMax",
     "Adam",
     "AdaptiveThresholdAlgorithm",
+    "AllReduceTrainingMaster",
     "AlphaDropout",
     "AttentionVertex",
     "AutoEncoder",

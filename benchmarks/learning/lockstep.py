@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from benchmarks.learning.tasks import Task
 from daskdl import DataSet, MultiLayerNetwork
+from daskdl.cluster.masters.combining import weighted_mean
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
 from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
     TrainingMaster,
 )
-from daskdl.cluster.masters.parameter_averaging import AveragingRound, RoundSnapshot
 
 # Of a minibatch.
 Rows: TypeAlias = NDArray[np.int64]
@@ -51,6 +51,8 @@ class Learned:
 
 class Sharing:
     """A replica that shares updates; an exchange as its network sees it."""
+
+    adds_up_gradients = False
 
     def __init__(
         self, master: SharedTrainingMaster, task: Task, rank: int, n: int, seed: int
@@ -183,6 +185,8 @@ def learned(
 class _Averaging:
     """A replica whose parameters are averaged."""
 
+    adds_up_gradients = False
+
     def __init__(self, task: Task, seed: int) -> None:
         self.network = MultiLayerNetwork(task.configuration(seed))
         self.examples = 0
@@ -197,30 +201,19 @@ class _Averaging:
 
 def _average(replicas: list[_Averaging]) -> list[int]:
     """Average all replicas; return the length of each one's message."""
-    snapshots = [
-        RoundSnapshot(
-            phase=0,
-            round=0,
-            position=0,
-            remaining=0,
-            examples=each.examples,
-            iteration_count=each.network.iteration_count,
-            params=each.network.params.copy(),
-            updater_state=each.network.updater_state.copy(),
-        )
-        for each in replicas
-    ]
-    for rank, each in enumerate(replicas):
-        mean = AveragingRound(
-            rank, frozenset(range(len(replicas))) - {rank}, snapshots[rank]
-        )
-        for other, snapshot in enumerate(snapshots):
-            if other != rank:
-                mean.receive(other, snapshot)
-        mean.average_into(each.network.params, each.network.updater_state)
-        each.network.iteration_count = mean.iteration_count
+    networks = [each.network for each in replicas]
+    examples = [each.examples for each in replicas]
+    iteration_count = max(network.iteration_count for network in networks)
+    for name in ("params", "updater_state"):
+        vectors = [getattr(network, name).copy() for network in networks]
+        mean = np.empty_like(vectors[0])
+        weighted_mean(vectors, examples, mean)
+        for network in networks:
+            getattr(network, name)[...] = mean
+    for each in replicas:
+        each.network.iteration_count = iteration_count
         each.examples = 0
-    return [each.params.nbytes + each.updater_state.nbytes for each in snapshots]
+    return [n.params.nbytes + n.updater_state.nbytes for n in networks]
 
 
 def _orders(task: Task, seed: int) -> Iterator[list[Rows]]:

@@ -6,9 +6,9 @@ import numpy as np
 
 from benchmarks.simulation.clock import Steps, Until
 from benchmarks.simulation.worker import Worker
-from daskdl.cluster.masters.parameter_averaging import AveragingRound, RoundSnapshot
-
-_NOTHING = np.empty(0, np.float32)
+from daskdl.cluster.masters.combining import weighted_mean
+from daskdl.cluster.masters.dense_round import DenseRound, RoundMessage, RoundSequence
+from daskdl.cluster.masters.dense_sum import Contribution
 
 
 class AveragingWorker(Worker):
@@ -28,13 +28,11 @@ class AveragingWorker(Worker):
         self.brain = brain
         self.peers = set(members)
         self._positions: dict[int, int] = {}
-        self._round = 0
-        self._current: AveragingRound | None = None
-        self._early: list[tuple[int, RoundSnapshot]] = []
         super().__init__(*shared)
         self.peers.discard(self.rank)
-        # Not known before the first round; see ParameterAveragingExchange.
-        self._remaining = dict.fromkeys(self.peers, 1)
+        self._rounds = RoundSequence(self.rank)
+        self._rounds.begin(0, self.peers)
+        self._is_over = not self.peers
         if brain is not None:
             # Nobody to share updates with.
             brain.begin(frozenset())
@@ -42,9 +40,7 @@ class AveragingWorker(Worker):
     def hear_of_death(self, rank: int) -> None:
         """Go on without another worker."""
         self.peers.discard(rank)
-        self._remaining.pop(rank, None)
-        if self._current is not None:
-            self._current.left(rank)
+        self._rounds.left(rank)
         self._process.wake()
 
     def _run(self) -> Steps:
@@ -59,74 +55,68 @@ class AveragingWorker(Worker):
                 since_round = 0
         if since_round:
             yield from self._average(since_round)
-        while any(self._remaining.values()):
+        while not self._is_over:
             yield from self._average(0)
+        over = self._rounds.over()
+        if over is not None:
+            yield from self._send_to(None, over)
 
     def _known(self) -> dict[int, int]:
         compared = self.peers.intersection(self.tally.compared)
         return {rank: self._positions.get(rank, 0) for rank in compared}
 
     def _average(self, since_round: int) -> Steps:
-        own = self._snapshot(since_round)
-        self._current = AveragingRound(self.rank, frozenset(self.peers), own)
-        for rank, snapshot in self._early:
-            self._take(rank, snapshot)
-        self._early = []
-        n_bytes = self._n_bytes(own)
-        # The next rank first: not all send to the same one.
-        for peer in sorted(self.peers, key=lambda rank: (rank < self.rank, rank)):
-            yield from self._send(peer, own, n_bytes)
-        while not self._is_complete(since_round):
-            if self._inbox:
-                yield from self._drain()
-            else:
-                yield Until(float("inf"))
-        yield from self._end_round(n_bytes)
-
-    def _is_complete(self, since_round: int) -> bool:
-        if not since_round and not any(self._remaining.values()):
-            return True
-        return self._current is None or self._current.is_complete
-
-    def _end_round(self, n_bytes: int) -> Steps:
-        current, self._current = self._current, None
-        if current is None or not current.is_complete:
-            return
-        megabytes = n_bytes * len(current.positions) / 1e6
-        yield self.setting.costs.average_ms * megabytes / 1e3
-        if self.brain is not None:
-            self.brain.average(current)
-        self._positions.update(current.positions)
-        self._remaining = current.remaining
-        self._round += 1
-
-    def _snapshot(self, since_round: int) -> RoundSnapshot:
-        params, state, iterations = (
-            (_NOTHING, _NOTHING, self.trained)
-            if self.brain is None
-            else self.brain.vectors()
-        )
-        return RoundSnapshot(
-            phase=0,
-            round=self._round,
+        params, state, iterations = self._vectors()
+        own = Contribution(
             position=self.trained,
             remaining=self.n_minibatches - self.trained,
             minibatches=since_round,
             seconds=since_round * self.setting.step_ms / 1e3,
             examples=since_round * self.setting.batch_size,
             iteration_count=iterations,
-            params=params,
-            updater_state=state,
         )
+        current = self._rounds.start(own, [params, state], weighted_mean)
+        while current.has_messages or current.waiting_for:
+            if current.has_messages:
+                message, to = current.next_message()
+                yield from self._send_to(to, message)
+            elif self._inbox:
+                yield from self._drain()
+            else:
+                yield Until(float("inf"))
+        yield from self._take_over(current, params.nbytes + state.nbytes)
 
-    def _n_bytes(self, snapshot: RoundSnapshot) -> int:
+    def _send_to(self, to: int | None, message: RoundMessage) -> Steps:
+        # The next rank first: not all send to the same one.
+        everybody = sorted(self.peers, key=lambda rank: (rank < self.rank, rank))
+        for peer in everybody if to is None else [to]:
+            yield from self._send(peer, message, _n_bytes(message))
+
+    def _take_over(self, current: DenseRound, n_bytes: int) -> Steps:
+        megabytes = n_bytes * len(self.peers | {self.rank}) / 1e6
+        yield self.setting.costs.average_ms * megabytes / 1e3
+        total = self._rounds.take()
+        self._is_over = total.is_last
+        told = total.contributions
+        self._positions.update({rank: item.position for rank, item in told.items()})
         if self.brain is not None:
-            return int(snapshot.params.nbytes + snapshot.updater_state.nbytes)
-        # Parameters and one vector of state, as momentum has.
-        return 2 * 4 * self.setting.n_params
+            iterations = max(item.iteration_count for item in told.values())
+            self.brain.average(total.vectors, iterations)
 
-    def _take(self, source: int, message: RoundSnapshot) -> None:
-        if self._current is not None and self._current.accepts(message):
-            self._current.receive(source, message)
-        elif message.round >= self._round:
-            self._early.append((source, message))
+    def _vectors(self) -> tuple[Any, Any, int]:
+        if self.brain is not None:
+            found: tuple[Any, Any, int] = self.brain.vectors()
+            return found
+        # Parameters and one vector of state, as momentum has.
+        zeros = np.broadcast_to(np.float32(0), self.setting.n_params)
+        return zeros, zeros, self.trained
+
+    def _take(self, source: int, message: RoundMessage) -> None:
+        self._rounds.receive(source, message)
+
+
+def _n_bytes(message: RoundMessage) -> int:
+    values = message.message.values
+    if values is None:
+        return 0
+    return sum(one.nbytes for one in (values if isinstance(values, list) else [values]))

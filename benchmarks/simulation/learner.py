@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
 from daskdl.cluster.masters.options import SharedTrainingMaster
-from daskdl.cluster.masters.parameter_averaging import AveragingRound
 from daskdl.cluster.masters.tree_messages import Marks
 from daskdl.data.dataset import DataSet
 from daskdl.encoding.folding import fold
@@ -169,10 +168,11 @@ class Learner:
             network.iteration_count,
         )
 
-    def average(self, complete: AveragingRound) -> None:
-        """Take over the mean of a round."""
-        complete.average_into(self.network.params, self.network.updater_state)
-        self.network.iteration_count = complete.iteration_count
+    def average(self, means: Sequence[Any] | None, iteration_count: int) -> None:
+        """Take over the mean of a round; None where everybody keeps its own."""
+        if means is not None:
+            self.network.params[...], self.network.updater_state[...] = means
+        self.network.iteration_count = iteration_count
 
     def accuracy(self, features: Any, numbers: Any) -> float:
         """Return the share of examples that the network is right about."""

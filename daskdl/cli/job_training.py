@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from daskdl.cli.job_values import TypeWithOptions
 from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
     TrainingMaster,
@@ -23,14 +24,15 @@ class Training(Conf):
     """The training of a job: epochs, batch size, and how workers train together.
 
     The keys below `shuffle` belong to the training master; those that are not given
-    have the master's own defaults, and those of the other master are refused.
+    have the master's own defaults, and those of another master are refused.
     """
 
     master: Annotated[
-        Literal["shared", "averaging"],
+        Literal["shared", "averaging", "allreduce"],
         Field(
             description="shared: workers exchange compressed updates without waiting; "
-            "averaging: they average their parameters every few minibatches."
+            "averaging: they average their parameters every few minibatches; "
+            "allreduce: they average their gradients before every update."
         ),
     ] = "shared"
     epochs: Annotated[Count, Field(description="Passes over the training data.")] = 1
@@ -141,6 +143,7 @@ class Training(Conf):
 _MASTERS = {
     "shared": SharedTrainingMaster,
     "averaging": ParameterAveragingTrainingMaster,
+    "allreduce": AllReduceTrainingMaster,
 }
 _MASTER_OPTIONS = tuple(
     name

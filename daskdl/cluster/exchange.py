@@ -1,6 +1,6 @@
 """The worker's exchange with its peers: the masters' pure rules, on a bus topic.
 
-Both exchanges follow one life: ``begin`` a phase, take part in every iteration through
+All exchanges follow one life: ``begin`` a phase, take part in every iteration through
 :class:`~daskdl.nn.fitting.exchange.Exchange`, ``end`` the phase when every peer that is
 alive has ended it, and ``finish`` the session.
 """
@@ -13,20 +13,20 @@ from typing import Any
 
 from daskdl.arrays.flat import Slot
 from daskdl.arrays.host_vector import HostVector
-from daskdl.arrays.namespace import FloatArray, to_host
+from daskdl.arrays.namespace import FloatArray, to_device, to_host
 from daskdl.cluster.bus import Joined, Left, Message, Topic
+from daskdl.cluster.exchanges.dense_rounds import DenseRounds
 from daskdl.cluster.mailbox import Mailbox
+from daskdl.cluster.masters.combining import plain_mean, weighted_mean
+from daskdl.cluster.masters.dense_round import RoundMessage
+from daskdl.cluster.masters.dense_sum import Contribution
 from daskdl.cluster.masters.gradient_sharing import GradientSharingPeer, SharedUpdate
 from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
     TrainingMaster,
 )
-from daskdl.cluster.masters.parameter_averaging import (
-    AveragingRound,
-    RoundSizes,
-    RoundSnapshot,
-)
+from daskdl.cluster.masters.round_sizes import RoundSizes
 from daskdl.cluster.masters.staleness import StalenessTally
 from daskdl.cluster.workload import Workload
 from daskdl.errors import StepTimeoutError
@@ -44,7 +44,9 @@ KEEP_UP_S = 1.0
 
 
 class ClusterExchange(ABC):
-    """The base of both exchanges: the topic, its members, and bounded waits."""
+    """The base of the exchanges: the topic, its members, and bounded waits."""
+
+    adds_up_gradients = False
 
     def __init__(
         self, rank: int, topic: Topic, mailbox: Mailbox, master: TrainingMaster
@@ -68,6 +70,10 @@ class ClusterExchange(ABC):
     @abstractmethod
     def positions(self) -> dict[int, int]:
         """Minibatches of each peer in this phase whose updates we have."""
+
+    def gradients(self, network: Network[Any], examples: int) -> int:
+        """Return `examples`: gradients stay those of a member's own minibatch."""
+        return examples
 
     @abstractmethod
     def updated(self, network: Network[Any]) -> None:
@@ -108,7 +114,7 @@ class ClusterExchange(ABC):
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None: ...
 
     @abstractmethod
-    def _receive(self, rank: int, data: dict[str, Any]) -> None: ...
+    def _receive(self, rank: int, data: Any) -> None: ...
 
     @abstractmethod
     def _left(self, rank: int) -> None: ...
@@ -132,8 +138,32 @@ class ClusterExchange(ABC):
             data, copy=copy, timeout_s=self._timeout_s, on_block=self._drain
         )
 
+    def _send(self, message: RoundMessage, to: int | None) -> None:
+        """Send a message of a round to a rank, or with None to all."""
+        member = None
+        if to is not None:
+            there = [member for member, rank in self._ranks.items() if rank == to]
+            if not there:
+                return
+            member = there[0]
+        self._topic.publish(
+            message,
+            to=member,
+            # Of sums nobody writes, parameters go on.
+            copy=message.message.what != "sum",
+            is_whole=True,
+            timeout_s=self._timeout_s,
+            on_block=self._drain,
+        )
+
     def _drain(self) -> None:
         for event in self._topic.drain():
+            self._handle(event)
+
+    def _take_event(self) -> None:
+        """Wait a moment for an event."""
+        event = self._topic.get(IDLE_S)
+        if event is not None:
             self._handle(event)
 
     def _wait(self, purpose: str, missing: Callable[[], Any]) -> None:
@@ -194,6 +224,8 @@ class GradientSharingExchange(ClusterExchange):
         )
         self._settled_s = 0.0
         self._step_s = 0.0
+        self._rounds = DenseRounds(rank, self._send, self._wait)
+        self._thresholds: list[float] = []
 
     @property
     def positions(self) -> dict[int, int]:
@@ -272,10 +304,8 @@ class GradientSharingExchange(ClusterExchange):
     def idle(self, network: Network[Any]) -> None:
         """Take in what peers send."""
         with self._params.lent():
-            event = self._topic.get(IDLE_S)
-            if event is not None:
-                self._handle(event)
-                self._drain()
+            self._take_event()
+            self._drain()
 
     def end(self, network: Network[Any]) -> None:
         """Take in every message of the phase."""
@@ -292,24 +322,30 @@ class GradientSharingExchange(ClusterExchange):
         self, network: Network[Any], phase: int, members: frozenset[int]
     ) -> None:
         """Average the updater states, and where the thresholds stand."""
+        self._peer.finish()
         self.begin(network, members, Workload(phase))
-        state = HostVector(network.updater_state)
-        with self._params.lent(), state.lent():
-            if not self._peer.is_alone:
-                last = self._peer.finish(state.host, network.iteration_count)
-                self._publish(last.to_wire())
-            self._wait("finish", lambda: self._peer.waiting_for)
+        with self._params.lent():
+            own = Contribution(
+                iteration_count=network.iteration_count, threshold=self._peer.threshold
+            )
+            state = to_host(network.updater_state)
+            total = self._rounds.take("finish", own, [state], plain_mean)
+            self._rounds.end()
             self._peer.return_to_base()
-            self._peer.average_states_into(self._rank, state.host)
         network.hold_constraints()
-        network.iteration_count = self._peer.last_iteration_count(
-            network.iteration_count
-        )
+        if total.vectors is not None:
+            state = total.vectors[0]
+            network.updater_state[...] = to_device(state, network.updater_state)
+        told = total.contributions.values()
+        network.iteration_count = max(item.iteration_count for item in told)
+        self._thresholds = [
+            item.threshold for item in told if item.threshold is not None
+        ]
 
     @property
     def threshold(self) -> float:
         """The mean threshold of the members; NaN before any update was shared."""
-        return self._peer.mean_threshold()
+        return self._peer.mean_threshold(self._thresholds)
 
     @property
     def staleness(self) -> StalenessTally:
@@ -318,12 +354,17 @@ class GradientSharingExchange(ClusterExchange):
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
         self._peer.begin(self._phase, peers)
+        self._rounds.begin(self._phase, peers)
 
-    def _receive(self, rank: int, data: dict[str, Any]) -> None:
-        self._peer.receive(rank, SharedUpdate(**data))
+    def _receive(self, rank: int, data: Any) -> None:
+        if isinstance(data, RoundMessage):
+            self._rounds.receive(rank, data)
+        else:
+            self._peer.receive(rank, SharedUpdate(**data))
 
     def _left(self, rank: int) -> None:
         self._peer.left(rank)
+        self._rounds.left(rank)
 
 
 class ParameterAveragingExchange(ClusterExchange):
@@ -340,12 +381,9 @@ class ParameterAveragingExchange(ClusterExchange):
         super().__init__(rank, topic, mailbox, master)
         self._master = master
         self._first_state = None if master.save_updater else updater_state.copy()
-        self._round = 0
-        self._current: AveragingRound | None = None
-        self._early: list[tuple[int, RoundSnapshot]] = []
-        self._peers: set[int] = set()
-        self._remaining: dict[int, int] = {}  # of each peer, as of the last round
+        self._rounds = DenseRounds(rank, self._send, self._wait)
         self._positions: dict[int, int] = {}
+        self._is_over = False  # whether nobody had anything left in the last round
         self._since_round = 0
         self._examples = 0
         self._began_s = 0.0
@@ -373,19 +411,18 @@ class ParameterAveragingExchange(ClusterExchange):
 
     def idle(self, network: Network[Any]) -> None:
         """Take part in the rounds of peers that have minibatches left."""
-        if self._is_needed():
+        if self._rounds.is_awaited and not self._is_over:
             self._average(network)
-            return
-        event = self._topic.get(IDLE_S)
-        if event is not None:
-            self._handle(event)
+        else:
+            self._take_event()
 
     def end(self, network: Network[Any]) -> None:
         """Take part in rounds until every member has trained all its minibatches."""
         if self._since_round:
             self._average(network)
-        while self._is_needed():
+        while not self._is_over:
             self._average(network)
+        self._rounds.end()
 
     def finish(
         self, network: Network[Any], phase: int, members: frozenset[int]
@@ -393,89 +430,41 @@ class ParameterAveragingExchange(ClusterExchange):
         """Do nothing: the last round made all replicas equal."""
 
     def _begin(self, network: Network[Any], peers: frozenset[int]) -> None:
-        self._round = 0
-        self._peers = set(peers)
+        self._rounds.begin(self._phase, peers)
         self._positions = dict.fromkeys(peers, 0)
-        # Those of rounds that were given up would hold their vectors for ever.
-        self._early = [entry for entry in self._early if entry[1].phase >= self._phase]
-        # Not known before the first round; anything but 0 makes that round happen.
-        self._remaining = dict.fromkeys(peers, 1)
+        self._is_over = not peers
         self._began_s = time.monotonic()
-
-    def _is_needed(self) -> bool:
-        """Whether a peer has minibatches left, so that there will be another round."""
-        totals = self._workload.totals
-        if totals is None:
-            at = (self._phase, self._round)
-            begun = {r for r, entry in self._early if (entry.phase, entry.round) == at}
-            return bool(begun & self._peers) or any(self._remaining.values())
-        return any(
-            self._positions.get(rank, 0) < totals.get(rank, 0) for rank in self._peers
-        )
 
     def _average(self, network: Network[Any]) -> None:
-        own = self._snapshot(network)
-        current = AveragingRound(self._rank, frozenset(self._peers), own)
-        self._current = current
-        for rank, snapshot in self._early:
-            if current.accepts(snapshot):
-                current.receive(rank, snapshot)
-        if self._peers:
-            self._publish(own.to_wire())
-        self._wait("average", lambda: self._missing(current))
-        self._current = None
-        self._round += 1
-        if not current.waiting_for:
-            self._take(network, current)
-        self._early = [entry for entry in self._early if not current.accepts(entry[1])]
-        self._since_round = self._examples = 0
-        self._began_s = time.monotonic()
-
-    def _missing(self, current: AveragingRound) -> frozenset[int]:
-        # Nobody who is still here has anything left: the peer that made this round
-        # necessary is gone, and the others may have ended the phase without it. While
-        # more work may come they have not, and take part in what we began.
-        is_last = self._workload.is_closed and not self._since_round
-        if is_last and not self._is_needed():
-            return frozenset()
-        return current.waiting_for
-
-    def _take(self, network: Network[Any], current: AveragingRound) -> None:
-        params, state = map(HostVector, (network.params, network.updater_state))
-        with params.lent(), state.lent():
-            current.average_into(params.host, state.host)
-        network.iteration_count = current.iteration_count
-        if self._first_state is not None:
-            network.updater_state[...] = self._first_state
-        self._positions.update(current.positions)
-        self._positions.pop(self._rank, None)
-        self._remaining = current.remaining
-        self._sizes.take(current.efforts)
-
-    def _snapshot(self, network: Network[Any]) -> RoundSnapshot:
-        state = to_host(network.updater_state)
-        return RoundSnapshot(
-            phase=self._phase,
-            round=self._round,
+        own = Contribution(
             position=self._trained,
-            remaining=len(self._workload) - self._trained,
+            **self._workload.left_after(self._trained),
             minibatches=self._since_round,
             seconds=time.monotonic() - self._began_s,
             examples=self._examples,
             iteration_count=network.iteration_count,
-            params=to_host(network.params),
-            updater_state=state if self._master.save_updater else state[:0],
         )
+        vectors = [network.params]
+        if self._master.save_updater:
+            vectors.append(network.updater_state)
+        brought = [to_host(vector) for vector in vectors]
+        total = self._rounds.take("average", own, brought, weighted_mean)
+        for vector, mean in zip(vectors, total.vectors or (), strict=False):
+            vector[...] = to_device(mean, vector)
+        if self._first_state is not None:
+            network.updater_state[...] = self._first_state
+        told = total.contributions
+        network.iteration_count = max(item.iteration_count for item in told.values())
+        self._positions.update({rank: item.position for rank, item in told.items()})
+        self._positions.pop(self._rank, None)
+        self._is_over = total.is_last
+        self._sizes.take({rank: (i.minibatches, i.seconds) for rank, i in told.items()})
+        self._since_round = self._examples = 0
+        self._began_s = time.monotonic()
 
-    def _receive(self, rank: int, data: dict[str, Any]) -> None:
-        snapshot = RoundSnapshot(**data)
-        if self._current is not None and self._current.accepts(snapshot):
-            self._current.receive(rank, snapshot)
-        elif (snapshot.phase, snapshot.round) >= (self._phase, self._round):
-            self._early.append((rank, snapshot))
+    def _receive(self, rank: int, data: Any) -> None:
+        if isinstance(data, RoundMessage):
+            self._rounds.receive(rank, data)
 
     def _left(self, rank: int) -> None:
-        self._peers.discard(rank)
-        self._remaining.pop(rank, None)
-        if self._current is not None:
-            self._current.left(rank)
+        self._rounds.left(rank)

@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
+from daskdl.cluster.masters.options import (
+    ParameterAveragingTrainingMaster,
+    TrainingMaster,
+)
 from daskdl.errors import OptionError
 from daskdl.nn.network import Network
 
@@ -13,10 +16,10 @@ def check_master(who: str, network: Network[Any], master: TrainingMaster) -> Non
     Raises
     ------
     OptionError
-        If gradients are to be shared of a network that has none, or whose training is
-        more than updates that could be shared.
+        If gradients are to be shared or averaged of a network that has none, or whose
+        training is more than updates by gradients.
     """
-    if not isinstance(master, SharedTrainingMaster):
+    if isinstance(master, ParameterAveragingTrainingMaster):
         return
     if not network.n_params:
         raise OptionError(

@@ -23,10 +23,12 @@ from daskdl.cluster.exchange import (
     GradientSharingExchange,
     ParameterAveragingExchange,
 )
+from daskdl.cluster.exchanges.all_reduce import AllReduceExchange
 from daskdl.cluster.log_filters import reported_by_client
 from daskdl.cluster.mailbox import PLUGIN_NAME, Mailbox, mailbox_of
 from daskdl.cluster.masters.gradient_sharing import merge_waiting
 from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -153,9 +155,12 @@ def _exchange(
         return ParameterAveragingExchange(
             rank, topic, mailbox, master, network.updater_state
         )
+    if isinstance(master, AllReduceTrainingMaster):
+        return AllReduceExchange(rank, topic, mailbox, master, network)
     raise OptionError(
-        "Session: training_master must be a SharedTrainingMaster or a "
-        f"ParameterAveragingTrainingMaster, got {type(master).__name__}."
+        "Session: training_master must be a SharedTrainingMaster, a "
+        "ParameterAveragingTrainingMaster or an AllReduceTrainingMaster, got "
+        f"{type(master).__name__}."
     )
 
 

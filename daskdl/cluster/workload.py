@@ -7,6 +7,7 @@ be taken back at any moment.
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from daskdl.data.plan import Minibatch
 
@@ -55,6 +56,12 @@ class Workload:
     def is_closed(self) -> bool:
         """Whether no more may come."""
         return self.totals is not None
+
+    def left_after(self, trained: int) -> dict[str, Any]:
+        """Return what a member that trained so many tells the others of the rest."""
+        with self._changed:
+            remaining = len(self._minibatches) - trained
+            return {"remaining": remaining, "may_get_more": not self.is_closed}
 
     def begin_next(self) -> Minibatch | None:
         """Begin the next minibatch; None if there is none, or none yet."""

@@ -132,10 +132,11 @@ class JointPasses:
         return sum(losses)
 
     def add_up(self) -> None:
-        """Add what the others have written to the gradients of the network."""
+        """Add what the others have written to the gradients of the network, once."""
         gradients = self._vectors.gradients
         for other in self.others:
             gradients += other
+        self.others = []
 
     def outputs(
         self, features: Sequence[FloatArray], masks: Sequence[Mask]

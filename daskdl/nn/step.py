@@ -381,7 +381,7 @@ class StepNetwork(ABC, Generic[Conf]):
         with self.keeping_threads():
             n_examples = self._sum_gradients(batch, rng_stream)
             self._passes.add_up()
-        self.plan.average(self.gradients, n_examples)
+        self.plan.average(self.gradients, self._divisor(n_examples))
         return self.score
 
     def compute_update(self) -> FloatArray:
@@ -392,15 +392,23 @@ class StepNetwork(ABC, Generic[Conf]):
         update : ndarray of shape (n_params,)
             The very vector :attr:`gradients`. The updater state has moved on.
         """
-        self.plan.update(
+        vectors = (self.gradients, self.params, self.updater_state)
+        self.plan.update(*vectors, **self._now)
+        return self.gradients
+
+    def learn(self, n_examples: int) -> None:
+        """Average `gradients`, sums over examples, update and subtract in one pass."""
+        self.plan.step(
             self.gradients,
             self.params,
             self.updater_state,
-            iteration=self.iteration_count,
-            epoch=self.epoch_count,
-            workspace=self.workspace,
+            n_examples=self._divisor(n_examples),
+            others=self._passes.others,
+            **self._now,
         )
-        return self.gradients
+
+    def _divisor(self, n_examples: int) -> int:
+        return n_examples if self.conf.mini_batch else 1
 
     def apply_update(self, update: FloatArray) -> None:
         """Subtract an update of shape (n_params,) from the parameters."""
@@ -426,13 +434,7 @@ class StepNetwork(ABC, Generic[Conf]):
             A new array: the gradients, and what L1 and L2 add. 0 where a number is no
             weight, as a running mean.
         """
-        return self._search_plan.slope(
-            self.gradients,
-            self.params,
-            iteration=self.iteration_count,
-            epoch=self.epoch_count,
-            workspace=self.workspace,
-        )
+        return self._search_plan.slope(self.gradients, self.params, **self._now)
 
     def settle(self) -> None:
         """Do to the parameters what no search along a line does.
@@ -440,13 +442,7 @@ class StepNetwork(ABC, Generic[Conf]):
         Running statistics and class centers go on by the last mean gradients, weights
         decay.
         """
-        self._search_plan.settle(
-            self.gradients,
-            self.params,
-            iteration=self.iteration_count,
-            epoch=self.epoch_count,
-            workspace=self.workspace,
-        )
+        self._search_plan.settle(self.gradients, self.params, **self._now)
 
     def finish_iteration(self) -> None:
         """Count the iteration, and hold the parameters to their constraints."""
@@ -519,17 +515,10 @@ class StepNetwork(ABC, Generic[Conf]):
                 n_examples = self._sum_gradients(segment, rng_stream)
                 score = self.score
                 self._check_score(score, segment)
-                # Average, update and subtract in one pass over the parameters.
-                self.plan.step(
-                    self.gradients,
-                    self.params,
-                    self.updater_state,
-                    n_examples=n_examples,
-                    iteration=self.iteration_count,
-                    epoch=self.epoch_count,
-                    workspace=self.workspace,
-                    others=self._passes.others,
-                )
+                if exchange is not None and exchange.adds_up_gradients:
+                    self._passes.add_up()
+                    n_examples = exchange.gradients(self, n_examples)
+                self.learn(n_examples)
                 if exchange is not None:
                     exchange.updated(self)
                 self.finish_iteration()
@@ -552,7 +541,7 @@ class StepNetwork(ABC, Generic[Conf]):
         Returns
         -------
         n_examples : int
-            By what the sums are to be divided, 1 where they stay sums.
+            Over which are the sums.
         """
         arrays = self._checked(batch)
         now = (self.conf.seed, rng_stream, self.iteration_count, self.epoch_count)
@@ -565,7 +554,13 @@ class StepNetwork(ABC, Generic[Conf]):
             numbers=partial(numbers_of, *now) if self._draws else None,
         )
         self.score = loss + self._regularization_score()
-        return arrays.num_examples if self.conf.mini_batch else 1
+        return arrays.num_examples
+
+    @property
+    def _now(self) -> dict[str, Any]:
+        """When a plan acts, and with which buffers."""
+        at, epoch = self.iteration_count, self.epoch_count
+        return {"iteration": at, "epoch": epoch, "workspace": self.workspace}
 
     @cached_property
     def _solver(self) -> Solver | None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from daskdl.cluster.bus.options import Merge, WhenFull
 from daskdl.cluster.bus.outbox import Outbox
 from daskdl.cluster.bus.payload import (
     Parcel,
@@ -49,11 +50,13 @@ class Publisher:
         self,
         data: Any,
         *,
+        to: str | None,
         copy: bool,
+        is_whole: bool,
         timeout_s: float | None,
         on_block: Callable[[], Any] | None,
     ) -> int:
-        """Hand `data` to every member that receives; see :meth:`Topic.publish`."""
+        """Hand `data` to members that receive; see :meth:`Topic.publish`."""
         self._state.check_open()
         payload = encode(data, copy=copy)
         wait_s = PUBLISH_TIMEOUT_S if timeout_s is None else timeout_s
@@ -61,9 +64,10 @@ class Publisher:
         if not self._turn.acquire(timeout=max(0.0, wait_s)):
             raise self._too_slow(wait_s, "another thread is publishing")
         try:
-            if self._state.options.when_full == "block":
-                self._wait_for_room(payload.nbytes, deadline, wait_s, on_block)
-            return self._hand_out(payload)
+            when_full = "block" if is_whole else self._state.options.when_full
+            if when_full == "block":
+                self._wait_for_room(payload.nbytes, to, deadline, wait_s, on_block)
+            return self._hand_out(payload, to, when_full)
         finally:
             self._turn.release()
 
@@ -75,9 +79,16 @@ class Publisher:
                 self._peers.end(Parcel(self._number + 1, self._number + 1, None))
         self._send()
 
-    def _hand_out(self, payload: Payload) -> int:
+    def _outboxes(self, to: str | None) -> dict[str, Outbox]:
+        outboxes = self._peers.outboxes()
+        if to is None:
+            return outboxes
+        return {to: outboxes[to]} if to in outboxes else {}
+
+    def _hand_out(self, payload: Payload, to: str | None, when_full: WhenFull) -> int:
         state = self._state
-        merged = self._merge_where_full(payload)
+        merge = when_full if callable(when_full) else None
+        merged = {} if merge is None else self._merge_where_full(payload, to, merge)
         with state.changed:
             state.check_open()
             if self._has_ended:
@@ -86,8 +97,8 @@ class Publisher:
                 )
             self._number += 1
             parcel = Parcel(self._number, self._number, payload)
-            for id_, outbox in self._peers.outboxes().items():
-                if state.options.when_full == "drop_oldest":
+            for id_, outbox in self._outboxes(to).items():
+                if when_full == "drop_oldest":
                     outbox.drop_for(payload.nbytes)
                 outbox.put(merged.get(id_, parcel))
             number = self._number
@@ -104,15 +115,16 @@ class Publisher:
     def _wait_for_room(
         self,
         nbytes: int,
+        to: str | None,
         deadline: float,
         wait_s: float,
         on_block: Callable[[], Any] | None,
     ) -> None:
         changed, inbox = self._state.changed, self._state.inbox
-        if self._may_go(nbytes):
+        if self._may_go(nbytes, to):
             return
         started = time.monotonic()
-        while not self._may_go(nbytes):
+        while not self._may_go(nbytes, to):
             arrivals = inbox.arrivals
             if on_block is not None:
                 on_block()
@@ -122,33 +134,33 @@ class Publisher:
                 raise self._too_slow(wait_s, "a subscriber is not keeping up")
             with changed:
                 # Not missed: whoever makes room or delivers needs the lock.
-                if not self._may_go(nbytes) and inbox.arrivals == arrivals:
+                if not self._may_go(nbytes, to) and inbox.arrivals == arrivals:
                     every_s = (
                         PUBLISH_TIMEOUT_S if on_block is None else ON_BLOCK_EVERY_S
                     )
                     changed.wait(min(left_s, every_s))
         self._state.stats.blocked_s += time.monotonic() - started
 
-    def _may_go(self, nbytes: int) -> bool:
+    def _may_go(self, nbytes: int, to: str | None = None) -> bool:
         with self._state.changed:
             self._peers.flush()
-            boxes = self._peers.outboxes().values()
+            boxes = self._outboxes(to).values()
             return self._state.is_closed or all(box.has_room(nbytes) for box in boxes)
 
-    def _merge_where_full(self, payload: Payload) -> dict[str, Parcel]:
+    def _merge_where_full(
+        self, payload: Payload, to: str | None, merge: Merge
+    ) -> dict[str, Parcel]:
         """Empty full queues; return the merged message of each member that had one.
 
         The merge function runs without the lock. If it fails, nothing has changed.
         """
-        if not callable(self._state.options.when_full):
-            return {}
         taken: dict[str, tuple[Outbox, list[Parcel]]] = {}
         with self._state.changed:
-            for id_, outbox in self._peers.outboxes().items():
+            for id_, outbox in self._outboxes(to).items():
                 if not outbox.has_room(payload.nbytes):
                     taken[id_] = (outbox, outbox.take_waiting())
         try:
-            merged = self._merge_each(taken, payload)
+            merged = self._merge_each(taken, payload, merge)
         except BaseException:
             for outbox, waiting in taken.values():
                 outbox.put_back(waiting)
@@ -157,7 +169,10 @@ class Publisher:
         return merged
 
     def _merge_each(
-        self, taken: dict[str, tuple[Outbox, list[Parcel]]], payload: Payload
+        self,
+        taken: dict[str, tuple[Outbox, list[Parcel]]],
+        payload: Payload,
+        merge: Merge,
     ) -> dict[str, Parcel]:
         # Equally slow subscribers have the same messages waiting: merge these once.
         done: dict[tuple[int, ...], Parcel] = {}
@@ -165,17 +180,15 @@ class Publisher:
         for id_, (_, waiting) in taken.items():
             key = tuple(id(parcel) for parcel in waiting)
             if key not in done:
-                done[key] = self._merge(waiting, payload)
+                done[key] = self._merge(waiting, payload, merge)
             merged[id_] = done[key]
         return merged
 
-    def _merge(self, waiting: list[Parcel], payload: Payload) -> Parcel:
-        merge = self._state.options.when_full
+    def _merge(self, waiting: list[Parcel], payload: Payload, merge: Merge) -> Parcel:
         payloads = [parcel.payload for parcel in waiting] + [payload]
         data = [decode_readonly(each) for each in payloads if each is not None]
-        together = merge(data) if callable(merge) else data[-1]
         first, last = waiting[0].first, self._number + 1
-        return Parcel(first, last, encode(together, copy=True))
+        return Parcel(first, last, encode(merge(data), copy=True))
 
     def _too_slow(self, wait_s: float, reason: str) -> StepTimeoutError:
         return StepTimeoutError(

@@ -69,19 +69,26 @@ class Topic:
         self,
         data: Any,
         *,
+        to: str | None = None,
         copy: bool = True,
+        is_whole: bool = False,
         timeout_s: float | None = None,
         on_block: Callable[[], Any] | None = None,
     ) -> int:
-        """Send `data` to every other member that is there.
+        """Send `data` to every other member that is there, or to one of them.
 
         Parameters
         ----------
         data : object
             Anything that can be pickled. Arrays travel without a further copy; one
             large array is much faster than many small ones.
+        to : str, optional
+            The id of the one member that gets it; nobody does if that one is gone.
         copy : bool
             Copy the arrays first. False is a promise never to change them again.
+        is_whole : bool
+            Wait for room, also where `when_full` says that messages are dropped or
+            merged. It holds for this message; one that follows may drop or merge it.
         timeout_s : float, optional
             How long to wait for room with ``when_full="block"``; 300 s by default.
         on_block : callable, optional
@@ -101,7 +108,12 @@ class Topic:
             The topic was ended, closed or aborted, or the worker is closing.
         """
         return self._publisher.publish(
-            data, copy=copy, timeout_s=timeout_s, on_block=on_block
+            data,
+            to=to,
+            copy=copy,
+            is_whole=is_whole,
+            timeout_s=timeout_s,
+            on_block=on_block,
         )
 
     def get(self, timeout_s: float) -> Event | None:

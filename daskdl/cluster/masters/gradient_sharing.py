@@ -84,13 +84,8 @@ class SharedUpdate:
         parameters; ``None`` when there is nothing but the position to tell.
     statistics : ndarray or None
         The sender's running statistics, with its last message of a phase.
-    updater_state : ndarray or None
-        The sender's updater state, with its last message of a session.
     threshold : float or None
-        What the sender's first update asks for, before it shares that update; with its
-        last message of a session where its threshold stands.
-    iteration_count : int or None
-        Where the sender's counter stands, with its last message of a session.
+        What the sender's first update asks for, before it shares that update.
     step_s : float
         Seconds that the sender takes for a minibatch, without the exchange; 0 if it
         does not say.
@@ -101,9 +96,7 @@ class SharedUpdate:
     ends: bool
     data: Any = None
     statistics: Any = None
-    updater_state: Any = None
     threshold: float | None = None
-    iteration_count: int | None = None
     step_s: float = 0.0
 
     def to_wire(self) -> dict[str, Any]:
@@ -175,9 +168,6 @@ class GradientSharingPeer:
         self._is_last_phase = False
         self._waiting_for: set[int] = set()
         self._peers: set[int] = set()
-        self._updater_states: dict[int, FloatArray] = {}
-        self._thresholds: dict[int, float] = {}  # where they stand at the end
-        self._iteration_counts: dict[int, int] = {}  # likewise
         self._steps_s: dict[int, float] = {}  # of peers that said so
         self._position = 0  # of our last message
         self.positions: dict[int, int] = {}
@@ -378,13 +368,7 @@ class GradientSharingPeer:
         """
         if message.data is not None:
             self._subtract(np.asarray(message.data))
-        if message.updater_state is not None:
-            self._updater_states[rank] = np.asarray(message.updater_state)
-            if message.threshold is not None:
-                self._thresholds[rank] = message.threshold
-            if message.iteration_count is not None:
-                self._iteration_counts[rank] = message.iteration_count
-        elif message.threshold is not None:
+        if message.threshold is not None:
             self._proposed[rank] = message.threshold
         if message.phase == self._phase and rank in self.positions:
             self._note(rank, message)
@@ -421,29 +405,20 @@ class GradientSharingPeer:
             statistics=self._statistics.values(),
         )
 
-    def finish(self, updater_state: FloatArray, iteration_count: int) -> SharedUpdate:
-        """Return the last message of the session.
+    def finish(self) -> None:
+        """End the session with the phase that begins next, in which nothing is shared.
 
-        `updater_state` is of shape (n_state,), and goes along. What is in the residual
-        stays there: it was no part of the network that was scored (see design 0012).
+        What is in the residual stays there: it was no part of the network that was
+        scored (see design 0012).
         """
         self._is_last_phase = True
-        return SharedUpdate(
-            phase=self._phase,
-            position=0,
-            ends=True,
-            updater_state=updater_state,
-            threshold=self.threshold,
-            iteration_count=iteration_count,
-        )
 
-    def last_iteration_count(self, own: int) -> int:
-        """Return the largest iteration counter, as parameter averaging does."""
-        return max([own, *self._iteration_counts.values()])
+    def mean_threshold(self, thresholds: Sequence[float]) -> float:
+        """Return the mean of where all members stand, NaN if none ever shared.
 
-    def mean_threshold(self) -> float:
-        """Return the mean of where all members stand, NaN if none ever shared."""
-        return self._mean([*self._thresholds.values(), self.threshold]).threshold
+        Without `thresholds`, of all of them, it is where we stand.
+        """
+        return self._mean(thresholds or [self.threshold]).threshold
 
     def _mean(self, thresholds: Sequence[float]) -> ThresholdState:
         states = [ThresholdState(threshold=threshold) for threshold in thresholds]
@@ -464,30 +439,6 @@ class GradientSharingPeer:
             self._measure_residual()
             self._params[...] = self._base
             self._base = self._params[:0]
-
-    def average_states_into(self, rank: int, updater_state: FloatArray) -> None:
-        """Overwrite our updater state with the mean of all that came and our own.
-
-        Parameters
-        ----------
-        rank : int
-            Ours.
-        updater_state : ndarray of shape (n_state,)
-            Overwritten.
-
-        Notes
-        -----
-        Each worker's moments come from its own gradients only; the network that is
-        returned takes their mean, as DL4J does. Summed in rank order, so that every
-        member computes the same bits.
-        """
-        states = {**self._updater_states, rank: updater_state}
-        if len(states) > 1:
-            first, second, *others = (states[key] for key in sorted(states))
-            total = first + second
-            for state in others:
-                total += state
-            np.divide(total, len(states), out=updater_state)
 
     @property
     def _is_sharing(self) -> bool:

@@ -1,7 +1,7 @@
 """The training masters: how workers train together, as values that cannot be wrong.
 
 The names are DL4J's. A master holds options only; what a worker does with a peer's
-message is in ``gradient_sharing`` and ``parameter_averaging``.
+message is in ``gradient_sharing`` and ``dense_round``.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ DEALINGS = ("balanced", "fixed")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingMaster:
-    """Options that both masters have.
+    """Options that all masters have.
 
     Parameters
     ----------
@@ -166,9 +166,27 @@ class ParameterAveragingTrainingMaster(TrainingMaster):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class AllReduceTrainingMaster(TrainingMaster):
+    """Average the gradients of all workers before every update.
+
+    So n workers train as one process does with minibatches n times as large, with any
+    updater, and all hold the same parameters at any time. Workers wait for each other
+    in every iteration, in which each sends less than twice the size of the parameters.
+
+    Notes
+    -----
+    Gradients are weighted by examples; who has no minibatch left goes on with those of
+    the others. Batch normalization takes the mean and variance of a worker's own
+    minibatch, and the running ones are averaged with the gradients. Each worker draws
+    dropout of its own.
+    """
+
+
 _MASTERS: dict[str, type[TrainingMaster]] = {
     "shared": SharedTrainingMaster,
     "averaging": ParameterAveragingTrainingMaster,
+    "allreduce": AllReduceTrainingMaster,
 }
 _ALGORITHMS: dict[str, type] = {
     "adaptive": AdaptiveThresholdAlgorithm,
@@ -190,7 +208,7 @@ def training_master(kind: str, options: Mapping[str, Any]) -> TrainingMaster:
 
     Parameters
     ----------
-    kind : {'shared', 'averaging'}
+    kind : {'shared', 'averaging', 'allreduce'}
         Which master.
     options : mapping
         Its options; ``threshold_algorithm`` and ``residual_post_processor`` are

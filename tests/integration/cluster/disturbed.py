@@ -19,6 +19,7 @@ from daskdl.cluster.calls import call_each
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.mailbox import PLUGIN_NAME as SESSIONS
 from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -38,6 +39,7 @@ MASTERS = {
     "averaging": ParameterAveragingTrainingMaster(
         averaging_frequency=4, start_timeout_s=60, peer_timeout_s=20
     ),
+    "allreduce": AllReduceTrainingMaster(start_timeout_s=60, peer_timeout_s=20),
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -18,6 +19,7 @@ from tests.listening import Events
 MASTERS = {
     "shared": SharedTrainingMaster(),
     "averaging": ParameterAveragingTrainingMaster(averaging_frequency=4),
+    "allreduce": AllReduceTrainingMaster(),
 }
 EXAMPLES, EPOCHS = 12_000, 3
 

@@ -16,6 +16,7 @@ from daskdl import (
 )
 from daskdl.cluster.frontend import DaskMultiLayer
 from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -27,6 +28,7 @@ MASTERS = [
     pytest.param(
         ParameterAveragingTrainingMaster(averaging_frequency=3), id="averaging"
     ),
+    pytest.param(AllReduceTrainingMaster(), id="allreduce"),
 ]
 
 

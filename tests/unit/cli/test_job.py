@@ -13,6 +13,7 @@ from daskdl.cli.job_run import cluster_options
 from daskdl.cli.job_training import Training
 from daskdl.cluster.connect import ClusterOptions
 from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -131,13 +132,20 @@ def test_the_training_master_has_the_options_given(job_values):
     assert master == ParameterAveragingTrainingMaster(averaging_frequency=3)
 
 
+def test_gradients_may_be_averaged_before_the_updater(job_values):
+    job_values["training"].update(master="allreduce", peer_timeout_s=3.0)
+    master = Job.model_validate(job_values).training.training_master()
+    assert master == AllReduceTrainingMaster(peer_timeout_s=3.0)
+
+
 def test_the_training_master_keeps_its_own_defaults(job_values):
     master = Job.model_validate(job_values).training.training_master()
     assert master == SharedTrainingMaster()
 
 
 @pytest.mark.parametrize(
-    "master", [SharedTrainingMaster, ParameterAveragingTrainingMaster]
+    "master",
+    [SharedTrainingMaster, ParameterAveragingTrainingMaster, AllReduceTrainingMaster],
 )
 def test_every_option_of_a_master_can_stand_in_a_job(master):
     assert {field.name for field in fields(master)} <= set(Training.model_fields)

@@ -113,15 +113,23 @@ class SimulatedTopic:
         return taken
 
     def publish(
-        self, data: Any, *, copy: bool, timeout_s: float, on_block: Any
+        self,
+        data: Any,
+        *,
+        to: str | None = None,
+        copy: bool,
+        is_whole: bool = False,
+        timeout_s: float,
+        on_block: Any,
     ) -> None:
         self._world.pause()
         self._check_open()
-        if not callable(self._when_full):
-            self._wait_for_room(timeout_s, on_block)
-        for peer in self._receivers():
+        merges = callable(self._when_full) and not is_whole
+        if not merges:
+            self._wait_for_room(to, timeout_s, on_block)
+        for peer in self._receivers(to):
             queue = peer.links[self.me]
-            if callable(self._when_full) and len(queue) >= self._bus.queue_length:
+            if merges and len(queue) >= self._bus.queue_length:
                 self._fold(queue)
             queue.append(Message(self.me, "", 1, 1, deepcopy(data)))
         self.stats.bytes_sent += 1
@@ -135,19 +143,19 @@ class SimulatedTopic:
         self.is_closed = True
         self._bus.topics.pop(self.me, None)
 
-    def _receivers(self) -> list["SimulatedTopic"]:
-        known = list(self.known.values())
+    def _receivers(self, to: str | None = None) -> list["SimulatedTopic"]:
+        known = [peer for me, peer in self.known.items() if to in (None, me)]
         for peer in known:
             if not peer.is_closed:
                 # A connection from a stranger makes the receiver ask who that is.
                 peer.hear_of(self)
         return [peer for peer in known if self.me in peer.links and not peer.is_closed]
 
-    def _wait_for_room(self, timeout_s: float, on_block: Any) -> None:
+    def _wait_for_room(self, to: str | None, timeout_s: float, on_block: Any) -> None:
         def is_full() -> bool:
             return any(
                 len(peer.links[self.me]) >= self._bus.queue_length
-                for peer in self._receivers()
+                for peer in self._receivers(to)
             )
 
         deadline = self._world.now + timeout_s

@@ -1,9 +1,10 @@
 """A stand-in for Dask: members, their mailboxes, what the driver hears, and faults.
 
-Everything above that is the real thing: Driver, PhaseLedger, Member, both
-exchanges and the rules of both masters.
+Everything above that is the real thing: Driver, PhaseLedger, Member, the
+exchanges and the rules of the masters.
 """
 
+import random
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +17,7 @@ import numpy as np
 from daskdl.cluster import driver, exchange, phase, session
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import Mailbox
+from daskdl.cluster.masters import dense_sum
 from daskdl.cluster.masters.gradient_sharing import merge_waiting
 from daskdl.cluster.masters.options import SharedTrainingMaster, TrainingMaster
 from daskdl.cluster.orders import EndEpoch, MemberGone, Order, SessionSpec, Stop
@@ -59,6 +61,7 @@ class TallyNetwork:
         self._put = put
         self.params = put(np.zeros(examples * epochs, dtype))
         self.updater_state = put(np.zeros(3, dtype))
+        self.gradients = put(np.zeros(examples * epochs, dtype))
         self.iteration_count = 0
         self.epoch_count = 0
         self.score = 0.0
@@ -75,11 +78,20 @@ class TallyNetwork:
     def fit_minibatch(self, batch: DataSet, *, rng_stream: int, exchange: Any) -> float:
         self.work()
         self.gradients = self._put(self.update_of(batch))
-        self.params -= self.gradients
+        examples = batch.num_examples
+        if exchange.adds_up_gradients:
+            examples = exchange.gradients(self, examples)
+        self.learn(examples)
         exchange.updated(self)
-        self.iteration_count += 1
+        self.finish_iteration()
         exchange.iteration_done(self, batch.num_examples)
         return 1.0
+
+    def learn(self, n_examples: int) -> None:
+        self.params -= self.gradients
+
+    def finish_iteration(self) -> None:
+        self.iteration_count += 1
 
     def update_of(self, batch: DataSet) -> Any:
         update = np.zeros(self.params.shape, self.params.dtype)
@@ -486,6 +498,11 @@ def simulate(
         cluster.blank = TallyNetwork(data.examples, epochs, dtype, put)
     for module in (driver, exchange, fitting, phase, session, progress):
         monkeypatch.setattr(module, "time", world)
+    # What is so small would otherwise always go to all.
+    monkeypatch.setattr(
+        dense_sum, "PLAIN_BELOW_BYTES", random.Random(seed).choice([0, 2**16])
+    )
+    monkeypatch.setattr(dense_sum, "CHUNK_BYTES", 32)
     monkeypatch.setattr(session, "get_worker", lambda: cluster)
     monkeypatch.setattr(session, "REPORT_EVERY_S", world.rng.choice([0.0, 0.1]))
     monkeypatch.setattr(driver, "SessionMembers", SimulatedMembers)

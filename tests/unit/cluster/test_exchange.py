@@ -9,11 +9,13 @@ from daskdl.cluster import exchange as exchange_module
 from daskdl.cluster.bus import Joined, Left, Member, Message
 from daskdl.cluster.exchange import GradientSharingExchange, ParameterAveragingExchange
 from daskdl.cluster.mailbox import Mailbox
+from daskdl.cluster.masters.dense_round import RoundMessage
+from daskdl.cluster.masters.dense_sum import Contribution
+from daskdl.cluster.masters.dense_sum import Message as Told
 from daskdl.cluster.masters.options import (
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
-from daskdl.cluster.masters.parameter_averaging import RoundSnapshot
 from daskdl.cluster.orders import MemberGone, Stop
 from daskdl.cluster.workload import Workload
 from daskdl.encoding.algorithms import FixedThresholdAlgorithm
@@ -42,7 +44,7 @@ class ScriptedTopic:
         self.events.clear()
         return taken
 
-    def publish(self, data, *, copy=True, timeout_s=None, on_block=None):
+    def publish(self, data, **options):
         self.published.append(data)
 
 
@@ -64,26 +66,28 @@ class Network:
         self.params.clip(-self.most, self.most, out=self.params)
 
 
-def work(minibatches, **totals):
-    """Return a workload of so many, settled if somebody's total is given."""
-    settled = {int(name[1:]): total for name, total in totals.items()}
-    return Workload(0, [None] * minibatches, settled or None)
+def work(minibatches, totals=()):
+    """Return a workload of so many, to which no more come."""
+    return Workload(0, [None] * minibatches, dict(totals))
 
 
-def brought(rank, value, *, round=0, remaining=0, examples=8, position=1):
-    snapshot = RoundSnapshot(
-        phase=0,
-        round=round,
-        position=position,
-        remaining=remaining,
-        minibatches=1,
-        seconds=0.1,
-        examples=examples,
-        iteration_count=1,
-        params=np.full(4, value, np.float32),
-        updater_state=np.zeros(0, np.float32),
+def brought(rank, value, *, round=0, members=(0, 1), **contribution):
+    """The message with which a peer brings its parameters, as they go to all."""
+    own = Contribution(
+        **{"position": 1, "examples": 8, "iteration_count": 1, **contribution}
     )
-    return Message(f"m{rank}", "t", 1, 1, snapshot.to_wire())
+    values = [np.full(4, value, np.float32)]
+    return in_round(
+        rank, Told("contribution", values=values, contribution=own), round, members
+    )
+
+
+def in_round(rank, told, round=0, members=(0, 1)):
+    return Message(f"m{rank}", "t", 1, 1, RoundMessage((0, round), members, told))
+
+
+def averaging_without_state(topic, network, mailbox=None, **options):
+    return averaging(topic, network, mailbox, save_updater=False, **options)
 
 
 def averaging(topic, network, mailbox=None, **options):
@@ -105,21 +109,23 @@ def train(exchange, network, value):
 
 def test_a_round_averages_with_what_the_peer_brought():
     network = Network()
-    exchange = averaging(ScriptedTopic(brought(1, 3.0)), network)
+    exchange = averaging_without_state(ScriptedTopic(brought(1, 3.0)), network)
     exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     np.testing.assert_array_equal(network.params, 2.0)
 
 
-def test_a_snapshot_that_came_before_our_own_round_is_kept():
+def test_what_came_before_our_own_round_is_kept():
     network = Network()
     topic = ScriptedTopic(Joined("m2", "tcp://y", {"rank": 2}), peers=(1,))
-    exchange = averaging(topic, network)
-    topic.events.extendleft([brought(1, 3.0)])
+    exchange = averaging_without_state(topic, network)
+    everybody = {"members": (0, 1, 2)}
+    topic.events.extendleft([brought(1, 3.0, **everybody)])
     exchange.begin(network, frozenset({0, 1, 2}), work(1))
-    topic.events.append(brought(2, 5.0))
+    topic.events.append(brought(2, 5.0, **everybody))
+    topic.events += [in_round(rank, Told("complete"), **everybody) for rank in (1, 2)]
     train(exchange, network, 1.0)
-    np.testing.assert_array_equal(network.params, 3.0)
+    np.testing.assert_allclose(network.params, 3.0, rtol=1e-6)
 
 
 def test_a_member_with_nothing_left_goes_on_until_all_have_nothing_left():
@@ -127,32 +133,56 @@ def test_a_member_with_nothing_left_goes_on_until_all_have_nothing_left():
     topic = ScriptedTopic(
         brought(1, 3.0, remaining=1), brought(1, 7.0, round=1, position=2)
     )
-    exchange = averaging(topic, network)
+    exchange = averaging_without_state(topic, network)
     exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     exchange.end(network)
     np.testing.assert_array_equal(network.params, 7.0)
 
 
-def test_a_round_that_only_a_dead_peer_needed_is_given_up():
-    """The others saw it go before us, ended the phase, and will bring nothing."""
+def test_what_a_dead_peer_brought_counts_if_all_that_are_left_have_it():
     network = Network()
+    everybody = {"members": (0, 1, 2)}
     topic = ScriptedTopic(
-        brought(1, 3.0),
-        brought(2, 5.0, remaining=4),
+        brought(1, 3.0, **everybody),
+        brought(2, 5.0, **everybody),
         Left("m2", clean=False),
         peers=(1, 2),
     )
-    exchange = averaging(topic, network, peer_timeout_s=0.5)
-    exchange.begin(network, frozenset({0, 1, 2}), work(1, m1=1, m2=5))
+    exchange = averaging_without_state(topic, network)
+    exchange.begin(network, frozenset({0, 1, 2}), work(1))
+    own = Contribution(position=1, examples=8, iteration_count=1)
+    held = RoundMessage(
+        (0, 0), (0, 1), Told("contribution", contribution=own), holds=(0, 1, 2)
+    )
+    topic.events.append(Message("m1", "t", 1, 1, held))
     train(exchange, network, 1.0)
-    exchange.end(network)
-    np.testing.assert_array_equal(network.params, 3.0)
+    np.testing.assert_allclose(network.params, 3.0, rtol=1e-6)
+    assert exchange.positions == {1: 1, 2: 1}
+
+
+def test_what_a_dead_peer_brought_is_left_out_if_another_lacks_it():
+    network = Network()
+    everybody = {"members": (0, 1, 2)}
+    topic = ScriptedTopic(
+        brought(1, 3.0, **everybody),
+        brought(2, 5.0, **everybody),
+        Left("m2", clean=False),
+        brought(1, 3.0),
+        peers=(1, 2),
+    )
+    exchange = averaging_without_state(topic, network)
+    exchange.begin(network, frozenset({0, 1, 2}), work(1))
+    train(exchange, network, 1.0)
+    np.testing.assert_array_equal(network.params, 2.0)
+    assert exchange.positions == {1: 1, 2: 0}
 
 
 def test_positions_are_those_of_the_last_average():
     network = Network()
-    exchange = averaging(ScriptedTopic(brought(1, 3.0, position=5)), network)
+    exchange = averaging_without_state(
+        ScriptedTopic(brought(1, 3.0, position=5)), network
+    )
     exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     assert exchange.positions == {1: 5}
@@ -162,7 +192,7 @@ def test_all_go_on_with_the_furthest_iteration_counter():
     """Schedules and Adam depend on it: a step back would repeat what was done."""
     network = Network()
     network.iteration_count = 5
-    exchange = averaging(ScriptedTopic(brought(1, 3.0)), network)
+    exchange = averaging_without_state(ScriptedTopic(brought(1, 3.0)), network)
     exchange.begin(network, frozenset({0, 1}), work(1))
     train(exchange, network, 1.0)
     assert network.iteration_count == 5
@@ -283,15 +313,28 @@ def test_a_peer_that_leaves_does_not_hold_the_phase_up():
     assert exchange.positions == {1: 0}
 
 
+def finishing(state=(), threshold=float("nan"), iteration_count=0):
+    """The message with which a peer of sharing ends the session, in phase 3."""
+    own = Contribution(threshold=threshold, iteration_count=iteration_count)
+    values = [np.array(state, np.float32)]
+    told = Told("contribution", values=values, contribution=own)
+    return Message("m1", "t", 1, 1, RoundMessage((3, 0), (0, 1), told))
+
+
 def test_the_updater_states_are_averaged_at_the_finish():
     network = Network()
     network.updater_state = np.full(2, 1.0, np.float32)
-    wire = {"phase": 3, "position": 0, "ends": True}
-    state = np.full(2, 3.0, np.float32)
-    message = Message("m1", "t", 1, 1, {**wire, "updater_state": state})
-    exchange = sharing(ScriptedTopic(message), network)
+    exchange = sharing(ScriptedTopic(finishing([3.0, 3.0])), network)
     exchange.finish(network, 3, frozenset({0, 1}))
     np.testing.assert_array_equal(network.updater_state, 2.0)
+
+
+def test_the_counter_at_the_end_is_that_of_who_trained_most():
+    """The network that is returned may be that of a member without minibatches."""
+    network = Network()
+    exchange = sharing(ScriptedTopic(finishing(iteration_count=7)), network)
+    exchange.finish(network, 3, frozenset({0, 1}))
+    assert network.iteration_count == 7
 
 
 def test_a_sole_member_shares_nothing():
@@ -347,10 +390,9 @@ def test_who_is_ahead_waits_for_the_slowest_where_there_is_a_bound(
     exchange.begin(network, frozenset({0, 1}), work(3))
     # Nothing came while three minibatches were trained.
     exchange._trained = 2
-    exchange._settled_s = np.inf
     topic.events.extend(caught_up)
     before = len(topic.events)
-    monkeypatch.setattr(exchange, "_let_peers_keep_up", lambda took_s: None)
+    monkeypatch.setattr(exchange, "_let_peers_keep_up", lambda: None)
     update(exchange, network, 1.0)
     assert before - len(topic.events) == taken
 
@@ -403,10 +445,7 @@ def test_a_threshold_of_an_earlier_fit_is_gone_on_with():
 
 def test_members_end_with_the_mean_of_their_thresholds():
     network = Network()
-    wire = {"phase": 3, "position": 0, "ends": True, "threshold": 5.0}
-    topic = ScriptedTopic(
-        Message("m1", "t", 1, 1, {**wire, "updater_state": np.zeros(0)})
-    )
+    topic = ScriptedTopic(finishing(threshold=5.0))
     exchange = GradientSharingExchange(
         0, topic, Mailbox(), SharedTrainingMaster(), network.params, (), 7.0
     )
@@ -428,8 +467,8 @@ def test_the_finish_leaves_the_network_as_it_was_scored():
     topic.events.append(last_message(phase=0))
     exchange.end(network)
     scored = network.params.copy()
-    topic.events.append(last_message(phase=1))
-    exchange.finish(network, 1, frozenset({0, 1}))
+    topic.events.append(finishing())
+    exchange.finish(network, 3, frozenset({0, 1}))
     np.testing.assert_array_equal(network.params, scored)
 
 

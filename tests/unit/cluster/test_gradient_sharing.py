@@ -289,53 +289,17 @@ def test_whoever_trained_nothing_sends_no_residual(master):
     assert peers[0].end(0).data is None
 
 
-def test_the_counter_at_the_end_is_that_of_who_trained_most(master):
-    """The network that is returned may be that of a member without minibatches."""
-    peers, _ = make_peers(master, 2)
-    peers[0].receive(1, peers[1].finish(np.zeros(0), 7))
-    assert peers[0].last_iteration_count(0) == 7
-
-
-def test_updater_states_are_averaged_at_the_end(master):
-    peers, _ = make_peers(master, 2)
-    own, other = np.array([1.0, 3.0]), np.array([3.0, 5.0])
-    peers[0].receive(1, peers[1].finish(other, 5))
-    peers[0].average_states_into(0, own)
-    np.testing.assert_array_equal(own, [2.0, 4.0])
-
-
 def test_at_the_end_the_residual_stays_where_it_is(master):
     """It was no part of the network whose score was told."""
     peers, vectors = make_peers(master, 2)
     train(peers[1], vectors[1], np.full(N, 0.034, np.float32))
     before = peers[1].residual.copy()
-    assert peers[1].finish(np.zeros(0), 5).data is None
+    peers[1].conclude(1)
+    peers[1].finish()
+    peers[1].begin(1, frozenset({0}))
+    peers[1].left(0)
+    peers[1].return_to_base()
     np.testing.assert_array_equal(peers[1].residual, before)
-
-
-@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-@pytest.mark.parametrize("rank", [0, 1, 2])
-def test_updater_states_are_summed_in_rank_order(master, rank, order):
-    """In the order of arrival the sum would have other bits on each member."""
-    states = [np.array([value], np.float32) for value in (1e8, 1.0, -1e8)]
-    peer = GradientSharingPeer(master, np.zeros(N, np.float32))
-    others = [number for number in range(3) if number != rank]
-    peer.begin(0, frozenset(others))
-    for place in order:
-        sender = others[place - 1]
-        wire = {"phase": 0, "position": 0, "ends": True}
-        peer.receive(sender, SharedUpdate(**wire, updater_state=states[sender]))
-    own = states[rank].copy()
-    peer.average_states_into(rank, own)
-    in_rank_order = (states[0] + states[1] + states[2]) / 3
-    np.testing.assert_array_equal(own, in_rank_order)
-
-
-def test_alone_the_updater_state_stays(master):
-    (peer,), _ = make_peers(master, 1)
-    own = np.array([1.0, 3.0])
-    peer.average_states_into(0, own)
-    np.testing.assert_array_equal(own, [1.0, 3.0])
 
 
 def test_alone_it_is_never_time_to_share(master):

@@ -3,6 +3,7 @@
 import pytest
 
 from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
     training_master,
@@ -37,6 +38,11 @@ def test_plain_values_make_a_master():
     assert master == ParameterAveragingTrainingMaster(averaging_frequency=3)
 
 
+def test_plain_values_make_a_master_that_adds_up_gradients():
+    master = training_master("allreduce", {"elastic": False})
+    assert master == AllReduceTrainingMaster(elastic=False)
+
+
 def test_plain_values_make_a_threshold_algorithm():
     master = training_master(
         "shared", {"threshold_algorithm": {"type": "fixed", "threshold": 0.01}}
@@ -47,7 +53,7 @@ def test_plain_values_make_a_threshold_algorithm():
 
 
 def test_an_unknown_master_is_refused_with_the_known_ones():
-    with pytest.raises(OptionError, match="must be one of 'averaging', 'shared'"):
+    with pytest.raises(OptionError, match="must be one of 'allreduce', 'averaging'"):
         training_master("sharde", {})
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from daskdl.cluster.masters.options import (
+    AllReduceTrainingMaster,
     ParameterAveragingTrainingMaster,
     SharedTrainingMaster,
 )
@@ -48,7 +49,13 @@ def sharing(rng):
     )
 
 
-MASTERS = {"averaging": averaging, "sharing": sharing}
+def all_reduce(rng):
+    return AllReduceTrainingMaster(worker_prefetch_num_batches=0)
+
+
+MASTERS = {"averaging": averaging, "sharing": sharing, "all_reduce": all_reduce}
+# Replicas hold the same bits whenever a phase ends.
+IN_STEP = ["averaging", "all_reduce"]
 
 
 def random_data(rng):
@@ -154,12 +161,16 @@ def assert_epochs_are_counted(outcome, epochs):
         assert worker.actor.result.epoch_count == epochs
 
 
+def snapshots_of_survivors(outcome):
+    ranks = [worker.rank for worker in outcome.survivors]
+    for vectors in outcome.cluster.snapshots.values():
+        yield [vectors[rank] for rank in ranks if rank in vectors]
+
+
 def assert_phases_end_equal(outcome):
-    """Averaging: bit for bit, in each phase in which nobody died, and at the end."""
-    cluster = outcome.cluster
-    for phase, vectors in cluster.snapshots.items():
-        if phase not in cluster.disturbed:
-            assert len({(params.tobytes(), at) for params, at in vectors.values()}) == 1
+    """Averaging, adding up: bit for bit, whoever died, in each phase and after it."""
+    for vectors in snapshots_of_survivors(outcome):
+        assert len({(params.tobytes(), at) for params, at in vectors}) == 1
     results = [worker.actor.result for worker in outcome.survivors]
     assert len({result.params.tobytes() for result in results}) == 1
 
@@ -173,8 +184,9 @@ def test_a_healthy_fit_trains_every_example(monkeypatch, seed, master):
 
 
 @pytest.mark.parametrize("seed", QUICK)
-def test_healthy_averaging_ends_each_phase_with_equal_bits(monkeypatch, seed):
-    outcome = healthy_fit(monkeypatch, seed, averaging)
+@pytest.mark.parametrize("master", IN_STEP)
+def test_healthy_members_in_step_end_each_phase_equal(monkeypatch, seed, master):
+    outcome = healthy_fit(monkeypatch, seed, MASTERS[master])
     assert outcome.error is None
     assert_phases_end_equal(outcome)
 
@@ -220,10 +232,23 @@ def test_every_worker_that_the_driver_misses_is_told(monkeypatch, seed):
 
 
 @pytest.mark.parametrize("seed", QUICK)
-def test_survivors_of_averaging_end_with_equal_bits(monkeypatch, seed):
-    outcome = disturbed_fit(monkeypatch, seed, averaging)
+@pytest.mark.parametrize("master", IN_STEP)
+def test_survivors_in_step_end_each_phase_with_equal_bits(monkeypatch, seed, master):
+    outcome = disturbed_fit(monkeypatch, seed, MASTERS[master])
     assert outcome.error is None
     assert_phases_end_equal(outcome)
+
+
+@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize("fit", [healthy_fit, disturbed_fit])
+def test_adding_up_trains_each_example_once_or_tells_that_it_was_repeated(
+    monkeypatch, seed, fit
+):
+    outcome = fit(monkeypatch, seed, all_reduce)
+    assert outcome.error is None
+    repeated = outcome.network.params.sum() - outcome.network.params.size
+    assert outcome.network.params.min() == 1.0
+    assert repeated <= outcome.report.repeated_examples
 
 
 @pytest.mark.parametrize("seed", QUICK)
@@ -252,7 +277,7 @@ def test_thousands_of_disturbed_fits(monkeypatch, master):
         with naming(seed):
             outcome = disturbed_fit(monkeypatch, seed, MASTERS[master])
             assert_fit_is_right(outcome)
-            if master == "averaging":
+            if master in IN_STEP:
                 assert_phases_end_equal(outcome)
 
 

@@ -78,6 +78,8 @@ def test_an_exchange_sees_every_iteration(network, examples):
     seen = []
 
     class Listening:
+        adds_up_gradients = False
+
         def updated(self, network):
             seen.append(network.gradients.any())
 

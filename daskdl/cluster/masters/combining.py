@@ -1,0 +1,37 @@
+"""What the vectors of several members come to. Pure.
+
+Summed in rank order, element by element: whoever adds up computes the same bits.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from daskdl.arrays.namespace import FloatArray
+
+
+def weighted_mean(
+    vectors: Sequence[FloatArray], examples: Sequence[int], out: FloatArray
+) -> None:
+    """Write the mean of vectors of shape (n,), weighted by examples, to `out`, (n,)."""
+    weights = [out.dtype.type(count / sum(examples)) for count in examples]
+    np.multiply(vectors[0], weights[0], out=out)
+    for vector, weight in zip(vectors[1:], weights[1:], strict=True):
+        out += vector * weight
+
+
+def plain_mean(
+    vectors: Sequence[FloatArray], examples: Sequence[int], out: FloatArray
+) -> None:
+    """Write the mean of vectors of shape (n,) to `out`, (n,); each counts alike."""
+    plain_sum(vectors, examples, out)
+    out /= len(vectors)
+
+
+def plain_sum(
+    vectors: Sequence[FloatArray], examples: Sequence[int], out: FloatArray
+) -> None:
+    """Write the sum of vectors of shape (n,) to `out`, (n,)."""
+    np.copyto(out, vectors[0])
+    for vector in vectors[1:]:
+        out += vector
