@@ -91,6 +91,7 @@ class Kernel:
         self._function = function
         self._reorders = reorders
         self._compiled: Any = None
+        self._compiled_bare: Any = None
         self._natives: dict[tuple[Kind, ...], Native] = {}
         # The one that ran last; it hands over what it is not for.
         self._native: Native = self._run
@@ -112,7 +113,7 @@ class Kernel:
     @property
     def _numba_type_(self) -> Any:
         # What numba asks of a global that a kernel calls.
-        return self._compile()._numba_type_
+        return self._bare()._numba_type_
 
     def _run(self, *args: Any) -> Any:
         """Run the code that is for these arguments, compiling it if need be."""
@@ -146,16 +147,12 @@ class Kernel:
         return loaded(code, kinds, functools.partial(self._run_other, kinds))
 
     def _entry_code(self, kinds: tuple[Kind, ...], args: tuple[Any, ...]) -> bytes:
-        compiled = self._compile()
+        compiled = self._bare()
         if not hasattr(compiled, "compile"):
             # NUMBA_DISABLE_JIT: there is Python only.
             return _NUMBAS
         types = tuple(map(_imported_numba().typeof, args))
         compiled.compile(types)
-        if compiled.stats.cache_hits[types]:
-            # Its LLVM code is not in numba's own cache.
-            compiled = _njit(self._function, self._reorders, cache=False)
-            compiled.compile(types)
         return entry_code(compiled.overloads[types], kinds) or _NUMBAS
 
     def _inside(self) -> Native:
@@ -166,8 +163,15 @@ class Kernel:
     def _compile(self) -> Any:
         with _compile_lock:
             if self._compiled is None:
-                self._compiled = _njit(self._function, self._reorders, cache=True)
+                self._compiled = _njit(self._function, self._reorders)
             return self._compiled
+
+    def _bare(self) -> Any:
+        """Return what numba compiles for other code in its language alone."""
+        with _compile_lock:
+            if self._compiled_bare is None:
+                self._compiled_bare = _njit(self._function, self._reorders, bare=True)
+            return self._compiled_bare
 
 
 def _as_known(argument: Any, kind: Kind) -> Any:
@@ -248,7 +252,12 @@ def _imported_numba() -> Any:
     return numba
 
 
-def _njit(function: Callable[..., Any], reorders: bool, *, cache: bool) -> Any:
+def _njit(function: Callable[..., Any], reorders: bool, *, bare: bool = False) -> Any:
+    """Return a function of numba: in its own cache, or bare of all ways in.
+
+    What is bare has none from Python and C, which take a third of the time to compile,
+    and is not kept: of what numba's cache has, no entry can be written.
+    """
     numba = _imported_numba()
     directory = cache_directory()
     # numba reads this when it decorates. Put back, so that functions of others that
@@ -257,7 +266,9 @@ def _njit(function: Callable[..., Any], reorders: bool, *, cache: bool) -> Any:
     numba.config.CACHE_DIR = str(directory or before)
     try:
         return numba.njit(
-            cache=cache and directory is not None,
+            cache=not bare and directory is not None,
+            no_cpython_wrapper=bare,
+            no_cfunc_wrapper=bare,
             nogil=True,
             error_model="numpy",
             fastmath=_REORDERING if reorders else False,

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from daskdl.kernels.object_file import placed
 from daskdl.kernels.private_folder import fault_of
 
 _DIGEST_BYTES = 32
@@ -122,6 +123,11 @@ def binding_version() -> str:
 
 def addresses_of(names: Sequence[str], code: bytes) -> list[int]:
     """Load object code, which stays loaded, and return where its parts lie."""
+    addresses = placed(names, code)
+    return _by_llvm(names, code) if addresses is None else addresses
+
+
+def _by_llvm(names: Sequence[str], code: bytes) -> list[int]:
     from llvmlite import binding
 
     with _lock:

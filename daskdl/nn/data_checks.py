@@ -247,7 +247,7 @@ def _expanded(spec: ArraySpec, array: Any, mask: Any = None) -> Any:
     if fits(shape, array):
         return array
     if shape[axis if axis < 0 else axis - 1] == 1 and array.ndim == len(shape):
-        return np.expand_dims(array, axis)
+        return array[:, None] if axis == 1 else array[..., None]
     # Series are left alone: nobody can say which of two axes comes first.
     sizes = [size for size in shape if size is not None]
     is_of_images = len(sizes) == len(shape) > 2

@@ -48,7 +48,7 @@ def from_data_format(array: Any, input_type: InputType, dtype: DTypeLike) -> Flo
         array = array.reshape(len(array), *shape)
         input_type = input_type.inside
     if input_type.is_channels_first:
-        array = np.moveaxis(array, 1, -1)
+        array = array.transpose(0, *range(2, array.ndim), 1)
     return np.ascontiguousarray(array, dtype=dtype)
 
 

@@ -4,8 +4,9 @@ A rectifier in an :class:`~daskdl.nn.layers.activation.Activation` layer of its 
 reads and writes again, forward and backward, what the part in front of it has just
 written. Where nobody else reads that, the part in front rectifies as it writes, and
 the layer hands arrays through. So it is with the maximum pooling behind a convolution,
-whose outputs then exist for one image at a time only; and in inference with batch
-normalization behind one, whose factors go into the weights. What comes out is the same.
+whose outputs then exist for one image at a time only; with the mean of vectors that
+were looked up, which are then never copied; and in inference with batch normalization
+behind a convolution, whose factors go into the weights. What comes out is the same.
 """
 
 from collections import Counter
@@ -17,6 +18,7 @@ from daskdl.arrays.namespace import FloatArray
 from daskdl.nn.conf.topology import Node
 from daskdl.nn.layers.activation import Activation
 from daskdl.nn.layers.batch_normalization import BatchNormalization
+from daskdl.nn.layers.global_pooling import GlobalPooling
 from daskdl.nn.layers.layer import Layer
 from daskdl.nn.layers.pooling import Subsampling
 from daskdl.nn.run import LayerPass, Run
@@ -71,6 +73,11 @@ def _join(layer: Layer, source: _Part) -> None:
     ):
         taken.pool_on = conf.window
         _leave_all(layer)
+    elif isinstance(conf, GlobalPooling) and can_take_over("sums"):
+        taken.sums_steps = conf.sum_to_rows
+        if taken.sums_steps is not None:
+            layer.run.fused.is_done = True
+            layer.compute = _left_where_summed(layer.compute)
 
 
 def _leave_all(layer: Layer) -> None:
@@ -91,5 +98,14 @@ def _left_in_inference(compute: _Compute) -> _Compute:
 
     def computed(run: Run, x: FloatArray) -> LayerPass:
         return compute(run, x) if run.training else _handed_through(run, x)
+
+    return computed
+
+
+def _left_where_summed(compute: _Compute) -> _Compute:
+    """Return what computes where series arrive, whose steps a mask drops."""
+
+    def computed(run: Run, x: FloatArray) -> LayerPass:
+        return compute(run, x) if x.ndim > 2 else _handed_through(run, x)
 
     return computed

@@ -24,7 +24,7 @@ LayerPass: TypeAlias = tuple[FloatArray, Backward]
 # An array in another shape, and what takes the gradient back to the old one.
 Reshaped: TypeAlias = tuple[FloatArray, Callable[[FloatArray], FloatArray]]
 # What a layer may do for the one behind it.
-Work: TypeAlias = Literal["rectifier", "normalization", "pooling"]
+Work: TypeAlias = Literal["rectifier", "normalization", "pooling", "sums"]
 
 
 @dataclass
@@ -43,6 +43,9 @@ class Fused:
     pool_on : function of sizes, or None
         To return the maxima of the output, which only a pooling reads: returns its
         window on images of these sizes, without padding, dilation and overlap.
+    sums_steps : {"sum", "avg"} or None
+        To return sums or averages over all steps of the output, which only a pooling
+        reads, where no mask drops any.
     is_done : bool
         Whether the part in front does it already: arrays are handed through.
     """
@@ -50,6 +53,7 @@ class Fused:
     rectifies: bool = False
     scaling_of: ScalingOf | None = None
     pool_on: Callable[[tuple[int, ...]], Window] | None = None
+    sums_steps: Literal["sum", "avg"] | None = None
     is_done: bool = False
 
 

@@ -37,13 +37,38 @@ def gather(indices, weight, out):
 
 
 @jit
+def gather_sums(indices, weight, divisor, out):
+    """Write the sum of the rows of each example's numbers over `divisor`."""
+    zero = out.dtype.type(0)
+    for b in range(indices.shape[0]):
+        sums = out[b]
+        for c in range(sums.size):
+            sums[c] = zero
+        # Memory is asked for four rows at one time: they are far apart.
+        in_fours = indices.shape[1] // 4 * 4
+        for k in range(0, in_fours, 4):
+            first, second = weight[indices[b, k]], weight[indices[b, k + 1]]
+            third, fourth = weight[indices[b, k + 2]], weight[indices[b, k + 3]]
+            for c in range(sums.size):
+                sums[c] = sums[c] + first[c] + second[c] + third[c] + fourth[c]
+        for k in range(in_fours, indices.shape[1]):
+            row = weight[indices[b, k]]
+            for c in range(sums.size):
+                sums[c] += row[c]
+        for c in range(sums.size):
+            sums[c] /= divisor
+
+
+@jit
 def scatter_add(grad_out, indices, grad_weight):
-    """Add each row to that of its number, in order."""
+    """Add each row to those of its numbers, in order."""
     zero = grad_weight.dtype.type(0)
     flat = grad_weight.reshape(-1)
     for i in range(flat.size):
         flat[i] = zero
-    for i in range(indices.size):
-        row, target = grad_out[i], grad_weight[indices[i]]
-        for c in range(row.size):
-            target[c] += row[c]
+    for b in range(indices.shape[0]):
+        row = grad_out[b]
+        for k in range(indices.shape[1]):
+            target = grad_weight[indices[b, k]]
+            for c in range(row.size):
+                target[c] += row[c]

@@ -147,10 +147,17 @@ def _rows_cost(
     heights: tuple[int, ...], widths: tuple[int, ...], n_vectors: int, products: int
 ) -> float:
     return sum(
-        _tile_cost(height * width, n_vectors, products)
-        for height in heights
-        for width in widths
+        n_high * n_wide * _tile_cost(height * width, n_vectors, products)
+        for height, n_high in _counted(heights)
+        for width, n_wide in _counted(widths)
     )
+
+
+def _counted(parts: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Return the sizes of :func:`even_parts`, two at most, and how many of each."""
+    first, last = parts[0], parts[-1]
+    n = parts.count(first)
+    return ((first, n),) if n == len(parts) else ((first, n), (last, len(parts) - n))
 
 
 def even_parts(size: int, most: int) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ optimizer has to run.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from daskdl.kernels.tiles.nest import FUNCTION, Argument, Axis, Program
 
 _INT = ir.IntType(64)
 _LANE = ir.IntType(32)
+_FLOAT, _DOUBLE = ir.FloatType(), ir.DoubleType()
+_FIRST_LANE = ir.Constant(_LANE, 0)
 
 Iteration = Callable[[Any, Sequence[Any]], Sequence[Any]]
 
@@ -37,7 +40,7 @@ class Writer:
         self.lanes = unit.lanes(program.dtype)
         self.dtype = np.dtype(program.dtype)
         self.itemsize = self.dtype.itemsize
-        self._number = ir.FloatType() if self.itemsize == 4 else ir.DoubleType()
+        self._number = _FLOAT if self.itemsize == 4 else _DOUBLE
         self._module = ir.Module()
         types = [_INT] * (program.n_arguments + 1)
         self._function = ir.Function(
@@ -165,17 +168,16 @@ class Writer:
     def number(self, value: float, lanes: int) -> Any:
         """Return a register of equal numbers."""
         vector = self.vector(lanes)
-        rounded = float(self.dtype.type(value))
-        return ir.Constant(vector, [rounded] * vector.count)
+        return _equal_numbers(vector, float(self.dtype.type(value)).hex())
 
     def spread(self, number: Any, lanes: int) -> Any:
         """Return a register that holds one number in each lane."""
         vector = self.vector(lanes)
-        unset = ir.Constant(vector, ir.Undefined)
-        first = self.builder.insert_element(unset, number, ir.Constant(_LANE, 0))
+        unset = _unset(vector)
+        first = self.builder.insert_element(unset, number, _FIRST_LANE)
         if vector.count == 1:
             return first
-        everywhere = ir.Constant(ir.VectorType(_LANE, vector.count), None)
+        everywhere = _first_lanes(vector.count)
         return self.builder.shuffle_vector(first, unset, everywhere)
 
     def interleaved(self, first: Any, second: Any) -> tuple[Any, Any]:
@@ -210,11 +212,11 @@ class Writer:
 
     def vector(self, lanes: int) -> Any:
         """Return the type of the register that holds so many live lanes."""
-        return ir.VectorType(self._number, self.lanes if self.unit.masks else lanes)
+        return _vector(self._number, self.lanes if self.unit.masks else lanes)
 
     def _pointer(self, address: Any, elements: int, pointee: Any) -> Any:
         moved = self.moved(address, elements)
-        return self.builder.inttoptr(moved, pointee.as_pointer())
+        return self.builder.inttoptr(moved, _pointer_to(pointee))
 
     def _masked(
         self,
@@ -250,3 +252,31 @@ class Writer:
 def integer(value: int) -> Any:
     """Return a 64-bit constant."""
     return ir.Constant(_INT, value)
+
+
+# llvmlite spells a type or a constant out once, but each new one again: half of the
+# time that it takes to write a program.
+@cache
+def _vector(number: Any, count: int) -> Any:
+    return ir.VectorType(number, count)
+
+
+@cache
+def _pointer_to(pointee: Any) -> Any:
+    return pointee.as_pointer()
+
+
+@cache
+def _unset(vector: Any) -> Any:
+    return ir.Constant(vector, ir.Undefined)
+
+
+@cache
+def _first_lanes(count: int) -> Any:
+    return ir.Constant(ir.VectorType(_LANE, count), None)
+
+
+# By its digits, since 0 and -0 are equal.
+@cache
+def _equal_numbers(vector: Any, digits: str) -> Any:
+    return ir.Constant(vector, [float.fromhex(digits)] * vector.count)

@@ -49,6 +49,7 @@ _WITHOUT_OPTIONS = {
         IDENTITY,
         MISH,
         RECTIFIED_TANH,
+        RELU,
         RELU6,
         SELU,
         SIGMOID,

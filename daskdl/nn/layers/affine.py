@@ -8,9 +8,9 @@ from daskdl.nn.run import Backward, Run
 
 
 def affine(
-    run: Run, x: FloatArray, *, bias: bool = True
+    run: Run, x: FloatArray, *, bias: bool = True, rectifies: bool = False
 ) -> tuple[FloatArray, Backward]:
-    """Compute ``rows @ W + b``.
+    """Compute ``rows @ W + b``, or the maximum of that and 0.
 
     Rows are the examples, or the time steps of all of them. Images and volumes are
     flattened in the order of their data format, by default channel by channel: weights
@@ -24,18 +24,27 @@ def affine(
         Not changed, and read again by the backward pass.
     bias : bool
         Whether b is added.
+    rectifies : bool
+        Whether what is below 0 becomes 0.
 
     Returns
     -------
     preout : ndarray of shape (rows, n_out)
         A buffer: its activation may overwrite it.
     backward : callable
-        Takes its gradient, writes those of W and b, and returns that in `x`; None where
+        Takes the gradient of the sum, in front of a rectifier, writes those of W and b,
+        and returns that in `x`; None where
         nobody reads it.
     """
     rows, weight = as_rows(run, x), run.params["W"]
     preout = run.lent("preout", (len(rows), weight.shape[1]), x.dtype)
-    dense_forward(rows, weight, run.params.get("b") if bias else None, out=preout)
+    dense_forward(
+        rows,
+        weight,
+        run.params.get("b") if bias else None,
+        rectifies=rectifies,
+        out=preout,
+    )
 
     def backward(grad_preout: FloatArray) -> FloatArray | None:
         wanted = run.gradients if run.needs_gradients else {}

@@ -139,7 +139,7 @@ class SelfAttention(AttentionConf, WeightOptions, TrainingOptions, LayerConf):
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Answer each step of `x`, of shape (batch, time, n_in)."""
         check_step_mask(run.mask, x, run.who)
-        heads = Heads(run.buffer, run.params, run.gradients, self.quirks)
+        heads = Heads(run.lent, run.params, run.gradients, self.quirks)
         answers_all = "attention_answers_masked_queries" in self.quirks
         asked = None if answers_all else run.mask
 
@@ -202,7 +202,7 @@ class LearnedSelfAttention(AttentionConf, WeightOptions, TrainingOptions, LayerC
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Answer the learned queries by `x`, of shape (batch, time, n_in)."""
         check_step_mask(run.mask, x, run.who)
-        heads = Heads(run.buffer, run.params, run.gradients, self.quirks)
+        heads = Heads(run.lent, run.params, run.gradients, self.quirks)
         learned = run.params["Q"]
         queries = run.buffer("queries", (len(x), *learned.shape), x.dtype)
         queries[...] = learned

@@ -248,8 +248,9 @@ class Convolution2D(ConvolvingConf, WeightOptions, TrainingOptions, LayerConf):
 
     def can_take_over(self, work: Work) -> bool:
         """Return whether at most a rectifier is in front of a pooling, or nothing."""
-        is_pooling = work == "pooling"
-        return self.function is IDENTITY or (is_pooling and self.function is RELU)
+        if work == "pooling" and self.function is RELU:
+            return True
+        return work != "sums" and self.function is IDENTITY
 
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Convolve images `x`, of shape (batch, height, width, n_in).

@@ -7,6 +7,7 @@ import numpy as np
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.kernels.layer_norm import layer_norm_backward, layer_norm_forward
 from daskdl.nn.activations.identity import IDENTITY
+from daskdl.nn.activations.rectifiers import RELU
 from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.input_type import FeedForward, InputType, Recurrent
 from daskdl.nn.conf.layer import LayerConf
@@ -71,11 +72,15 @@ class Dense(WeightOptions, TrainingOptions, LayerConf):
 
         Masked rows come out as 0 and send no gradient back.
         """
-        preout, affine_backward = affine(run, x, bias=not self.has_layer_norm)
+        activation = "relu" if run.fused.rectifies else self.activation
+        is_plain = not self.has_layer_norm
+        rectifies = is_plain and activation_function(activation, self.quirks) is RELU
+        preout, affine_backward = affine(run, x, bias=is_plain, rectifies=rectifies)
         if self.has_layer_norm:
             affine_backward = _normalized(run, preout, affine_backward)
-        activation = "relu" if run.fused.rectifies else self.activation
-        rows, activated_backward = activated_rows(run, preout, activation)
+        rows, activated_backward = activated_rows(
+            run, preout, activation, is_rectified=rectifies
+        )
         axes = x.shape[: len(run.output_type.shape)]
 
         def backward(grad_out: FloatArray) -> FloatArray | None:

@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
 from daskdl.errors import DataError
-from daskdl.kernels.embedding import embedding_backward, embedding_forward, row_numbers
+from daskdl.kernels.embedding import (
+    embedding_backward,
+    embedding_forward,
+    embedding_sums,
+    row_numbers,
+)
+from daskdl.nn.activations.identity import IDENTITY
+from daskdl.nn.activations.table import activation_function
 from daskdl.nn.conf.activations import AnyActivation
 from daskdl.nn.conf.dropouts import Dropouts, GaussianDropout, PlainDropout
 from daskdl.nn.conf.errors import PathError
@@ -19,7 +26,7 @@ from daskdl.nn.conf.values import Count
 from daskdl.nn.layers.input_dropout import InputDropout
 from daskdl.nn.layers.input_kinds import refuse_input
 from daskdl.nn.layers.row_activation import activated_rows
-from daskdl.nn.run import Backward, Run
+from daskdl.nn.run import Backward, Run, Work
 
 
 class LookupConf(WeightGroup):
@@ -105,6 +112,8 @@ class LookupConf(WeightGroup):
         weight = run.params["W"]
         n_in, n_out = weight.shape
         indices = _indices(run, x, n_in)
+        if run.fused.sums_steps is not None and run.mask is None:
+            return _summed_steps(run, x, indices.reshape(x.shape[:2]))
         preout = run.buffer("preout", (x.size, n_out), weight.dtype)
         embedding_forward(indices, weight, out=preout)
         dropout = self._dropped(run, preout)
@@ -121,9 +130,7 @@ class LookupConf(WeightGroup):
                 xp.sum(grad_preout, axis=0, out=run.gradients["b"])
             if not run.needs_grad_x:
                 return None
-            grad_x = run.like("grad_x", x)
-            grad_x.fill(0)
-            return grad_x
+            return _no_gradient(run, x)
 
         axes = x.shape[: len(run.output_type.shape)]
         return rows.reshape(*axes, n_out), backward
@@ -191,6 +198,12 @@ class EmbeddingSequence(LookupConf, WeightOptions, TrainingOptions, LayerConf):
     input_length: Count = 1
     output_format: SeriesFormat = "NCW"
 
+    def can_take_over(self, work: Work) -> bool:
+        """Return whether it can sum steps up: if they are rows of its weights."""
+        function = activation_function(self.activation, self.quirks)
+        are_rows = function is IDENTITY and not self.has_bias
+        return work == "sums" and are_rows and self.row_dropout is None
+
     def output_type(self, input_type: InputType) -> Recurrent:
         """Return series of `n_out`; refuse all but sequences of numbers."""
         if isinstance(input_type, FeedForward):
@@ -211,6 +224,31 @@ class EmbeddingSequence(LookupConf, WeightOptions, TrainingOptions, LayerConf):
         return Recurrent(
             size=self.n_out, time_steps=steps, data_format=self.output_format
         )
+
+
+def _summed_steps(
+    run: Run, x: FloatArray, indices: NDArray[Any]
+) -> tuple[FloatArray, Backward]:
+    """Return sums or averages (batch, n_out) of rows, and the way back."""
+    weight = run.params["W"]
+    divisor = indices.shape[1] if run.fused.sums_steps == "avg" else 1
+    output = run.buffer("sums", (len(x), weight.shape[1]), weight.dtype)
+    embedding_sums(indices, weight, divisor, out=output)
+
+    def backward(grad_out: FloatArray) -> FloatArray | None:
+        shares = run.like("shares", grad_out)
+        array_namespace(grad_out).divide(grad_out, divisor, out=shares)
+        embedding_backward(shares, indices, grad_weight=run.gradients["W"])
+        return _no_gradient(run, x) if run.needs_grad_x else None
+
+    return output, backward
+
+
+def _no_gradient(run: Run, x: FloatArray) -> FloatArray:
+    """Return the gradient in numbers of rows, which is 0."""
+    grad_x = run.like("grad_x", x)
+    grad_x.fill(0)
+    return grad_x
 
 
 def _indices(run: Run, x: FloatArray, n_in: int) -> NDArray[Any]:

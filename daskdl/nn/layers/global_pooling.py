@@ -82,6 +82,12 @@ class GlobalPooling(DropoutOptions, LayerConf):
                 "pooling_dimensions",
             )
 
+    @property
+    def sum_to_rows(self) -> Literal["sum", "avg"] | None:
+        """Which sum over all cells comes out as rows; None if it is another pooling."""
+        kind = self.pooling_type
+        return kind if self.collapse_dimensions and kind in ("sum", "avg") else None
+
     def forward(self, run: Run, x: FloatArray) -> tuple[FloatArray, Backward]:
         """Pool `x`, of shape (batch, ..., channels).
 

@@ -29,7 +29,11 @@ def apply_activation(
 
 
 def activated_rows(
-    run: Run, preout: FloatArray, activation: AnyActivation | None
+    run: Run,
+    preout: FloatArray,
+    activation: AnyActivation | None,
+    *,
+    is_rectified: bool = False,
 ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
     """Return the activation of kept rows, 0 for the others, and the way back.
 
@@ -40,6 +44,9 @@ def activated_rows(
         A buffer: overwritten where the activation does not read it again.
     activation : str or activation
         As the layer has it.
+    is_rectified : bool
+        Whether `preout` is the output of a rectifier already, which then is the
+        activation.
 
     Returns
     -------
@@ -48,7 +55,7 @@ def activated_rows(
         What it returns is not to be changed.
     """
     function = activation_function(activation, run.quirks)
-    rows = apply_activation(run, function, preout)
+    rows = preout if is_rectified else apply_activation(run, function, preout)
     column = None
     if run.mask is not None:
         column = column_mask(run.mask, len(rows), run.who)

@@ -1,6 +1,7 @@
 """The loss that a configuration means."""
 
 from functools import cache
+from typing import get_args
 
 from daskdl.dialects import Quirks
 from daskdl.nn.conf.losses import (
@@ -18,6 +19,7 @@ from daskdl.nn.conf.losses import (
     loss_name,
 )
 from daskdl.nn.conf.named import found
+from daskdl.nn.conf.names import LossLiteral
 from daskdl.nn.conf.values import tag_of
 from daskdl.nn.losses import element_wise
 from daskdl.nn.losses.binary_cross_entropy import BinaryCrossEntropyLoss
@@ -50,6 +52,7 @@ _FORMULAS = {
     "poisson": (element_wise.poisson, element_wise.poisson_gradient),
     "wasserstein": (element_wise.wasserstein, element_wise.wasserstein_gradient),
 }
+_NAMES = frozenset(get_args(LossLiteral))
 _MODELS = {tag_of(model): model for model in WITH_OPTIONS}
 
 
@@ -70,6 +73,9 @@ def loss_function(
     OptionError
         If there is none of that name, or the name cannot do without options.
     """
+    if isinstance(loss, str) and loss in _NAMES:
+        # Layers ask in each pass: most need no search.
+        return _made(loss, quirks)
     return _made(found("loss_function", find_loss, loss), quirks)
 
 

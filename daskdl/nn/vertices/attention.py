@@ -145,7 +145,7 @@ class AttentionVertex(VertexConf):
             check_step_mask(mask, x, run.who)
         queries, keys, values = inputs
         asked, *answers = run.masks
-        heads = Heads(run.buffer, run.params, run.gradients, self.quirks)
+        heads = Heads(run.lent, run.params, run.gradients, self.quirks)
         output = heads.forward(queries, keys, values, _both(answers), asked=asked)
         return output, heads.backward
 

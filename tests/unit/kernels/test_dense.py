@@ -4,6 +4,7 @@ import pytest
 from daskdl.kernels.dense import dense_backward, dense_forward
 from tests.gradients import check_gradient
 from tests.unit.kernels.naive import split
+from tests.unit.kernels.numpy_form import by_numpy
 
 
 @pytest.mark.parametrize("has_bias", [True, False])
@@ -12,6 +13,22 @@ def test_forward_is_a_product_plus_bias(rng, has_bias):
     expected = np.einsum("ri,io->ro", x, weight) + (bias if has_bias else 0)
     out = dense_forward(x, weight, bias if has_bias else None, out=np.empty((5, 4)))
     np.testing.assert_allclose(out, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("rectifies", [True, False])
+@pytest.mark.parametrize("has_bias", [True, False])
+def test_compiled_code_gives_the_numbers_of_numpy(rng, has_bias, rectifies, dtype):
+    x, weight, bias = (
+        rng.standard_normal(shape).astype(dtype) for shape in ((5, 3), (3, 9), (9,))
+    )
+    bias[:2] = np.nan, -np.inf
+    how = x, weight, bias if has_bias else None
+    expected = np.empty((5, 9), dtype)
+    by_numpy(dense_forward, *how, rectifies=rectifies, out=expected)
+    out = dense_forward(*how, rectifies=rectifies, out=np.empty_like(expected))
+    np.testing.assert_array_equal(out, expected)
+    assert bool((out < 0).any()) != rectifies
 
 
 def test_gradients_are_central_differences(rng):

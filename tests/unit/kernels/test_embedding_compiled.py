@@ -6,6 +6,7 @@ import pytest
 from daskdl.kernels.embedding import (
     embedding_backward,
     embedding_forward,
+    embedding_sums,
     row_numbers,
 )
 from tests.memory import peak_bytes
@@ -40,6 +41,21 @@ def test_rows_are_those_of_numpy(rng, shape, dtype):
 @shapes
 def test_sums_are_those_of_numpy_to_the_last_bit(rng, shape, dtype):
     indices, weight, grad = drawn(rng, shape, dtype)
+    expected, found = np.full((2, *weight.shape), 7, dtype)
+    by_numpy(embedding_backward, grad, indices, grad_weight=expected)
+    embedding_backward(grad, indices, grad_weight=found)
+    np.testing.assert_array_equal(found, expected)
+
+
+@dtypes
+@pytest.mark.parametrize("steps", [1, 3, 4, 10])
+def test_sums_of_steps_are_those_of_numpy_to_the_last_bit(rng, steps, dtype):
+    indices, weight, grad = drawn(rng, (7, 5, 9), dtype)
+    indices = rng.integers(0, 5, (7, steps))
+    how = indices, weight, steps
+    expected = by_numpy(embedding_sums, *how, out=np.empty_like(grad))
+    out = embedding_sums(*how, out=np.full_like(grad, 7))
+    np.testing.assert_array_equal(out, expected)
     expected, found = np.full((2, *weight.shape), 7, dtype)
     by_numpy(embedding_backward, grad, indices, grad_weight=expected)
     embedding_backward(grad, indices, grad_weight=found)

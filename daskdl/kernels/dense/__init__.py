@@ -1,12 +1,19 @@
 """Products of rows with a weight matrix, the core of every dense layer."""
 
 from daskdl.arrays.namespace import FloatArray, array_namespace
+from daskdl.kernels.dense import cpu
+from daskdl.kernels.dispatch import is_compiled_for
 
 
 def dense_forward(
-    x: FloatArray, weight: FloatArray, bias: FloatArray | None, *, out: FloatArray
+    x: FloatArray,
+    weight: FloatArray,
+    bias: FloatArray | None,
+    *,
+    rectifies: bool = False,
+    out: FloatArray,
 ) -> FloatArray:
-    """Compute ``out = x @ weight + bias``.
+    """Compute ``out = x @ weight + bias``, or the maximum of that and 0.
 
     Parameters
     ----------
@@ -16,6 +23,8 @@ def dense_forward(
         Not changed.
     bias : ndarray of shape (n_out,), same dtype, or None
         None adds nothing.
+    rectifies : bool
+        Whether what is below 0 becomes 0.
     out : ndarray of shape (rows, n_out), same dtype
         Overwritten.
 
@@ -24,9 +33,16 @@ def dense_forward(
     out : ndarray
         The array that was given.
     """
-    array_namespace(x).matmul(x, weight, out=out)
+    xp = array_namespace(x)
+    xp.matmul(x, weight, out=out)
+    if bias is not None and is_compiled_for(bias, out):
+        # NumPy makes a pass of each, of which the one for short rows is slow.
+        (cpu.add_bias_and_rectify if rectifies else cpu.add_bias)(out, bias)
+        return out
     if bias is not None:
         out += bias
+    if rectifies:
+        xp.maximum(out, 0, out=out)
     return out
 
 
