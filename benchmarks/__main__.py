@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: measures, or with ``learning`` and ``simulate`` computes."""
+"""``python -m benchmarks``; with ``learning`` and ``simulate`` nothing is timed."""
 
 import sys
 from importlib import import_module

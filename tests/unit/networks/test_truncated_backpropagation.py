@@ -145,6 +145,7 @@ def test_series_of_another_length_are_still_refused(data):
 
 def test_an_exchange_hears_of_an_update_for_each_stretch_and_ends_once(data):
     class Counting:
+        adds_up_gradients = False
         updates = done = 0
 
         def updated(self, network):
