@@ -37,6 +37,7 @@ from daskdl.errors import (
 __all__ = ["ClusterOptions", "connect"]
 
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
+_PRELOAD = "distributed.worker.preload"
 # A worker that trains holds parameters and batches inside one task: nothing that Dask
 # could spill. `terminate` stays on, so that a leak kills a worker and not the machine.
 _LOCAL_CONFIG = {
@@ -151,7 +152,9 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
 def _local(options: ClusterOptions) -> Iterator[Client]:
     with contextlib.ExitStack() as stack:
         kernels = {f"{_PRE_SPAWN}.{name}": to for name, to in kernel_choice().items()}
-        stack.enter_context(dask.config.set({**_LOCAL_CONFIG, **kernels}))
+        preload = [*dask.config.get(_PRELOAD), "daskdl.cluster.local_worker"]
+        config = {**_LOCAL_CONFIG, **kernels, _PRELOAD: preload}
+        stack.enter_context(dask.config.set(config))
         with _interrupts_held_back():
             cluster = stack.enter_context(
                 LocalCluster(
