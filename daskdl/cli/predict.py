@@ -55,9 +55,13 @@ def command(
 
     from daskdl.cli.progress import open_view, starting
     from daskdl.cli.run_metrics import RunMetrics
+    from daskdl.cluster.ready_processes import processes_ready
 
     # In front of what takes most of a second to import.
-    with open_view(Console(stderr=True)) as view:
+    with (
+        open_view(Console(stderr=True)) as view,
+        processes_ready(scheduler, workers),
+    ):
         view.begin(f"reading {model}")
         from daskdl.cli.data_opening import open_for
         from daskdl.cli.paths import resolve_path

@@ -75,10 +75,13 @@ def command(
     with open_view(Console(stderr=True)) as view:
         view.begin(f"reading {job_path}")
         from daskdl.cli.job_file import load_job
-        from daskdl.cli.job_run import run_job
+        from daskdl.cluster.ready_processes import processes_ready
 
         job = load_job(job_path, overrides, scheduler=scheduler, output=output)
-        metrics = run_job(job, view, overwrite=overwrite, start_s=start_s)
+        with processes_ready(job.cluster.scheduler, job.cluster.workers):
+            from daskdl.cli.job_run import run_job
+
+            metrics = run_job(job, view, overwrite=overwrite, start_s=start_s)
     metrics.print_table(Console(stderr=as_json))
     if as_json:
         click.echo(metrics.to_line())

@@ -23,9 +23,9 @@ from distributed.comm import connect as open_comm
 from distributed.comm import get_address_host_port
 from distributed.versions import VersionMismatchWarning, get_versions
 
-from daskdl.arrays.blas import kernel_choice
 from daskdl.checks import check_at_least, check_one_of, check_positive
 from daskdl.cluster.calls import call_each
+from daskdl.cluster.ready_processes import ready_processes_first, worker_environment
 from daskdl.cluster.versions import check_versions
 from daskdl.errors import (
     ClusterError,
@@ -37,15 +37,12 @@ from daskdl.errors import (
 __all__ = ["ClusterOptions", "connect"]
 
 _PRE_SPAWN = "distributed.nanny.pre-spawn-environ"
+_PRELOAD = "distributed.worker.preload"
 # A worker that trains holds parameters and batches inside one task: nothing that Dask
 # could spill. `terminate` stays on, so that a leak kills a worker and not the machine.
 _LOCAL_CONFIG = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
-    # One process a core: more threads in BLAS would only fight for the cores.
-    f"{_PRE_SPAWN}.OMP_NUM_THREADS": 1,
-    f"{_PRE_SPAWN}.OPENBLAS_NUM_THREADS": 1,
-    f"{_PRE_SPAWN}.MKL_NUM_THREADS": 1,
 }
 
 
@@ -150,9 +147,10 @@ def connect(options: ClusterOptions, *, needs_all: bool = True) -> Iterator[Clie
 @contextlib.contextmanager
 def _local(options: ClusterOptions) -> Iterator[Client]:
     with contextlib.ExitStack() as stack:
-        kernels = {f"{_PRE_SPAWN}.{name}": to for name, to in kernel_choice().items()}
-        stack.enter_context(dask.config.set({**_LOCAL_CONFIG, **kernels}))
-        with _interrupts_held_back():
+        stack.enter_context(dask.config.set(_local_config()))
+        wanted = dask.config.get(_PRE_SPAWN)
+        variables = [name for name, value in wanted.items() if value is not None]
+        with _interrupts_held_back(), ready_processes_first(variables):
             cluster = stack.enter_context(
                 LocalCluster(
                     n_workers=options.workers or dask.system.CPU_COUNT,
@@ -171,6 +169,16 @@ def _local(options: ClusterOptions) -> Iterator[Client]:
                 )
             )
         yield stack.enter_context(Client(cluster, set_as_default=False))
+
+
+def _local_config() -> dict[str, Any]:
+    ours = worker_environment()
+    preload = [*dask.config.get(_PRELOAD), "daskdl.cluster.local_worker"]
+    return {
+        **_LOCAL_CONFIG,
+        **{f"{_PRE_SPAWN}.{name}": value for name, value in ours.items()},
+        _PRELOAD: preload,
+    }
 
 
 class _LoopbackNanny(Nanny):  # type: ignore[misc]

@@ -162,7 +162,7 @@ def test_a_run_outlives_a_worker(tmp_path):
     workers = [
         child
         for child in psutil.Process(process.pid).children()
-        if "spawn_main" in " ".join(child.cmdline())
+        if "ready_worker" in " ".join(child.cmdline())
     ]
     workers[0].kill()
     told, _ = process.communicate(timeout=50)

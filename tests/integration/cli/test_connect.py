@@ -2,6 +2,7 @@
 
 import os
 
+import dask
 import psutil
 import pytest
 from distributed import LocalCluster
@@ -41,6 +42,23 @@ def test_local_workers_use_one_thread_in_blas():
     with connect(ClusterOptions(workers=1)) as client:
         (found,) = client.run(environment, names).values()
     assert set(found.values()) == {"1"}
+
+
+def imported(names):
+    import sys
+
+    return [name for name in names if name in sys.modules]
+
+
+def test_local_workers_import_what_the_user_has_them_import_too():
+    """Ours is added to what Dask's configuration says."""
+    names = ["daskdl.cluster.local_worker", "this"]
+    with (
+        dask.config.set({"distributed.worker.preload": ["this"]}),
+        connect(ClusterOptions(workers=1)) as client,
+    ):
+        (found,) = client.run(imported, names).values()
+    assert found == names
 
 
 def test_local_workers_listen_on_this_machine_only():

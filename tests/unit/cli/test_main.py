@@ -65,3 +65,16 @@ def test_the_schema_is_printed_without_a_job(runner):
         "imports",
         "output",
     }
+
+
+def test_a_command_ends_without_collecting_garbage():
+    """What lives at the end is out of the collector's way."""
+    program = (
+        "import atexit, gc\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
+        "import daskdl.cli.main\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "True\n"
