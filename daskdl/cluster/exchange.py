@@ -8,7 +8,7 @@ alive has ended it, and ``finish`` the session.
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from daskdl.arrays.flat import Slot
@@ -34,7 +34,15 @@ KEEP_UP_S = 1.0
 
 
 class ClusterExchange(ABC):
-    """The base of both exchanges: the topic, its members, and bounded waits."""
+    """The base of both exchanges: the topic, its members, and bounded waits.
+
+    Attributes
+    ----------
+    complain : callable
+        Called with the ranks of peers that were not heard of in `peer_timeout_s`, and
+        the stage of the phase. The driver may have one of us go; who still waits after
+        twice that time gives up.
+    """
 
     def __init__(
         self, rank: int, topic: Topic, mailbox: Mailbox, master: TrainingMaster
@@ -48,6 +56,8 @@ class ClusterExchange(ABC):
         self._phase = -1
         self._to_train = 0
         self._trained = 0
+        self._waits = 0  # in this phase, that have ended
+        self.complain: Callable[[Iterable[int], tuple[int, int]], None] = _to_nobody
 
     @property
     def trained(self) -> int:
@@ -99,6 +109,7 @@ class ClusterExchange(ABC):
     ) -> None:
         """Start a phase: wait until every member is here or known to be gone."""
         self._phase, self._to_train, self._trained = phase, to_train, 0
+        self._waits = 0
         self._note_members()
         peers = members - {self._rank}
         self._begin(network, frozenset(peers - self._gone))
@@ -109,8 +120,17 @@ class ClusterExchange(ABC):
             self._ranks.setdefault(member, entry.meta["rank"])
 
     def _publish(self, data: dict[str, Any], *, copy: bool = True) -> None:
+        silence = _Silence(self._timeout_s, time.monotonic())
+
+        def blocked() -> None:
+            self._drain()
+            self._look_up()
+            if silence.is_too_long(time.monotonic()):
+                behind = self._topic.behind()
+                self._complain([self._ranks[m] for m in behind if m in self._ranks])
+
         self._topic.publish(
-            data, copy=copy, timeout_s=self._timeout_s, on_block=self._drain
+            data, copy=copy, timeout_s=2 * self._timeout_s, on_block=blocked
         )
 
     def _drain(self) -> None:
@@ -119,22 +139,34 @@ class ClusterExchange(ABC):
 
     def _wait(self, purpose: str, missing: Callable[[], Any]) -> None:
         """Handle events until no member is missing; each restarts the time-out."""
-        deadline = time.monotonic() + self._timeout_s
+        silence = _Silence(self._timeout_s, time.monotonic())
         while absent := missing():
             event = self._topic.get(POLL_S)
+            now = time.monotonic()
             if event is not None:
                 self._handle(event)
-                deadline = time.monotonic() + self._timeout_s
+                silence = _Silence(self._timeout_s, now)
                 continue
-            self._mailbox.check_stop()
-            for rank in self._mailbox.gone - self._gone:
-                self._note_gone(rank)
-            if time.monotonic() > deadline:
+            self._look_up()
+            if silence.is_too_long(now):
+                self._complain(absent)
+            if now > silence.end_s:
                 raise StepTimeoutError(
                     f"Session worker {self._rank}: workers {sorted(absent)} must "
-                    f"{purpose} phase {self._phase} within {self._timeout_s:g} s, got "
-                    "nothing from them. Raise peer_timeout_s if a step takes longer."
+                    f"{purpose} phase {self._phase} within {2 * self._timeout_s:g} s, "
+                    "got nothing from them. Raise peer_timeout_s if a step takes "
+                    "longer."
                 )
+        self._waits += 1
+
+    def _look_up(self) -> None:
+        """Hear what the driver says: to stop, or who is gone."""
+        self._mailbox.check_stop()
+        for rank in self._mailbox.gone - self._gone:
+            self._note_gone(rank)
+
+    def _complain(self, ranks: Iterable[int]) -> None:
+        self.complain(ranks, (self._phase, self._waits))
 
     def _handle(self, event: Message | Joined | Left) -> None:
         if isinstance(event, Message):
@@ -152,6 +184,25 @@ class ClusterExchange(ABC):
         if rank not in self._gone:
             self._gone.add(rank)
             self._left(rank)
+
+
+class _Silence:
+    """How long nothing has come: time to complain, once, and then to give up."""
+
+    def __init__(self, limit_s: float, now_s: float) -> None:
+        self._complain_s = now_s + limit_s
+        self.end_s = now_s + 2 * limit_s
+
+    def is_too_long(self, now_s: float) -> bool:
+        """Return True once, when it is time to complain."""
+        if now_s <= self._complain_s:
+            return False
+        self._complain_s = math.inf
+        return True
+
+
+def _to_nobody(ranks: Iterable[int], stage: tuple[int, int]) -> None:
+    """Take a complaint where there is no driver."""
 
 
 class GradientSharingExchange(ClusterExchange):

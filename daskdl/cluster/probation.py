@@ -127,8 +127,12 @@ class Probation:
         self._refused: set[str] = set()
 
     def refuse(self, address: str) -> None:
-        """Never ask a worker again, in this fit."""
+        """Do not ask a worker again."""
         self._refused.add(address)
+
+    def forgive(self, address: str) -> None:
+        """Ask a worker again that was refused."""
+        self._refused.discard(address)
 
     def willing(self, free: Iterable[str]) -> list[str]:
         """Return the workers of `free` that were not refused."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 import uuid
 from collections import deque
@@ -12,11 +13,21 @@ from types import TracebackType
 
 from distributed import CancelledError, Client, Future
 
+from daskdl.checks import some
 from daskdl.cluster import bus
 from daskdl.cluster.bus.probing import installed_version
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
-from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, call_each, name_waiting
+from daskdl.cluster.calls import (
+    GONE,
+    LOOK_EVERY_S,
+    Answers,
+    call_each,
+    call_first,
+    name_waiting,
+)
+from daskdl.cluster.complaints import Complaint, Complaints
 from daskdl.cluster.connection import scheduler_must_answer
+from daskdl.cluster.enough_workers import ask_for
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
@@ -24,7 +35,13 @@ from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop, TrainPha
 from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
 from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
-from daskdl.cluster.reports import DriverEvent, LeftOut, ReportQueue, WorkerGone
+from daskdl.cluster.reports import (
+    DriverEvent,
+    LeftOut,
+    MemberReport,
+    ReportQueue,
+    WorkerGone,
+)
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.shared_state import share_state
 from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
@@ -37,17 +54,27 @@ from daskdl.errors import (
     ClusterError,
     OptionError,
     StepTimeoutError,
+    WorkerLostError,
 )
 from daskdl.nn.fitting.preparation import PreparedData
 from daskdl.training.state import NetworkState
 
 logger = logging.getLogger(__name__)
 
-DELIVERY_TIMEOUT_S = 30.0
+# Whoever has not brought the network after so long may have been stopped.
+ASK_ANOTHER_AFTER_S = 10.0
+# Heartbeats come every half second, in large clusters every few.
+HEARD_S = 5.0
+# Those who come back together join together.
+GATHER_S = 5.0
 STOP_TIMEOUT_S = 5.0
 SESSION_ADVICE = "Start again, from the last checkpoint if there is one."
 # Above tasks of other users that came later: a session waits for all its members.
 PRIORITY = 10
+
+
+class NobodyLeftError(WorkerLostError):
+    """No member is left. The fit goes on if others come."""
 
 
 @dataclass
@@ -123,9 +150,18 @@ class SessionMembers:
         # Whom we gave up or left out ourselves.
         self._own: deque[WorkerGone | LeftOut] = deque()
         self._looked_s = time.monotonic()
+        self._n_members = 0  # when some were started last
         self._data = data
-        # Before the peers of a silent member give up themselves.
+        # The one clock of all members: who is silent for less is waited for, by orders
+        # too. Before the peers of a silent member complain.
         self._silent = SilentWorkers(master.peer_timeout_s / 2)
+        # Well before the start is given up.
+        self._silent_at_start = SilentWorkers(
+            min(self._silent.limit_s, master.start_timeout_s / 2)
+        )
+        self._complaints = Complaints(self._silent.limit_s / 2)
+        # Whom we gave up, whose tasks may go on: as which member.
+        self._given_up: dict[str, int] = {}
         self.memory = FullMemory()
         # In words why: they begin no task, and so do not join.
         self.paused: dict[str, str] = {}
@@ -133,7 +169,6 @@ class SessionMembers:
         self._long_paused = PausedWorkers(
             min(self._silent.limit_s, master.start_timeout_s / 2)
         )
-        self._delivery_s = min(DELIVERY_TIMEOUT_S, self._silent.limit_s)
         self._trial: Trial | None = None
         self._probation = Probation(
             client,
@@ -149,6 +184,7 @@ class SessionMembers:
             plugins=[SessionPlugin()],
             timeout_s=timeout_s,
             holder=self._spec.session,
+            events=self._spec.topic,
             on_waiting=name_waiting("Session", "the fit starts", timeout_s),
         )
         for address in sorted(set(self._selection.suitable()) - self._installed):
@@ -172,7 +208,7 @@ class SessionMembers:
             if error is not None and self._members:
                 # Whoever does not answer gives up by itself.
                 stop = Stop(reason=f"{type(error).__name__}: {error}")
-                orders = dict.fromkeys(self.addresses.values(), stop)
+                orders = {rank: (a, stop) for rank, a in self.addresses.items()}
                 self._deliver(orders, STOP_TIMEOUT_S)
             self._reports.__exit__(kind, error, traceback)
             members = [member.future for member in self._members.values()]
@@ -194,6 +230,10 @@ class SessionMembers:
     def not_ready(self) -> list[str]:
         """Addresses of members whose task has not started."""
         return [m.address for m in self._members.values() if not m.is_ready]
+
+    def are_all_waiting(self) -> bool:
+        """Return whether the task of no member has started."""
+        return not any(member.is_ready for member in self._members.values())
 
     def address_of(self, rank: int) -> str:
         """Return the address of a member, also of one that is gone."""
@@ -233,8 +273,46 @@ class SessionMembers:
         if self._trial is None:
             self._selection.check(addresses, self._installed, self.paused)
             self._trial = self._new_trial(state)
-        if not addresses:
-            return
+        if addresses:
+            self._start_on(addresses, state)
+
+    def start_again(self, state: NetworkState, timeout_s: float) -> bool:
+        """Start members on whoever comes, where none is left; False if nobody does.
+
+        Parameters
+        ----------
+        state : NetworkState
+            From where they go on.
+        timeout_s : float
+            How long to wait for the first of them. When it has come, as many as there
+            were are waited for a moment longer.
+        """
+        wanted = self._n_members
+        end_s = time.monotonic() + timeout_s
+        first_s = math.inf
+        with ask_for(self._client, wanted):
+            while len(there := self._able()) < wanted:
+                now = time.monotonic()
+                first_s = min(first_s, now) if there else math.inf
+                if now > (first_s + GATHER_S if there else end_s):
+                    break
+                time.sleep(LOOK_AGAIN_S)
+            if there:
+                self._start_on(there, state)
+        return bool(there)
+
+    def _able(self) -> list[str]:
+        """Return workers that are there, are not taken, and have the plugins."""
+        with self._scheduler_must_answer():
+            beats = self._heartbeats()
+            self._take_back(beats)
+            # Of those that were there before nobody is, or it was given up.
+            since: dict[str, str | None] = self._client.run_on_scheduler(newcomers)
+            kept = self._installed - since.keys()
+        prepared = {*kept, *(a for a, wrong in since.items() if wrong is None)}
+        return [address for address in self._free() if address in prepared]
+
+    def _start_on(self, addresses: Sequence[str], state: NetworkState) -> None:
         # Not on newcomers, who have shown the least so far.
         near = list(self.addresses.values()) or addresses
         shared = share_state(self._client, state, workers=near, priority=PRIORITY)
@@ -258,6 +336,7 @@ class SessionMembers:
             )
             self._members[rank] = _Member(address, future)
             self._reports.watch(rank, future)
+        self._n_members = len(self._members)
 
     def ready(self, rank: int) -> None:
         """Note that the task of a member has started."""
@@ -274,7 +353,8 @@ class SessionMembers:
         members = [self._members.pop(ranks[address]) for address in addresses]
         with self._scheduler_must_answer():
             # Whoever does not answer is shut out all the same.
-            self._deliver(dict.fromkeys(addresses, Stop(reason=reason)), STOP_TIMEOUT_S)
+            stop = Stop(reason=reason)
+            self._deliver({ranks[a]: (a, stop) for a in addresses}, STOP_TIMEOUT_S)
             self._client.cancel([member.future for member in members])
             for address in addresses:
                 self._shut_out(address)
@@ -296,7 +376,10 @@ class SessionMembers:
                 self._look()
             if self._own:
                 return self._own.popleft()
-            return self._reports.get(self.addresses.values())
+            event = self._reports.get(self.addresses.values())
+            if isinstance(event, MemberReport) and event.what == "complaint":
+                self._take_complaint(event)
+            return event
 
     def new_partitions(
         self, rank: int, share: Sequence[Minibatch]
@@ -320,17 +403,16 @@ class SessionMembers:
         ClusterError
             When a worker cannot take its order, for instance not unpickle it.
         """
-        by_address = {
-            self._members[rank].address: order
+        given = {
+            rank: (self._members[rank].address, order)
             for rank, order in orders.items()
             if rank in self._members
         }
+        limit_s = self._silent.limit_s
         with self._scheduler_must_answer():
-            answers = self._deliver(by_address, self._delivery_s)
+            answers = self._deliver(given, limit_s)
             for address in answers.silent:
-                self._give_up(
-                    address, f"take an order in {self._delivery_s:g} s, it did not"
-                )
+                self._give_up(address, f"take an order in {limit_s:g} s, it did not")
         for address, error in answers.failed.items():
             if isinstance(error, BusClosedError):
                 self._own.append(WorkerGone(address))
@@ -340,20 +422,32 @@ class SessionMembers:
             ) from error
 
     def snapshot(self) -> NetworkState:
-        """Return the network as it is on the first member that answers."""
-        for address in self.addresses.values():
-            with self._scheduler_must_answer():
-                answers = self._client.sync(
-                    call_each,
-                    self._client,
-                    snapshot,
-                    {address: (self._spec.session,)},
-                    max(DELIVERY_TIMEOUT_S, self._master.peer_timeout_s),
-                )
-            state = answers.values.get(address)
-            if isinstance(state, NetworkState):
-                return state
-        raise StepTimeoutError(
+        """Return the network as it is on the first member that answers.
+
+        Raises
+        ------
+        NobodyLeftError
+            When no member is there any more.
+        StepTimeoutError
+            When none of them answers.
+        """
+        with self._scheduler_must_answer():
+            beats = self._heartbeats()
+            there = {a: r for r, a in self.addresses.items() if a in beats}
+            freshest = sorted(there, key=lambda address: beats[address].silence_s)
+            state = self._client.sync(
+                call_first,
+                self._client,
+                snapshot,
+                {address: (self._spec.session, there[address]) for address in freshest},
+                self._master.peer_timeout_s,
+                ASK_ANOTHER_AFTER_S,
+            )
+        if isinstance(state, NetworkState):
+            return state
+        gone = there.keys().isdisjoint(self._client.nthreads())
+        kind = NobodyLeftError if gone else StepTimeoutError
+        raise kind(
             f"Session: one of {sorted(self.addresses.values())} must return its "
             "parameters, none did."
         )
@@ -368,7 +462,7 @@ class SessionMembers:
         for member in done:
             if member.address in there:
                 try:
-                    state: NetworkState = member.future.result(DELIVERY_TIMEOUT_S)
+                    state: NetworkState = member.future.result(self._silent.limit_s)
                     return state
                 except (asyncio.TimeoutError, CancelledError):
                     # It went with its worker. The others return the same network.
@@ -378,12 +472,15 @@ class SessionMembers:
     def _scheduler_must_answer(self) -> AbstractContextManager[None]:
         return scheduler_must_answer(self._client, "Session", SESSION_ADVICE)
 
-    def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> Answers:
+    def _deliver(
+        self, orders: Mapping[int, tuple[str, Order]], timeout_s: float
+    ) -> Answers:
+        """Give members, by rank, at their addresses, their orders."""
         session = self._spec.session
-        given = {address: (session, order) for address, order in orders.items()}
+        given = {a: (session, rank, order) for rank, (a, order) in orders.items()}
         brings_data = self._data.source.in_memory and any(
             isinstance(order, TrainPhase) and order.partitions
-            for order in orders.values()
+            for _, order in orders.values()
         )
         answers: Answers = self._client.sync(
             call_each,
@@ -398,12 +495,59 @@ class SessionMembers:
     def _look(self) -> None:
         """Find members that no longer answer, and try newcomers out."""
         self._looked_s = time.monotonic()
-        limit_s = self._silent.limit_s
         beats = self._heartbeats()
         self._dismiss_paused()
-        for address in self._silent.judge(self.addresses.values(), beats):
-            self._give_up(address, f"give a sign of life in {limit_s:g} s, it did not")
+        for silent, addresses in (
+            (self._silent, list(self.addresses.values())),
+            (self._silent_at_start, self.not_ready),
+        ):
+            for address in silent.judge(addresses, beats):
+                self._give_up(
+                    address, f"give a sign of life in {silent.limit_s:g} s, it did not"
+                )
+        self._judge_complaints()
+        self._take_back(beats)
         self._try_out()
+
+    def _take_complaint(self, event: MemberReport) -> None:
+        complaint = Complaint(
+            frozenset(event.values["silent"]), tuple(event.values["stage"])
+        )
+        silent = [self.address_of(rank) for rank in sorted(complaint.silent)]
+        logger.warning(
+            "Session: %s has heard nothing from %s for %g s.",
+            self.address_of(event.rank),
+            some(silent),
+            self._master.peer_timeout_s,
+        )
+        self._complaints.take(event.rank, complaint, time.monotonic())
+
+    def _judge_complaints(self) -> None:
+        rank = self._complaints.verdict(self._members, time.monotonic())
+        if rank is not None:
+            self._give_up(
+                self.addresses[rank],
+                f"hear its peers, and be heard, within "
+                f"{self._master.peer_timeout_s:g} s, it was not. Raise peer_timeout_s "
+                "if a minibatch takes longer",
+            )
+
+    def _take_back(self, beats: Mapping[str, Heartbeat]) -> None:
+        """Ask those again that were given up, once they show that they are free."""
+        heard = [
+            address
+            for address in self._given_up
+            if address in beats and beats[address].silence_s < HEARD_S
+        ]
+        stop = Stop(reason="it was given up")
+        orders = {self._given_up[address]: (address, stop) for address in heard}
+        if not orders:
+            return
+        answers = self._deliver(orders, STOP_TIMEOUT_S)
+        for address, is_there in answers.values.items():
+            if not is_there:
+                del self._given_up[address]
+                self._probation.forgive(address)
 
     def _heartbeats(self) -> dict[str, Heartbeat]:
         beats: dict[str, Heartbeat] = self._client.run_on_scheduler(heartbeats)
@@ -451,6 +595,9 @@ class SessionMembers:
         logger.warning(
             "Session: %s must %s. The fit goes on without it.", address, what
         )
+        ranks = {member.address: rank for rank, member in self._members.items()}
+        if address in ranks:
+            self._given_up[address] = ranks[address]
         self._shut_out(address)
         self._own.append(WorkerGone(address))
 

@@ -45,6 +45,9 @@ class TrainingMaster:
     idle_timeout_s : float
         How long a worker waits for the client between two epochs, for instance while
         the client evaluates.
+    rejoin_timeout_s : float
+        When all workers went: how long to wait for others, who go on from the network
+        that the client had last. 0 does not wait.
     elastic : bool
         Whether workers that join the cluster train from the next epoch on.
     """
@@ -53,6 +56,7 @@ class TrainingMaster:
     start_timeout_s: float = 60.0
     peer_timeout_s: float = 120.0
     idle_timeout_s: float = 600.0
+    rejoin_timeout_s: float = 60.0
     elastic: bool = True
 
     def __post_init__(self) -> None:
@@ -63,6 +67,7 @@ class TrainingMaster:
         check_positive(who, "start_timeout_s", self.start_timeout_s)
         check_positive(who, "peer_timeout_s", self.peer_timeout_s)
         check_positive(who, "idle_timeout_s", self.idle_timeout_s)
+        check_at_least(who, "rejoin_timeout_s", self.rejoin_timeout_s, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
