@@ -113,6 +113,7 @@ class Driver:
         self._kept = KeptNetwork(state_of(network, threshold))
         self._noticed: dict[int, float] = {}
         self._untold: set[int] = set()  # of these, lost in the phase that runs
+        self._is_started = False
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
 
@@ -154,7 +155,6 @@ class Driver:
         network = self._network
         self._fit.epochs = epochs
         first = network.epoch_count
-        self._members.start(self._kept.state)
         while (error := self._try_to_train(first, epochs, shuffle=shuffle)) is not None:
             self._go_back(first, error)
         return self._close_report()
@@ -170,6 +170,9 @@ class Driver:
 
     def _train(self, first: int, epochs: int, *, shuffle: bool) -> None:
         """Train from the network that is kept, with members that were just started."""
+        if not self._is_started:
+            self._is_started = True
+            self._members.start(self._kept.state)
         self._await_start()
         if not self._epoch:
             self._fit.begin(
@@ -212,8 +215,10 @@ class Driver:
 
     def _go_back(self, first: int, error: NobodyLeftError) -> None:
         """Have other workers go on from the network that is kept, or raise `error`."""
-        for address in list(self._members.addresses.values()):
+        for rank, address in self._members.addresses.items():
             self._members.lose(address)
+            self._noticed[rank] = self._fit.time_s
+            self._untold.add(rank)
         self._tell_lost_members([LostMember(r, (), 0) for r in sorted(self._untold)])
         timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
         if not timeout_s or not self._kept.go_back():

@@ -127,7 +127,8 @@ class ClusterExchange(ABC):
             self._look_up()
             if silence.is_too_long(time.monotonic()):
                 behind = self._topic.behind()
-                self._complain([self._ranks[m] for m in behind if m in self._ranks])
+                ranks = [self._ranks[m] for m in behind if m in self._ranks]
+                self._complain(ranks, has_sent=False)
 
         self._topic.publish(
             data, copy=copy, timeout_s=2 * self._timeout_s, on_block=blocked
@@ -149,7 +150,7 @@ class ClusterExchange(ABC):
                 continue
             self._look_up()
             if silence.is_too_long(now):
-                self._complain(absent)
+                self._complain(absent, has_sent=True)
             if now > silence.end_s:
                 raise StepTimeoutError(
                     f"Session worker {self._rank}: workers {sorted(absent)} must "
@@ -165,8 +166,9 @@ class ClusterExchange(ABC):
         for rank in self._mailbox.gone - self._gone:
             self._note_gone(rank)
 
-    def _complain(self, ranks: Iterable[int]) -> None:
-        self.complain(ranks, (self._phase, self._waits))
+    def _complain(self, ranks: Iterable[int], *, has_sent: bool) -> None:
+        # Who cannot send keeps all others waiting, of whom none is at fault.
+        self.complain(ranks, (self._phase, 2 * self._waits + has_sent))
 
     def _handle(self, event: Message | Joined | Left) -> None:
         if isinstance(event, Message):

@@ -25,10 +25,10 @@ from daskdl.cluster.calls import (
     call_first,
     name_waiting,
 )
-from daskdl.cluster.complaints import Complaint, Complaints
 from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.enough_workers import ask_for
 from daskdl.cluster.full_memory import FullMemory
+from daskdl.cluster.liveness import Liveness
 from daskdl.cluster.mailbox import SessionPlugin, deliver
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop, TrainPhase
@@ -44,7 +44,7 @@ from daskdl.cluster.reports import (
 )
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.shared_state import share_state
-from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
+from daskdl.cluster.silent_workers import Heartbeat, heartbeats
 from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.data.plan import Minibatch
 from daskdl.data.room import room_of
@@ -63,8 +63,6 @@ logger = logging.getLogger(__name__)
 
 # Whoever has not brought the network after so long may have been stopped.
 ASK_ANOTHER_AFTER_S = 10.0
-# Heartbeats come every half second, in large clusters every few.
-HEARD_S = 5.0
 # Those who come back together join together.
 GATHER_S = 5.0
 STOP_TIMEOUT_S = 5.0
@@ -152,23 +150,11 @@ class SessionMembers:
         self._looked_s = time.monotonic()
         self._n_members = 0  # when some were started last
         self._data = data
-        # The one clock of all members: who is silent for less is waited for, by orders
-        # too. Before the peers of a silent member complain.
-        self._silent = SilentWorkers(master.peer_timeout_s / 2)
-        # Well before the start is given up.
-        self._silent_at_start = SilentWorkers(
-            min(self._silent.limit_s, master.start_timeout_s / 2)
-        )
-        self._complaints = Complaints(self._silent.limit_s / 2)
-        # Whom we gave up, whose tasks may go on: as which member.
-        self._given_up: dict[str, int] = {}
+        self._liveness = Liveness(master)
         self.memory = FullMemory()
         # In words why: they begin no task, and so do not join.
         self.paused: dict[str, str] = {}
-        # Well before the start is given up.
-        self._long_paused = PausedWorkers(
-            min(self._silent.limit_s, master.start_timeout_s / 2)
-        )
+        self._long_paused = PausedWorkers(self._liveness.start_limit_s)
         self._trial: Trial | None = None
         self._probation = Probation(
             client,
@@ -271,8 +257,11 @@ class SessionMembers:
             self._leave_out_paused()
         addresses = self.newcomers()
         if self._trial is None:
-            self._selection.check(addresses, self._installed, self.paused)
             self._trial = self._new_trial(state)
+            try:
+                self._selection.check(addresses, self._installed, self.paused)
+            except WorkerLostError as error:
+                raise NobodyLeftError(*error.args) from error
         if addresses:
             self._start_on(addresses, state)
 
@@ -287,7 +276,7 @@ class SessionMembers:
             How long to wait for the first of them. When it has come, as many as there
             were are waited for a moment longer.
         """
-        wanted = self._n_members
+        wanted = max(1, self._n_members)
         end_s = time.monotonic() + timeout_s
         first_s = math.inf
         with ask_for(self._client, wanted):
@@ -408,7 +397,7 @@ class SessionMembers:
             for rank, order in orders.items()
             if rank in self._members
         }
-        limit_s = self._silent.limit_s
+        limit_s = self._liveness.limit_s
         with self._scheduler_must_answer():
             answers = self._deliver(given, limit_s)
             for address in answers.silent:
@@ -462,7 +451,7 @@ class SessionMembers:
         for member in done:
             if member.address in there:
                 try:
-                    state: NetworkState = member.future.result(self._silent.limit_s)
+                    state: NetworkState = member.future.result(self._liveness.limit_s)
                     return state
                 except (asyncio.TimeoutError, CancelledError):
                     # It went with its worker. The others return the same network.
@@ -497,56 +486,43 @@ class SessionMembers:
         self._looked_s = time.monotonic()
         beats = self._heartbeats()
         self._dismiss_paused()
-        for silent, addresses in (
-            (self._silent, list(self.addresses.values())),
-            (self._silent_at_start, self.not_ready),
-        ):
-            for address in silent.judge(addresses, beats):
-                self._give_up(
-                    address, f"give a sign of life in {silent.limit_s:g} s, it did not"
-                )
-        self._judge_complaints()
+        starting = self.not_ready
+        begun = [a for a in self.addresses.values() if a not in starting]
+        silent = self._liveness.silent(begun, starting, beats)
+        for address, limit_s in silent.items():
+            self._give_up(address, f"give a sign of life in {limit_s:g} s, it did not")
+        rank = self._liveness.unheard(self._members)
+        if rank is not None:
+            limit_s = self._master.peer_timeout_s
+            self._give_up(
+                self.addresses[rank],
+                f"hear its peers, and be heard, in {limit_s:g} s, it was not. Raise "
+                "peer_timeout_s if a minibatch takes longer",
+            )
         self._take_back(beats)
         self._try_out()
 
     def _take_complaint(self, event: MemberReport) -> None:
-        complaint = Complaint(
-            frozenset(event.values["silent"]), tuple(event.values["stage"])
-        )
-        silent = [self.address_of(rank) for rank in sorted(complaint.silent)]
+        silent = [self.address_of(rank) for rank in event.values["silent"]]
         logger.warning(
             "Session: %s has heard nothing from %s for %g s.",
             self.address_of(event.rank),
             some(silent),
             self._master.peer_timeout_s,
         )
-        self._complaints.take(event.rank, complaint, time.monotonic())
-
-    def _judge_complaints(self) -> None:
-        rank = self._complaints.verdict(self._members, time.monotonic())
-        if rank is not None:
-            self._give_up(
-                self.addresses[rank],
-                f"hear its peers, and be heard, within "
-                f"{self._master.peer_timeout_s:g} s, it was not. Raise peer_timeout_s "
-                "if a minibatch takes longer",
-            )
+        self._liveness.complain(event.rank, event.values)
 
     def _take_back(self, beats: Mapping[str, Heartbeat]) -> None:
         """Ask those again that were given up, once they show that they are free."""
-        heard = [
-            address
-            for address in self._given_up
-            if address in beats and beats[address].silence_s < HEARD_S
-        ]
-        stop = Stop(reason="it was given up")
-        orders = {self._given_up[address]: (address, stop) for address in heard}
-        if not orders:
+        heard = self._liveness.heard_again(beats)
+        if not heard:
             return
+        stop = Stop(reason="it was given up")
+        orders = {rank: (address, stop) for rank, address in heard.items()}
         answers = self._deliver(orders, STOP_TIMEOUT_S)
         for address, is_there in answers.values.items():
             if not is_there:
-                del self._given_up[address]
+                self._liveness.take_back(address)
                 self._probation.forgive(address)
 
     def _heartbeats(self) -> dict[str, Heartbeat]:
@@ -597,7 +573,7 @@ class SessionMembers:
         )
         ranks = {member.address: rank for rank, member in self._members.items()}
         if address in ranks:
-            self._given_up[address] = ranks[address]
+            self._liveness.give_up(address, ranks[address])
         self._shut_out(address)
         self._own.append(WorkerGone(address))
 

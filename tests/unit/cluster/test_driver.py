@@ -71,6 +71,13 @@ class ScriptedMembers:
     def next_event(self):
         return self.events.popleft() if self.events else None
 
+    def are_all_waiting(self):
+        return False
+
+    def start_again(self, state, timeout_s):
+        self.orders.append("start again")
+        return False
+
     def address_of(self, rank):
         return "ab"[rank]
 

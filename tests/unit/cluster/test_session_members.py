@@ -117,7 +117,7 @@ class FakeClient:
         finally:
             self._in_loop = False
 
-    async def run(self, function, session, order=None, *, workers, on_error):
+    async def run(self, function, session, rank, order=None, *, workers, on_error):
         (address,) = workers
         answer = self.answers.get(address)
         if answer == "never":
@@ -286,7 +286,7 @@ def test_a_connection_that_breaks_is_no_failure(members, client):
 
 def test_a_worker_that_takes_no_order_counts_as_gone(members, client, caplog):
     """It may wake up again, but nobody waits for it or asks it any more."""
-    members._delivery_s = 0.01
+    members._liveness.limit_s = 0.01
     client.answers["c"] = "never"
     members.order_all(EndEpoch())
     assert members.next_event() == WorkerGone("c")
@@ -406,8 +406,7 @@ def test_nothing_is_sent_to_a_newcomer_without_daskdl(members, client):
 
 
 def test_a_snapshot_comes_from_whoever_answers(members, client, monkeypatch):
-    monkeypatch.setattr("daskdl.cluster.session_members.DELIVERY_TIMEOUT_S", 0.01)
-    members._master = SharedTrainingMaster(peer_timeout_s=0.01)
+    monkeypatch.setattr("daskdl.cluster.session_members.ASK_ANOTHER_AFTER_S", 0.01)
     client.answers.update(a="never", b=CommClosedError("gone"))
     client.networks["c"] = STATE
     assert members.snapshot() is STATE
@@ -497,27 +496,30 @@ def plugin():
 
 
 def test_orders_for_a_session_that_is_over_are_dropped(plugin):
-    with plugin.open("s"):
+    with plugin.open("s", 0):
         pass
-    plugin.deliver("s", EndEpoch())
+    assert not plugin.deliver("s", 0, EndEpoch())
     assert plugin._mailboxes == {}
 
 
 def test_a_session_that_was_stopped_before_its_task_began_does_not_begin(plugin):
-    plugin.deliver("s", Stop(reason="interrupted"))
-    with plugin.open("s") as mailbox, pytest.raises(BusClosedError, match="interrupt"):
+    plugin.deliver("s", 0, Stop(reason="interrupted"))
+    with (
+        plugin.open("s", 0) as mailbox,
+        pytest.raises(BusClosedError, match="interrupt"),
+    ):
         mailbox.check_stop()
 
 
 def test_a_stop_is_for_its_own_session(plugin):
-    plugin.deliver("s", Stop(reason="interrupted"))
-    with plugin.open("other") as mailbox:
+    plugin.deliver("s", 0, Stop(reason="interrupted"))
+    with plugin.open("other", 0) as mailbox:
         mailbox.put(EndEpoch())
         assert mailbox.get(1.0) == EndEpoch()
 
 
 def test_a_worker_that_closes_stops_its_sessions(plugin):
-    with plugin.open("s") as mailbox:
+    with plugin.open("s", 0) as mailbox:
         plugin.teardown(None)
         with pytest.raises(BusClosedError, match="the worker is closing"):
             mailbox.check_stop()
