@@ -25,6 +25,10 @@ class Complaint:
     stage: tuple[int, ...]
 
 
+# Whoever hears of the one that has just gone takes its complaint back within moments.
+LEAST_AGE_S = 1.0
+
+
 class Complaints:
     """Collects complaints until it is clear who must go.
 
@@ -40,7 +44,10 @@ class Complaints:
         self._complaints: dict[int, Complaint] = {}
 
     def take(self, rank: int, complaint: Complaint, now_s: float) -> None:
-        """Take in what member `rank` says; its last word counts."""
+        """Take in what member `rank` says; its last word counts, also of nobody."""
+        if not complaint.silent:
+            self._complaints.pop(rank, None)
+            return
         if not self._complaints:
             self._since_s = now_s
         self._complaints[rank] = complaint
@@ -53,15 +60,12 @@ class Complaints:
         same: so only those count that have got least far.
         """
         odds = self._at_odds(members)
-        if not odds:
-            self._complaints.clear()
+        age_s = now_s - self._since_s
+        if not odds or age_s < LEAST_AGE_S:
             return None
         accused = {rank for pair in odds for rank in pair}
         others = accused.union(members) - self._accused()
-        if (
-            others - self._complaints.keys()
-            and now_s - self._since_s < self._patience_s
-        ):
+        if others - self._complaints.keys() and age_s < self._patience_s:
             return None
         self._complaints.clear()
         counts = Counter(rank for pair in odds for rank in pair)
@@ -73,7 +77,9 @@ class Complaints:
     def _at_odds(self, members: Collection[int]) -> set[frozenset[int]]:
         """Return the pairs of members that do not hear each other."""
         found = {
-            rank: each for rank, each in self._complaints.items() if rank in members
+            rank: each
+            for rank, each in self._complaints.items()
+            if rank in members and each.silent & {*members}
         }
         least = min((each.stage for each in found.values()), default=())
         return {

@@ -39,9 +39,9 @@ class ClusterExchange(ABC):
     Attributes
     ----------
     complain : callable
-        Called with the ranks of peers that were not heard of in `peer_timeout_s`, and
-        the stage of the phase. The driver may have one of us go; who still waits after
-        twice that time gives up.
+        Called with the ranks of peers that were not heard of in `peer_timeout_s`, or of
+        nobody any more, and the stage of the phase. The driver may have one of us go;
+        who still waits after twice that time gives up.
     """
 
     def __init__(
@@ -146,6 +146,8 @@ class ClusterExchange(ABC):
             now = time.monotonic()
             if event is not None:
                 self._handle(event)
+                if silence.has_complained:
+                    self._complain((), has_sent=True)
                 silence = _Silence(self._timeout_s, now)
                 continue
             self._look_up()
@@ -194,6 +196,11 @@ class _Silence:
     def __init__(self, limit_s: float, now_s: float) -> None:
         self._complain_s = now_s + limit_s
         self.end_s = now_s + 2 * limit_s
+
+    @property
+    def has_complained(self) -> bool:
+        """Whether it was too long already."""
+        return math.isinf(self._complain_s)
 
     def is_too_long(self, now_s: float) -> bool:
         """Return True once, when it is time to complain."""

@@ -503,13 +503,13 @@ class SessionMembers:
         self._try_out()
 
     def _take_complaint(self, event: MemberReport) -> None:
-        silent = [self.address_of(rank) for rank in event.values["silent"]]
-        logger.warning(
-            "Session: %s has heard nothing from %s for %g s.",
-            self.address_of(event.rank),
-            some(silent),
-            self._master.peer_timeout_s,
-        )
+        if silent := [self.address_of(rank) for rank in event.values["silent"]]:
+            logger.warning(
+                "Session: %s has heard nothing from %s for %g s.",
+                self.address_of(event.rank),
+                some(silent),
+                self._master.peer_timeout_s,
+            )
         self._liveness.complain(event.rank, event.values)
 
     def _take_back(self, beats: Mapping[str, Heartbeat]) -> None:

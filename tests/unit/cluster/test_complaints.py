@@ -2,12 +2,12 @@
 
 import pytest
 
-from daskdl.cluster.complaints import Complaint, Complaints
+from daskdl.cluster.complaints import LEAST_AGE_S, Complaint, Complaints
 
 PATIENCE_S = 10.0
 
 
-def verdict(members, *complaints, now_s=0.0):
+def verdict(members, *complaints, now_s=LEAST_AGE_S):
     """Return who must go after complaints of ``(rank, silent, stage)``, all at once."""
     judge = Complaints(PATIENCE_S)
     for rank, silent, *stage in complaints:
@@ -57,3 +57,14 @@ def test_complaints_are_judged_once():
     judge.take(0, Complaint(frozenset({1}), (0,)), 0.0)
     assert judge.verdict({0, 1}, 11.0) == 1
     assert judge.verdict({0, 1}, 12.0) is None
+
+
+def test_a_complaint_that_is_taken_back_does_not_count():
+    judge = Complaints(PATIENCE_S)
+    judge.take(0, Complaint(frozenset({1}), (0,)), 0.0)
+    judge.take(0, Complaint(frozenset(), (0,)), 0.5)
+    assert judge.verdict({0, 1}, 11.0) is None
+
+
+def test_a_complaint_may_be_taken_back_for_a_moment():
+    assert verdict({0, 1}, (0, {1}, 0), (1, {0}, 0), now_s=0.9) is None
