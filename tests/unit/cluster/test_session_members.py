@@ -14,9 +14,9 @@ from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.orders import EndEpoch, MemberGone, Stop, TrainPhase
 from daskdl.cluster.placement import release_late
 from daskdl.cluster.probation import try_out
-from daskdl.cluster.reports import WorkerGone
+from daskdl.cluster.reports import MemberReport, WorkerGone
 from daskdl.cluster.session import run_member, snapshot
-from daskdl.cluster.session_members import SessionMembers
+from daskdl.cluster.session_members import NobodyLeftError, SessionMembers
 from daskdl.cluster.silent_workers import LOOKS, Heartbeat
 from daskdl.data.plan import plan_minibatches
 from daskdl.errors import (
@@ -86,6 +86,7 @@ class FakeClient:
         self.paused = set()
         self.evicted = []
         self.unprepared = {}
+        self.is_over = False  # the tasks of members
         self._in_loop = False
 
     def scheduler_info(self, n_workers):
@@ -127,7 +128,7 @@ class FakeClient:
         if function is snapshot:
             return {address: self.networks.get(address)}
         self.delivered.append((address, order))
-        return {address: None}
+        return {address: not self.is_over}
 
     id = "client"
 
@@ -146,9 +147,11 @@ class FakeClient:
             for address in self.workers
         }
 
-    def submit(self, function, *args, workers, **options):
+    def submit(self, function, *args, workers=(), **options):
         if function is try_out:
             return self.trials.setdefault(workers[0], FakeFuture("finished"))
+        if function is int:
+            return FakeFuture()
         if function is not run_member:
             return NETWORK
         self.needed = options["resources"]
@@ -412,6 +415,73 @@ def test_a_snapshot_comes_from_whoever_answers(members, client, monkeypatch):
     assert members.snapshot() is STATE
 
 
+def test_a_snapshot_of_members_that_are_all_gone_says_so(members, client):
+    client.workers.clear()
+    with pytest.raises(NobodyLeftError, match="must return its parameters, none did"):
+        members.snapshot()
+
+
+def test_a_member_that_was_given_up_joins_again_when_its_task_has_ended(
+    members, client, monkeypatch
+):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    client.silence_s = {"b": 61.0}
+    while members.next_event() != WorkerGone("b"):
+        pass
+    members.lose("b")
+    assert members.newcomers() == []
+    client.silence_s = {}
+    client.is_over = True
+    members.next_event()
+    assert ("b", Stop(reason="it was given up")) in client.delivered
+    assert members.newcomers() == ["b"]
+
+
+def test_a_member_that_was_given_up_stays_out_while_its_task_runs(
+    members, client, monkeypatch
+):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    members._give_up("b", "do something, it did not")
+    members.lose("b")
+    members.next_event()
+    assert members.newcomers() == []
+
+
+def test_members_that_do_not_hear_each_other_cost_the_later_one(
+    members, client, monkeypatch, caplog
+):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("daskdl.cluster.complaints.LEAST_AGE_S", 0.0)
+    members._liveness._complaints._patience_s = 0.0
+    for rank in range(3):
+        members.ready(rank)
+    complaint = MemberReport(0, "complaint", {"silent": [1], "stage": [0, 1]})
+    members._reports._queue.put(complaint)
+    assert members.next_event() is complaint
+    assert members.next_event() == WorkerGone("b")
+    assert "a has heard nothing from 'b' for 120 s" in caplog.text
+
+
+def test_others_take_the_place_of_all(members, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_AGAIN_S", 0.0)
+    for address in "abc":
+        members.lose(address)
+    client.workers[:] = ["d", "e", "f"]
+    assert members.start_again(STATE, 60.0)
+    assert members.addresses == {3: "d", 4: "e", 5: "f"}
+
+
+def test_nobody_takes_the_place_of_all(members, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_AGAIN_S", 0.0)
+    for address in "abc":
+        members.lose(address)
+    client.workers.clear()
+    assert not members.start_again(STATE, 0.01)
+
+
 def test_nobody_waits_for_a_worker_that_went_meanwhile(members, client):
     client.answers["c"] = "never"
     client.workers.remove("c")
@@ -516,6 +586,30 @@ def test_a_stop_is_for_its_own_session(plugin):
     with plugin.open("other", 0) as mailbox:
         mailbox.put(EndEpoch())
         assert mailbox.get(1.0) == EndEpoch()
+
+
+def test_a_client_that_is_gone_stops_all_members_of_its_session(plugin):
+    with plugin.open("s", 0) as begun, plugin.open("other", 0) as other:
+        plugin.end("s")
+        with pytest.raises(BusClosedError, match="the client is gone"):
+            begun.check_stop()
+        with pytest.raises(BusClosedError, match="the client is gone"):
+            plugin.mailbox("s", 1).check_stop()
+        other.check_stop()
+
+
+def test_a_stop_is_for_its_own_member(plugin):
+    plugin.deliver("s", 0, Stop(reason="it was given up"))
+    plugin.mailbox("s", 1).check_stop()
+
+
+def test_who_waits_for_orders_looks_meanwhile(monkeypatch):
+    def look():
+        raise BusClosedError("closed")
+
+    monkeypatch.setattr("daskdl.cluster.mailbox.LOOK_EVERY_S", 0.01)
+    with pytest.raises(BusClosedError, match="closed"):
+        Mailbox().get(60.0, look)
 
 
 def test_a_worker_that_closes_stops_its_sessions(plugin):
