@@ -34,6 +34,7 @@ from daskdl.errors import (
     ClusterError,
     DaskdlError,
     StepTimeoutError,
+    WorkerLostError,
 )
 from daskdl.nn.fitting.events import (
     FitReport,
@@ -222,10 +223,10 @@ class Driver:
         self._tell_lost_members([LostMember(r, (), 0) for r in sorted(self._untold)])
         timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
         if not timeout_s or not self._kept.go_back():
-            raise error
+            raise WorkerLostError(*error.args) from error
         logger.warning("%s Workers are waited for, %g s at most.", error, timeout_s)
         if not self._members.start_again(state, timeout_s):
-            raise error
+            raise WorkerLostError(*error.args) from error
         self._phase += 1
         self._is_behind = False
         load_state(self._network, state)

@@ -10,7 +10,7 @@ from daskdl.training.state import NetworkState
 # Of the time of a fit, for snapshots that nobody else asked for.
 SHARE = 0.02
 # Fits that kill their workers, because they need too much memory, would go on for ever.
-MOST_RETURNS = 3
+MOST_RETURNS = 10
 
 
 class KeptNetwork:

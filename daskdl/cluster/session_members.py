@@ -15,7 +15,6 @@ from distributed import CancelledError, Client, Future
 
 from daskdl.checks import some
 from daskdl.cluster import bus
-from daskdl.cluster.bus.probing import installed_version
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
 from daskdl.cluster.calls import (
     GONE,
@@ -34,7 +33,7 @@ from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.orders import MemberGone, Order, SessionSpec, Stop, TrainPhase
 from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
-from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
+from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial, trial_of
 from daskdl.cluster.reports import (
     DriverEvent,
     LeftOut,
@@ -257,7 +256,7 @@ class SessionMembers:
             self._leave_out_paused()
         addresses = self.newcomers()
         if self._trial is None:
-            self._trial = self._new_trial(state)
+            self._trial = trial_of(self._data, state)
             try:
                 self._selection.check(addresses, self._installed, self.paused)
             except WorkerLostError as error:
@@ -266,7 +265,7 @@ class SessionMembers:
             self._start_on(addresses, state)
 
     def start_again(self, state: NetworkState, timeout_s: float) -> bool:
-        """Start members on whoever comes, where none is left; False if nobody does.
+        """Start members on whoever comes, where none is left.
 
         Parameters
         ----------
@@ -275,6 +274,11 @@ class SessionMembers:
         timeout_s : float
             How long to wait for the first of them. When it has come, as many as there
             were are waited for a moment longer.
+
+        Returns
+        -------
+        has_started : bool
+            False if nobody came.
         """
         wanted = max(1, self._n_members)
         end_s = time.monotonic() + timeout_s
@@ -392,10 +396,12 @@ class SessionMembers:
         ClusterError
             When a worker cannot take its order, for instance not unpickle it.
         """
+        # The driver has not heard yet of those that were given up a moment ago.
+        pending = {e.address for e in self._own if isinstance(e, WorkerGone)}
         given = {
             rank: (self._members[rank].address, order)
             for rank, order in orders.items()
-            if rank in self._members
+            if rank in self._members and self._members[rank].address not in pending
         }
         limit_s = self._liveness.limit_s
         with self._scheduler_must_answer():
@@ -584,22 +590,3 @@ class SessionMembers:
         """Have the others forget a worker that may wake up again."""
         self._probation.refuse(address)
         self._client.run_on_scheduler(evict, self._spec.topic, address)
-
-    def _new_trial(self, state: NetworkState) -> Trial:
-        version, source = installed_version(), self._data.source
-        if source.in_memory:
-            return Trial(
-                version=version, configuration=state.configuration, kinds=state.kinds
-            )
-        minibatch = self._data.minibatches[0]
-        return Trial(
-            version=version,
-            configuration=state.configuration,
-            kinds=state.kinds,
-            normalizer=self._data.normalizer,
-            minibatch=minibatch,
-            partitions={
-                piece.partition: self._partitions[piece.partition]
-                for piece in minibatch.pieces
-            },
-        )

@@ -145,7 +145,8 @@ class FitReport:
     @property
     def repeated_examples(self) -> int:
         """Examples that may count twice because workers went."""
-        return sum(event.repeated_examples for event in [*self.lost, *self.rejoined])
+        events: list[WorkerLost | WorkersRejoined] = [*self.lost, *self.rejoined]
+        return sum(event.repeated_examples for event in events)
 
     def add(self, event: Event) -> None:
         """Add an event to the report."""

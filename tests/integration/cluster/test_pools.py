@@ -1,4 +1,4 @@
-"""Pools that are empty for a while: at the start, in a fit, and after a client's death."""
+"""Pools that are empty for a while, before a fit and in it, and clients that die."""
 
 import os
 import signal

@@ -67,7 +67,7 @@ def test_an_adaptive_cluster_is_asked_by_tasks_that_no_worker_can_run():
         waited(client, 2, 0.0)
     # Dask wants a worker of two threads for ten seconds of work, of half a second each.
     assert len(client.asks) == 2 * 2 * 10
-    assert list(client.asks.values())[0] == {"daskdl-asks-for-workers": 1}
+    assert next(iter(client.asks.values())) == {"daskdl-asks-for-workers": 1}
     assert client.cancelled == list(client.asks)
 
 

@@ -438,6 +438,12 @@ def test_a_member_that_was_given_up_joins_again_when_its_task_has_ended(
     assert members.newcomers() == ["b"]
 
 
+def test_a_member_that_was_given_up_gets_no_further_order(members, client):
+    members._give_up("b", "take an order, it did not")
+    members.order_all(EndEpoch())
+    assert [address for address, _ in client.delivered] == ["a", "c"]
+
+
 def test_a_member_that_was_given_up_stays_out_while_its_task_runs(
     members, client, monkeypatch
 ):
