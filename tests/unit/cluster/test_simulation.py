@@ -281,7 +281,7 @@ def test_when_all_die_and_others_come_every_example_is_trained(
     monkeypatch, master, seed
 ):
     rng = random.Random(seed)
-    workers = [Worker(f"w{n}", Fate(rng.randint(0, 4), 40)) for n in range(3)]
+    workers = [Worker(f"w{n}", Fate(rng.randint(0, 4), 1)) for n in range(3)]
     workers += [Worker(f"new{n}", waits_until_all_went=True) for n in range(2)]
     outcome = simulate(
         monkeypatch,
