@@ -72,6 +72,7 @@ class Peers:
         self._is_stopped = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._looking: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     # Read by the publishing thread, which holds the lock.
 
@@ -169,7 +170,8 @@ class Peers:
 
     def begin_to_watch(self) -> None:
         """Ask who is a member, as often as this process seems to have been stopped."""
-        self._track(asyncio.create_task(self._ask_after_stops()))
+        self._watching = asyncio.create_task(self._ask_after_stops())
+        self._track(self._watching)
 
     async def _ask_after_stops(self) -> None:
         loop = asyncio.get_running_loop()
@@ -206,8 +208,9 @@ class Peers:
             peer.incoming.close()
             if peer.outgoing is not None:
                 peer.outgoing.stop()
-        if self._looking is not None:
-            self._looking.cancel()
+        for task in (self._looking, self._watching):
+            if task is not None:
+                task.cancel()
         self._state.inbox.discard()
         self.space.set()
         pending = self._tasks - {asyncio.current_task()}
