@@ -15,7 +15,7 @@ from daskdl.cluster.masters.options import (
 )
 from daskdl.errors import OptionError
 from daskdl.nn.conf.errors import PathError
-from daskdl.nn.conf.values import Conf, Count, Index, Positive
+from daskdl.nn.conf.values import Conf, Count, Index, NonNegative, Positive
 
 __all__ = ["Training"]
 
@@ -106,6 +106,10 @@ class Training(Conf):
     ] = None
     idle_timeout_s: Annotated[
         Positive | None, Field(description="Limit for the client between two epochs.")
+    ] = None
+    rejoin_timeout_s: Annotated[
+        NonNegative | None,
+        Field(description="Limit for others to come when all workers went."),
     ] = None
     elastic: Annotated[
         bool | None,

@@ -180,6 +180,12 @@ class EventLines:
                 f"{event.redealt_examples:,} examples dealt again, of which "
                 f"{event.repeated_examples:,} may count twice{why}"
             )
+        if isinstance(event, events.WorkersRejoined):
+            return (
+                f"{count(len(event.workers), 'worker')} came where all had gone: on "
+                f"from the end of epoch {event.epoch}, "
+                f"{event.repeated_examples:,} examples are trained again"
+            )
         if isinstance(event, events.EpochFinished):
             return (
                 f"{self._epoch(event.epoch)}  done in {event.wall_s:.1f} s  "

@@ -7,7 +7,7 @@ and wait without end for one that is stopped.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,6 +127,52 @@ async def call_each(
             call.cancel()
         ends = await asyncio.gather(*calls.values(), return_exceptions=True)
     return _sorted(dict(zip(calls, ends, strict=True)), frozenset(waiting))
+
+
+async def call_first(
+    client: Client,
+    function: Callable[..., Any],
+    arguments: Mapping[str, tuple[Any, ...]],
+    timeout_s: float,
+    next_after_s: float,
+) -> Any:
+    """Return what the first worker answers, or None. On the client's event loop.
+
+    Parameters
+    ----------
+    client, function, arguments, timeout_s
+        As of :func:`call_each`.
+    next_after_s : float
+        They are asked in their order, the next one when those before have not answered
+        for so long, or cannot.
+    """
+    calls: list[asyncio.Task[Answers]] = []
+    try:
+        for address, given in arguments.items():
+            one = call_each(client, function, {address: given}, timeout_s)
+            calls.append(asyncio.ensure_future(one))
+            if (value := await _first_value(calls, next_after_s)) is not None:
+                return value
+        return await _first_value(calls, timeout_s)
+    finally:
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def _first_value(calls: Iterable["asyncio.Task[Answers]"], limit_s: float) -> Any:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + limit_s
+    waiting = {call for call in calls if not call.done()}
+    while waiting and (left_s := deadline - loop.time()) > 0:
+        done, waiting = await asyncio.wait(
+            waiting, timeout=left_s, return_when=asyncio.FIRST_COMPLETED
+        )
+        for call in done:
+            for value in call.result().values.values():
+                if value is not None:
+                    return value
+    return None
 
 
 async def _call(

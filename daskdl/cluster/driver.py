@@ -17,6 +17,7 @@ from typing import Any
 from distributed import Client, KilledWorker
 
 from daskdl.checks import some
+from daskdl.cluster.kept_network import KeptNetwork, NobodyLeftError
 from daskdl.cluster.masters.options import TrainingMaster
 from daskdl.cluster.membership import LostMember, deal_again, deal_rest
 from daskdl.cluster.orders import EndEpoch, Finish
@@ -31,7 +32,13 @@ from daskdl.errors import (
     StepTimeoutError,
     WorkerLostError,
 )
-from daskdl.nn.fitting.events import FitReport, FitStarted, WorkerLeftOut, WorkerLost
+from daskdl.nn.fitting.events import (
+    FitReport,
+    FitStarted,
+    WorkerLeftOut,
+    WorkerLost,
+    WorkersRejoined,
+)
 from daskdl.nn.fitting.fit import Fit
 from daskdl.nn.fitting.listener import Listener
 from daskdl.nn.fitting.preparation import PreparedData
@@ -103,7 +110,10 @@ class Driver:
         self._epoch_count = network.epoch_count
         self._phase = 0
         self._rates: Mapping[int, float] = {}  # of members, as the last phase told
+        self._kept = KeptNetwork(state_of(network, threshold))
         self._noticed: dict[int, float] = {}
+        self._untold: set[int] = set()  # of these, lost in the phase that runs
+        self._is_started = False
         self._loads: dict[int, int] = {}
         self._meter = ProgressMeter(time.monotonic())
 
@@ -130,10 +140,13 @@ class Driver:
         An epoch that has begun is trained to its end: to stop members in its midst, at
         different minibatches, would take another agreement.
 
+        When all workers went, others are waited for, and what was trained since the
+        client last had the network is trained again.
+
         Raises
         ------
         WorkerLostError
-            When no worker is left.
+            When no worker is left, and none comes.
         StepTimeoutError
             When the workers are silent for too long.
         DaskdlError
@@ -141,25 +154,90 @@ class Driver:
         """
         network = self._network
         self._fit.epochs = epochs
-        self._members.start(state_of(network, self.threshold))
-        self._await_ready()
-        self._fit.begin(
-            FitStarted(
-                workers=tuple(self._members.addresses.values()),
-                examples=self._data.examples,
-                minibatches=len(self._data.minibatches),
-                epochs=epochs,
-            )
-        )
         first = network.epoch_count
-        for epoch in range(first, first + epochs):
+        while (error := self._try_to_train(first, epochs, shuffle=shuffle)) is not None:
+            self._go_back(first, error)
+        return self._close_report()
+
+    def _try_to_train(
+        self, first: int, epochs: int, *, shuffle: bool
+    ) -> NobodyLeftError | None:
+        try:
+            self._train(first, epochs, shuffle=shuffle)
+        except NobodyLeftError as error:
+            return error
+        return None
+
+    def _train(self, first: int, epochs: int, *, shuffle: bool) -> None:
+        """Train from the network that is kept, with members that were just started."""
+        if not self._is_started:
+            self._is_started = True
+            self._members.start(self._kept.state)
+        self._await_start()
+        if not self._epoch:
+            self._fit.begin(
+                FitStarted(
+                    workers=tuple(self._members.addresses.values()),
+                    examples=self._data.examples,
+                    minibatches=len(self._data.minibatches),
+                    epochs=epochs,
+                )
+            )
+        begin = self._kept.state.epoch_count
+        for epoch in range(begin, first + epochs):
             if self._fit.is_stopped():
                 break
-            if epoch > first:
+            if epoch > begin:
                 self._let_join(epoch)
             self._fit_epoch(epoch, epoch - first + 1, shuffle=shuffle)
+            if epoch + 1 < first + epochs and self._kept.is_due():
+                self._keep()
         self._finish()
-        return self._close_report()
+
+    def _await_start(self) -> None:
+        try:
+            self._await_ready()
+        except StepTimeoutError as error:
+            if not self._epoch or self._members.are_all_waiting():
+                raise
+            logger.warning("%s The fit goes on without them.", error)
+            self._members.dismiss_late()
+        if not self._members.addresses:
+            raise NobodyLeftError("Session: a worker must start, none could.")
+
+    def _keep(self) -> NetworkState:
+        """Bring the network at the end of an epoch, from where the fit may go on."""
+        start_s = time.monotonic()
+        # The member that answers may not have taken its EndEpoch yet.
+        state = replace(self._members.snapshot(), epoch_count=self._epoch_count)
+        self._kept.keep(state, self._meter.examples, time.monotonic() - start_s)
+        return state
+
+    def _go_back(self, first: int, error: NobodyLeftError) -> None:
+        """Have other workers go on from the network that is kept, or raise `error`."""
+        for rank, address in self._members.addresses.items():
+            self._members.lose(address)
+            self._noticed[rank] = self._fit.time_s
+            self._untold.add(rank)
+        self._tell_lost_members([LostMember(r, (), 0) for r in sorted(self._untold)])
+        timeout_s, state = self._master.rejoin_timeout_s, self._kept.state
+        if not timeout_s or not self._kept.go_back():
+            raise WorkerLostError(*error.args) from error
+        logger.warning("%s Workers are waited for, %g s at most.", error, timeout_s)
+        if not self._members.start_again(state, timeout_s):
+            raise WorkerLostError(*error.args) from error
+        self._phase += 1
+        self._is_behind = False
+        load_state(self._network, state)
+        self._fit.tell(
+            WorkersRejoined(
+                time_s=self._fit.time_s,
+                epoch=state.epoch_count - first,
+                workers=tuple(self._members.addresses.values()),
+                repeated_examples=self._meter.examples - self._kept.examples,
+            )
+        )
+        self._kept.examples = self._meter.examples
 
     def _fit_epoch(self, epoch: int, number: int, *, shuffle: bool) -> None:
         self._epoch = number
@@ -203,8 +281,7 @@ class Driver:
         """Return the network as the members have it at the end of an epoch."""
         if self._is_behind:
             self._is_behind = False
-            load_state(self._network, self._members.snapshot())
-            self._network.epoch_count = self._epoch_count
+            load_state(self._network, self._keep())
         return self._network
 
     def _run_phase(self, shares: Shares, epoch: int) -> Shares:
@@ -324,12 +401,18 @@ class Driver:
         self._noticed[rank] = self._fit.time_s
         if phase is not None:
             phase.lost(rank)
+            self._untold.add(rank)
         elif self._epoch and took_part:
             # Between two phases: everything that was dealt to it is done.
             self._tell_lost_members([LostMember(rank, (), 0)])
         if not self._members.addresses:
+            if phase is not None:
+                # It counts, and will be repeated.
+                ledger = phase.ledger
+                done = ledger.trained_examples, ledger.trained_minibatches
+                self._meter.end_phase(*done)
             why = self._members.memory.reason(address)
-            raise WorkerLostError(
+            raise NobodyLeftError(
                 f"Session: at least one worker must be left, got none after {address} "
                 f"went{f', {why}' if why else ''}. {SESSION_ADVICE}"
             )
@@ -345,6 +428,7 @@ class Driver:
 
     def _tell_lost_members(self, lost_members: Sequence[LostMember]) -> None:
         for lost in lost_members:
+            self._untold.discard(lost.rank)
             address = self._members.address_of(lost.rank)
             self._fit.tell(
                 WorkerLost(

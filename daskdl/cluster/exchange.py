@@ -8,8 +8,8 @@ alive has ended it, and ``finish`` the session.
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 from daskdl.arrays.flat import Slot
 from daskdl.arrays.host_vector import HostVector
@@ -32,6 +32,9 @@ from daskdl.cluster.workload import Workload
 from daskdl.errors import StepTimeoutError
 from daskdl.nn.network import Network
 
+Stage: TypeAlias = tuple[int, int, int]
+"""The phase, how often all have waited for all in it, and how far the next wait is."""
+
 POLL_S = 0.05
 # Of a member that has nothing to train: more work, or the end, comes at any moment.
 IDLE_S = 0.005
@@ -44,7 +47,15 @@ KEEP_UP_S = 1.0
 
 
 class ClusterExchange(ABC):
-    """The base of the exchanges: the topic, its members, and bounded waits."""
+    """The base of the exchanges: the topic, its members, and bounded waits.
+
+    Attributes
+    ----------
+    complain : callable
+        Called with the ranks of peers that were not heard of in `peer_timeout_s`, or of
+        nobody any more, and the stage of the phase. The driver may have one of us go;
+        who still waits after twice that time gives up.
+    """
 
     adds_up_gradients = False
 
@@ -60,6 +71,8 @@ class ClusterExchange(ABC):
         self._phase = -1
         self._workload = Workload(-1)
         self._trained = 0
+        self._waits = 0  # in this phase, that have ended
+        self.complain: Callable[[Iterable[int], Stage], None] = _to_nobody
 
     @property
     def trained(self) -> int:
@@ -124,6 +137,7 @@ class ClusterExchange(ABC):
     ) -> None:
         """Start a phase: wait until every member is here or known to be gone."""
         self._phase, self._workload, self._trained = workload.phase, workload, 0
+        self._waits = 0
         self._note_members()
         peers = members - {self._rank}
         self._begin(network, frozenset(peers - self._gone))
@@ -133,9 +147,19 @@ class ClusterExchange(ABC):
         for member, entry in self._topic.members().items():
             self._ranks.setdefault(member, entry.meta["rank"])
 
-    def _publish(self, data: dict[str, Any], *, copy: bool = True) -> None:
+    def _publish(self, data: Any, *, copy: bool = True, **how: Any) -> None:
+        silence = _Silence(self._timeout_s, time.monotonic())
+
+        def blocked() -> None:
+            self._drain()
+            self._look_up()
+            if silence.is_too_long(time.monotonic()):
+                behind = self._topic.behind()
+                ranks = [self._ranks[m] for m in behind if m in self._ranks]
+                self._complain(ranks, has_sent=False)
+
         self._topic.publish(
-            data, copy=copy, timeout_s=self._timeout_s, on_block=self._drain
+            data, copy=copy, timeout_s=2 * self._timeout_s, on_block=blocked, **how
         )
 
     def _send(self, message: RoundMessage, to: int | None) -> None:
@@ -146,15 +170,9 @@ class ClusterExchange(ABC):
             if not there:
                 return
             member = there[0]
-        self._topic.publish(
-            message,
-            to=member,
-            # Of sums nobody writes, parameters go on.
-            copy=message.message.what != "sum",
-            is_whole=True,
-            timeout_s=self._timeout_s,
-            on_block=self._drain,
-        )
+        # Of sums nobody writes, parameters go on.
+        copy = message.message.what != "sum"
+        self._publish(message, copy=copy, to=member, is_whole=True)
 
     def _drain(self) -> None:
         for event in self._topic.drain():
@@ -166,24 +184,44 @@ class ClusterExchange(ABC):
         if event is not None:
             self._handle(event)
 
-    def _wait(self, purpose: str, missing: Callable[[], Any]) -> None:
+    def _wait(
+        self,
+        purpose: str,
+        missing: Callable[[], Any],
+        step: Callable[[], int] = lambda: 0,
+    ) -> None:
         """Handle events until no member is missing; each restarts the time-out."""
-        deadline = time.monotonic() + self._timeout_s
+        silence = _Silence(self._timeout_s, time.monotonic())
         while absent := missing():
             event = self._topic.get(POLL_S)
+            now = time.monotonic()
             if event is not None:
                 self._handle(event)
-                deadline = time.monotonic() + self._timeout_s
+                if silence.has_complained:
+                    self._complain((), has_sent=True)
+                silence = _Silence(self._timeout_s, now)
                 continue
-            self._mailbox.check_stop()
-            for rank in self._mailbox.gone - self._gone:
-                self._note_gone(rank)
-            if time.monotonic() > deadline:
+            self._look_up()
+            if silence.is_too_long(now):
+                self._complain(absent, has_sent=True, step=step())
+            if now > silence.end_s:
                 raise StepTimeoutError(
                     f"Session worker {self._rank}: workers {sorted(absent)} must "
-                    f"{purpose} phase {self._phase} within {self._timeout_s:g} s, got "
-                    "nothing from them. Raise peer_timeout_s if a step takes longer."
+                    f"{purpose} phase {self._phase} within {2 * self._timeout_s:g} s, "
+                    "got nothing from them. Raise peer_timeout_s if a step takes "
+                    "longer."
                 )
+        self._waits += 1
+
+    def _look_up(self) -> None:
+        """Hear what the driver says: to stop, or who is gone."""
+        self._mailbox.check_stop()
+        for rank in self._mailbox.gone - self._gone:
+            self._note_gone(rank)
+
+    def _complain(self, ranks: Iterable[int], *, has_sent: bool, step: int = 0) -> None:
+        # Who cannot send keeps all others waiting, of whom none is at fault.
+        self.complain(ranks, (self._phase, 2 * self._waits + has_sent, step))
 
     def _handle(self, event: Message | Joined | Left) -> None:
         if isinstance(event, Message):
@@ -201,6 +239,30 @@ class ClusterExchange(ABC):
         if rank not in self._gone:
             self._gone.add(rank)
             self._left(rank)
+
+
+class _Silence:
+    """How long nothing has come: time to complain, once, and then to give up."""
+
+    def __init__(self, limit_s: float, now_s: float) -> None:
+        self._complain_s = now_s + limit_s
+        self.end_s = now_s + 2 * limit_s
+
+    @property
+    def has_complained(self) -> bool:
+        """Whether it was too long already."""
+        return math.isinf(self._complain_s)
+
+    def is_too_long(self, now_s: float) -> bool:
+        """Return True once, when it is time to complain."""
+        if now_s <= self._complain_s:
+            return False
+        self._complain_s = math.inf
+        return True
+
+
+def _to_nobody(ranks: Iterable[int], stage: Stage) -> None:
+    """Take a complaint where there is no driver."""
 
 
 class GradientSharingExchange(ClusterExchange):
@@ -253,7 +315,7 @@ class GradientSharingExchange(ClusterExchange):
                 self._agree(update)
                 self._share(network, update, position)
                 self._let_peers_keep_up()
-                self._wait("catch up in", lambda: self._peer.too_far_behind(position))
+                self._let_peers_catch_up(position)
                 # The next gradient is to see all that has come until then.
                 self._drain()
         self._settled_s = time.monotonic()
@@ -287,6 +349,13 @@ class GradientSharingExchange(ClusterExchange):
             if event is None:
                 return
             self._handle(event)
+
+    def _let_peers_catch_up(self, position: int) -> None:
+        """Wait for peers that are further behind than the master allows."""
+        if self._peer.too_far_behind(position):
+            self._wait("catch up in", lambda: self._peer.too_far_behind(position))
+            # Others have not waited with us.
+            self._waits -= 1
 
     def _agree(self, update: FloatArray) -> None:
         """Before the first update is shared, find a threshold together."""

@@ -8,8 +8,9 @@ collections. Every method answers to DL4J's camelCase name as well.
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from distributed import Client
@@ -18,6 +19,7 @@ from daskdl.checks import check_count, check_type
 from daskdl.cluster.camel_case import answers_to_camel_case
 from daskdl.cluster.connection import scheduler_must_answer
 from daskdl.cluster.driver import Driver
+from daskdl.cluster.enough_workers import Tell, enough_workers, log_waiting
 from daskdl.cluster.inference import (
     InferenceTask,
     Predicted,
@@ -201,35 +203,37 @@ class ClusterNetwork(Generic[N]):
         hearing = hearing_of(who, listeners)
         check_master(who, self.network, self._master)
         used = chosen_normalizer(who, self.normalizer, normalizer)
-        _tell_preparing(
-            hearing, "checking the data, of which every example is read once"
-        )
-        with self._scheduler_must_answer(AGAIN):
-            prepared = prepare(
-                self.network,
-                data,
-                given_options(f"{who}.fit", options, source_options),
-                batch_size=batch_size,
-                normalizer=used,
-                scan=scan_on(self._client),
+        given = given_options(f"{who}.fit", options, source_options)
+        tell = partial(_tell_preparing, hearing)
+        with ExitStack() as held:
+            with self._scheduler_must_answer(AGAIN):
+                held.enter_context(self._workers(workers, resources, tell))
+                tell("checking the data, of which every example is read once")
+                prepared = prepare(
+                    self.network,
+                    data,
+                    given,
+                    batch_size=batch_size,
+                    normalizer=used,
+                    scan=scan_on(self._client),
+                )
+            if used is not None:
+                self.normalizer = used
+            tell("starting on the workers, which compile what is new")
+            held.enter_context(self._scheduler_must_answer(SESSION_ADVICE))
+            driver = held.enter_context(
+                Driver(
+                    self._client,
+                    self.network,
+                    self._master,
+                    prepared,
+                    workers=workers,
+                    resources=resources,
+                    listeners=hearing,
+                    evaluate=self.evaluate,
+                    threshold=self._threshold,
+                )
             )
-        if used is not None:
-            self.normalizer = used
-        _tell_preparing(hearing, "starting on the workers, which compile what is new")
-        with (
-            self._scheduler_must_answer(SESSION_ADVICE),
-            Driver(
-                self._client,
-                self.network,
-                self._master,
-                prepared,
-                workers=workers,
-                resources=resources,
-                listeners=hearing,
-                evaluate=self.evaluate,
-                threshold=self._threshold,
-            ) as driver,
-        ):
             self.last_fit = driver.report
             driver.fit(epochs, shuffle=shuffle)
             self._threshold = driver.threshold
@@ -346,7 +350,7 @@ class ClusterNetwork(Generic[N]):
         who = f"{type(self).__name__}.{called}"
         source = self._open(data, given_options(who, options, source_options))
         task = InferenceTask(batch_size, normalizer=normalizer)
-        with self._scheduler_must_answer(AGAIN):
+        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
             scored = score_source(self._client, self.network, source, evaluations, task)
         if not scored.examples:
             raise DataError(f"{source.name}: must hold an example, got none.")
@@ -429,8 +433,18 @@ class ClusterNetwork(Generic[N]):
     def _predict(
         self, source: Source, sink: Sink | None, task: InferenceTask
     ) -> list[Predicted]:
-        with self._scheduler_must_answer(AGAIN):
+        with self._scheduler_must_answer(AGAIN), self._workers(None, None, log_waiting):
             return predict_source(self._client, self.network, source, sink, task)
+
+    def _workers(
+        self,
+        wanted: Sequence[str] | int | None,
+        resources: Mapping[str, float] | None,
+        tell: Tell,
+    ) -> AbstractContextManager[None]:
+        """Wait for workers, as long as they may take to start."""
+        timeout_s = self._master.start_timeout_s
+        return enough_workers(self._client, wanted, resources, timeout_s, tell)
 
     def _scheduler_must_answer(self, advice: str) -> AbstractContextManager[None]:
         return scheduler_must_answer(self._client, type(self).__name__, advice)

@@ -1,14 +1,16 @@
 """A worker's mailbox: orders of its sessions until their tasks take them.
 
 Orders come in on the worker's event loop while the task thread trains; nothing here
-blocks the loop. Everything hangs on a session id, so that two fits can share a worker.
+blocks the loop. Everything hangs on a session id and a rank: two fits can share a
+worker, and one that was given up may come back while its old task ends.
 """
 
 import queue
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import WorkerPlugin
@@ -32,10 +34,11 @@ if TYPE_CHECKING:
 PLUGIN_NAME = "daskdl-sessions-1"  # ends with the protocol's version
 # Sessions that were stopped before their task began; it begins within seconds or never.
 REMEMBERED_STOPS = 64
+LOOK_EVERY_S = 1.0
 
 
 class Mailbox:
-    """The orders of one session on one worker. Safe between threads.
+    """The orders of one member of a session. Safe between threads.
 
     Attributes
     ----------
@@ -105,8 +108,14 @@ class Mailbox:
         if self._stop is not None:
             raise BusClosedError(f"Session: stopped, {self._stop}.")
 
-    def get(self, timeout_s: float) -> Order:
+    def get(self, timeout_s: float, look: Callable[[], object] | None = None) -> Order:
         """Return the next order.
+
+        Parameters
+        ----------
+        timeout_s : float
+        look : callable, optional
+            Called every second; what it raises ends the wait.
 
         Raises
         ------
@@ -115,12 +124,17 @@ class Mailbox:
         StepTimeoutError
             When no order came in `timeout_s` seconds.
         """
-        try:
-            order = self._orders.get(timeout=timeout_s)
-        except queue.Empty:
-            raise self.without_order(timeout_s) from None
-        self.check_stop()
-        return order
+        end_s = time.monotonic() + timeout_s
+        while True:
+            left_s = end_s - time.monotonic()
+            with suppress(queue.Empty):
+                order = self._orders.get(timeout=max(0.0, min(left_s, LOOK_EVERY_S)))
+                self.check_stop()
+                return order
+            if left_s <= 0:
+                raise self.without_order(timeout_s)
+            if look is not None:
+                look()
 
     @staticmethod
     def without_order(timeout_s: float) -> StepTimeoutError:
@@ -139,8 +153,10 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
 
     def setup(self, worker: Any) -> None:
         """Start with no session."""
-        self._mailboxes: dict[str, Mailbox] = {}
-        self._stopped: deque[tuple[str, Stop]] = deque(maxlen=REMEMBERED_STOPS)
+        self._mailboxes: dict[tuple[str, int], Mailbox] = {}
+        self._stopped: deque[tuple[str, int | None, Stop]] = deque(
+            maxlen=REMEMBERED_STOPS
+        )
         self._lock = threading.Lock()
 
     def teardown(self, worker: Any) -> None:
@@ -149,77 +165,98 @@ class SessionPlugin(WorkerPlugin):  # type: ignore[misc]
             for mailbox in self._mailboxes.values():
                 mailbox.put(Stop(reason="the worker is closing"))
 
-    def mailbox(self, session: str) -> Mailbox:
-        """Return the mailbox of a session, made at the first call."""
+    def mailbox(self, session: str, rank: int) -> Mailbox:
+        """Return the mailbox of a member, made at the first call."""
+        key = (session, rank)
         with self._lock:
-            if session not in self._mailboxes:
-                self._mailboxes[session] = self._new_mailbox(session)
-            return self._mailboxes[session]
+            if key not in self._mailboxes:
+                self._mailboxes[key] = self._new_mailbox(session, rank)
+            return self._mailboxes[key]
 
     @contextmanager
-    def open(self, session: str) -> Iterator[Mailbox]:
-        """Hold the mailbox of a session until its task ends."""
+    def open(self, session: str, rank: int) -> Iterator[Mailbox]:
+        """Hold the mailbox of a member until its task ends."""
         try:
-            yield self.mailbox(session)
+            yield self.mailbox(session, rank)
         finally:
             with self._lock:
-                self._mailboxes.pop(session, None)
+                self._mailboxes.pop((session, rank), None)
 
-    def deliver(self, session: str, order: Order) -> None:
-        """Put an order into an open mailbox; drop it if the task is over."""
+    def deliver(self, session: str, rank: int, order: Order) -> bool:
+        """Put an order into an open mailbox; False if there is none, and it is dropped.
+
+        A stop is remembered: its task may be about to start, and can no longer be
+        cancelled.
+        """
         with self._lock:
-            mailbox = self._mailboxes.get(session)
+            mailbox = self._mailboxes.get((session, rank))
             if mailbox is None and isinstance(order, Stop):
-                # Its task may be about to start, and can no longer be cancelled.
-                self._stopped.append((session, order))
+                self._stopped.append((session, rank, order))
         if mailbox is not None:
             mailbox.put(order)
+        return mailbox is not None
 
-    def stop_at(self, session: str, phase: int, position: int) -> int | None:
-        """Take back what the member of a session has not begun; None if it is over."""
+    def stop_at(self, session: str, rank: int, phase: int, position: int) -> int | None:
+        """Take back what a member has not begun; None if its task is over."""
         with self._lock:
-            mailbox = self._mailboxes.get(session)
+            mailbox = self._mailboxes.get((session, rank))
         return None if mailbox is None else mailbox.stop_at(phase, position)
 
-    def _new_mailbox(self, session: str) -> Mailbox:
+    def end(self, holder: str) -> None:
+        """Stop all members of a session whose client is gone."""
+        stop = Stop(reason="the client is gone")
+        with self._lock:
+            self._stopped.append((holder, None, stop))
+            for (session, _), mailbox in self._mailboxes.items():
+                if session == holder:
+                    mailbox.put(stop)
+
+    def _new_mailbox(self, session: str, rank: int) -> Mailbox:
         mailbox = Mailbox()
-        for stopped, stop in self._stopped:
-            if stopped == session:
+        for stopped, of_rank, stop in self._stopped:
+            if stopped == session and of_rank in (None, rank):
                 mailbox.put(stop)
         return mailbox
 
 
-def deliver(session: str, order: Order, dask_worker: Any) -> None:
-    """Give this worker its order. Run by ``client.run`` on the worker's loop.
+def deliver(session: str, rank: int, order: Order, dask_worker: Any) -> bool:
+    """Give a member its order. Run by ``client.run`` on the worker's loop.
+
+    Returns
+    -------
+    is_there : bool
+        False if the member's task is over.
 
     Raises
     ------
     BusClosedError
         When the worker is closing: it counts as gone.
     """
-    _plugin(dask_worker).deliver(session, order)
+    return _plugin(dask_worker).deliver(session, rank, order)
 
 
-def stop_at(session: str, phase: int, position: int, dask_worker: Any) -> int | None:
-    """Take back what this worker's member has not begun. Run by ``client.run``.
+def stop_at(
+    session: str, rank: int, phase: int, position: int, dask_worker: Any
+) -> int | None:
+    """Take back what a member has not begun. Run by ``client.run``.
 
     Returns
     -------
     int or None
         How many minibatches of the phase it trains; None if its task is over.
     """
-    return _plugin(dask_worker).stop_at(session, phase, position)
+    return _plugin(dask_worker).stop_at(session, rank, phase, position)
 
 
-def mailbox_of(session: str, worker: Any) -> Mailbox:
-    """Return the mailbox of a session on a worker.
+def mailbox_of(session: str, rank: int, worker: Any) -> Mailbox:
+    """Return the mailbox of a member on a worker.
 
     Raises
     ------
     BusClosedError
         When the worker is closing.
     """
-    return _plugin(worker).mailbox(session)
+    return _plugin(worker).mailbox(session, rank)
 
 
 def _plugin(worker: Any) -> SessionPlugin:

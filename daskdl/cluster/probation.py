@@ -8,7 +8,7 @@ beside the fit, with its own time-out.
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from distributed import Client, Future, get_worker
@@ -23,7 +23,9 @@ from daskdl.data.sources.partition import Partition
 from daskdl.errors import ClusterError
 from daskdl.nn.build import build_network
 from daskdl.nn.conf.network import configuration_from_dict
+from daskdl.nn.fitting.preparation import PreparedData
 from daskdl.training.registered_kinds import unpack_kinds
+from daskdl.training.state import NetworkState
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +62,26 @@ class Trial:
     normalizer: Normalizer | None = None
     minibatch: Minibatch | None = None
     partitions: Mapping[int, Partition] = field(default_factory=dict)
+
+
+def trial_of(data: PreparedData, state: NetworkState) -> Trial:
+    """Return the trial of newcomers of a fit."""
+    trial = Trial(
+        version=installed_version(),
+        configuration=state.configuration,
+        kinds=state.kinds,
+    )
+    source = data.source
+    if source.in_memory:
+        return trial
+    minibatch = data.minibatches[0]
+    needed = {piece.partition for piece in minibatch.pieces}
+    return replace(
+        trial,
+        normalizer=data.normalizer,
+        minibatch=minibatch,
+        partitions={number: source.partitions[number] for number in needed},
+    )
 
 
 def try_out(trial: Trial) -> None:
@@ -127,8 +149,12 @@ class Probation:
         self._refused: set[str] = set()
 
     def refuse(self, address: str) -> None:
-        """Never ask a worker again, in this fit."""
+        """Do not ask a worker again."""
         self._refused.add(address)
+
+    def forgive(self, address: str) -> None:
+        """Ask a worker again that was refused."""
+        self._refused.discard(address)
 
     def willing(self, free: Iterable[str]) -> list[str]:
         """Return the workers of `free` that were not refused."""

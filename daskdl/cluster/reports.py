@@ -22,7 +22,7 @@ class MemberReport:
     """A member tells where it stands."""
 
     rank: int
-    what: str  # "ready", "progress", "finished" or "returned"
+    what: str  # "ready", "progress", "finished", "complaint" or "returned"
     values: Mapping[str, Any]
 
 

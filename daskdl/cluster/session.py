@@ -7,7 +7,7 @@ topic, and reports through scheduler events.
 
 import math
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from daskdl.cluster.exchange import (
     ClusterExchange,
     GradientSharingExchange,
     ParameterAveragingExchange,
+    Stage,
 )
 from daskdl.cluster.exchanges.all_reduce import AllReduceExchange
 from daskdl.cluster.log_filters import reported_by_client
@@ -97,7 +98,7 @@ def run_member(
     when_full: WhenFull = merge_waiting(network.params.size) if sharing else "block"
     with (
         threadpool_limits(limits=worker.state.nthreads),
-        worker.plugins[PLUGIN_NAME].open(spec.session) as mailbox,
+        worker.plugins[PLUGIN_NAME].open(spec.session, rank) as mailbox,
         get_bus().topic(spec.topic, meta={"rank": rank}, when_full=when_full) as topic,
     ):
         # Whatever others in this process do with BLAS meanwhile.
@@ -123,12 +124,12 @@ def _network_here(state: NetworkState, address: str) -> Network[Any]:
         raise type(error)(f"Session worker at {address}: {error}") from error
 
 
-def snapshot(session: str, dask_worker: Any) -> NetworkState:
-    """Return the network of a session as it is. Run by ``client.run`` between phases.
+def snapshot(session: str, rank: int, dask_worker: Any) -> NetworkState:
+    """Return the network of a member as it is. Run by ``client.run`` between phases.
 
     The task thread waits for its next order then, so that nobody writes the vectors.
     """
-    mailbox: Any = mailbox_of(session, dask_worker)
+    mailbox: Any = mailbox_of(session, rank, dask_worker)
     return state_of(mailbox.network, mailbox.exchange.threshold)
 
 
@@ -196,11 +197,14 @@ class Member:
         self._score_sum, self._scores = 0.0, 0
         mailbox.network = network
         mailbox.exchange = exchange
+        exchange.complain = self._complain
 
     def run(self) -> NetworkState:
         """Obey orders until the session is finished."""
         while True:
-            order = self._mailbox.get(self._spec.master.idle_timeout_s)
+            # Whoever was given up while it was stopped has lost its topic.
+            idle_s = self._spec.master.idle_timeout_s
+            order = self._mailbox.get(idle_s, self._topic.check_open)
             if isinstance(order, TrainPhase):
                 self._train(order)
             elif isinstance(order, EndEpoch):
@@ -215,6 +219,9 @@ class Member:
         get_worker().log_event(
             self._spec.topic, {"what": what, "rank": self._rank, **values}
         )
+
+    def _complain(self, ranks: Iterable[int], stage: Stage) -> None:
+        self.report("complaint", silent=sorted(ranks), stage=list(stage))
 
     def _train(self, order: TrainPhase) -> None:
         exchange, network = self._exchange, self._network

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 import uuid
 from collections import deque
@@ -12,29 +13,42 @@ from types import TracebackType
 
 from distributed import CancelledError, Client, Future
 
+from daskdl.checks import some
 from daskdl.cluster import bus
-from daskdl.cluster.bus.probing import installed_version
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
-from daskdl.cluster.calls import GONE, LOOK_EVERY_S, Answers, call_each, name_waiting
+from daskdl.cluster.calls import (
+    GONE,
+    LOOK_EVERY_S,
+    Answers,
+    name_waiting,
+)
 from daskdl.cluster.connection import scheduler_must_answer
+from daskdl.cluster.enough_workers import ask_for
 from daskdl.cluster.full_memory import FullMemory
-from daskdl.cluster.mailbox import SessionPlugin, deliver, stop_at
+from daskdl.cluster.kept_network import NobodyLeftError
+from daskdl.cluster.liveness import Liveness
+from daskdl.cluster.mailbox import SessionPlugin
 from daskdl.cluster.masters.options import TrainingMaster
+from daskdl.cluster.member_calls import MemberCalls
 from daskdl.cluster.orders import (
     MemberGone,
-    MoreWork,
     Order,
     SessionSpec,
     Stop,
-    TrainPhase,
 )
 from daskdl.cluster.paused_workers import PausedWorkers, paused_among
 from daskdl.cluster.placement import cancel
-from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial
-from daskdl.cluster.reports import DriverEvent, LeftOut, ReportQueue, WorkerGone
-from daskdl.cluster.session import run_member, snapshot
+from daskdl.cluster.probation import LOOK_AGAIN_S, Probation, Trial, trial_of
+from daskdl.cluster.reports import (
+    DriverEvent,
+    LeftOut,
+    MemberReport,
+    ReportQueue,
+    WorkerGone,
+)
+from daskdl.cluster.session import run_member
 from daskdl.cluster.shared_state import share_state
-from daskdl.cluster.silent_workers import Heartbeat, SilentWorkers, heartbeats
+from daskdl.cluster.silent_workers import Heartbeat, heartbeats
 from daskdl.cluster.worker_selection import WorkerSelection
 from daskdl.data.plan import Minibatch
 from daskdl.data.room import room_of
@@ -44,13 +58,15 @@ from daskdl.errors import (
     ClusterError,
     OptionError,
     StepTimeoutError,
+    WorkerLostError,
 )
 from daskdl.nn.fitting.preparation import PreparedData
 from daskdl.training.state import NetworkState
 
 logger = logging.getLogger(__name__)
 
-DELIVERY_TIMEOUT_S = 30.0
+# Those who come back together join together.
+GATHER_S = 5.0
 STOP_TIMEOUT_S = 5.0
 SESSION_ADVICE = "Start again, from the last checkpoint if there is one."
 # Above tasks of other users that came later: a session waits for all its members.
@@ -104,8 +120,8 @@ class SessionMembers:
     ) -> None:
         if client.asynchronous:
             raise OptionError(
-                "Session: client must be synchronous, got an asynchronous one. Call "
-                "from a thread of its own."
+                "Session: client must be synchronous, got one that is not. Call from a "
+                "thread of its own."
             )
         self._client = client
         self._master = master
@@ -130,17 +146,15 @@ class SessionMembers:
         # Whom we gave up or left out ourselves.
         self._own: deque[WorkerGone | LeftOut] = deque()
         self._looked_s = time.monotonic()
+        self._n_members = 0  # when some were started last
         self._data = data
-        # Before the peers of a silent member give up themselves.
-        self._silent = SilentWorkers(master.peer_timeout_s / 2)
+        in_memory = data.source.in_memory
+        self._calls = MemberCalls(client, self._spec.session, in_memory=in_memory)
+        self._liveness = Liveness(master)
         self.memory = FullMemory()
         # In words why: they begin no task, and so do not join.
         self.paused: dict[str, str] = {}
-        # Well before the start is given up.
-        self._long_paused = PausedWorkers(
-            min(self._silent.limit_s, master.start_timeout_s / 2)
-        )
-        self._delivery_s = min(DELIVERY_TIMEOUT_S, self._silent.limit_s)
+        self._long_paused = PausedWorkers(self._liveness.start_limit_s)
         self._trial: Trial | None = None
         self._willing: frozenset[str] = frozenset()
         self._probation = Probation(
@@ -157,6 +171,7 @@ class SessionMembers:
             plugins=[SessionPlugin()],
             timeout_s=timeout_s,
             holder=self._spec.session,
+            events=self._spec.topic,
             on_waiting=name_waiting("Session", "the fit starts", timeout_s),
         )
         for address in sorted(set(self._selection.suitable()) - self._installed):
@@ -180,8 +195,8 @@ class SessionMembers:
             if error is not None and self._members:
                 # Whoever does not answer gives up by itself.
                 stop = Stop(reason=f"{type(error).__name__}: {error}")
-                orders = dict.fromkeys(self.addresses.values(), stop)
-                self._deliver(orders, STOP_TIMEOUT_S)
+                orders = {rank: (a, stop) for rank, a in self.addresses.items()}
+                self._calls.deliver(orders, STOP_TIMEOUT_S)
             self._reports.__exit__(kind, error, traceback)
             members = [member.future for member in self._members.values()]
             cancel(self._client, members + self._shared)
@@ -202,6 +217,10 @@ class SessionMembers:
     def not_ready(self) -> list[str]:
         """Addresses of members whose task has not started."""
         return [m.address for m in self._members.values() if not m.is_ready]
+
+    def are_all_waiting(self) -> bool:
+        """Return whether the task of no member has started."""
+        return not any(member.is_ready for member in self._members.values())
 
     def address_of(self, rank: int) -> str:
         """Return the address of a member, also of one that is gone."""
@@ -247,10 +266,56 @@ class SessionMembers:
             self._leave_out_paused()
         addresses = self.newcomers(patient=patient)
         if self._trial is None:
-            self._selection.check(addresses, self._installed, self.paused)
-            self._trial = self._new_trial(state)
-        if not addresses:
-            return
+            self._trial = trial_of(self._data, state)
+            try:
+                self._selection.check(addresses, self._installed, self.paused)
+            except WorkerLostError as error:
+                raise NobodyLeftError(*error.args) from error
+        if addresses:
+            self._start_on(addresses, state)
+
+    def start_again(self, state: NetworkState, timeout_s: float) -> bool:
+        """Start members on whoever comes, where none is left.
+
+        Parameters
+        ----------
+        state : NetworkState
+            From where they go on.
+        timeout_s : float
+            How long to wait for the first of them. When it has come, as many as there
+            were are waited for a moment longer.
+
+        Returns
+        -------
+        has_started : bool
+            False if nobody came.
+        """
+        wanted = max(1, self._n_members)
+        end_s = time.monotonic() + timeout_s
+        first_s = math.inf
+        with ask_for(self._client, wanted):
+            while len(there := self._able()) < wanted:
+                now = time.monotonic()
+                first_s = min(first_s, now) if there else math.inf
+                if now > (first_s + GATHER_S if there else end_s):
+                    break
+                time.sleep(LOOK_AGAIN_S)
+            if there:
+                self._start_on(there, state)
+        return bool(there)
+
+    def _able(self) -> list[str]:
+        """Return workers that are there, are not taken, and have the plugins."""
+        with self._scheduler_must_answer():
+            beats = self._heartbeats()
+            self._take_back(beats)
+            # Of those that were there before nobody is, or it was given up.
+            since: dict[str, str | None] = self._client.run_on_scheduler(newcomers)
+            kept = self._installed - since.keys()
+        prepared = {*kept, *(a for a, wrong in since.items() if wrong is None)}
+        return [address for address in self._free() if address in prepared]
+
+    def _start_on(self, addresses: Sequence[str], state: NetworkState) -> None:
         # Not on newcomers, who have shown the least so far.
         near = list(self.addresses.values()) or addresses
         shared = share_state(self._client, state, workers=near, priority=PRIORITY)
@@ -274,6 +339,7 @@ class SessionMembers:
             )
             self._members[rank] = _Member(address, future)
             self._reports.watch(rank, future)
+        self._n_members = len(self._members)
 
     def ready(self, rank: int) -> None:
         """Note that the task of a member has started."""
@@ -290,7 +356,10 @@ class SessionMembers:
         members = [self._members.pop(ranks[address]) for address in addresses]
         with self._scheduler_must_answer():
             # Whoever does not answer is shut out all the same.
-            self._deliver(dict.fromkeys(addresses, Stop(reason=reason)), STOP_TIMEOUT_S)
+            stop = Stop(reason=reason)
+            self._calls.deliver(
+                {ranks[a]: (a, stop) for a in addresses}, STOP_TIMEOUT_S
+            )
             self._client.cancel([member.future for member in members])
             for address in addresses:
                 self._shut_out(address)
@@ -312,7 +381,10 @@ class SessionMembers:
                 self._look()
             if self._own:
                 return self._own.popleft()
-            return self._reports.get(self.addresses.values())
+            event = self._reports.get(self.addresses.values())
+            if isinstance(event, MemberReport) and event.what == "complaint":
+                self._take_complaint(event)
+            return event
 
     def new_partitions(
         self, rank: int, share: Sequence[Minibatch]
@@ -336,20 +408,22 @@ class SessionMembers:
         ClusterError
             When a worker cannot take its order, for instance not unpickle it.
         """
-        by_address = {
-            self._members[rank].address: order
+        # The driver has not heard yet of those that were given up a moment ago.
+        pending = {e.address for e in self._own if isinstance(e, WorkerGone)}
+        given = {
+            rank: (self._members[rank].address, order)
             for rank, order in orders.items()
-            if rank in self._members
+            if rank in self._members and self._members[rank].address not in pending
         }
+        limit_s = self._liveness.limit_s
         with self._scheduler_must_answer():
-            self._judge(self._deliver(by_address, self._delivery_s))
+            self._judge(self._calls.deliver(given, limit_s))
 
     def _judge(self, answers: Answers) -> None:
         """Give up whoever did not answer; an order that fails is an error."""
+        limit_s = self._liveness.limit_s
         for address in answers.silent:
-            self._give_up(
-                address, f"take an order in {self._delivery_s:g} s, it did not"
-            )
+            self._give_up(address, f"take an order in {limit_s:g} s, it did not")
         for address, error in answers.failed.items():
             if isinstance(error, BusClosedError):
                 self._own.append(WorkerGone(address))
@@ -361,52 +435,38 @@ class SessionMembers:
     def stop_at(self, phase: int, positions: Mapping[int, int]) -> dict[int, int]:
         """Take back what members have not begun; see :meth:`Workload.stop_at`.
 
-        Parameters
-        ----------
-        phase : int
-        positions : mapping of int to int
-            Where each is to stop, by rank, unless it is further.
-
-        Returns
-        -------
-        dict of int to int
-            Where each stops; whoever is missing has gone, or is given up.
+        Returns where each stops; whoever is missing has gone, or is given up.
         """
-        ranks = {
-            self._members[rank].address: rank
-            for rank in positions
+        given = {
+            rank: (self._members[rank].address, position)
+            for rank, position in positions.items()
             if rank in self._members
         }
-        given = {
-            address: (self._spec.session, phase, positions[rank])
-            for address, rank in ranks.items()
-        }
         with self._scheduler_must_answer():
-            answers = self._client.sync(
-                call_each, self._client, stop_at, given, self._delivery_s
-            )
+            answers = self._calls.stop_at(phase, given, self._liveness.limit_s)
             self._judge(answers)
-        return {
-            ranks[address]: stop
-            for address, stop in answers.values.items()
-            if stop is not None
-        }
+        stops = ((rank, answers.values.get(a)) for rank, (a, _) in given.items())
+        return {rank: stop for rank, stop in stops if stop is not None}
 
     def snapshot(self) -> NetworkState:
-        """Return the network as it is on the first member that answers."""
-        for address in self.addresses.values():
-            with self._scheduler_must_answer():
-                answers = self._client.sync(
-                    call_each,
-                    self._client,
-                    snapshot,
-                    {address: (self._spec.session,)},
-                    max(DELIVERY_TIMEOUT_S, self._master.peer_timeout_s),
-                )
-            state = answers.values.get(address)
-            if isinstance(state, NetworkState):
-                return state
-        raise StepTimeoutError(
+        """Return the network as it is on the first member that answers.
+
+        Raises NobodyLeftError when no member is there any more, StepTimeoutError when
+        none of them answers.
+        """
+        with self._scheduler_must_answer():
+            beats = self._heartbeats()
+            there = {a: r for r, a in self.addresses.items() if a in beats}
+            freshest = sorted(there, key=lambda address: beats[address].silence_s)
+            state = self._calls.snapshot(
+                [(there[address], address) for address in freshest],
+                self._master.peer_timeout_s,
+            )
+        if state is not None:
+            return state
+        gone = there.keys().isdisjoint(self._client.nthreads())
+        kind = NobodyLeftError if gone else StepTimeoutError
+        raise kind(
             f"Session: one of {sorted(self.addresses.values())} must return its "
             "parameters, none did."
         )
@@ -421,7 +481,7 @@ class SessionMembers:
         for member in done:
             if member.address in there:
                 try:
-                    state: NetworkState = member.future.result(DELIVERY_TIMEOUT_S)
+                    state: NetworkState = member.future.result(self._liveness.limit_s)
                     return state
                 except (asyncio.TimeoutError, CancelledError):
                     # It went with its worker. The others return the same network.
@@ -431,32 +491,49 @@ class SessionMembers:
     def _scheduler_must_answer(self) -> AbstractContextManager[None]:
         return scheduler_must_answer(self._client, "Session", SESSION_ADVICE)
 
-    def _deliver(self, orders: Mapping[str, Order], timeout_s: float) -> Answers:
-        session = self._spec.session
-        given = {address: (session, order) for address, order in orders.items()}
-        brings_data = self._data.source.in_memory and any(
-            isinstance(order, TrainPhase | MoreWork) and order.partitions
-            for order in orders.values()
-        )
-        answers: Answers = self._client.sync(
-            call_each,
-            self._client,
-            deliver,
-            given,
-            timeout_s,
-            is_large=brings_data,
-        )
-        return answers
-
     def _look(self) -> None:
         """Find members that no longer answer, and try newcomers out."""
         self._looked_s = time.monotonic()
-        limit_s = self._silent.limit_s
         beats = self._heartbeats()
         self._dismiss_paused()
-        for address in self._silent.judge(self.addresses.values(), beats):
+        starting = self.not_ready
+        begun = [a for a in self.addresses.values() if a not in starting]
+        silent = self._liveness.silent(begun, starting, beats)
+        for address, limit_s in silent.items():
             self._give_up(address, f"give a sign of life in {limit_s:g} s, it did not")
+        rank = self._liveness.unheard(self._members)
+        if rank is not None:
+            limit_s = self._master.peer_timeout_s
+            self._give_up(
+                self.addresses[rank],
+                f"hear its peers, and be heard, in {limit_s:g} s, it was not. Raise "
+                "peer_timeout_s if a minibatch takes longer",
+            )
+        self._take_back(beats)
         self._try_out()
+
+    def _take_complaint(self, event: MemberReport) -> None:
+        if silent := [self.address_of(rank) for rank in event.values["silent"]]:
+            logger.warning(
+                "Session: %s has heard nothing from %s for %g s.",
+                self.address_of(event.rank),
+                some(silent),
+                self._master.peer_timeout_s,
+            )
+        self._liveness.complain(event.rank, event.values)
+
+    def _take_back(self, beats: Mapping[str, Heartbeat]) -> None:
+        """Ask those again that were given up, once they show that they are free."""
+        heard = self._liveness.heard_again(beats)
+        if not heard:
+            return
+        stop = Stop(reason="it was given up")
+        orders = {rank: (address, stop) for rank, address in heard.items()}
+        answers = self._calls.deliver(orders, STOP_TIMEOUT_S)
+        for address, is_there in answers.values.items():
+            if not is_there:
+                self._liveness.take_back(address)
+                self._probation.forgive(address)
 
     def _heartbeats(self) -> dict[str, Heartbeat]:
         beats: dict[str, Heartbeat] = self._client.run_on_scheduler(heartbeats)
@@ -506,6 +583,9 @@ class SessionMembers:
         logger.warning(
             "Session: %s must %s. The fit goes on without it.", address, what
         )
+        ranks = {member.address: rank for rank, member in self._members.items()}
+        if address in ranks:
+            self._liveness.give_up(address, ranks[address])
         self._shut_out(address)
         self._own.append(WorkerGone(address))
 
@@ -516,22 +596,3 @@ class SessionMembers:
         """Have the others forget a worker that may wake up again."""
         self._probation.refuse(address)
         self._client.run_on_scheduler(evict, self._spec.topic, address)
-
-    def _new_trial(self, state: NetworkState) -> Trial:
-        version, source = installed_version(), self._data.source
-        if source.in_memory:
-            return Trial(
-                version=version, configuration=state.configuration, kinds=state.kinds
-            )
-        minibatch = self._data.minibatches[0]
-        return Trial(
-            version=version,
-            configuration=state.configuration,
-            kinds=state.kinds,
-            normalizer=self._data.normalizer,
-            minibatch=minibatch,
-            partitions={
-                piece.partition: self._partitions[piece.partition]
-                for piece in minibatch.pieces
-            },
-        )

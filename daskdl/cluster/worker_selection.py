@@ -39,6 +39,15 @@ class WorkerSelection:
         self._wanted = wanted
         self._resources = resources
 
+    @property
+    def n_wanted(self) -> int:
+        """How many must be there to begin."""
+        return self._wanted if isinstance(self._wanted, int) else 1
+
+    def is_met(self) -> bool:
+        """Return whether as many as are needed are there."""
+        return len(self.suitable()) >= self.n_wanted
+
     def suitable(self) -> list[str]:
         """Return workers that are there, were not excluded by name, and can do it."""
         there = sorted(self._offering())
@@ -85,7 +94,7 @@ class WorkerSelection:
         OptionError
             When the cluster does not have what was asked for.
         """
-        n_wanted = self._wanted if isinstance(self._wanted, int) else 1
+        n_wanted = self.n_wanted
         if len(found) >= n_wanted:
             return
         there = sorted(self._client.nthreads())

@@ -8,6 +8,10 @@ from daskdl.cluster.bus.registry import Entry, View
 from daskdl.errors import ClusterError
 
 
+class NotInstalledError(ClusterError):
+    """The scheduler has no bus, or no longer."""
+
+
 class Control:
     """Calls the bus on the scheduler; every call has a time limit.
 
@@ -73,7 +77,7 @@ class Control:
             ) from error
         # None is Dask's answer to an operation that it does not know.
         if not isinstance(reply, dict):
-            raise ClusterError(
+            raise NotInstalledError(
                 f"Bus: the scheduler must have it installed, {operation} was answered "
                 f"with {reply!r}. Call daskdl.cluster.bus.install(client) first."
             )

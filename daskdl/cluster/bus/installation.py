@@ -7,6 +7,7 @@ from typing import Any
 from distributed.protocol.pickle import dumps
 
 from daskdl.checks import some
+from daskdl.cluster.bus.holders import Holder
 from daskdl.cluster.bus.plugin_lifecycle import start_plugins
 from daskdl.cluster.bus.probing import probe_each, probe_scheduler
 from daskdl.cluster.bus.scheduler_plugin import hold, release
@@ -25,6 +26,7 @@ def install(
     plugins: Sequence[Any] = (),
     timeout_s: float = ANSWER_TIMEOUT_S,
     holder: str | None = None,
+    events: str | None = None,
     on_waiting: OnWaiting | None = None,
 ) -> Any:
     """Put the bus on the scheduler and on all workers, present and future. Idempotent.
@@ -43,6 +45,8 @@ def install(
         How long a worker may take to import daskdl, and to start its plugins.
     holder : str, optional
         Who needs it; the client if not given.
+    events : str, optional
+        The topic of the events that it gets, which are dropped at its end.
     on_waiting : callable, optional
         Told after a few seconds which workers have not answered yet.
 
@@ -60,7 +64,13 @@ def install(
     """
     everything = [BusWorkerPlugin(), *plugins]
     return client.sync(
-        _install, client, everything, timeout_s, holder or client.id, on_waiting
+        _install,
+        client,
+        everything,
+        timeout_s,
+        holder or client.id,
+        Holder(client.id, events),
+        on_waiting,
     )
 
 
@@ -81,7 +91,8 @@ async def _install(
     client: Any,
     plugins: Sequence[Any],
     timeout_s: float,
-    holder: str,
+    name: str,
+    holder: Holder,
     on_waiting: OnWaiting | None,
 ) -> frozenset[str]:
     probed = await probe_each(client, await client.nthreads(), timeout_s, on_waiting)
@@ -95,7 +106,7 @@ async def _install(
         )
     pickled = {plugin.name: dumps(plugin) for plugin in plugins}
     # The scheduler first: a worker's join needs its handler.
-    generation = await client.run_on_scheduler(hold, holder, client.id, pickled)
+    generation = await client.run_on_scheduler(hold, name, holder, pickled)
     try:
         # Again, for workers that registered with the scheduler since.
         there = (await client.nthreads()).keys() - probed.silent
@@ -109,6 +120,6 @@ async def _install(
             ) from error
     except BaseException:
         with suppress(*GONE):
-            await client.run_on_scheduler(release, holder)
+            await client.run_on_scheduler(release, name)
         raise
     return frozenset(started.values)

@@ -7,15 +7,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from daskdl.cluster.bus.control import Control
+from daskdl.cluster.bus.control import Control, NotInstalledError
 from daskdl.cluster.bus.incoming_link import IncomingLink
 from daskdl.cluster.bus.messages import Joined, Member
 from daskdl.cluster.bus.outbox import Outbox
 from daskdl.cluster.bus.outgoing_link import OutgoingLink
 from daskdl.cluster.bus.payload import Parcel
-from daskdl.cluster.bus.protocol import GRACE_S, LOOK_AT_RINGS_S, NOT_A_MEMBER
+from daskdl.cluster.bus.protocol import (
+    GRACE_S,
+    LOOK_AT_RINGS_S,
+    NOT_A_MEMBER,
+    STOPPED_S,
+    WATCH_EVERY_S,
+)
 from daskdl.cluster.bus.registry import Entry, View
 from daskdl.cluster.bus.state import TopicState
+from daskdl.errors import ClusterError
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +72,7 @@ class Peers:
         self._is_stopped = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._looking: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     # Read by the publishing thread, which holds the lock.
 
@@ -160,6 +168,34 @@ class Peers:
             # Asked again after the next failure; the scheduler may be closing.
             logger.info("Topic %r: no view: %r", self._state.name, error)
 
+    def begin_to_watch(self) -> None:
+        """Ask who is a member, as often as this process seems to have been stopped."""
+        self._watching = asyncio.create_task(self._ask_after_stops())
+        self._track(self._watching)
+
+    async def _ask_after_stops(self) -> None:
+        loop = asyncio.get_running_loop()
+        seems_stopped = False
+        while not self._is_stopped:
+            before_s = loop.time()
+            await asyncio.sleep(WATCH_EVERY_S)
+            seems_stopped |= loop.time() - before_s > STOPPED_S
+            if seems_stopped:
+                seems_stopped = not await self._is_told()
+
+    async def _is_told(self) -> bool:
+        """Ask whether we are still a member; False if nobody answers."""
+        name, me = self._state.name, self._state.me
+        try:
+            is_member = me in (await self._control.view(name)).members
+        except NotInstalledError:
+            is_member = False  # all have left
+        except ClusterError:
+            return False
+        if not is_member:
+            self._on_lost()
+        return True
+
     async def stop(self) -> None:
         """Cut all connections and wait for their tasks."""
         with self._state.changed:
@@ -172,8 +208,9 @@ class Peers:
             peer.incoming.close()
             if peer.outgoing is not None:
                 peer.outgoing.stop()
-        if self._looking is not None:
-            self._looking.cancel()
+        for task in (self._looking, self._watching):
+            if task is not None:
+                task.cancel()
         self._state.inbox.discard()
         self.space.set()
         pending = self._tasks - {asyncio.current_task()}

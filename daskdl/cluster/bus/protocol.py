@@ -36,5 +36,8 @@ CONNECT_TIMEOUT_S = 5.0  # Dask's own default of 30 s would hide a dead peer for
 CONTROL_TIMEOUT_S = 10.0
 FIRST_RETRY_S = 0.02
 LAST_RETRY_S = 2.0
+# An event loop that slept for so long was stopped, and may have been given up.
+WATCH_EVERY_S = 1.0
+STOPPED_S = 5.0
 # How long a removed member's connection may still hand over what it had sent.
 GRACE_S = 1.0

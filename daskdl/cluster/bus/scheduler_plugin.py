@@ -18,6 +18,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import dumps
 from distributed.protocol.serialize import Serialized, deserialize
 
+from daskdl.cluster.bus.holders import Holder, end_holder, forget_events
 from daskdl.cluster.bus.plugin_lifecycle import stop_plugins, travelling_start
 from daskdl.cluster.bus.probing import wrong_python
 from daskdl.cluster.bus.protocol import (
@@ -54,7 +55,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         self._scheduler: Any = None
         self._registry = Registry()
         self._telling: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._holders: dict[str, str] = {}  # the client of each
+        self._holders: dict[str, Holder] = {}
         self._pickled: dict[str, bytes] = {}
         # What came of giving newcomers the plugins; None if they have them.
         self.newcomers: dict[str, str | None] = {}
@@ -77,27 +78,31 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def hold(self, holder: str, client: str, pickled: dict[str, bytes]) -> bool:
-        """Count a client as a user of the bus; False if it is about to leave."""
+    async def hold(self, name: str, holder: Holder, pickled: dict[str, bytes]) -> bool:
+        """Count a user of the bus; False if it is about to leave."""
         if self._leaving is not None:
             await asyncio.wait([self._leaving])
             return False
-        self._holders[holder] = client
+        self._holders[name] = holder
         self._pickled.update(pickled)
         return True
 
-    def release(self, holder: str) -> asyncio.Task[None] | None:
+    def release(self, name: str) -> asyncio.Task[None] | None:
         """Drop a user of the bus; return the task that ends it after the last one."""
-        self._holders.pop(holder, None)
+        holder = self._holders.pop(name, None)
+        if holder is not None and holder.events is not None:
+            forget_events(self._scheduler, holder.events)
         if not self._holders and self._leaving is None and not self._is_closed:
             self._leaving = self._begin(self._leave_the_cluster())
         return self._leaving
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        """Drop the users of the bus whose client is gone."""
-        held = [holder for holder, of in self._holders.items() if of == client]
-        for holder in held:
-            self.release(holder)
+        """Drop the users of the bus whose client is gone, and end what they do."""
+        names = [name for name, of in self._holders.items() if of.client == client]
+        for name in names:
+            # Others may hold the bus, and the plugins stay.
+            self._begin(self._end(name))
+            self.release(name)
 
     def add_worker(self, scheduler: Any, worker: str) -> None:
         """Give a newcomer the plugins, beside its registration."""
@@ -215,6 +220,16 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
         )
         return started
 
+    async def _end(self, holder: str) -> None:
+        plugins = list(self._pickled)
+        ending = (
+            self._in_words(
+                self._ask(address, end_holder, plugins, holder), STOP_TIMEOUT_S
+            )
+            for address in list(self._scheduler.workers)
+        )
+        await asyncio.gather(*ending)
+
     async def _leave_the_cluster(self) -> None:
         scheduler, names = self._scheduler, list(self._pickled)
         # First, while the workers' members can still say that they leave.
@@ -269,7 +284,7 @@ class BusSchedulerPlugin(SchedulerPlugin):  # type: ignore[misc]
 
 
 async def hold(
-    holder: str, client: str, pickled: dict[str, bytes], dask_scheduler: Any
+    name: str, holder: Holder, pickled: dict[str, bytes], dask_scheduler: Any
 ) -> str:
     """Need the bus on the cluster, and bring it there. Runs on the scheduler.
 
@@ -284,14 +299,14 @@ async def hold(
             await plugin.start(dask_scheduler)
             dask_scheduler.add_plugin(plugin, name=PLUGIN_NAME)
         plugin = dask_scheduler.plugins[PLUGIN_NAME]
-        if await plugin.hold(holder, client, pickled):
+        if await plugin.hold(name, holder, pickled):
             return str(plugin.generation)
 
 
-async def release(holder: str, dask_scheduler: Any) -> None:
+async def release(name: str, dask_scheduler: Any) -> None:
     """Need the bus no longer. Runs on the scheduler; returns when it is off."""
     plugin = dask_scheduler.plugins.get(PLUGIN_NAME)
-    if plugin is not None and (leaving := plugin.release(holder)) is not None:
+    if plugin is not None and (leaving := plugin.release(name)) is not None:
         await asyncio.wait([leaving])
 
 

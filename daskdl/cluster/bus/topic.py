@@ -150,6 +150,16 @@ class Topic:
         with self._state.changed:
             return self._peers.members()
 
+    def check_open(self) -> None:
+        """Raise BusClosedError if the topic was closed or aborted."""
+        self._state.check_open()
+
+    def behind(self) -> list[str]:
+        """Return the members for which messages wait here, since they take none."""
+        with self._state.changed:
+            outboxes = self._peers.outboxes().items()
+            return [id_ for id_, outbox in outboxes if outbox.backlog]
+
     def end(self) -> None:
         """Publish no more; the others get a clean :class:`Left` after our messages.
 

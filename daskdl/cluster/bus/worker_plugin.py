@@ -191,6 +191,7 @@ class BusWorkerPlugin(WorkerPlugin):  # type: ignore[misc]
         except BaseException:
             opened.topic.abort()
             raise
+        opened.peers.begin_to_watch()
         return opened.topic
 
     def _make(self, state: TopicState) -> OpenTopic:

@@ -10,8 +10,11 @@ from daskdl.cluster.masters.dense_sum import Combine, Contribution, Total
 Send: TypeAlias = Callable[[RoundMessage, int | None], None]
 """Sends a message to a rank, or with None to all."""
 
-Wait: TypeAlias = Callable[[str, Callable[[], Any]], None]
-"""Handles events until the function returns nothing that is missing."""
+Wait: TypeAlias = Callable[[str, Callable[[], Any], Callable[[], int]], None]
+"""Handles events until the function returns nothing that is missing.
+
+The second function tells how far we have got while we wait.
+"""
 
 
 class DenseRounds:
@@ -68,7 +71,7 @@ class DenseRounds:
                 self._send(*current.next_message())
             return current.waiting_for
 
-        self._wait(purpose, missing)
+        self._wait(purpose, missing, lambda: current.step)
         return self._sequence.take()
 
     def end(self) -> None:

@@ -103,6 +103,13 @@ class DenseRound:
         return missing or frozenset(self._view) - self._complete
 
     @property
+    def step(self) -> int:
+        """How far we have got: who waits for others that wait themselves is further."""
+        if frozenset(self._view) - self._holds.keys():
+            return 0
+        return 1 if self._sum.waiting_for else 2
+
+    @property
     def has_messages(self) -> bool:
         """Whether something is to be sent, as it may be when the total is certain."""
         return bool(self._outgoing)

@@ -47,6 +47,9 @@ class TrainingMaster:
     idle_timeout_s : float
         How long a worker waits for the client between two epochs, for instance while
         the client evaluates.
+    rejoin_timeout_s : float
+        When all workers went: how long to wait for others, who go on from the network
+        that the client had last. 0 does not wait.
     elastic : bool
         Whether workers that join the cluster while it trains take part, as soon as they
         have shown that they can.
@@ -61,6 +64,7 @@ class TrainingMaster:
     start_timeout_s: float = 60.0
     peer_timeout_s: float = 120.0
     idle_timeout_s: float = 600.0
+    rejoin_timeout_s: float = 60.0
     elastic: bool = True
     dealing: str = "balanced"
 
@@ -73,6 +77,7 @@ class TrainingMaster:
         check_positive(who, "start_timeout_s", self.start_timeout_s)
         check_positive(who, "peer_timeout_s", self.peer_timeout_s)
         check_positive(who, "idle_timeout_s", self.idle_timeout_s)
+        check_at_least(who, "rejoin_timeout_s", self.rejoin_timeout_s, 0)
 
 
 @dataclass(frozen=True, kw_only=True)

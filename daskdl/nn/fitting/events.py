@@ -69,6 +69,19 @@ class WorkerLost:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WorkersRejoined:
+    """All workers had gone, and these came: training goes on from the end of `epoch`.
+
+    What was trained since is trained again, and the epochs after it are told again.
+    """
+
+    time_s: float
+    epoch: int  # 0: from the start
+    workers: tuple[str, ...]
+    repeated_examples: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkerLeftOut:
     """A worker does not take part, though it is there; the fit goes on without it."""
 
@@ -111,6 +124,7 @@ Event = (
     | FitStarted
     | Progress
     | WorkerLost
+    | WorkersRejoined
     | WorkerLeftOut
     | EpochFinished
     | CheckpointFailed
@@ -137,13 +151,15 @@ class FitReport:
     epochs: list[EpochFinished] = field(default_factory=list)
     lost: list[WorkerLost] = field(default_factory=list)
     left_out: list[WorkerLeftOut] = field(default_factory=list)
+    rejoined: list[WorkersRejoined] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     failed_checkpoints: list[CheckpointFailed] = field(default_factory=list)
 
     @property
     def repeated_examples(self) -> int:
-        """Examples that may count twice because a worker went."""
-        return sum(event.repeated_examples for event in self.lost)
+        """Examples that may count twice because workers went."""
+        events: list[WorkerLost | WorkersRejoined] = [*self.lost, *self.rejoined]
+        return sum(event.repeated_examples for event in events)
 
     def add(self, event: Event) -> None:
         """Add an event to the report."""
@@ -151,6 +167,9 @@ class FitReport:
             self.progress.append(event)
         elif isinstance(event, WorkerLost):
             self.lost.append(event)
+        elif isinstance(event, WorkersRejoined):
+            self.rejoined.append(event)
+            self.epochs = [each for each in self.epochs if each.epoch <= event.epoch]
         elif isinstance(event, WorkerLeftOut):
             self.left_out.append(event)
         elif isinstance(event, EpochFinished):

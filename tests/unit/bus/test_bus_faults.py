@@ -7,8 +7,11 @@ from unittest import mock
 import numpy as np
 import pytest
 from distributed.core import rpc
+from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.utils_test import async_poll_for
 
-from daskdl.cluster.bus import Left, Message, scheduler_plugin, uninstall
+from daskdl.cluster.bus import Left, Message, peers, scheduler_plugin, uninstall
+from daskdl.cluster.bus.holders import Holder
 from daskdl.cluster.bus.protocol import JOIN_OP, LEAVE_OP, LINK_OP, PLUGIN_NAME, VIEW_OP
 from daskdl.cluster.bus.registry import Entry
 from daskdl.cluster.bus.switch_interval import OPEN_TOPIC_INTERVAL_S
@@ -300,3 +303,61 @@ async def test_a_member_that_is_evicted_is_forgotten_and_finds_out(
     with pytest.raises(BusClosedError):
         await publish_until_it_fails(b, 1, timeout_s=10)
     await close_topics(a, b)
+
+
+@bus_cluster()
+async def test_a_member_that_was_stopped_asks_whether_it_still_counts(
+    client, scheduler, *buses
+):
+    """It publishes nothing, and nobody tells it."""
+    a, b = await open_topics(buses)
+    await client.run_on_scheduler(scheduler_plugin.evict, "t", buses[1]._worker.address)
+    await take(a, Left)
+    b.check_open()
+    with mock.patch.object(peers, "STOPPED_S", 0.0):
+        await async_poll_for(lambda: b._state.is_closed, timeout=10)
+    a.check_open()
+    await close_topics(a, b)
+
+
+@bus_cluster()
+async def test_a_member_that_was_stopped_asks_where_all_have_left(
+    client, scheduler, *buses
+):
+    (b,) = await open_topics(buses[1:2])
+    # What a scheduler without the bus answers to all of its operations.
+    scheduler.handlers.pop(VIEW_OP)
+    with mock.patch.object(peers, "STOPPED_S", 0.0):
+        await async_poll_for(lambda: b._state.is_closed, timeout=10)
+    await close_topics(b)
+
+
+class Ending(WorkerPlugin):
+    """A plugin of a worker that hears of the end of its holders."""
+
+    name = "ending"
+    ended: list[str]
+
+    def setup(self, worker):
+        self.ended = []
+
+    def end(self, holder):
+        self.ended.append(holder)
+
+
+@bus_cluster()
+async def test_the_end_of_a_client_is_told_to_the_workers_and_its_events_are_dropped(
+    client, scheduler, *buses
+):
+    worker = buses[0]._worker
+    await worker.plugin_add(Ending())
+    plugin = scheduler.plugins[PLUGIN_NAME]
+    pickled = {"ending": b""}
+    await plugin.hold("fit", Holder("another client", "events"), pickled)
+    scheduler.log_event("events", 1)
+    plugin.remove_client(scheduler, "another client")
+    deadline = asyncio.get_running_loop().time() + 10
+    while worker.plugins["ending"].ended != ["fit"]:
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.01)
+    assert scheduler.get_events("events") == ()

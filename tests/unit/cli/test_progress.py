@@ -75,6 +75,16 @@ def test_what_the_log_warns_of_is_shown_once(capfd):
     assert logging.getLogger("daskdl").handlers == []
 
 
+def test_workers_in_place_of_all_are_told_with_what_is_repeated():
+    event = events.WorkersRejoined(
+        time_s=1.5, epoch=1, workers=("tcp://c", "tcp://d"), repeated_examples=1320
+    )
+    assert plain_lines(STARTED, event)[1] == (
+        "2 workers came where all had gone: on from the end of epoch 1, "
+        "1,320 examples are trained again"
+    )
+
+
 def test_a_lost_worker_is_told_with_what_is_repeated():
     assert plain_lines(STARTED, LOST)[1] == (
         "epoch 2/3  lost worker tcp://b: 320 examples dealt again, of which 32 may "

@@ -24,6 +24,8 @@ class SimulatedBus:
         self.topics: dict[str, SimulatedTopic] = {}
         self.queue_length = world.rng.choice([1, 2, 32])
         self.slow: set[str] = set()  # who is at the end of a slow line
+        # Pairs of ranks between which nothing comes through, though all are there.
+        self.cut: set[frozenset[int]] = set()
         world.deliveries = self._deliveries
 
     def open(self, rank: int, when_full: Any) -> "SimulatedTopic":
@@ -59,7 +61,13 @@ class SimulatedBus:
             if queue and not self._is_held_up(topic.me, source)
         ]
 
+    def is_cut(self, one: "SimulatedTopic", other: "SimulatedTopic") -> bool:
+        return frozenset((one.meta["rank"], other.meta["rank"])) in self.cut
+
     def _is_held_up(self, one: str, other: str) -> bool:
+        pair = [self.topics[me] for me in (one, other) if me in self.topics]
+        if len(pair) == 2 and self.is_cut(*pair):
+            return True
         return bool(self.slow & {one, other}) and self.world.rng.random() < 0.95
 
 
@@ -142,6 +150,12 @@ class SimulatedTopic:
             peer.lose(self.me, clean=True)
         self.is_closed = True
         self._bus.topics.pop(self.me, None)
+
+    def check_open(self) -> None:
+        self._check_open()
+
+    def behind(self) -> list[str]:
+        return [peer.me for peer in self._receivers() if peer.links[self.me]]
 
     def _receivers(self, to: str | None = None) -> list["SimulatedTopic"]:
         known = [peer for me, peer in self.known.items() if to in (None, me)]

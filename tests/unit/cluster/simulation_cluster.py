@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from daskdl.cluster import driver, exchange, phase, session
+from daskdl.cluster.complaints import Complaint, Complaints
 from daskdl.cluster.full_memory import FullMemory
 from daskdl.cluster.mailbox import Mailbox
 from daskdl.cluster.masters import dense_sum
@@ -153,6 +154,7 @@ class Worker:
     address: str
     fate: Fate | None = None
     from_epoch: int = 0  # when it joins the cluster
+    waits_until_all_went: bool = False
     is_unfit: bool = False  # its task fails before it is ready
     is_slow: bool = False  # what it sends and what it is sent takes long
     minibatch_s: float = 0.0  # how long each takes it
@@ -198,9 +200,9 @@ class SimulatedMailbox(Mailbox):
         super().__init__()
         self._world = world
 
-    def get(self, timeout_s: float) -> Order:
+    def get(self, timeout_s: float, look: Any = None) -> Order:
         self._world.wait(lambda: not self._orders.empty(), timeout_s)
-        return super().get(0)
+        return super().get(0, look)
 
 
 @dataclass
@@ -213,6 +215,7 @@ class SimulatedCluster:
     snapshots: dict[int, dict[int, Any]] = field(default_factory=dict)
     disturbed: set[int] = field(default_factory=set)  # phases in which somebody went
     phase: int = -1
+    all_went: bool = False
     lost: list[str] = field(default_factory=list)  # that the driver took note of
     blank: Any = None  # a network as every member starts with
     address: str = "simulated"  # of whichever worker asks
@@ -249,6 +252,14 @@ class SimulatedCluster:
             worker.is_dead = True
             worker.actor.is_killed = True
             self._remove(worker)
+
+    def give_up(self, worker: Worker) -> None:
+        """The driver gives a worker up that is there."""
+        worker.is_there = False
+        worker.went_in = self.phase
+        self.disturbed.add(self.phase)
+        self.queue.append(WorkerGone(worker.address))
+        self._remove(worker)
 
     def _remove(self, worker: Worker) -> None:
         if worker.topic is not None:
@@ -321,6 +332,7 @@ class SimulatedMembers:
         self._known: dict[int, set[int]] = {}
         self._started = 0
         self._epochs = 0
+        self._complaints = Complaints(master.peer_timeout_s / 4)
 
     def __enter__(self) -> "SimulatedMembers":
         return self
@@ -347,6 +359,14 @@ class SimulatedMembers:
 
     def newcomers(self, *, patient: bool = True) -> list[str]:
         return [worker.address for worker in self._free()]
+
+    def are_all_waiting(self) -> bool:
+        return self._ready.isdisjoint(self._alive)
+
+    def start_again(self, state: NetworkState, timeout_s: float) -> bool:
+        self._cluster.all_went = True
+        self.start(state)
+        return bool(self._alive)
 
     def start(self, state: NetworkState, *, patient: bool = True) -> None:
         for worker in self._free():
@@ -379,7 +399,15 @@ class SimulatedMembers:
     def next_event(self) -> Any:
         queue = self._cluster.queue
         self._world.wait(lambda: bool(queue), 0.5)
-        return queue.popleft() if queue else None
+        rank = self._complaints.verdict(self._alive, self._world.now)
+        if rank is not None:
+            self._cluster.give_up(self._alive[rank])
+        event = queue.popleft() if queue else None
+        if isinstance(event, MemberReport) and event.what == "complaint":
+            silent, stage = event.values["silent"], tuple(event.values["stage"])
+            complaint = Complaint(frozenset(silent), stage)
+            self._complaints.take(event.rank, complaint, self._world.now)
+        return event
 
     def new_partitions(self, rank: int, share: Sequence[Any]) -> dict[int, Partition]:
         known = self._known.setdefault(rank, set())
@@ -431,6 +459,7 @@ class SimulatedMembers:
             and worker.is_there
             and worker.from_epoch <= self._epochs
             and worker.comes_s <= self._world.now
+            and (self._cluster.all_went or not worker.waits_until_all_went)
         ]
 
     def _strike_after_order(self, worker: Worker) -> None:
@@ -484,15 +513,18 @@ def simulate(
     dtype: Any = np.float32,
     put: Any = np.asarray,
     network: Any = None,
+    cut: tuple[int, ...] = (),
 ) -> Outcome:
     """Run one fit with the real driver and the real members.
 
     What members hold lies where `put` brings it, what the driver holds does not.
-    Without a `network` it is one that tallies.
+    Without a `network` it is one that tallies. Nothing comes through between the two
+    ranks of `cut`.
     """
     world = World(seed)
     cluster = SimulatedCluster(world, workers)
     cluster.blank = network
+    cluster.bus.cut = {frozenset(cut)}
     if network is None:
         network = TallyNetwork(data.examples, epochs, dtype)
         cluster.blank = TallyNetwork(data.examples, epochs, dtype, put)

@@ -9,7 +9,7 @@ from distributed.core import Status
 from distributed.utils_test import gen_cluster
 
 from daskdl.cluster import calls, shared_state
-from daskdl.cluster.calls import call_each
+from daskdl.cluster.calls import call_each, call_first
 from daskdl.cluster.shared_objects import NotHere, SharedObjects, share_objects
 from daskdl.cluster.shared_state import share_state
 from daskdl.training.state import NetworkState
@@ -44,6 +44,20 @@ async def test_a_worker_that_goes_is_not_waited_for(client, scheduler, a, b):
     await b.close()
     answers = await call
     assert (answers.values, answers.silent) == ({a.address: 1}, frozenset())
+
+
+@gen_cluster(client=True, nthreads=[("", 1)] * 3)
+async def test_the_next_one_is_asked_when_one_fails_or_does_not_answer(
+    client, scheduler, a, b, c
+):
+    given = {a.address: (2,), b.address: (1,), c.address: (0,)}
+    assert await call_first(client, add, given, TIMEOUT_S, 0.2) == 1
+
+
+@gen_cluster(client=True, nthreads=[("", 1)] * 2)
+async def test_of_workers_that_do_not_answer_none_is_first(client, scheduler, a, b):
+    given = {a.address: (2,), b.address: (2,)}
+    assert await call_first(client, add, given, 0.3, 0.1) is None
 
 
 @gen_cluster(client=True, nthreads=[("", 1)] * 2)

@@ -8,6 +8,7 @@ from distributed import KilledWorker
 from daskdl.cluster import driver as driver_module
 from daskdl.cluster.driver import Driver
 from daskdl.cluster.full_memory import FullMemory
+from daskdl.cluster.kept_network import MOST_RETURNS
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.orders import EndEpoch, Finish
 from daskdl.cluster.reports import MemberFailed, MemberReport, WorkerGone
@@ -72,6 +73,13 @@ class ScriptedMembers:
     def next_event(self):
         return self.events.popleft() if self.events else None
 
+    def are_all_waiting(self):
+        return False
+
+    def start_again(self, state, timeout_s):
+        self.orders.append("start again")
+        return False
+
     def address_of(self, rank):
         return "ab"[rank]
 
@@ -104,6 +112,9 @@ class ScriptedMembers:
         at = {str(peer): 0 for peer in order.members - {rank}}
         values = {"phase": order.phase, "positions": at, "peak_bytes": 7, "loads": 2}
         self.events.append(MemberReport(rank, "finished", values))
+
+    def stop_at(self, phase, positions):
+        return {}
 
     def snapshot(self):
         return state_of(self.network)
@@ -292,6 +303,79 @@ def test_the_last_worker_that_goes_ends_the_fit(driver):
     driver._members.events += [WorkerGone("b"), WorkerGone("a")]
     with pytest.raises(WorkerLostError, match="got none after a went"):
         driver.fit(1, shuffle=False)
+
+
+class Returning(ScriptedMembers):
+    """All go in the second epoch, and others come, so often."""
+
+    goes = 1
+
+    def order(self, orders):
+        (phase,) = {order.phase for order in orders.values()}
+        if phase and self.goes:
+            self.goes -= 1
+            self.events += [WorkerGone(address) for address in self.addresses.values()]
+        else:
+            super().order(orders)
+
+    def start_again(self, state, timeout_s):
+        self.orders.append(("start again", state.epoch_count))
+        first = 2 * sum(isinstance(order, tuple) for order in self.orders)
+        self.addresses = {first: f"a{first}", first + 1: f"b{first}"}
+        return True
+
+    def address_of(self, rank):
+        return f"{'ab'[rank % 2]}{rank // 2 * 2 or ''}"
+
+
+@pytest.fixture
+def returning(driver):
+    driver._members.__class__ = Returning
+    return driver
+
+
+def test_when_all_went_others_go_on_from_the_end_of_an_epoch(returning):
+    report = returning.fit(3, shuffle=False)
+    assert ("start again", 1) in returning._members.orders
+    assert [epoch.epoch for epoch in report.epochs] == [1, 2, 3]
+    assert [lost.worker for lost in report.lost] == ["a", "b"]
+    assert [(one.epoch, one.workers) for one in report.rejoined] == [(1, ("a2", "b2"))]
+
+
+def test_what_was_trained_in_vain_counts_as_repeated(returning):
+    members = returning._members
+    trained = {
+        "phase": 1,
+        "trained": 2,
+        "is_idle": False,
+        "score_sum": 1.0,
+        "scores": 8,
+    }
+    real = members.order
+
+    def report_first(orders):
+        real(orders)
+        if members.events and isinstance(members.events[0], WorkerGone):
+            values = {**trained, "bytes_sent": 0}
+            members.events.appendleft(MemberReport(0, "progress", values))
+
+    members.order = report_first
+    report = returning.fit(3, shuffle=False)
+    assert (report.repeated_examples, report.examples) == (8, 3 * 16 + 8)
+
+
+def test_workers_that_go_again_and_again_end_the_fit(returning):
+    returning._members.goes = 100
+    with pytest.raises(WorkerLostError, match="at least one worker must be left"):
+        returning.fit(3, shuffle=False)
+    assert len(returning.report.rejoined) == MOST_RETURNS
+
+
+def test_nobody_is_waited_for_where_that_is_not_wanted(returning):
+    returning._master = SharedTrainingMaster(rejoin_timeout_s=0)
+    with pytest.raises(WorkerLostError, match="at least one worker must be left"):
+        returning.fit(3, shuffle=False)
+    assert returning.report.rejoined == []
 
 
 def test_an_error_of_ours_comes_out_as_it_is(driver):

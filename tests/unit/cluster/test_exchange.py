@@ -246,6 +246,55 @@ def test_a_peer_that_falls_silent_is_named_after_the_last_event(monkeypatch):
     assert clock.now < 3.5
 
 
+def test_a_silent_peer_is_complained_of_once_before_that(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(exchange_module, "time", clock)
+    network, told = Network(), []
+    topic = SlowTopic(clock, 0.4)
+    exchange = sharing(topic, network, peer_timeout_s=1.0)
+    exchange.complain = lambda *complaint: told.append((*complaint, clock.now))
+    exchange.begin(network, frozenset({0, 1}), Workload(4))
+    with pytest.raises(StepTimeoutError, match="within 2 s, got nothing from them"):
+        exchange.end(network)
+    ((silent, stage, now_s),) = told
+    assert (set(silent), stage) == ({1}, (4, 3, 0))
+    assert 1.0 < now_s < 2.0
+
+
+def test_a_complaint_of_a_peer_that_is_heard_again_is_taken_back(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(exchange_module, "time", clock)
+    network, told = Network(), []
+    topic = SlowTopic(clock, 0.6, None, None, last_message(phase=0))
+    exchange = sharing(topic, network, peer_timeout_s=1.0)
+    exchange.complain = lambda silent, stage: told.append(set(silent))
+    exchange.begin(network, frozenset({0, 1}), work(0))
+    exchange.end(network)
+    assert told == [{1}, set()]
+
+
+def test_who_cannot_publish_complains_of_those_that_take_nothing(monkeypatch):
+    """Before it has sent: nobody who waits for its message is at fault."""
+    clock = Clock()
+    monkeypatch.setattr(exchange_module, "time", clock)
+
+    class FullTopic(ScriptedTopic):
+        def behind(self):
+            return ["m2"]
+
+        def publish(self, data, *, copy, timeout_s, on_block):
+            clock.now += 1.5
+            on_block()
+            on_block()
+
+    network, told = Network(), []
+    exchange = averaging(FullTopic(peers=(1, 2)), network, peer_timeout_s=1.0)
+    exchange.complain = lambda *complaint: told.append(complaint)
+    exchange.begin(network, frozenset({0, 1, 2}), work(1))
+    exchange._publish({})
+    assert told == [([2], (0, 2, 0))]
+
+
 def test_a_silent_peer_is_named_when_its_time_is_over():
     network = Network()
     exchange = averaging(ScriptedTopic(), network, peer_timeout_s=0.1)

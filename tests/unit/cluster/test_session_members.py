@@ -9,12 +9,13 @@ from distributed import CancelledError
 from distributed.comm import CommClosedError
 
 from daskdl.cluster.bus.scheduler_plugin import evict, newcomers
+from daskdl.cluster.kept_network import NobodyLeftError
 from daskdl.cluster.mailbox import Mailbox, SessionPlugin
 from daskdl.cluster.masters.options import SharedTrainingMaster
 from daskdl.cluster.orders import EndEpoch, MemberGone, Stop, TrainPhase
 from daskdl.cluster.placement import release_late
 from daskdl.cluster.probation import try_out
-from daskdl.cluster.reports import WorkerGone
+from daskdl.cluster.reports import MemberReport, WorkerGone
 from daskdl.cluster.session import run_member, snapshot
 from daskdl.cluster.session_members import SessionMembers
 from daskdl.cluster.silent_workers import LOOKS, Heartbeat
@@ -86,6 +87,7 @@ class FakeClient:
         self.paused = set()
         self.evicted = []
         self.unprepared = {}
+        self.is_over = False  # the tasks of members
         self._in_loop = False
 
     def scheduler_info(self, n_workers):
@@ -117,7 +119,7 @@ class FakeClient:
         finally:
             self._in_loop = False
 
-    async def run(self, function, session, order=None, *, workers, on_error):
+    async def run(self, function, session, rank, order=None, *, workers, on_error):
         (address,) = workers
         answer = self.answers.get(address)
         if answer == "never":
@@ -127,7 +129,7 @@ class FakeClient:
         if function is snapshot:
             return {address: self.networks.get(address)}
         self.delivered.append((address, order))
-        return {address: None}
+        return {address: not self.is_over}
 
     id = "client"
 
@@ -146,9 +148,11 @@ class FakeClient:
             for address in self.workers
         }
 
-    def submit(self, function, *args, workers, **options):
+    def submit(self, function, *args, workers=(), **options):
         if function is try_out:
             return self.trials.setdefault(workers[0], FakeFuture("finished"))
+        if function is int:
+            return FakeFuture()
         if function is not run_member:
             return NETWORK
         self.needed = options["resources"]
@@ -286,7 +290,7 @@ def test_a_connection_that_breaks_is_no_failure(members, client):
 
 def test_a_worker_that_takes_no_order_counts_as_gone(members, client, caplog):
     """It may wake up again, but nobody waits for it or asks it any more."""
-    members._delivery_s = 0.01
+    members._liveness.limit_s = 0.01
     client.answers["c"] = "never"
     members.order_all(EndEpoch())
     assert members.next_event() == WorkerGone("c")
@@ -406,11 +410,83 @@ def test_nothing_is_sent_to_a_newcomer_without_daskdl(members, client):
 
 
 def test_a_snapshot_comes_from_whoever_answers(members, client, monkeypatch):
-    monkeypatch.setattr("daskdl.cluster.session_members.DELIVERY_TIMEOUT_S", 0.01)
-    members._master = SharedTrainingMaster(peer_timeout_s=0.01)
+    monkeypatch.setattr("daskdl.cluster.member_calls.ASK_ANOTHER_AFTER_S", 0.01)
     client.answers.update(a="never", b=CommClosedError("gone"))
     client.networks["c"] = STATE
     assert members.snapshot() is STATE
+
+
+def test_a_snapshot_of_members_that_are_all_gone_says_so(members, client):
+    client.workers.clear()
+    with pytest.raises(NobodyLeftError, match="must return its parameters, none did"):
+        members.snapshot()
+
+
+def test_a_member_that_was_given_up_joins_again_when_its_task_has_ended(
+    members, client, monkeypatch
+):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    client.silence_s = {"b": 61.0}
+    while members.next_event() != WorkerGone("b"):
+        pass
+    members.lose("b")
+    assert members.newcomers() == []
+    client.silence_s = {}
+    client.is_over = True
+    members.next_event()
+    assert ("b", Stop(reason="it was given up")) in client.delivered
+    assert members.newcomers() == ["b"]
+
+
+def test_a_member_that_was_given_up_gets_no_further_order(members, client):
+    members._give_up("b", "take an order, it did not")
+    members.order_all(EndEpoch())
+    assert [address for address, _ in client.delivered] == ["a", "c"]
+
+
+def test_a_member_that_was_given_up_stays_out_while_its_task_runs(
+    members, client, monkeypatch
+):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    members._give_up("b", "do something, it did not")
+    members.lose("b")
+    members.next_event()
+    assert members.newcomers() == []
+
+
+def test_members_that_do_not_hear_each_other_cost_the_later_one(
+    members, client, monkeypatch, caplog
+):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("daskdl.cluster.reports.LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("daskdl.cluster.complaints.LEAST_AGE_S", 0.0)
+    members._liveness._complaints._patience_s = 0.0
+    for rank in range(3):
+        members.ready(rank)
+    complaint = MemberReport(0, "complaint", {"silent": [1], "stage": [0, 1]})
+    members._reports._queue.put(complaint)
+    assert members.next_event() is complaint
+    assert members.next_event() == WorkerGone("b")
+    assert "a has heard nothing from 'b' for 120 s" in caplog.text
+
+
+def test_others_take_the_place_of_all(members, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_AGAIN_S", 0.0)
+    for address in "abc":
+        members.lose(address)
+    client.workers[:] = ["d", "e", "f"]
+    assert members.start_again(STATE, 60.0)
+    assert members.addresses == {3: "d", 4: "e", 5: "f"}
+
+
+def test_nobody_takes_the_place_of_all(members, client, monkeypatch):
+    monkeypatch.setattr("daskdl.cluster.session_members.LOOK_AGAIN_S", 0.0)
+    for address in "abc":
+        members.lose(address)
+    client.workers.clear()
+    assert not members.start_again(STATE, 0.01)
 
 
 def test_nobody_waits_for_a_worker_that_went_meanwhile(members, client):
@@ -497,27 +573,54 @@ def plugin():
 
 
 def test_orders_for_a_session_that_is_over_are_dropped(plugin):
-    with plugin.open("s"):
+    with plugin.open("s", 0):
         pass
-    plugin.deliver("s", EndEpoch())
+    assert not plugin.deliver("s", 0, EndEpoch())
     assert plugin._mailboxes == {}
 
 
 def test_a_session_that_was_stopped_before_its_task_began_does_not_begin(plugin):
-    plugin.deliver("s", Stop(reason="interrupted"))
-    with plugin.open("s") as mailbox, pytest.raises(BusClosedError, match="interrupt"):
+    plugin.deliver("s", 0, Stop(reason="interrupted"))
+    with (
+        plugin.open("s", 0) as mailbox,
+        pytest.raises(BusClosedError, match="interrupt"),
+    ):
         mailbox.check_stop()
 
 
 def test_a_stop_is_for_its_own_session(plugin):
-    plugin.deliver("s", Stop(reason="interrupted"))
-    with plugin.open("other") as mailbox:
+    plugin.deliver("s", 0, Stop(reason="interrupted"))
+    with plugin.open("other", 0) as mailbox:
         mailbox.put(EndEpoch())
         assert mailbox.get(1.0) == EndEpoch()
 
 
+def test_a_client_that_is_gone_stops_all_members_of_its_session(plugin):
+    with plugin.open("s", 0) as begun, plugin.open("other", 0) as other:
+        plugin.end("s")
+        with pytest.raises(BusClosedError, match="the client is gone"):
+            begun.check_stop()
+        with pytest.raises(BusClosedError, match="the client is gone"):
+            plugin.mailbox("s", 1).check_stop()
+        other.check_stop()
+
+
+def test_a_stop_is_for_its_own_member(plugin):
+    plugin.deliver("s", 0, Stop(reason="it was given up"))
+    plugin.mailbox("s", 1).check_stop()
+
+
+def test_who_waits_for_orders_looks_meanwhile(monkeypatch):
+    def look():
+        raise BusClosedError("closed")
+
+    monkeypatch.setattr("daskdl.cluster.mailbox.LOOK_EVERY_S", 0.01)
+    with pytest.raises(BusClosedError, match="closed"):
+        Mailbox().get(60.0, look)
+
+
 def test_a_worker_that_closes_stops_its_sessions(plugin):
-    with plugin.open("s") as mailbox:
+    with plugin.open("s", 0) as mailbox:
         plugin.teardown(None)
         with pytest.raises(BusClosedError, match="the worker is closing"):
             mailbox.check_stop()

@@ -289,3 +289,46 @@ def test_when_all_die_the_fit_says_so(monkeypatch, seed, master):
     data = numbered_data([400], 4, in_memory=True)
     outcome = simulate(monkeypatch, seed, MASTERS[master](rng), workers, data)
     assert isinstance(outcome.error, WorkerLostError)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("master", MASTERS)
+@pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
+def test_two_members_that_do_not_hear_each_other_cost_one(
+    monkeypatch, pair, master, seed
+):
+    """The scheduler hears them all, and nobody has an error."""
+    rng = random.Random(seed)
+    workers = [Worker(f"w{n}") for n in range(3)]
+    outcome = simulate(
+        monkeypatch,
+        seed,
+        MASTERS[master](rng),
+        workers,
+        numbered_data([200], 4, in_memory=True),
+        epochs=2,
+        cut=pair,
+    )
+    assert_fit_is_right(outcome)
+    assert [lost.worker for lost in outcome.report.lost] == [f"w{max(pair)}"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("master", MASTERS)
+def test_when_all_die_and_others_come_every_example_is_trained(
+    monkeypatch, master, seed
+):
+    rng = random.Random(seed)
+    workers = [Worker(f"w{n}", Fate(rng.randint(0, 4), 1)) for n in range(3)]
+    workers += [Worker(f"new{n}", waits_until_all_went=True) for n in range(2)]
+    outcome = simulate(
+        monkeypatch,
+        seed,
+        MASTERS[master](rng),
+        workers,
+        numbered_data([200], 4, in_memory=True),
+        epochs=3,
+    )
+    assert_fit_is_right(outcome)
+    assert [epoch.epoch for epoch in outcome.report.epochs] == [1, 2, 3]
+    assert {w.address for w in outcome.survivors} == {"new0", "new1"}

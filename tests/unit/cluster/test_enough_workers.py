@@ -1,0 +1,91 @@
+"""Who is waited for before a fit, and how an adaptive cluster is asked."""
+
+import pytest
+
+from daskdl.cluster import enough_workers as module
+from daskdl.cluster.enough_workers import enough_workers
+from daskdl.errors import OptionError, WorkerLostError
+
+
+class Filling:
+    """A cluster to which a worker comes at every second look."""
+
+    id = "client"
+
+    def __init__(self, *workers, comes=True):
+        self.workers = list(workers)
+        self.comes = comes
+        self.looks = 0
+        self.asks = {}
+        self.cancelled = []
+
+    def nthreads(self):
+        self.looks += 1
+        if self.comes and not self.looks % 2:
+            self.workers.append(f"w{self.looks}")
+        return dict.fromkeys(self.workers, 2)
+
+    def submit(self, function, *, key, resources, pure):
+        self.asks[key] = resources
+        return type("Asked", (), {"key": key, "status": "pending"})()
+
+    def cancel(self, futures):
+        self.cancelled += [future.key for future in futures]
+
+    def run_on_scheduler(self, *args, wait):
+        return None
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(module, "LOOK_EVERY_S", 0.0)
+
+
+def waited(client, wanted, timeout_s=60.0):
+    told = []
+    with enough_workers(client, wanted, None, timeout_s, told.append):
+        assert client.cancelled == [], "an adaptive cluster would take them back"
+    return told
+
+
+def test_nothing_is_asked_for_where_enough_are_there():
+    client = Filling("a", comes=False)
+    assert waited(client, None) == []
+    assert client.asks == {}
+
+
+def test_a_first_worker_is_waited_for():
+    client = Filling()
+    waited(client, None)
+    assert client.workers
+
+
+def test_it_is_told_that_workers_are_waited_for():
+    client = Filling()
+    assert waited(client, 3)[0].startswith("waiting for workers: ")
+    assert len(client.workers) >= 3
+
+
+def test_an_adaptive_cluster_is_asked_by_tasks_that_no_worker_can_run():
+    client = Filling("a", comes=False)
+    with pytest.raises(OptionError):
+        waited(client, 2, 0.0)
+    # Dask wants a worker of two threads for ten seconds of work, of half a second each.
+    assert len(client.asks) == 2 * 2 * 10
+    assert next(iter(client.asks.values())) == {"daskdl-asks-for-workers": 1}
+    assert client.cancelled == list(client.asks)
+
+
+def test_too_few_in_time_are_refused():
+    with pytest.raises(OptionError, match="must be workers of the cluster, got 2; it"):
+        waited(Filling("a", comes=False), 2, 0.0)
+
+
+def test_none_in_time_is_refused():
+    with pytest.raises(WorkerLostError, match="at least one worker must be there"):
+        waited(Filling(comes=False), None, 0.0)
+
+
+def test_an_address_that_is_misspelt_is_refused_at_once():
+    with pytest.raises(OptionError, match=r"must be workers of the cluster, got \['b"):
+        waited(Filling("a", comes=False), ["b"])
