@@ -1,8 +1,7 @@
 """A network in one file, exact enough to go on training bit for bit.
 
 A checkpoint of a run is the same file with one text more, what the run needs beside the
-network, and perhaps some arrays, ``run.<rank>.<name>``: whoever reads a network reads it
-too.
+network, and perhaps some arrays, ``run.<rank>.<name>``: it is read as a network, too.
 
 The file is in the safetensors format, which many programs read: one array for each
 parameter, ``params.<name>``, the updater state as one vector, and a text beside them
